@@ -116,10 +116,10 @@ FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
 .PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet truth fuzz format help install uninstall clean magnet-object outside-object
-all: $(PROGS) $B/bin/nwrun.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
+all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
 
@@ -151,11 +151,12 @@ endef
 $B/bin/narrows: $B/obj/analyze/blas/late.o
 $(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
 # program NAME of room ROOM without shared libraries, stripped
+STATIC_nwrun := -Wl,-u,collect_run
 STATIC_LIBS := -lbson-static-1.0 $(EXTRA_pki) -lm -pthread
 define static
 $B/static/$1: $B/obj/$2/$1.o $(call archives,$2)
 	@mkdir -p $$(@D)
-	$$(Q)$$(LD) -static -s -Wl,--gc-sections -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
+	$$(Q)$$(LD) -static -s -Wl,--gc-sections $(STATIC_$1) -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
 endef
 $B/static/nwrun.so: $B/bin/nwrun.so
 	@mkdir -p $(@D)
@@ -174,6 +175,10 @@ $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/e
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -nostartfiles -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -ldl -pthread
+# nwrun loads its collector, with bson and mbedtls below, once the program is on its way
+$B/bin/nwrun-collect.so: $(call archives,host/nwrun)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,-Bsymbolic -Wl,-u,collect_run -o $@ $^ $(call link,host/nwrun)
 $B/obj/extension/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/extension.h -c -o $@ $<
@@ -281,7 +286,7 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $B/bin/nwrun.so:lib/narrows/nwrun.so \
+HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
@@ -289,7 +294,7 @@ HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/b
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
-           $(foreach x,nwrun narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
+           $(foreach x,nwrun nwrun-collect narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \

@@ -9,6 +9,7 @@
 #define HOST_COLLECT_RUN_H
 
 #include "host/nwrun/collect.h"
+#include "narrows/public.h"
 
 struct collect_run_opts {
 	struct collect_opts collect;
@@ -27,6 +28,6 @@ struct collect_run_opts {
 #define COLLECT_NOTICE_OK "+"
 
 /* The sender, from its birth on; returns when the process should exit. Frees the region. */
-void collect_run(struct region *region, const struct collect_run_opts *opts);
+NW_PUBLIC void collect_run(struct region *region, const struct collect_run_opts *opts);
 
 #endif

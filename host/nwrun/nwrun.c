@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "host/lib/uuid.h"
-#include "host/nwrun/collect_run.h"
+#include "host/nwrun/collector.h"
 #include "host/nwrun/outside.h"
 #include "narrows/clock.h"
 #include "narrows/lastrun.h"
@@ -271,7 +271,7 @@ start_collector(struct region *region, const struct collect_run_opts *run)
 		setsid();
 		pid = fork();
 		if (pid == 0)
-			collect_run(region, run);
+			collector_run(region, run);
 		_exit(pid < 0);
 	}
 	if (pid > 0) {
@@ -433,7 +433,7 @@ arrange_measurement(struct options *o, char *argv[])
 		return why;
 	if (watch_from_outside(o, argv[0]))
 		return NULL;
-	if ((why = region_new(&region)) != NULL)
+	if ((why = collector_find(so)) != NULL || (why = region_new(&region)) != NULL)
 		return why;
 	if (!start_and_hear(o, &region)) {
 		region_free(&region);
