@@ -241,6 +241,7 @@ bench:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory all $(BENCHES)
 	@for b in $(BENCHES); do echo "== $${b##*/}"; $$b || exit 1; done
+	@echo "== bench_blipp"; B=$B python3 tests/bench_blipp.py
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
 calibrate:
 	@sh conf/deps.sh box

@@ -27,6 +27,7 @@
 #include "host/blipp/overhead.h"
 #include "host/blipp/configuration.h"
 #include "host/blipp/follow.h"
+#include "host/blipp/giveback.h"
 #include "host/blipp/linelog.h"
 #include "host/blipp/history.h"
 #include "host/blipp/scrape.h"
@@ -42,6 +43,8 @@
 #define GOODBYE_NS      (2 * SECOND_NS)
 #define ONCE_GOODBYE_NS (5 * SECOND_NS)
 #define AWAY_NS         (10 * SECOND_NS)
+/* between a connection and the moment when its handshake and first samples are over */
+#define SETTLED_NS (5 * SECOND_NS)
 /* time between looks at the provider, which may try again, without a socket to wait for */
 #define AWAY_POLL_NS (SECOND_NS / 4)
 
@@ -78,7 +81,8 @@ struct blipp {
 	char hostname[HOSTNAME_BYTES];
 	char trouble[128]; /* of the box, as far as logged */
 	bool connected, complained;
-	int64_t seen_mono_ns; /* the box was last connected */
+	int64_t seen_mono_ns;   /* the box was last connected */
+	int64_t settle_mono_ns; /* the code of the start is given back; INT64_MAX: it has been */
 	bool once;
 };
 
@@ -376,6 +380,15 @@ is_away(struct blipp *b, struct clock_pair now)
 	return now.mono_ns - b->seen_mono_ns > AWAY_NS;
 }
 
+static void
+settle(struct blipp *b, struct clock_pair now)
+{
+	if (now.mono_ns < b->settle_mono_ns)
+		return;
+	b->settle_mono_ns = INT64_MAX;
+	giveback_code();
+}
+
 /* Samples that wait for a report go when the report is due. */
 static void
 talk(struct blipp *b, struct clock_pair now)
@@ -491,6 +504,7 @@ log_connection(struct blipp *b)
 	b->complained = false;
 	b->connected = s.connected;
 	b->control.status_mono_ns = 0;
+	b->settle_mono_ns = nw_mono_ns() + SETTLED_NS;
 	if (s.connected)
 		log_line(LOG_INFO, "box.connected acknowledges=%s", s.acknowledged ? "yes" : "no");
 	else
@@ -594,6 +608,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	int samples = 0;
 
 	b->seen_mono_ns = now.mono_ns;
+	b->settle_mono_ns = INT64_MAX;
 	overhead_begin(
 	    &b->budget, b->conf.budget_percent / 100, now.mono_ns, control_client_cpu_s());
 	b->control.budget = b->budget.share;
@@ -614,6 +629,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 		log_connection(b);
 		log_trouble(b);
 		say_status(b, now);
+		settle(b, now);
 		if (b->control.changed)
 			continue; /* an order has just come */
 		wait_for_work(b, next_due(b), while_waiting);
