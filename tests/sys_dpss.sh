@@ -43,8 +43,8 @@ head -c 20000000 /dev/zero >big
 grep -q 'has room' why || fail "no reason: $(cat why)"
 "$bin/dpss" drop big || fail "drop"
 
-# events: every block that the viewer received has all points in order
-"$bin/tv_sim" -t 1 -r 10 -n 20 -w 8 -L app.log -o trace copies >said || fail "tv_sim: $(cat said)"
+# events: every block of ten lists, none of which flushes another, has all points in order
+"$bin/tv_sim" -k -t 1 -r 10 -n 20 -w 8 -L app.log -o trace copies >said || fail "tv_sim: $(cat said)"
 grep -q ' 200 received, 0 lost' said || fail "tv_sim: $(cat said)"
 awk -F'; ' '{ n[$1]++; at = $3 * 1000000 + int($4 / 1000); k = $5 " " $8; if (at < last[k]) bad++; last[k] = at }
     END { exit bad > 0 || n["APP_SEND"] != 200 || n["DPSS_START_READ"] != 200 || n["APP_RECEIVE"] != 200 }' app.log || fail "events: $(head app.log)"
