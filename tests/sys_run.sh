@@ -4,7 +4,7 @@
 . tests/lib.sh
 src=$PWD
 mkdir -p "$tmp/tests/corpus/lines" "$tmp/build/tests"
-cp tests/patience.sh "$tmp/tests"
+cp tests/patience.sh tests/run.sh "$tmp/tests"
 
 # make_test FILE LINE ...: a program of these lines of shell
 make_test() {
@@ -17,7 +17,7 @@ make_test() {
 run_all() {
 	rm -rf "$tmp/ran" && mkdir "$tmp/ran"
 	status=0
-	(cd "$tmp" && B=build sh "$src/tests/run.sh" "${2:-all}") >"$tmp/out" 2>&1 || status=$?
+	(cd "$tmp" && B=build sh tests/run.sh "${2:-all}") >"$tmp/out" 2>&1 || status=$?
 	[ "$status" = "$1" ] || fail "exit status $status, not $1: $(cat "$tmp/out")"
 }
 told() { grep -qx "$1" "$tmp/out" || fail "no line \"$1\": $(cat "$tmp/out")"; }
@@ -68,6 +68,15 @@ for t in test_once fuzz_lines; do
 	rm "$tmp/build/tests/$t"
 	[ ! -e "$tmp/kept" ] || cp "$tmp/kept" "$tmp/build/tests/$t"
 done
+
+# --- two rooms may have a test of one name ---
+mkdir "$tmp/build/tests/room"
+make_test build/tests/room/test_good 'echo "the other"; exit 1'
+run_all 1 unit
+told 'PASS test_good [0-9]* s'
+told 'FAIL test_good [0-9]* s'
+told '    the other'
+ends_with '2 passed, 1 failed, 0 skipped'
 
 # --- a run without tests has proved nothing ---
 rm -r "$tmp/build/tests" "$tmp/tests"/sys_*
