@@ -138,6 +138,8 @@ handle_new(const struct dpss_opts *opts, const char *name)
 	if (master != NULL) {
 		snprintf(d->master_at, sizeof(d->master_at), "%s", master);
 		d->opts.master = d->master_at;
+		snprintf(d->master_host, sizeof(d->master_host), "%.*s", (int)strcspn(master, "/"),
+		    master);
 	}
 	for (i = 0; i < DPSS_SERVERS_MAX; i++)
 		pthread_mutex_init(&d->servers[i].sending, NULL);

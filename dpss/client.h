@@ -88,6 +88,7 @@ struct writing {
 struct dpss {
 	struct dpss_opts opts;
 	char name[DPSS_NAME_BYTES], master_at[DPSS_NAME_BYTES];
+	char master_host[DPSS_NAME_BYTES]; /* of master_at; empty: the usual master on this host */
 	struct nw_tls_ctx *tls;
 	struct channel *master; /* changes under master_sending only */
 	pthread_mutex_t master_sending;

@@ -315,6 +315,15 @@ rebuild_begin(struct dpss *d, uint64_t logical, uint32_t list)
 	return r;
 }
 
+/* The host whose clock has stamped a point; NULL: this host. */
+static const char *
+point_host(const struct dpss *d, const struct server *s, int point)
+{
+	if (point == DPSS_MASTER_IN || point == DPSS_MASTER_OUT)
+		return d->master_host[0] != '\0' ? d->master_host : NULL;
+	return point >= DPSS_SERV_IN && point < DPSS_TIMES ? s->host : NULL;
+}
+
 static void
 block_log(struct dpss *d, const struct server *s, const struct dpss_block *b)
 {
@@ -323,9 +332,8 @@ block_log(struct dpss *d, const struct server *s, const struct dpss_block *b)
 
 	for (i = 0; i < DPSS_POINTS && d->log != NULL; i++)
 		if (b->times[i] != 0)
-			eventlog_put(d->log, dpss_point_words[i],
-			    i >= DPSS_SERV_IN && i < DPSS_TIMES ? s->host : NULL, b->times[i], data,
-			    sizeof(data) / sizeof(data[0]));
+			eventlog_put(d->log, dpss_point_words[i], point_host(d, s, i), b->times[i],
+			    data, sizeof(data) / sizeof(data[0]));
 }
 
 /* The bytes do not fit their checksum. The server looks at its disk and says what is wrong there;
