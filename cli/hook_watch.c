@@ -8,6 +8,12 @@
  *	slower.ends	the opposite
  *	health.lost	a part of the box is not well
  *	health.back	the part is well again
+ *	session.missing	a session that comes regularly did not begin
+ *	session.back	one began again
+ *	collector.silent	a host's collector says nothing for five minutes
+ *	collector.back	the collector speaks again
+ *	clock.lost	the box's clock is not synchronised any more
+ *	clock.back	the clock is synchronised again
  */
 #include "cli/hook.h"
 
@@ -24,6 +30,7 @@
 
 /* A route is slow from 1.5 times on, and no longer slow below 1.2 times. */
 static const double SLOW = 1.5, SLOW_NO_MORE = 1.2;
+#define SILENT_NS INT64_C(300000000000)
 enum { PAGES_MAX = 200, ROUTES_MAX = 10000 };
 
 struct watching {
@@ -231,6 +238,84 @@ part_look(const struct watching *w, json_t *known, const char *part, const char 
 	json_object_set_new(known, part, json_string(state));
 }
 
+/* Tells when what the key names becomes bad, and when it is good again. */
+static void
+state_look(const struct watching *w, const char *list, const char *key, bool bad,
+    const char *events[2], json_t *about)
+{
+	json_t *known = object_of(w->memory, list);
+	bool was_bad = json_object_get(known, key) != NULL;
+
+	if (bad == was_bad || (bad && json_object_size(known) >= ROUTES_MAX)) {
+		json_decref(about);
+		return;
+	}
+	if (bad)
+		json_object_set_new(known, key, json_true());
+	else
+		json_object_del(known, key);
+	tell(w, events[bad ? 0 : 1], about);
+}
+
+static void
+clock_look(const struct watching *w, const json_t *doc)
+{
+	static const char *events[] = { "clock.lost", "clock.back" };
+	const json_t *clock = json_object_get(doc, "clock");
+	bool synchronised = json_is_true(json_object_get(clock, "synchronised"));
+
+	/* a clock that never was synchronised is no loss */
+	if (synchronised)
+		json_object_set_new(w->memory, "clock_was", json_true());
+	if (json_is_true(json_object_get(w->memory, "clock_was")))
+		state_look(
+		    w, "clock", "box", !synchronised, events, json_pack("{s:O}", "clock", clock));
+}
+
+static void
+expected_look(const struct watching *w, struct source *src)
+{
+	static const char *events[] = { "session.missing", "session.back" };
+	json_t *doc = source_expected(src), *e;
+	size_t i;
+	char *key;
+
+	json_array_foreach(json_object_get(doc, "expected"), i, e)
+	{
+		key = xasprintf("%s %s",
+		    json_string_value(json_object_get(e, result_key_name(KEY_expected_program))),
+		    json_string_value(json_object_get(e, result_key_name(KEY_expected_route))));
+		state_look(w, "missing", key, result_bool(e, KEY_expected_missing) == 1, events,
+		    json_pack("{s:O}", "expected", e));
+		free(key);
+	}
+	json_decref(doc);
+}
+
+static void
+collectors_look(const struct watching *w, struct source *src)
+{
+	static const char *events[] = { "collector.silent", "collector.back" };
+	json_t *doc = source_collectors(src), *c;
+	size_t i;
+	char *key;
+
+	json_array_foreach(json_object_get(doc, "collectors"), i, c)
+	{
+		const char *host = result_text(c, KEY_collector_host),
+			   *name = result_text(c, KEY_collector_name);
+		int64_t at = fmt_parse_iso(result_text(c, KEY_collector_at));
+
+		if (host == NULL || name == NULL || at == 0)
+			continue;
+		key = xasprintf("%s %s", name, host);
+		state_look(w, "silent", key, nw_wall_ns() - at > SILENT_NS, events,
+		    json_pack("{s:O}", "collector", c));
+		free(key);
+	}
+	json_decref(doc);
+}
+
 static bool
 health_look(const struct watching *w, struct source *src)
 {
@@ -246,6 +331,7 @@ health_look(const struct watching *w, struct source *src)
 	part_look(w, known, "box", "ok");
 	doc = json_loads(text, 0, NULL);
 	free(text);
+	clock_look(w, doc);
 	parts = json_object_get(doc, "parts");
 	json_object_foreach(parts, part, state)
 	    part_look(w, known, part, json_is_string(state) ? json_string_value(state) : "?");
@@ -261,6 +347,8 @@ hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event
 
 	if (!well || !sessions_look(&w, s))
 		return false;
+	expected_look(&w, s);
+	collectors_look(&w, s);
 	if (json_object_get(memory, "session") == NULL)
 		json_object_set_new(memory, "session", json_integer(0));
 	return true;

@@ -158,6 +158,12 @@ source_collectors(struct source *s)
 	return source_document(s, "/api/v1/collectors", "collectors");
 }
 
+json_t *
+source_expected(struct source *s)
+{
+	return source_document(s, "/api/v1/expected", "expected sessions");
+}
+
 char *
 source_result(struct source *s, int64_t id)
 {

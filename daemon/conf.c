@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "daemon/ruleline.h"
+#include "web/expected.h"
 #include "narrows/address.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"
@@ -116,28 +117,51 @@ ceiling_parse(const struct conf_row *row, const char *value, void *field, const 
 	return rc;
 }
 
-/* Adds a line. */
+/* Adds a line unless there are `max` already. */
+static int
+line_add(void *field, const char *value, size_t max, const char *too_many, const char **why)
+{
+	const char *before = *(char *const *)field, *next;
+	size_t lines = 1;
+
+	for (next = before; next != NULL && (next = strchr(next, '\n')) != NULL; next++)
+		lines++;
+	if (before != NULL && lines >= max) {
+		*why = too_many;
+		return NW_EINVAL;
+	}
+	return conf_line_add(field, value, why);
+}
+
 static int
 rule_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
-	const char *before = *(char *const *)field, *next;
 	struct ruleline parsed;
-	size_t lines = 1;
+	const char *next;
 
 	(void)row;
 	if (conf_is_none(value))
 		return NW_OK;
 	if (ruleline_parse(value, &parsed, &next, why) < 0)
 		return NW_EINVAL;
-	for (next = before; next != NULL && (next = strchr(next, '\n')) != NULL; next++)
-		lines++;
-	if (before != NULL && lines >= RULELINES_MAX) {
-		*why = "more than 16 rules";
-		return NW_EINVAL;
-	}
-	return conf_line_add(field, value, why);
+	return line_add(field, value, RULELINES_MAX, "more than 16 rules", why);
 }
 
+static int
+expect_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	struct expected_line parsed;
+	const char *next;
+
+	(void)row;
+	if (conf_is_none(value))
+		return NW_OK;
+	if (expected_line_parse(value, &parsed, &next, why) < 0)
+		return NW_EINVAL;
+	return line_add(field, value, EXPECTED_LINES_MAX, "more than 64 lines", why);
+}
+
+static const struct conf_type expect = { expect_parse, CONF_LINES };
 static const struct conf_type rule = { rule_parse, CONF_LINES };
 static const struct conf_type addresses = { addresses_parse, true };
 static const struct conf_type one_address = { one_address_parse, true };
@@ -214,6 +238,7 @@ static const struct conf_row rows[] = {
 	    "no, undecided or always", NULL },
 	{ "escalate-keep", &conf_duration, AT(escalate_keep_ns), "60 s", "0 s", "10 m" },
 	{ "rule", &rule, AT(rules), "none", NULL, NULL },
+	{ "expect", &expect, AT(expect), "none", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };
 enum { N_ROWS = sizeof(rows) / sizeof(rows[0]) };

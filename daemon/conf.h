@@ -83,6 +83,7 @@ struct conf {
 	int64_t escalate_interval_ns;
 	int64_t escalate_report_ns;
 	int64_t escalate_keep_ns; /* samples that hosts of a steady session keep; 0: none */
+	char *expect;             /* lines of the directive `expect`; NULL: none */
 	char *rules;              /* lines of the directive `rule`; NULL: none */
 	bool escalate_tcp;
 	enum escalate_kernel escalate_kernel;

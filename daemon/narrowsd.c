@@ -31,6 +31,7 @@
 #include "daemon/jail.h"
 #include "daemon/listener.h"
 #include "narrows/log.h"
+#include "narrows/maintenance.h"
 #include "daemon/notify.h"
 #include "daemon/numbers.h"
 #include "daemon/origin.h"
@@ -239,6 +240,7 @@ static void
 health_fill(void *arg, struct nw_health *h)
 {
 	struct daemon *d = arg;
+	struct store_backup_note backup;
 	struct schedule_stats s;
 	struct statvfs vfs;
 
@@ -262,6 +264,11 @@ health_fill(void *arg, struct nw_health *h)
 	h->clock_bound_s = s.clock_bound_s;
 	if (statvfs(d->conf.state_dir, &vfs) == 0)
 		h->disk_free_bytes = (int64_t)vfs.f_bavail * (int64_t)vfs.f_frsize;
+	if (store_backup_last(d->store_path, &backup) == NW_OK) {
+		h->backup_wall_ns = backup.t_wall_ns;
+		h->backup_bytes = backup.bytes;
+		memcpy(h->backup_path, backup.path, sizeof(h->backup_path));
+	}
 	snprintf(h->listen_xsp, sizeof(h->listen_xsp), "%.63s", listeners_addresses(d->listeners));
 	snprintf(h->listen_xsp_tls, sizeof(h->listen_xsp_tls), "%.63s",
 	    listeners_addresses(d->listeners_tls));
@@ -715,6 +722,7 @@ daemon_start(struct daemon *d)
 {
 	struct web_opts wo = { .listen = d->conf.listen_http,
 		.store_path = d->store_path,
+		.expect = d->conf.expect,
 		.health = health_fill,
 		.health_arg = d,
 		.connections_max = (uint32_t)d->conf.http_max_connections,

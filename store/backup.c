@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "store/reader.h"
 
@@ -222,6 +224,52 @@ same_file(const char *a, const char *b)
 	    sa.st_ino == sb.st_ino;
 }
 
+/* --- the note of the newest copy --- */
+
+static bool
+note_path(char *out, size_t size, const char *store_path, const char *ending)
+{
+	const char *slash = strrchr(store_path, '/');
+	int dir = slash != NULL ? (int)(slash - store_path) + 1 : 0;
+
+	return snprintf(out, size, "%.*slast-backup%s", dir, store_path, ending) < (int)size;
+}
+
+/* A copy without a note is a copy all the same: faults are of no consequence. */
+static void
+note_write(const char *store_path, const char *to)
+{
+	char path[PATH_MAX], part[PATH_MAX], whole[PATH_MAX];
+	struct stat st;
+	FILE *f;
+
+	if (!note_path(path, sizeof(path), store_path, "") ||
+	    !note_path(part, sizeof(part), store_path, ".new") || realpath(to, whole) == NULL ||
+	    stat(to, &st) != 0 || (f = fopen(part, "we")) == NULL)
+		return;
+	fprintf(f, "%lld %lld %s\n", (long long)nw_wall_ns(), (long long)st.st_size, whole);
+	if (fclose(f) != 0 || chmod(part, 0644) != 0 || rename(part, path) != 0)
+		unlink(part);
+}
+
+int
+store_backup_last(const char *store_path, struct store_backup_note *out)
+{
+	char path[PATH_MAX];
+	FILE *f = note_path(path, sizeof(path), store_path, "") ? fopen(path, "re") : NULL;
+	long long t, bytes;
+	int rc = NW_ENOTFOUND;
+
+	if (f != NULL && fscanf(f, "%lld %lld %255[^\n]", &t, &bytes, out->path) == 3 && t > 0) {
+		out->t_wall_ns = t;
+		out->bytes = bytes;
+		rc = NW_OK;
+	}
+	if (f != NULL)
+		fclose(f);
+	return rc;
+}
+
 int
 store_backup(const char *path, const char *to, bool force, const struct store_watch *watch,
     char why[STORE_WHY_BYTES])
@@ -248,6 +296,8 @@ store_backup(const char *path, const char *to, bool force, const struct store_wa
 	store_reader_end(r);
 	if (rc == NW_OK && (rc = backup_check(&f, watch, why)) == NW_OK)
 		rc = backup_publish(&f, force, why);
+	if (rc == NW_OK)
+		note_write(path, to);
 	if (rc == NW_ECLOSED)
 		snprintf(why, STORE_WHY_BYTES, "interrupted");
 out:

@@ -58,7 +58,7 @@ for i in range(15):
 for i in range(4):
     transfer("a", "c", "u%d" % i, T0 + i * DAY, 1e8)
 END
-start_box
+start_box -o "expect=1d mover a -> c" -o "expect=30d mover a -> nowhere"
 # known SESSIONS OF_A_ROUTE OF_THE_OTHER
 known() {
 	[ "$(sql "select count(*) from result where route is not null")" = "$1" ] &&
@@ -68,6 +68,23 @@ python3 "$tmp/send.py" "$xsp" first || fail "the sender failed"
 until_true 30 known 19 15 || fail "$(sql "select route, n_sessions from route")"
 python3 "$tmp/send.py" "$xsp" last || fail "the sender failed"
 until_true 30 known 20 16 || fail "$(sql "select route, n_sessions from route")"
+
+# sixteen daily sessions, the newest five days ago: the next is missing; a told route is missing, too, unless it is young
+curl -fsS "$url/api/v1/expected" >"$tmp/expected.json" || fail "/api/v1/expected"
+python3 - "$tmp/expected.json" <<'END' || fail "what is expected: $(cat "$tmp/expected.json")"
+import json, sys
+doc = {e["route"]: e for e in json.load(open(sys.argv[1]))["expected"]}
+learnt, told, never = doc["a -> b"], doc["a -> c"], doc["a -> nowhere"]
+assert len(doc) == 3 and not learnt["told"] and learnt["missing"] and learnt["runs"] == 16 and abs(learnt["every_s"] - 86400) < 60
+assert told["told"] and told["missing"] and told["every_s"] == 86400 and told["last"] and told["runs"] == 0
+assert never["told"] and not never["missing"] and never["last"] is None and never["last_session"] is None
+END
+for page in / /health; do
+	curl -fsS "$url$page" >"$tmp/page" || fail "$page"
+	grep -q '<span class="tag">missing</span> since\|Expected, and missing' "$tmp/page" || fail "$page does not say that a session is missing"
+done
+nw backup "$tmp/copy.db" >/dev/null || fail "backup"
+curl -fsS "$url/health" | grep -q "<dt>File</dt><dd>$tmp/copy.db</dd>" || fail "the page of health does not know the backup"
 last=$(sql "select max(session_id) from result where route = 'a -> b'")
 page=$(curl -fs "$url/session/$last")
 for what in 'times slower than usual, slower than' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \

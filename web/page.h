@@ -57,9 +57,13 @@ void page_item(struct html *h, const char *name, const char *value);
 int page_figure(const char *figure, int (*write)(struct html *h, void *arg), void *arg, char **text,
     size_t *len);
 
-/* health: NULL if the box does not tell */
+struct expected_list;
+/* health: NULL if the box does not tell; expected: NULL if nobody looked */
 int page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
-    const struct nw_health *health);
+    const struct nw_health *health, const struct expected_list *expected);
+/* What comes regularly, as a table with its state; the missing ones as sentences. */
+void expected_table(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
+void expected_missing(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
 /* A session as a file of its own, from its result document. NW_EINVAL: no JSON object. */
 int page_session_file(struct html *h, const char *json);
 /* What the query of a session's page asks for. */
@@ -101,7 +105,9 @@ int host_collectors(struct html *h, struct store_reader *r, const struct nw_host
 /* The name, with a link to its page unless the page stands alone. */
 void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);
-void page_health(struct html *h, const struct nw_health *health); /* NULL: the box does not tell */
+/* health: NULL if the box does not tell */
+int page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
+    const struct expected_list *expected);
 /* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt
  * before; user: who is logged in, or NULL. */
 void page_login(struct html *h, const char *next, int tried, unsigned wait_s, const char *user);

@@ -4,7 +4,11 @@
 
 #include <math.h>
 
+#include "narrows/clock.h"
+#include "narrows/err.h"
 #include "narrows/format.h"
+#include "web/collectors.h"
+#include "web/health.h"
 #include "web/query/counter.h"
 
 static void
@@ -157,9 +161,129 @@ write_box(struct html *h, const struct nw_health *health)
 	html_raw(h, "</dl></section>");
 }
 
-void
-page_health(struct html *h, const struct nw_health *health)
+/* --- who should report --- */
+
+/* A collector that said nothing for so long is silent; after a month it belongs to the past. */
+#define SILENT_NS INT64_C(300000000000)
+#define GONE_NS   INT64_C(2592000000000000)
+
+struct reporters {
+	struct html *rows;
+	struct store_reader *r;
+	int64_t now_wall_ns;
+	size_t n, n_silent;
+};
+
+static int
+on_reporter_host(void *arg, const struct nw_host_rec *host)
 {
+	page_host_link(arg, host->name);
+	return 0;
+}
+
+static int
+on_reporter(void *arg, const struct collector *c)
+{
+	struct reporters *p = arg;
+	int64_t age_ns = p->now_wall_ns - c->t_wall_ns;
+
+	if (age_ns > GONE_NS)
+		return 0;
+	p->n++;
+	if (age_ns <= SILENT_NS)
+		return 0;
+	p->n_silent++;
+	html_raw(p->rows, "<li><b>");
+	page_name(p->rows, c->name);
+	html_raw(p->rows, "</b> of ");
+	(void)store_host_get(p->r, c->host_id, on_reporter_host, p->rows);
+	html_raw(p->rows, " is silent since ");
+	page_time(p->rows, c->t_wall_ns);
+	html_raw(p->rows, ".</li>");
+	return p->rows->failed ? NW_ENOMEM : 0;
+}
+
+/* Collectors that should report; those that do not are named. */
+static int
+write_reporters(struct html *h, struct store_reader *r, int64_t now_wall_ns)
+{
+	struct reporters p = { .rows = h, .r = r, .now_wall_ns = now_wall_ns };
+	int rc;
+
+	html_raw(h, "<section id=\"reporters\"><h2>Who should report</h2><ul class=\"reasons\">");
+	rc = collectors_each(r, 0, on_reporter, &p);
+	html_raw(h, "</ul><p>");
+	if (p.n == 0)
+		html_raw(h, "No collector of a host has reported within a month.");
+	else if (p.n_silent == 0) {
+		html_raw(h, "Every collector that reported within a month reports now: ");
+		html_int(h, (int64_t)p.n);
+		html_raw(h, ".");
+	} else {
+		html_text(h, fmt_count(p.n - p.n_silent).s);
+		html_raw(h, " of ");
+		html_text(h, fmt_count(p.n).s);
+		html_raw(h, " collectors report now.");
+	}
+	html_raw(h,
+	    "</p><p class=\"note\">A collector (blipp, magnet, nwflow) is silent after five "
+	    "minutes "
+	    "without a word.</p></section>");
+	return rc;
+}
+
+static void
+write_backup(struct html *h, const struct nw_health *health)
+{
+	html_raw(h, "<section><h2>Backup</h2><dl class=\"items\">");
+	if (health->backup_wall_ns == 0)
+		page_item(h, "Last backup", "none is known (narrows backup)");
+	else {
+		page_item(h, "Last backup", page_local(health->backup_wall_ns).s);
+		page_item(h, "Its age",
+		    fmt_duration((double)(health->now_wall_ns - health->backup_wall_ns) / 1e9).s);
+		page_item(h, "Its size", fmt_bytes((double)health->backup_bytes).s);
+		page_item(h, "File", health->backup_path);
+	}
+	html_raw(h, "</dl></section>");
+}
+
+/* The parts of the box, one line each. */
+static void
+write_parts(struct html *h, const struct nw_health *health)
+{
+	struct health_part list[HEALTH_PARTS];
+	size_t i;
+
+	health_parts(health, list);
+	html_raw(h, "<dl class=\"items\">");
+	for (i = 0; i < HEALTH_PARTS; i++)
+		page_item(h, list[i].name, list[i].ok ? "ok" : list[i].why);
+	html_raw(h, "</dl>");
+}
+
+static void
+write_columns(struct html *h, const struct nw_health *health)
+{
+	html_raw(h, "<div class=\"columns\">");
+	write_ingest(h, health);
+	write_store(h, health);
+	write_analysis(h, health);
+	write_backup(h, health);
+	write_report(h, health);
+	write_box(h, health);
+	html_raw(h,
+	    "</div><p class=\"note\">The same as JSON: <a "
+	    "href=\"/healthz\">/healthz</a></p>");
+}
+
+int
+page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
+    const struct expected_list *expected)
+{
+	int64_t now_wall_ns = nw_wall_ns();
+	int rc;
+
 	page_begin(h, &(struct page_frame){ .title = "Health", .tab = PAGE_HEALTH });
 	if (health == NULL)
 		html_raw(h,
@@ -168,15 +292,13 @@ page_health(struct html *h, const struct nw_health *health)
 		    "</h1><p>It shows a store only.</p></section>");
 	else {
 		write_verdict(h, health);
-		html_raw(h, "<div class=\"columns\">");
-		write_ingest(h, health);
-		write_store(h, health);
-		write_analysis(h, health);
-		write_report(h, health);
-		write_box(h, health);
-		html_raw(h,
-		    "</div><p class=\"note\">The same as JSON: <a "
-		    "href=\"/healthz\">/healthz</a></p>");
+		write_parts(h, health);
 	}
+	rc = write_reporters(h, r, now_wall_ns);
+	if (expected != NULL)
+		expected_table(h, expected, now_wall_ns);
+	if (health != NULL)
+		write_columns(h, health);
 	page_end(h);
+	return rc;
 }

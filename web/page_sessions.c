@@ -10,6 +10,7 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
@@ -476,7 +477,7 @@ write_head(struct html *h)
 
 int
 page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
-    const struct nw_health *health)
+    const struct nw_health *health, const struct expected_list *expected)
 {
 	struct listing list = { .h = h, .f = f };
 	int64_t last, next;
@@ -492,6 +493,8 @@ page_sessions(struct html *h, struct store_reader *r, const struct session_filte
 	}
 	if (rc < 0)
 		return rc;
+	if (expected != NULL && f->before == 0)
+		expected_missing(h, expected, nw_wall_ns());
 	write_filter(h, f);
 	write_head(h);
 	if ((rc = session_filter_list(r, f, on_session, &list, &next)) < 0)

@@ -35,6 +35,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "web/api.h"
+#include "web/expected.h"
 #include "web/health.h"
 #include "web/host_check.h"
 #include "web/login.h"
@@ -88,7 +89,8 @@ struct web {
 	struct port ports[PORTS];
 	struct store_reader *reader;
 	struct lines_cache *lines; /* NULL: memory was short */
-	struct login *login;       /* NULL: no port wants one */
+	struct expected_list expected;
+	struct login *login; /* NULL: no port wants one */
 	struct event *on_stop, *on_drained;
 	int stop_fd;
 	int64_t stop_mono_ns;
@@ -128,14 +130,35 @@ read_health(const struct web *w, struct nw_health *health)
 	return true;
 }
 
+/* What is expected now; NULL where that cannot be read. */
+static const struct expected_list *
+read_expected(struct web *w, const struct nw_health *health)
+{
+	int rc = expected_read(&w->expected, w->reader, w->opts.expect,
+	    health != NULL ? health->started_wall_ns : 0, nw_wall_ns(), nw_mono_ns());
+
+	return rc == NW_OK ? &w->expected : NULL;
+}
+
+static void
+answer_expected(struct reply *a)
+{
+	struct nw_health health;
+	const struct nw_health *known = read_health(a->w, &health) ? &health : NULL;
+	const struct expected_list *l = read_expected(a->w, known);
+
+	reply_rc(
+	    a, l != NULL ? api_put_document(a->body, expected_document(l, nw_wall_ns())) : NW_EIO);
+}
+
 static void
 answer_health(struct reply *a)
 {
 	struct html h = { .out = a->body };
 	struct nw_health health;
+	const struct nw_health *known = read_health(a->w, &health) ? &health : NULL;
 
-	page_health(&h, read_health(a->w, &health) ? &health : NULL);
-	reply_html(a, &h, NW_OK);
+	reply_html(a, &h, page_health(&h, a->w->reader, known, read_expected(a->w, known)));
 }
 
 static void
@@ -156,9 +179,10 @@ answer_sessions(struct reply *a, const struct route *to)
 {
 	struct html h = { .out = a->body };
 	struct nw_health health;
-	bool known = read_health(a->w, &health);
+	const struct nw_health *known = read_health(a->w, &health) ? &health : NULL;
 
-	reply_html(a, &h, page_sessions(&h, a->w->reader, &to->filter, known ? &health : NULL));
+	reply_html(
+	    a, &h, page_sessions(&h, a->w->reader, &to->filter, known, read_expected(a->w, known)));
 }
 
 static void
@@ -321,6 +345,7 @@ answer_api(struct reply *a, const struct route *to)
 	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
 	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_API_COLLECTORS: reply_rc(a, api_collectors(a->body, r)); break;
+	case ROUTE_API_EXPECTED: answer_expected(a); break;
 	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
 	case ROUTE_API_ROUTE:
 		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
@@ -578,6 +603,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_DOCUMENT:
 	case ROUTE_API_KEEP:
 	case ROUTE_API_COLLECTORS:
+	case ROUTE_API_EXPECTED:
 	case ROUTE_API_ROUTES:
 	case ROUTE_API_ROUTE:
 	case ROUTE_API_NONE: answer_api(a, to); break;
@@ -1100,6 +1126,7 @@ web_free(struct web *w)
 	if (w->base != NULL)
 		event_base_free(w->base);
 	store_reader_close(w->reader);
+	expected_clear(&w->expected);
 	lines_cache_free(w->lines);
 	login_free(w->login);
 	free(w);

@@ -39,6 +39,14 @@ int store_check(struct store_reader *r, const struct store_watch *watch, struct 
 int store_backup(const char *path, const char *to, bool force, const struct store_watch *watch,
     char why[STORE_WHY_BYTES]);
 
+/* What store_backup() made last of the store at path: noted in a file "last-backup" beside the
+ * store, where the caller may write there. NW_ENOTFOUND: nothing is noted. */
+struct store_backup_note {
+	int64_t t_wall_ns, bytes;
+	char path[256]; /* of the copy; a longer name is cut */
+};
+int store_backup_last(const char *path, struct store_backup_note *out);
+
 /* Puts a copy in the place of the store at path, after a check and an upgrade to this version.
  * NW_ECONFLICT: the store is in use, or exists and force is not set; with force the old store is
  * kept, and kept gets its name. */

@@ -30,6 +30,9 @@ struct nw_health {
 	bool clock_known, clock_synchronised;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;
+	/* newest copy that narrows backup made of the store; the time is 0 without one */
+	int64_t backup_wall_ns, backup_bytes;
+	char backup_path[256];
 	/* "": not there */
 	char listen_xsp[64], listen_xsp_tls[64], listen_http[64], listen_https[64];
 };
@@ -81,6 +84,7 @@ struct web_opts {
 	uint32_t connections_max, connections_per_address_max;
 	int64_t request_max_ns, answer_max_ns;
 	const char *store_path;
+	const char *expect; /* lines of the directive `expect`, or NULL */
 	void (*health)(void *arg, struct nw_health *out); /* called from the web thread */
 	void *health_arg;
 };
