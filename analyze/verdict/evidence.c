@@ -38,6 +38,7 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_KERNEL] = kernel_row,
 	[SOURCE_CPU] = cpu_row,
 	[SOURCE_DISK] = disk_row,
+	[SOURCE_MEMORY] = memory_row,
 	[SOURCE_LINK] = nothing_row,
 	[SOURCE_USE] = nothing_row,
 	[SOURCE_CLOCK] = clock_row,
@@ -202,6 +203,7 @@ host_clear(struct evidence_host *h)
 	free(h->cpu_busy);
 	free(h->cpu_iowait);
 	free(h->disk_busy);
+	free(h->writeback_bytes);
 	free(h->disk_bytes_per_s);
 }
 

@@ -35,6 +35,7 @@ struct evidence_host {
 	double *cpu_busy, *cpu_iowait; /* shares of each window */
 	double *disk_busy;             /* share of each window, of the busiest device */
 	double *disk_bytes_per_s;      /* sum of all devices */
+	double *writeback_bytes;       /* written pages that wait for devices, in each window */
 };
 
 struct evidence_process {

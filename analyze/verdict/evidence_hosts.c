@@ -30,6 +30,18 @@ cpu_row(struct loader *l, const struct row *r)
 	grid_gauge(l->e, grid_array(l->e, &h->cpu_iowait, NAN), &s, iowait);
 }
 
+/* The kernel counts pages in KiB. */
+void
+memory_row(struct loader *l, const struct row *r)
+{
+	struct evidence_host *h = &l->e->hosts[l->source->host];
+	double writeback = row_cell(r, r->c->writeback);
+	struct span s = gauge_span(l, r->b->t_wall_ns[r->i]);
+
+	if (writeback >= 0)
+		grid_gauge(l->e, grid_array(l->e, &h->writeback_bytes, NAN), &s, 1024 * writeback);
+}
+
 /* Raw counters; blipp(8) defines them. A falling counter means a restarted machine. */
 void
 disk_row(struct loader *l, const struct row *r)

@@ -21,6 +21,7 @@ enum source_kind {
 	SOURCE_KERNEL,
 	SOURCE_CPU,
 	SOURCE_DISK,
+	SOURCE_MEMORY,
 	SOURCE_LINK,
 	SOURCE_USE, /* of another session */
 	SOURCE_CLOCK,
@@ -172,6 +173,7 @@ void evidence_switches_clear(struct evidence *e);
 /* evidence_hosts.c */
 void cpu_row(struct loader *l, const struct row *r);
 void disk_row(struct loader *l, const struct row *r);
+void memory_row(struct loader *l, const struct row *r);
 void clock_row(struct loader *l, const struct row *r);
 void exchange_row(struct loader *l, const struct row *r);
 void clocks_settle(struct evidence *e);

@@ -291,6 +291,8 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 		s.kind = SOURCE_CPU;
 	else if (prefixed(m->event_type, "ps:tools:blipp:linux:disk:"))
 		s.kind = SOURCE_DISK;
+	else if (prefixed(m->event_type, "ps:tools:blipp:linux:memory:utilization"))
+		s.kind = SOURCE_MEMORY;
 	else if (strcmp(m->event_type, "ps:tools:blipp:linux:network:utilization") == 0)
 		s.kind = SOURCE_LINK;
 	else if (prefixed(m->event_type, "ps:tools:blipp:linux:clock"))

@@ -36,6 +36,9 @@ static const double NET_ROOM = 1.6;
  * undecided. With STARVED_DOUBT, any other answer is doubtful; with less, a disk already: the
  * kernel's own work for the disk waits, too. */
 static const double STARVED = 0.5, STARVED_DOUBT = 0.3, STARVED_DISK = 0.15;
+/* Beside an idle disk a program is the limit with this share of the time, so many times that of any
+ * other stage. */
+static const double BESIDE_HELD = 0.2, BESIDE_RATIO = 1.5;
 /* Largest ratio of two shares of the time that are nearly equal. */
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
@@ -66,6 +69,14 @@ is_throttled(const struct judgement *j, size_t stage)
 	return resources_throttled(&j->resources, stage, resources_rate(&j->path, stage));
 }
 
+/* Whether a stage is a disk whose device had nothing to do. */
+static bool
+is_idle_disk(const struct judgement *j, size_t stage)
+{
+	return stage < j->path.n && j->path.stage[stage].kind == NW_STAGE_DISK_WRITE &&
+	    resources_written_idle(&j->resources, stage);
+}
+
 /* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
 static bool
 is_saturated(const struct judgement *j, size_t stage)
@@ -83,6 +94,8 @@ is_saturated(const struct judgement *j, size_t stage)
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
 		return true;
+	if (is_idle_disk(j, stage))
+		return false;
 	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit))
 		return (held >= WRITE_MUCH && r->pace[stage] <= WRITE_EVEN) ||
 		    (held >= WRITE_HELD && r->pace[stage] <= WRITE_PACE && !(r->room < WRITE_ROOM));
@@ -195,6 +208,64 @@ starved_decide(struct judgement *j, const struct evidence *e)
 	l->claim = LIMIT_ACCOUNT;
 }
 
+/* Whether the processors of a stage's host were all busy, or a program waited long for one. */
+static bool
+is_short_of_processors(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+	double busy = mean_known(e->hosts[j->path.stage[stage].host].cpu_busy, e->n_windows);
+
+	return busy >= SATURATED ||
+	    (waiter != NULL && waiter->cpu_wait_s >= STARVED_DISK * j->path.active_s);
+}
+
+/* The program that held the bytes clearly longer than any stage besides the idle disk; number of
+ * stages if there is none. */
+static size_t
+program_beside(const struct judgement *j)
+{
+	size_t i, most = j->path.n;
+	double held, first = 0, next = 0;
+
+	for (i = 0; i < j->path.n; i++) {
+		if (i == j->limit.stage)
+			continue;
+		held = 1 - j->limit.tests[i].group.mean;
+		if (held > first) {
+			next = first;
+			first = held;
+			most = i;
+		} else
+			next = fmax(next, held);
+	}
+	return most < j->path.n && stage_kind_is_host(j->path.stage[most].kind) &&
+		first >= BESIDE_HELD && first >= BESIDE_RATIO * next
+	    ? most
+	    : j->path.n;
+}
+
+/*
+ * The kernel slows writers down until pages are written, and needs a processor for both. Where
+ * processors are short and hardly a byte waits for the device, the disk is not the limit: the
+ * program that is busy beside the writers is, or nobody is known.
+ */
+static void
+idle_disk_decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+	size_t beside;
+
+	if (!limit_is_held(l) || !is_idle_disk(j, l->stage) ||
+	    !is_short_of_processors(j, e, l->stage))
+		return;
+	j->idle_disk = true;
+	l->known = (beside = program_beside(j)) < j->path.n && l->n_windows >= LIMIT_WINDOWS_MIN;
+	if (!l->known)
+		return;
+	l->stage = beside;
+	l->claim = LIMIT_ACCOUNT;
+}
+
 /* Whether a stage is at the end that the kernels name. */
 static bool
 stage_is_named(enum nw_stage_kind kind, enum kernel_says says)
@@ -219,7 +290,7 @@ named_find(const struct judgement *j)
 	size_t i, slowest = j->path.n;
 
 	for (i = 0; i < j->path.n; i++) {
-		if (!stage_is_named(j->path.stage[i].kind, j->kernel.says) ||
+		if (!stage_is_named(j->path.stage[i].kind, j->kernel.says) || is_idle_disk(j, i) ||
 		    (j->second < j->path.n && i != j->limit.stage && i != j->second))
 			continue;
 		if (j->second < j->path.n && slowest < j->path.n)
@@ -262,6 +333,7 @@ decide(struct judgement *j, const struct evidence *e)
 	if (l->stage >= j->path.n)
 		return;
 	starved_decide(j, e);
+	idle_disk_decide(j, e);
 	kind = j->path.stage[l->stage].kind;
 	j->idle_network = (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE) &&
 	    j->resources.in_flight < IDLE_NET;
@@ -292,7 +364,8 @@ bool
 judge_tie_is_sure(const struct judgement *j)
 {
 	return j->second < j->path.n &&
-	    gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD;
+	    (is_throttled(j, j->second) ||
+		gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD);
 }
 
 /* Whether calls of the sender that read and send at once waited for the limit: their time bounds
@@ -321,11 +394,11 @@ gain_set(struct judgement *j, const struct evidence *e)
 		j->gain.next = j->second;
 	} else if (j->second < j->path.n)
 		j->gain.next = j->second;
-	else if (j->limit.known && !hides_others(j))
+	else if (j->limit.known && !hides_others(j) && !j->idle_disk)
 		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
-	else if (j->limit.known)
+	else if (j->limit.known && !j->idle_disk)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
-	if (j->limit.known)
+	if (j->limit.known && !j->idle_disk)
 		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
 	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
 		j->gain.about = j->gain.high = NAN;

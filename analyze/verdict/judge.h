@@ -36,6 +36,7 @@ struct judgement {
 	struct gain gain;
 	size_t second;     /* index of a stage as slow as limit.stage; path.n without a tie */
 	bool idle_network; /* whether the kernel denies that the network limited */
+	bool idle_disk;    /* whether writers were slowed down while no byte waited for the disk */
 	bool blind_reads;  /* whether the disk was read without calls, unknown for how long */
 	double unseen;     /* share of the kernel's count of bytes not seen in calls */
 	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */

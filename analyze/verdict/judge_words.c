@@ -202,6 +202,7 @@ both_words(struct judgement *j, const struct evidence *e)
 	char *second = judge_stage_text(e, &j->path.stage[j->second]);
 	char *rate = judge_rate_text(j->bytes_per_s);
 	double held = limit_held(l), worked = gain_worked(&j->path, l, &j->resources, j->second);
+	double throttled = resources_rate(&j->path, j->second) / j->resources.throttle[j->second];
 	bool sure = judge_tie_is_sure(j);
 
 	if (sure && worked >= TIE_LITTLE)
@@ -215,10 +216,17 @@ both_words(struct judgement *j, const struct evidence *e)
 	else
 		j->sentence = xasprintf(
 		    "Either %s or %s, or both, limited this transfer to %s.", first, second, rate);
-	reason_add(j,
-	    "%.0f %% of the time went to the first of them; the second %s for %.0f %% of the time.",
-	    100 * held, sure ? "worked" : "held the bytes",
-	    100 * (sure ? worked : 1 - l->tests[j->second].group.mean));
+	if (isfinite(throttled))
+		reason_add(j,
+		    "%.0f %% of the time went to the first of them; the second moved its bytes at "
+		    "%.0f %% of the rate that its throttle allows.",
+		    100 * held, 100 * throttled);
+	else
+		reason_add(j,
+		    "%.0f %% of the time went to the first of them; the second %s for %.0f %% of "
+		    "the time.",
+		    100 * held, sure ? "worked" : "held the bytes",
+		    100 * (sure ? worked : 1 - l->tests[j->second].group.mean));
 	if (!sure)
 		hidden_disk_reason(j);
 	free(first);
@@ -238,6 +246,29 @@ idle_words(struct judgement *j, const struct evidence *e)
 	j->sentence = xstrdup("Cannot tell what limited this transfer: its programs waited for the "
 			      "network, but the network was idle nearly all the time.");
 	free(what);
+}
+
+/* Writers were slowed down, but not by the disk. */
+static void
+idle_disk_reason(struct judgement *j, const struct evidence *e)
+{
+	size_t disk = j->limit.bottleneck.lowest;
+	char *what = judge_stage_text(e, &j->path.stage[disk]);
+
+	reason_add(j,
+	    "Programs waited in %s for %.0f %% of the time, but what they wrote waited %s for the "
+	    "disk itself: the kernel was short of processors to write with.",
+	    what, 100 * (1 - j->limit.tests[disk].group.mean),
+	    fmt_plain(fmt_duration(j->resources.backlog_s[disk])).s);
+	free(what);
+}
+
+static void
+idle_disk_words(struct judgement *j, const struct evidence *e)
+{
+	idle_disk_reason(j, e);
+	j->sentence = xstrdup("Cannot tell what limited this transfer: writes were slow, but the "
+			      "disk was idle and the processors were not.");
 }
 
 static void
@@ -320,6 +351,8 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		alone_words(j, e);
 	else if (j->second < j->path.n)
 		both_words(j, e);
+	else if (j->idle_disk)
+		idle_disk_words(j, e);
 	else if (!limit_is_held(&j->limit))
 		unseen_words(j, e);
 	else if (j->idle_network)
@@ -566,6 +599,8 @@ known_words(struct judgement *j, const struct evidence *e)
 		j->sentence =
 		    xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, faster);
 	}
+	if (j->idle_disk)
+		idle_disk_reason(j, e);
 	j->words = judge_stage_text(e, s);
 	j->manner = manner;
 	known_reasons(j, s);

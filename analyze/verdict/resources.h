@@ -37,6 +37,9 @@ struct resources {
 	double queued[NW_STAGE_COUNT];
 	/* bytes/s that a throttle lets a disk's device move; NaN without throttle */
 	double throttle[NW_STAGE_COUNT];
+	/* mean seconds for which written bytes waited for the devices of a disk's host; NaN of
+	 * other stages and where the host does not tell */
+	double backlog_s[NW_STAGE_COUNT];
 };
 
 /* Windows first to before end. */
@@ -49,6 +52,10 @@ bool stage_kind_is_net(enum nw_stage_kind kind);
 /* Whether a disk moved its bytes about as fast as its throttle allows. Readahead and dirty pages
  * hide such a disk from the calls; far above its throttle, memory took the bytes. */
 bool resources_throttled(const struct resources *r, size_t stage, double bytes_per_s);
+/* Whether the device of a disk was idle while programs wrote: the kernel slowed the writers down
+ * although hardly a byte waited for the device. A direct write, which waits by itself, keeps a
+ * device busy, or queued at a throttle. */
+bool resources_written_idle(const struct resources *r, size_t stage);
 /* The rate of a disk of the path: by its own calls, or that of the path. */
 double resources_rate(const struct nw_path *p, size_t stage);
 /* The best guess between net_low and net_high; NaN without account. */

@@ -312,6 +312,68 @@ cached_check(const char *name, double device_bytes, bool both)
 	store_close(st);
 }
 
+/* Writers held up while `writeback_kib` waited for the devices of their host, whose processors were
+ * idle for a share of the time. */
+static void
+idle_disk_check(const char *name, double writeback_kib, double idle, const struct times *receive,
+    const char *stage, const char *says)
+{
+	enum { ROWS = 50 };
+	static const char *const memory[] = { "writeback" }, *const cpu[] = { "idle", "iowait" };
+	const struct transfer tr = { name, { .002, 0 }, { .003, .09 }, *receive, { .07, 0 }, 0.1,
+		40, stage, says };
+	double waiting[ROWS], idles[2 * ROWS];
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+	int i;
+
+	for (i = 0; i < ROWS; i++) {
+		waiting[i] = writeback_kib;
+		idles[2 * i] = idle;
+		idles[2 * i + 1] = 0;
+	}
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &tr);
+	transfer_host_series(
+	    b, 20, 2, "ps:tools:blipp:linux:memory:utilization", "{}", memory, 1, waiting, 5, ROWS);
+	transfer_host_series(
+	    b, 21, 2, "ps:tools:blipp:linux:cpu:utilization", "{}", cpu, 2, idles, 5, ROWS);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	CHECK_INT(a.judgement.limit.known, stage != NULL);
+	if (stage != NULL && a.judgement.limit.known)
+		CHECK_STR(nw_stage_kind_name(a.judgement.path.stage[a.judgement.limit.stage].kind),
+		    stage);
+	CHECK(strstr(a.judgement.sentence, says) != NULL);
+	if (strstr(a.judgement.sentence, says) == NULL)
+		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
+/* 40 MB/s are written: 1 MiB that waits makes 26 ms, 4 MiB 105 ms. */
+static void
+test_idle_disk(void)
+{
+	static const struct times quick = { .026, 0 }, slow = { .002, 0 };
+
+	idle_disk_check(
+	    "disk at work", 4096, 0, &slow, "disk.write", "Disk write on dtn-b limited");
+	idle_disk_check("idle disk, idle processors", 100, 0.9, &slow, "disk.write",
+	    "Disk write on dtn-b limited");
+	idle_disk_check("idle disk, busy program", 100, 0, &slow, "receiver.host",
+	    "In this transfer, the receiving program on dtn-b");
+	idle_disk_check("idle disk, nobody", 100, 0, &quick, NULL,
+	    "writes were slow, but the disk was idle and the processors were not");
+}
+
 /* --- a pipe to gzip, which has no calipers, only its process's documents --- */
 
 struct member {
@@ -719,6 +781,7 @@ main(void)
 	    "The program gzip on dtn-a, which paused by itself or");
 	pipeline_check("pipes not told", false, 0.095, 0, "host",
 	    "The program on dtn-a, which paused by itself or waited for something");
+	test_idle_disk();
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "ours");
 	fields[3] = "unknown"; /* original senders do not tell their window */

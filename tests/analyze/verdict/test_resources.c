@@ -100,6 +100,42 @@ test_pace(void)
 	CHECK_NEAR(r.pace[0], (4. + 0.6 * 1) / 1.6 * 8 / 14, 1e-9, 0);
 }
 
+/* 2 MB wait for a device that takes 10 MB/s, then 50 kB; neither a busy device nor a throttled one is
+ * idle. */
+static void
+test_backlog(void)
+{
+	static double waiting[WINDOWS];
+	static char name[] = "a";
+	struct evidence_host host = { .name = name };
+	struct evidence e = { .hosts = &host, .n_hosts = 1 };
+	struct nw_path p = {
+		.n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6, .active_s = 0.8
+	};
+	struct resources r;
+	int i;
+
+	p.stage[0] =
+	    (struct nw_path_stage){ .kind = NW_STAGE_DISK_WRITE, .free_share = free_share };
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.backlog_s[0]) && !resources_written_idle(&r, 0));
+	host.writeback_bytes = waiting;
+	for (i = 0; i < WINDOWS; i++)
+		waiting[i] = 2e6;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.backlog_s[0], 0.2, 1e-9, 0);
+	CHECK(!resources_written_idle(&r, 0));
+	for (i = 0; i < WINDOWS; i++)
+		waiting[i] = 5e4;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(resources_written_idle(&r, 0));
+	r.device[0] = 0.9;
+	CHECK(!resources_written_idle(&r, 0));
+	r.device[0] = NAN;
+	r.throttle[0] = 1e7;
+	CHECK(!resources_written_idle(&r, 0));
+}
+
 /* Two devices of the host: the session's file lies on the second, whose throttle lets a tenth more
  * through than the disk moved; bytes waited in front of it in half of the looks. */
 static void
@@ -183,5 +219,6 @@ main(void)
 	test_room();
 	test_pace();
 	test_throttle();
+	test_backlog();
 	return check_done("test_resources");
 }
