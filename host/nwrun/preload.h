@@ -309,7 +309,7 @@ op_begin_known(
 }
 
 /* The same as op_begin(), without a call where nothing is new. */
-static inline void
+static inline __attribute__((always_inline)) void
 op_begin_quick(struct op *op, int fd, enum nwshm_dir dir)
 {
 	uint32_t word = fd_word_known(fd);

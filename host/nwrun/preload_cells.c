@@ -7,18 +7,25 @@
 
 #include <sys/single_threaded.h>
 
-static struct nwshm_cells *
+static __attribute__((noinline)) bool
+cells_prepare(struct nwshm_object *o, struct nwshm_cells *c)
+{
+	if (!region_touch(c, sizeof(*c)))
+		return false;
+	atomic_store_explicit(&o->cells_ready, 1, memory_order_release);
+	return true;
+}
+
+static inline struct nwshm_cells *
 cells_of(struct nwshm_object *o)
 {
 	size_t i = (size_t)(o - region->object);
+	struct nwshm_cells *c = &region->cells[i];
 
 	if (likely(atomic_load_explicit(&o->cells_ready, memory_order_relaxed) != 0 ||
-		i < NWSHM_OBJECTS_FIXED))
-		return &region->cells[i];
-	if (!region_touch(&region->cells[i], sizeof(region->cells[i])))
-		return NULL;
-	atomic_store_explicit(&o->cells_ready, 1, memory_order_release);
-	return &region->cells[i];
+		i < NWSHM_OBJECTS_FIXED || cells_prepare(o, c)))
+		return c;
+	return NULL;
 }
 
 static inline int64_t

@@ -187,17 +187,12 @@ op_has_clock(const struct op *op)
 	return op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE;
 }
 
-void
-op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes)
+/* A call that reads and writes. */
+static __attribute__((noinline)) void
+op_count2(struct op *op, int64_t end_mono_ns, ssize_t bytes)
 {
 	struct nwshm_thread *t = op->thread;
 
-	if (op->stage2 == NWSHM_NO_STAGE) {
-		stage_add(
-		    t, op->stage, op->object, op->offset, op->begin_mono_ns, end_mono_ns, bytes);
-		object_name_large(op->object, op->fd);
-		return;
-	}
 	stage_add(t, op->stage, op->object, OP_AT_POSITION,
 	    op_begin_of(op, op->stage, op->stage2, end_mono_ns), end_mono_ns, bytes);
 	stage_add(t, op->stage2, op->object2, OP_AT_POSITION,
@@ -208,6 +203,18 @@ op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes)
 		nwshm_add(&t->combined_bytes, (uint64_t)bytes);
 		nwshm_add(&t->combined_ns, (uint64_t)(end_mono_ns - op->begin_mono_ns));
 	}
+}
+
+void
+op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes)
+{
+	if (op->stage2 != NWSHM_NO_STAGE) {
+		op_count2(op, end_mono_ns, bytes);
+		return;
+	}
+	stage_add(
+	    op->thread, op->stage, op->object, op->offset, op->begin_mono_ns, end_mono_ns, bytes);
+	object_name_large(op->object, op->fd);
 }
 
 void
