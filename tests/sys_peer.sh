@@ -29,7 +29,7 @@ while True:
     c, _ = s.accept()
     assert c.recv(1) == b""      # never a word' &
 pids="$pids $!"
-sleep 0.5
+until_true 20 in_ns 3 grep -q ":1E61 " /proc/net/tcp || fail "nobody listens at port 7777"
 
 look() { in_ns 0 "$bin/blipp" -i 1s -o probes=peer -o peer=10.77.2.2/7777 -o peer=10.77.2.2/7 -o peer=10.77.9.9/7 --format csv; }
 value() { awk -F, -v d="$1" -v f="$2" '$3 == d && $4 == f { print $5 }' "$tmp/look"; }

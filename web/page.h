@@ -129,6 +129,8 @@ void session_tcp(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
 void session_kernel(struct html *h, const json_t *doc);
 void session_iotime(struct html *h, const json_t *doc);
+/* What sensors of the session's hosts saw of ways to other hosts, from the store. */
+int session_sensors(struct html *h, struct store_reader *r, const json_t *doc);
 void session_reduction(struct html *h, const json_t *doc);
 void session_hosts(struct html *h, const json_t *doc);
 void session_quality(struct html *h, const json_t *doc);

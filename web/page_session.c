@@ -698,6 +698,7 @@ title_make(char *out, size_t size, const json_t *doc, const struct nw_session_re
 
 struct view {
 	struct html *h;
+	struct store_reader *r; /* NULL: only the document is there */
 	struct session_query q;
 	bool alone;
 	bool events; /* whether the session has any */
@@ -756,14 +757,17 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 {
 	const struct view *v = arg;
 	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+	int rc = NW_OK;
 
 	write_page(v, doc, rec);
+	if (v->r != NULL && !v->h->foreign)
+		rc = session_sensors(v->h, v->r, doc);
 	write_compare(v->h, rec->id);
 	if (!v->h->foreign)
 		write_exports(v->h, rec->id);
 	page_end(v->h);
 	json_decref(doc);
-	return 0;
+	return rc;
 }
 
 int
@@ -775,7 +779,7 @@ page_session(struct html *h, struct store_reader *r, int64_t id, const struct se
 	if (rc < 0)
 		return rc;
 	return store_session_get(
-	    r, id, on_session, &(struct view){ .h = h, .q = *q, .events = span.n > 0 });
+	    r, id, on_session, &(struct view){ .h = h, .r = r, .q = *q, .events = span.n > 0 });
 }
 
 /* Writes the sections for nobody: the figure takes the way to h->figure_csv. */

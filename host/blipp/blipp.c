@@ -312,8 +312,11 @@ intervals_set(struct blipp *b, struct clock_pair now)
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
 	b->followers.stretch = b->budget.stretch;
 	followers_sync(&b->followers, &b->control.leases, b->interval_ns, &b->report, now);
-	b->report.ends =
-	    leases_started(&b->control.leases, probe_peer.event_type) ? ends_list : NULL;
+	b->report.ends = ends_list;
+	b->report.ends_for_peer = leases_started(&b->control.leases, probe_peer.event_type);
+	b->report.ends_for_bandwidth =
+	    leases_started(&b->control.leases, probe_bandwidth.event_type);
+	b->report.transfers = b->followers.n > 0;
 	b->report.ends_arg = &b->followers;
 	b->report_ns = leases_report_ns(&b->control.leases, b->conf.report_ns);
 	nw_provider_hold(b->provider, b->report_ns > b->interval_ns);
@@ -478,6 +481,7 @@ write_metrics(void *arg, bool classic, FILE *to)
 
 	b->report.out = show_take;
 	b->report.out_arg = &b->scraped;
+	b->report.bandwidth = NULL;
 	b->report.commands = b->report.peers = NULL; /* asking starts no command or connection */
 	b->report.t_wall_ns = nw_wall_ns();
 	show_round(b, b->scrape_states, &b->scraped);
@@ -735,6 +739,7 @@ blipp_open(struct blipp *b)
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
+	b->report.bandwidth = &b->conf.bandwidth;
 	b->report.groups = b->conf.groups;
 	b->report.programs = b->conf.programs;
 	for (i = 0; i < BLIPP_PROBES; i++)
@@ -823,6 +828,7 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
+	b->report.bandwidth = &b->conf.bandwidth;
 	b->report.groups = b->conf.groups;
 	b->report.programs = b->conf.programs;
 	b->report.t_wall_ns = nw_wall_ns();

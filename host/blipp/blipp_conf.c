@@ -60,6 +60,19 @@ peer_directive_parse(const struct conf_row *row, const char *value, void *field,
 }
 
 static int
+address_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	char host[PEER_HOST_BYTES];
+	uint16_t port;
+
+	(void)row;
+	if (peer_parse(value, host, &port))
+		return conf_text_set(field, value, why);
+	*why = "not an address in numbers: write 0.0.0.0/5010";
+	return NW_EINVAL;
+}
+
+static int
 directory_parse(const struct conf_row *row, const char *value, void *field, const char **why)
 {
 	(void)row;
@@ -127,6 +140,7 @@ percent_parse(const struct conf_row *row, const char *value, void *field, const 
 }
 
 static const struct conf_type group = { group_parse, CONF_LINES };
+static const struct conf_type address = { address_parse, true };
 static const struct conf_type peer = { peer_directive_parse, CONF_LINES };
 static const struct conf_type command = { command_parse, CONF_LINES };
 static const struct conf_type chronyd = { chronyd_parse, true };
@@ -157,6 +171,11 @@ static const struct conf_row rows[] = {
 	{ "cgroup", &group, AT(groups), NULL, NULL, NULL },
 	{ "programs", &conf_text, AT(programs), NULL, NULL, NULL },
 	{ "peer", &peer, AT(peers), NULL, NULL, NULL },
+	{ "bandwidth", &peer, AT(bandwidth.peers), NULL, NULL, NULL },
+	{ "bandwidth-listen", &address, AT(bandwidth.listen), NULL, NULL, NULL },
+	{ "bandwidth-size", &conf_size, AT(bandwidth.bytes), "16 MiB", "64 KiB", "1024 MiB" },
+	{ "bandwidth-time", &conf_duration, AT(bandwidth.time_ns), "1 s", "10 ms", "10 s" },
+	{ "bandwidth-every", &conf_duration, AT(bandwidth.every_ns), "10 m", "10 s", "1 d" },
 	{ "probe", &command, AT(commands), NULL, NULL, NULL },
 	{ "probes", &probes, AT(probes), default_probes, NULL, NULL },
 };

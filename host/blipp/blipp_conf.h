@@ -21,6 +21,7 @@ struct blipp_conf {
 	char *host;     /* NULL: the host's own name */
 	char *commands; /* lines of the directive `probe`; NULL: none */
 	char *peers;    /* lines of the directive `peer`; NULL: none */
+	struct bandwidth_conf bandwidth;
 	char *groups;   /* lines of the directive `cgroup`; NULL: none */
 	char *programs; /* names parted by blanks; NULL: none */
 	char *include;  /* patterns of devices, see filter.h; NULL: every device */

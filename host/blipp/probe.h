@@ -34,7 +34,7 @@ struct probe {
 #define BLIPP_DEFAULT_LIST(X) \
 	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
 	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock) \
-	X(exec) X(peer) X(cgroup) X(process)
+	X(exec) X(peer) X(bandwidth) X(cgroup) X(process)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
 #define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
 /* clang-format on */
@@ -199,6 +199,11 @@ bool exec_next(struct scan *text, struct scan *key, double *value);
 
 /* --- peers: "192.0.2.1/22", numbers only --- */
 bool peer_parse(const char *text, char host[PEER_HOST_BYTES], uint16_t *port);
+/* The next good line; *text moves behind the line. */
+bool peer_line_next(const char **text, char host[PEER_HOST_BYTES], uint16_t *port);
+struct sockaddr_storage;
+/* Length of the address; 0: the host is not in numbers. */
+unsigned peer_address(const char *host, uint16_t port, struct sockaddr_storage *out);
 
 /* --- control groups and processes --- */
 /* The sum of the numbers behind a key, or the number of a file without keys (NULL). NaN: none. */

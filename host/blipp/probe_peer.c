@@ -72,23 +72,21 @@ struct peer_probe {
 
 /* --- peers --- */
 
-static bool
-address_make(const char *host, uint16_t port, struct peer_state *out)
+unsigned
+peer_address(const char *host, uint16_t port, struct sockaddr_storage *out)
 {
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&out->address;
-	struct sockaddr_in *v4 = (struct sockaddr_in *)&out->address;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)out;
+	struct sockaddr_in *v4 = (struct sockaddr_in *)out;
 
-	memset(&out->address, 0, sizeof(out->address));
+	memset(out, 0, sizeof(*out));
 	if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
 		v4->sin_family = AF_INET;
 		v4->sin_port = htons(port);
-		out->address_len = sizeof(*v4);
-		return true;
+		return sizeof(*v4);
 	}
 	v6->sin6_family = AF_INET6;
 	v6->sin6_port = htons(port);
-	out->address_len = sizeof(*v6);
-	return inet_pton(AF_INET6, host, &v6->sin6_addr) == 1;
+	return inet_pton(AF_INET6, host, &v6->sin6_addr) == 1 ? sizeof(*v6) : 0;
 }
 
 static void
@@ -103,7 +101,7 @@ peer_want(struct peer_probe *p, const char *host, uint16_t port)
 			p->list[i].seen = true;
 			return;
 		}
-	if (p->n == PEERS_MAX || !address_make(host, port, &new))
+	if (p->n == PEERS_MAX || (new.address_len = peer_address(host, port, &new.address)) == 0)
 		return;
 	snprintf(new.series.device, sizeof(new.series.device), "%s", new.name);
 	p->list[p->n++] = new;
@@ -112,13 +110,13 @@ peer_want(struct peer_probe *p, const char *host, uint16_t port)
 bool
 peer_parse(const char *text, char host[PEER_HOST_BYTES], uint16_t *port)
 {
-	struct peer_state unused;
+	struct sockaddr_storage unused;
 	struct conn_addr a;
 	char *end;
 	unsigned long n;
 
 	if (conn_addr_parse(text, &a) < 0 || a.tls || strlen(a.host) >= PEER_HOST_BYTES ||
-	    !address_make(a.host, 1, &unused))
+	    peer_address(a.host, 1, &unused) == 0)
 		return false;
 	n = strtoul(a.port, &end, 10);
 	snprintf(host, PEER_HOST_BYTES, "%.45s", a.host);
@@ -126,21 +124,33 @@ peer_parse(const char *text, char host[PEER_HOST_BYTES], uint16_t *port)
 	return *end == '\0' && n > 0 && n <= UINT16_MAX;
 }
 
+bool
+peer_line_next(const char **text, char host[PEER_HOST_BYTES], uint16_t *port)
+{
+	char line[PEER_HOST_BYTES + 16];
+	size_t n;
+
+	while (*text != NULL && **text != '\0') {
+		n = strcspn(*text, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)n, *text);
+		*text += n + ((*text)[n] == '\n');
+		if (peer_parse(line, host, port))
+			return true;
+	}
+	return false;
+}
+
 static void
 peers_want(struct peer_probe *p, const struct report *r)
 {
-	char ends[PEERS_MAX][PEER_HOST_BYTES], line[PEER_HOST_BYTES + 16], host[PEER_HOST_BYTES];
+	char ends[PEERS_MAX][PEER_HOST_BYTES], host[PEER_HOST_BYTES];
 	const char *text = r->peers;
 	uint16_t port;
 	size_t i, n;
 
-	for (; text != NULL && *text != '\0'; text += n + (text[n] == '\n')) {
-		n = strcspn(text, "\n");
-		snprintf(line, sizeof(line), "%.*s", (int)n, text);
-		if (peer_parse(line, host, &port))
-			peer_want(p, host, port);
-	}
-	n = r->ends != NULL ? r->ends(r->ends_arg, ends, PEERS_MAX) : 0;
+	while (peer_line_next(&text, host, &port))
+		peer_want(p, host, port);
+	n = r->ends != NULL && r->ends_for_peer ? r->ends(r->ends_arg, ends, PEERS_MAX) : 0;
 	for (i = 0; i < n; i++)
 		peer_want(p, ends[i], DISCARD_PORT);
 }

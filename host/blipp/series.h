@@ -43,6 +43,13 @@ struct series;
 typedef int series_out_fn(
     struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
 
+/* Of the probe `bandwidth`. */
+struct bandwidth_conf {
+	char *peers, *listen; /* lines of `bandwidth`; of `bandwidth-listen`; NULL: none */
+	int64_t time_ns, every_ns;
+	uint64_t bytes;
+};
+
 /* One round of samples. */
 struct report {
 	struct nw_provider *provider;
@@ -61,6 +68,9 @@ struct report {
 	 * returns their number. NULL: nobody does */
 	size_t (*ends)(void *arg, char out[][PEER_HOST_BYTES], size_t max);
 	void *ends_arg;
+	bool ends_for_peer, ends_for_bandwidth; /* which probes the rule wants */
+	bool transfers;                         /* the box follows connections of this host */
+	const struct bandwidth_conf *bandwidth; /* NULL: nothing is sent */
 	double interval_s;
 	int64_t t_wall_ns;
 	uint64_t values; /* values sent so far, to compute the price of a value */
