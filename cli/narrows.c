@@ -26,6 +26,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(export)     \
 	X(import)     \
 	X(health)     \
+	X(selftest)   \
 	X(pin)        \
 	X(unpin)      \
 	X(lifelines)  \

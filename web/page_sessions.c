@@ -18,6 +18,7 @@
 struct listing {
 	struct html *h;
 	const struct session_filter *f;
+	size_t n_own;     /* sessions other than self-tests */
 	size_t n, n_idle; /* n_idle: sessions of the fold that is open */
 	char day[16];     /* of the row before */
 };
@@ -186,6 +187,8 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	char day[sizeof(list->day)];
 
 	list->n++;
+	list->n_own +=
+	    res == NULL || res->label == NULL || strcmp(res->label, RESULT_SELFTEST_LABEL) != 0;
 	snprintf(day, sizeof(day), "%.10s", page_local(start_of(s, res)).s);
 	if (!idle || strcmp(day, list->day) != 0)
 		idle_end(list);
@@ -268,7 +271,20 @@ write_empty(struct html *h, const struct nw_health *health)
 	if (health != NULL)
 		write_first_lines(h, health);
 	html_raw(h,
-	    "<p>The session is listed here while it runs, and judged when it ends.</p></section>");
+	    "<p>The session is listed here while it runs, and judged when it ends. <code>narrows "
+	    "selftest</code> on this box measures a transfer within the machine, to look "
+	    "at.</p></section>");
+}
+
+/* Below the self-test of a fresh install: how to measure the first program. */
+static void
+write_next(struct html *h, const struct nw_health *health)
+{
+	html_raw(h,
+	    "<section class=\"empty\"><h2>Measure a program of yours</h2><p>All sessions above are "
+	    "self-tests of this machine.</p>");
+	write_first_lines(h, health);
+	html_raw(h, "</section>");
 }
 
 /* --- the filter --- */
@@ -501,6 +517,8 @@ page_sessions(struct html *h, struct store_reader *r, const struct session_filte
 		return rc;
 	idle_end(&list);
 	html_raw(h, "</tbody></table>");
+	if (list.n > 0 && list.n_own == 0 && next == 0 && health != NULL)
+		write_next(h, health);
 	if (list.n == 0 && next > 0)
 		html_raw(h, "<p>None of the newest sessions. Older sessions may be.</p>");
 	else if (list.n == 0 && f->before != 0)

@@ -30,6 +30,9 @@ const json_t *result_list(const json_t *object, enum result_key key);
 /* n numbers from an array, NaN for each element that is not a number. */
 void result_numbers(const json_t *list, double *out, size_t n);
 
+/* Label of sessions that narrows selftest makes. */
+#define RESULT_SELFTEST_LABEL "self-test"
+
 /* Whether a task (or NULL) has a name that tells people something. */
 bool result_task_has_name(const char *task);
 /* Task of a session object whose name tells people something, else NULL: made-up tasks are a UUID
