@@ -23,7 +23,8 @@ enum {
 	STALLS_MIN = 5,
 	BINS = 40,
 	CLASS_MOMENTS = 20000,
-	BINS_MIN = 6
+	BINS_MIN = 6,
+	STEP_LANES = 64 /* more servers are not looked at one by one */
 };
 #define MATERIAL     0.2  /* a size is at least such a part of the median line */
 #define NOISE_S      2e-3 /* see material() */
@@ -54,7 +55,7 @@ struct search {
 	double material_s;
 	double fast_s; /* median of the fast moments */
 	double apart;  /* of the class measured last: size by spreads */
-	double *s;     /* room for l->n */
+	double *s;     /* room for twice l->n */
 	uint32_t *line;
 	struct moment *m;
 	size_t n; /* moments */
@@ -417,6 +418,74 @@ lane_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_fi
 	}
 }
 
+/* --- a delay that begins --- */
+
+static int
+by_begin(const void *a, const void *b)
+{
+	const struct moment *x = a, *y = b;
+
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* A step in the moments of a lane or of all, which stand in the order of their beginnings. */
+static bool
+step_measure(struct search *f, struct nw_line_finding *c)
+{
+	double *scratch = f->s + f->n;
+	struct line_step step;
+	size_t i, n = 0;
+
+	for (i = 0; i < f->n; i++)
+		if (c->lane == NW_LINE_ANY || f->m[i].lane == c->lane)
+			f->s[n++] = f->m[i].s;
+	if (!line_step(f->s, n, scratch, &step) || step.size_s < f->material_s)
+		return false;
+	c->size_s = step.size_s;
+	c->size_low_s = step.low_s;
+	c->size_high_s = step.high_s;
+	for (i = 0, n = 0; i < f->n; i++) {
+		const struct moment *m = &f->m[i];
+
+		if ((c->lane != NW_LINE_ANY && m->lane != c->lane) || n++ < step.at)
+			continue;
+		if (c->n_moments++ == 0)
+			c->first_ns = m->from;
+		c->n_lines += m->n;
+		c->last_ns = m->to > c->last_ns ? m->to : c->last_ns;
+	}
+	c->share = (double)c->n_moments / (double)n;
+	c->cost_s = (double)c->n_lines * c->size_s;
+	return true;
+}
+
+/* A step of one lane alone is that lane's, any other is everybody's. */
+static void
+step_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_finding *best)
+{
+	const struct nw_line_finding none = { .kind = NW_LINE_STEP,
+		.from = seg->from,
+		.to = seg->to,
+		.lane = NW_LINE_ANY,
+		.split_s = -INFINITY,
+		.last_ns = INT64_MIN };
+	struct nw_line_finding all = none, lane = none, one;
+	size_t i, steps = 0;
+
+	qsort(f->m, f->n, sizeof(*f->m), by_begin);
+	if (step_measure(f, &all))
+		*best = all;
+	for (i = 0; f->l->n_lanes > 1 && i < f->l->n_lanes && i < STEP_LANES; i++) {
+		one = none;
+		one.lane = (uint32_t)i;
+		if (step_measure(f, &one) && ++steps == 1)
+			lane = one;
+	}
+	if (steps == 1)
+		*best = lane;
+	qsort(f->m, f->n, sizeof(*f->m), by_moment);
+}
+
 /* --- a lane that stands still --- */
 
 static double
@@ -525,6 +594,8 @@ segment_search(struct search *f, const struct nw_line_segment *seg)
 	if ((rc = class_find(f, seg, &best)) != NW_OK || (rc = stall_find(f, seg, &stall)) != NW_OK)
 		return rc;
 	if (best.cost_s <= 0)
+		step_find(f, seg, &best);
+	if (best.cost_s <= 0)
 		lane_find(f, seg, &best);
 	stall_or_class(&stall, &best);
 	if (best.cost_s > 0 && f->out->n < NW_LINE_FINDINGS_MAX)
@@ -606,7 +677,8 @@ is_consequence(struct search *f, const struct nw_line_finding *wait,
 	for (i = 0; i < n; i++) {
 		const int64_t *t = line_times(f->l, f->line[i]);
 
-		if (f->s[i] < wait->split_s || f->s[i] <= 0)
+		if (f->s[i] < wait->split_s || f->s[i] <= 0 ||
+		    (wait->kind == NW_LINE_STEP && t[wait->from] < wait->first_ns))
 			continue;
 		all += f->s[i];
 		covered +=
@@ -662,7 +734,7 @@ nw_lines_find(
 		.segments = s,
 		.out = out,
 		.material_s = material(s->total_s[NW_LINE_MEDIAN]),
-		.s = calloc(l->n + 1, sizeof(*f.s)),
+		.s = calloc(2 * (l->n + 1), sizeof(*f.s)),
 		.line = calloc(l->n + 1, sizeof(*f.line)),
 		.m = calloc(l->n + 1, sizeof(*f.m)) };
 	int rc = f.s != NULL && f.line != NULL && f.m != NULL ? NW_OK : NW_ENOMEM;

@@ -3,6 +3,8 @@
 #ifndef LIFELINE_IN_H
 #define LIFELINE_IN_H
 
+#include <stdbool.h>
+
 #include "narrows/lifeline.h"
 
 static inline const int64_t *
@@ -18,6 +20,14 @@ line_seconds(int64_t from_ns, int64_t to_ns)
 	    ? ((double)to_ns - (double)from_ns) * 1e-9
 	    : (double)(to_ns - from_ns) * 1e-9;
 }
+
+/* A level of durations that rises once and stays. */
+struct line_step {
+	size_t at; /* the first of the longer durations, about */
+	double size_s, low_s, high_s;
+};
+/* Durations in the order of time; room for n. False: there is no step. */
+bool line_step(const double *s, size_t n, double *scratch, struct line_step *out);
 
 /* Shares of excess of the slow lines, into the segments. NW_ENOMEM. */
 int line_excess(const struct nw_lines *l, struct nw_line_segments *out);

@@ -119,7 +119,8 @@ int nw_lines_stalls(const struct nw_lines *l, const struct nw_line_segment *s,
 enum nw_line_kind {
 	NW_LINE_CLASS, /* some lines take longer than the others, by about the same time */
 	NW_LINE_LANE,  /* the lines of a lane take longer */
-	NW_LINE_STALL  /* a lane stands still again and again */
+	NW_LINE_STALL, /* a lane stands still again and again */
+	NW_LINE_STEP   /* from first_ns on, lines take longer */
 };
 #define NW_LINE_ANY UINT32_MAX
 
@@ -144,10 +145,11 @@ struct nw_line_findings {
 };
 /*
  * Delays that stand out. A segment counts if its durations fall into classes with a tested valley
- * between them (narrows/density.h), if a lane differs from all others, or if the lane stands still.
- * They come again and again, and a delay below a fifth of the median line, or below the noise of a
- * busy machine, is nobody's concern. Lines that wait in front of a
- * segment because that segment is occupied are its consequence, and no finding.
+ * between them (narrows/density.h), if a lane differs from all others, if the lane stands still, or
+ * if all durations are longer from some moment on. The delays of classes and stalls come again and
+ * again, and a delay below a fifth of the median line, or below the noise of a busy machine, is
+ * nobody's concern. Lines that wait in front of a segment because that segment is occupied are its
+ * consequence, and no finding.
  */
 int nw_lines_find(
     const struct nw_lines *l, const struct nw_line_segments *s, struct nw_line_findings *out);

@@ -184,6 +184,33 @@ test_plants(void)
 	    found.n == 1 && found.finding[0].lane == 1 && found.finding[0].from == SIM_START_READ);
 }
 
+/* A longer way into a queue from the last third of the run on: waits of all lengths before and
+ * after, without a valley between them; the step is found, with its size and its time. */
+static void
+test_step(void)
+{
+	struct sim m = { .lists = 60,
+		.blocks = 30,
+		.servers = 3,
+		.period_s = 0.4,
+		.queues = true,
+		.place = SIM_CPU,
+		.who = SIM_LATER,
+		.share = 0.3,
+		.size_s = 0.03 };
+
+	look(&m);
+	CHECK(found.n > 0 && found.finding[0].kind == NW_LINE_STEP);
+	CHECK_INT(found.finding[0].from, SIM_SERV_IN);
+	CHECK_INT(found.finding[0].lane, NW_LINE_ANY);
+	CHECK_NEAR(found.finding[0].size_s, 0.03, 0.15, 0);
+	CHECK_NEAR(found.finding[0].share, 0.3, 0.25, 0);
+	CHECK(found.finding[0].size_low_s < 0.03 && found.finding[0].size_high_s > 0.027);
+	m.place = SIM_NOWHERE;
+	look(&m);
+	CHECK_INT(found.n, 0);
+}
+
 /* Times of hostile logs: nothing overflows. */
 static void
 test_extremes(void)
@@ -219,6 +246,7 @@ main(int argc, char **argv)
 	test_orders();
 	test_stalls();
 	test_plants();
+	test_step();
 	test_extremes();
 	return check_done("lifeline");
 }

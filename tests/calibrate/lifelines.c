@@ -92,9 +92,6 @@ calibrate_lifelines(struct calibration *c)
 		for (m.who = SIM_SOME; m.who <= (c->verbose ? SIM_LATER : SIM_SERVER); m.who++)
 			for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
 				for (int q = c->verbose ? 0 : 1; q < 2; q++) {
-					/* a longer way into a queue disappears in its waits */
-					if (q == 1 && m.place == SIM_CPU && m.who == SIM_LATER)
-						continue;
 					m.queues = q;
 					m.share = m.who == SIM_SOME ? 0.05 : 0.3;
 					m.size_s = m.who == SIM_SOME ? 0.1 : 0.03;

@@ -140,7 +140,7 @@ segments_json(const struct lineset *s, const struct chosen *k, const struct line
 static json_t *
 finding_json(const struct lineset *s, const struct nw_line_finding *f)
 {
-	static const char *const kinds[] = { "class", "server", "stall" };
+	static const char *const kinds[] = { "class", "server", "stall", "step" };
 	json_t *o = json_object();
 
 	put(o, "kind", json_string(kinds[f->kind]));

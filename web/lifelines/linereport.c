@@ -41,7 +41,8 @@ stretches_fill(const struct chosen *k, const struct linereport *p, struct stretc
 		if (from == NW_LINE_NEVER || to == NW_LINE_NEVER ||
 		    nw_line_before(&k->lines, i, f->to) != f->from ||
 		    (f->lane != NW_LINE_ANY && k->lane[i] != f->lane) ||
-		    (double)to - (double)from < f->split_s * 1e9)
+		    (double)to - (double)from < f->split_s * 1e9 ||
+		    (f->kind == NW_LINE_STEP && from < f->first_ns))
 			continue;
 		out->begin[out->n] = from;
 		out->end[out->n++] = to;
@@ -144,6 +145,12 @@ say_finding(const struct lineset *s, struct linereport *p)
 		    "waited lost %s (%s to %s).",
 		    from, to, lane != NULL ? "server " : "", lane != NULL ? lane : "a server",
 		    f->n_moments, size.s, low.s, high.s);
+	else if (f->kind == NW_LINE_STEP)
+		say(p,
+		    "From %.80s to %.80s, lines%s%.80s take %s longer (%s to %s) from %s on than "
+		    "before.",
+		    from, to, lane != NULL ? " of server " : "", lane != NULL ? lane : "", size.s,
+		    low.s, high.s, fmt_iso(f->first_ns, 3).s);
 	else if (f->kind == NW_LINE_LANE)
 		say(p,
 		    "From %.80s to %.80s the lines of server %.80s take %s longer (%s to %s) "
