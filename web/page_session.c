@@ -92,6 +92,55 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec,
 
 /* --- the verdict --- */
 
+/* Bytes read of the files that the session reads, and their sizes; false where no size is known. */
+static bool
+progress_find(const json_t *doc, double *done, double *size)
+{
+	const json_t *list = result_list(result_get(doc, KEY_result_session), KEY_session_files),
+		     *file;
+	size_t i;
+
+	*done = *size = 0;
+	json_array_foreach(list, i, file)
+	{
+		double bytes = result_number(file, KEY_file_read_bytes),
+		       whole = result_number(file, KEY_file_size_bytes);
+
+		if (!(bytes > 0 && whole > 0))
+			continue;
+		*done += fmin(bytes, whole);
+		*size += whole;
+	}
+	return *size > 0 && *size < 1e18;
+}
+
+/* How much of the opened files has been read, and when that ends at the present mean rate. */
+static void
+write_progress(struct html *h, const json_t *doc)
+{
+	double done, size,
+	    rate = result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s);
+
+	if (!progress_find(doc, &done, &size))
+		return;
+	html_raw(h, "<p class=\"progress\"><progress aria-label=\"Read of the opened files\"");
+	html_attr(h, "max", fmt_exact(size).s);
+	html_attr(h, "value", fmt_exact(done).s);
+	html_raw(h, "></progress> ");
+	html_text(h, fmt_share(done / size).s);
+	html_raw(h, ": ");
+	html_text(h, fmt_bytes(done).s);
+	html_raw(h, " of ");
+	html_text(h, fmt_bytes(size).s);
+	html_raw(h, " in the files opened so far");
+	if (rate > 0 && done < size) {
+		html_raw(h, "; the rest takes ");
+		html_text(h, fmt_duration((size - done) / rate).s);
+		html_raw(h, " at the mean rate so far");
+	}
+	html_raw(h, ".</p>");
+}
+
 static void
 write_running(struct html *h, const json_t *doc)
 {
@@ -106,6 +155,7 @@ write_running(struct html *h, const json_t *doc)
 	html_raw(h, "The page renews itself every ");
 	html_int(h, REFRESH_S);
 	html_raw(h, " seconds until the session ends.</p>");
+	write_progress(h, doc);
 }
 
 /* Says that another box made the verdict. */

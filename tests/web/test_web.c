@@ -802,6 +802,8 @@ static const struct {
 	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
 	{ "/icon.svg", 200, "image/svg+xml", "<svg" },
 	{ "/narrows.js", 200, "text/javascript; charset=utf-8", "'use strict';" },
+	{ "/session/3", 200, "text/html; charset=utf-8",
+	    "100\xc2\xa0%: 268\xc2\xa0MB of 268\xc2\xa0MB in the files opened so far." },
 	{ "/session/3?from=100&to=300", 200, "text/html; charset=utf-8",
 	    "<h2>From second 100 to second 300</h2>" },
 	{ "/session/3?from=100&to=300", 200, "text/html; charset=utf-8", "limited this stretch" },
