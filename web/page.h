@@ -126,6 +126,7 @@ void session_changed(struct html *h, const json_t *doc);
 void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);
 void session_tcp(struct html *h, const json_t *doc);
+void session_ops(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
 void session_kernel(struct html *h, const json_t *doc);
 void session_iotime(struct html *h, const json_t *doc);

@@ -636,6 +636,8 @@ static const struct section {
 	    KEY_timeline_connections },
 	{ "kernel", "Below the programs", session_kernel, false, true, KEY_result_kernel,
 	    KEY_kernel_waits },
+	{ "ops", "Operations by size and duration", session_ops, true, true, KEY_result_density,
+	    RESULT_KEYS },
 	{ "classes", "Classes of operations", session_classes, true, true, KEY_result_density,
 	    RESULT_KEYS },
 	{ "io", "Time lost in file operations", session_iotime, true, true, KEY_result_io,

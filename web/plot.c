@@ -730,8 +730,9 @@ write_table(struct html *h, const struct plot *p)
 
 /* The same numbers for programs: every step, in the base unit. */
 static void
-write_csv(FILE *f, const struct plot *p)
+write_csv(FILE *f, const void *arg)
 {
+	const struct plot *p = arg;
 	size_t i, k;
 
 	fputs(p->x != NULL ? p->across_words : "from_s", f);
@@ -750,34 +751,34 @@ write_csv(FILE *f, const struct plot *p)
 
 /* A file that asks for nothing holds the numbers itself. */
 static void
-write_csv_inside(struct html *h, const struct plot *p)
+write_csv_inside(struct html *h, const struct plot_numbers *n)
 {
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 
 	if (f != NULL)
-		write_csv(f, p);
+		n->write(f, n->arg);
 	if (f == NULL || fclose(f) != 0) {
 		h->failed = true;
 		free(text);
 		return;
 	}
 	html_raw(h, "<a class=\"csv\" download=\"");
-	html_text(h, p->id);
+	html_text(h, n->id);
 	html_raw(h, ".csv\" href=\"data:text/csv;charset=utf-8,");
 	html_data(h, text, len);
 	html_raw(h, "\">CSV<span class=\"out\"> of ");
-	html_text(h, p->title);
+	html_text(h, n->title);
 	html_raw(h, "</span></a>");
 	free(text);
 }
 
-static void
-write_csv_link(struct html *h, const struct plot *p)
+void
+plot_csv_link(struct html *h, const struct plot_numbers *n)
 {
 	if (h->alone) {
-		write_csv_inside(h, p);
+		write_csv_inside(h, n);
 		return;
 	}
 	if (h->session_id == 0 && h->host == NULL)
@@ -790,14 +791,14 @@ write_csv_link(struct html *h, const struct plot *p)
 		html_int(h, h->session_id);
 		html_raw(h, "/");
 	}
-	html_text(h, p->id);
+	html_text(h, n->id);
 	html_raw(h, ".csv");
 	if (h->host != NULL) {
 		html_raw(h, "?host=");
 		html_text(h, h->host);
 	}
 	html_raw(h, "\">CSV<span class=\"out\"> of ");
-	html_text(h, p->title);
+	html_text(h, n->title);
 	html_raw(h, "</span></a>");
 }
 
@@ -926,7 +927,7 @@ write_figure(const struct drawing *d)
 	if (p->n_areas == 0 && (p->form == PLOT_LINES || p->form == PLOT_STACK))
 		write_legend(h, p);
 	write_drawing(d);
-	write_csv_link(h, p);
+	plot_csv_link(h, &(struct plot_numbers){ p->id, p->title, write_csv, p });
 	write_table(h, p);
 	html_raw(h, "</figure>");
 }

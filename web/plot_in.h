@@ -28,6 +28,15 @@ void plot_percent(struct html *h, double share);
 void plot_write_across(const struct drawing *d);
 void plot_write_marks(const struct drawing *d);
 
+/* The numbers of a figure. */
+struct plot_numbers {
+	const char *id, *title;
+	void (*write)(FILE *f, const void *arg);
+	const void *arg;
+};
+/* A link to the CSV of a figure, or the CSV itself on a page that stands alone. */
+void plot_csv_link(struct html *h, const struct plot_numbers *n);
+
 /* plot_bands.c */
 int plot_bands_height(const struct plot *p);
 void plot_write_bands(const struct drawing *d);

@@ -197,7 +197,7 @@ verdict_write(struct html *h, const struct stretch *s, const json_t *doc)
 	struct limit l;
 	char who[160];
 
-	html_raw(h, "<p class=\"said\"><b>");
+	html_raw(h, "<p><b>");
 	if (!stretch_judge(s, doc, &l) || l.stage >= NW_STAGE_COUNT || l.n_windows == 0) {
 		html_raw(h,
 		    "What limited this stretch cannot be told: no stage was measured in "
@@ -215,6 +215,7 @@ verdict_write(struct html *h, const struct stretch *s, const json_t *doc)
 		html_raw(h, ".</p>");
 		return;
 	}
+	html_raw(h, "Stage ");
 	page_name(h, who);
 	html_raw(h, " limited this stretch.</b> This stage");
 	held_write(h, &l);

@@ -199,7 +199,8 @@ const char style_css[] =
     ".read{position:absolute;z-index:1;margin:0;padding:.15rem .5rem;max-width:24rem;"
     "list-style:none;font-size:.75rem;background:var(--card);border:1px solid var(--rule);"
     "border-radius:.25rem;pointer-events:none;font-variant-numeric:tabular-nums}"
-    ".progress progress{width:16rem;max-width:100%;vertical-align:middle;accent-color:var(--s0)}"
+    ".heat path{fill:var(--s0)}.progress "
+    "progress{width:16rem;max-width:100%;vertical-align:middle;accent-color:var(--s0)}"
     ".tool{display:flex;flex-wrap:wrap;gap:.4rem 1rem;align-items:center;flex-basis:100%}"
     ".tool input{width:16rem;max-width:60vw;vertical-align:middle}\n"
     /* a phone: rows become cards */

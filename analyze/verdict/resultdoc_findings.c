@@ -206,6 +206,28 @@ resultdoc_density_parameters(const struct classes_params *params)
 	return o;
 }
 
+/* Operations by quarters of octaves of their duration, up to the longest. */
+static json_t *
+counts_doc(const uint64_t counts[NW_HIST_BUCKETS])
+{
+	uint64_t quarter[NW_HIST_QUARTERS] = { 0 };
+	json_t *list = json_array();
+	uint32_t i, n = 0, at;
+	double low, high;
+
+	for (i = 0; i < NW_HIST_BUCKETS; i++) {
+		if (counts[i] == 0)
+			continue;
+		nw_hist_bounds(i, &low, &high);
+		at = nw_hist_quarter((uint64_t)low);
+		quarter[at] += counts[i];
+		n = at + 1;
+	}
+	for (i = 0; i < n; i++)
+		json_array_append_new(list, json_integer((json_int_t)quarter[i]));
+	return list;
+}
+
 static json_t *
 op_classes_doc(
     const struct analysis *a, const struct op_classes *c, const struct classes_params *params)
@@ -230,6 +252,7 @@ op_classes_doc(
 	put(o, KEY_density_classes, classes_doc(c));
 	put_real(o, KEY_density_sure, drawn ? c->classes.sure : NAN);
 	put(o, KEY_density_curve, drawn ? curve_doc(d) : json_null());
+	put(o, KEY_density_counts, counts_doc(c->of->counts));
 	put_real(p, KEY_density_parameters_bw, drawn ? d->bw : NAN);
 	put_count(p, KEY_density_parameters_grid, d->m);
 	put_real(p, KEY_density_parameters_clock_step_s, drawn ? c->clock_step_s : NAN);

@@ -31,6 +31,37 @@ said_words(enum nw_against said)
 	return "too few";
 }
 
+/* Shares up to the entry from which on all are 1. */
+static json_t *
+shares_doc(const double share[NW_HIST_QUARTERS])
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < NW_HIST_QUARTERS && share[i] < 1; i++)
+		json_array_append_new(list, resultdoc_drawn(share[i], 4));
+	return list;
+}
+
+static json_t *
+operations_doc(const struct usual_ops *ops)
+{
+	json_t *list = json_array(), *o;
+	const struct usual_op *op;
+
+	for (op = ops->op; op < ops->op + ops->n; op++) {
+		o = json_object();
+		put_text(o, KEY_usual_operations_op, op->op);
+		put_text(o, KEY_usual_operations_host, op->host);
+		put_count(o, KEY_usual_operations_n, op->n);
+		put(o, KEY_usual_operations_low, shares_doc(op->low));
+		put(o, KEY_usual_operations_median, shares_doc(op->median));
+		put(o, KEY_usual_operations_high, shares_doc(op->high));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 json_t *
 resultdoc_usual(const struct analysis *a)
 {
@@ -52,6 +83,7 @@ resultdoc_usual(const struct analysis *a)
 	put_real(o, KEY_usual_high, u->usual.high);
 	put_real(o, KEY_usual_best, u->usual.best);
 	put_real(o, KEY_usual_worst, u->usual.worst);
+	put(o, KEY_usual_operations, operations_doc(&u->ops));
 	put(o, KEY_usual_since, u->has_since ? resultdoc_change(&u->since) : json_null());
 	return o;
 }

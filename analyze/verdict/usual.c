@@ -119,7 +119,8 @@ change_keep(
 }
 
 static int
-peers_compare(struct past *p, size_t n, const struct past_session *own, struct usual *out)
+peers_compare(struct store_reader *r, struct past *p, size_t n, const struct past_session *own,
+    struct usual *out)
 {
 	double *rate = xcalloc(n + 1, sizeof(*rate));
 	struct past_session *all = xcalloc(n + 1, sizeof(*all));
@@ -139,6 +140,8 @@ peers_compare(struct past *p, size_t n, const struct past_session *own, struct u
 	l = level_choose(&c, n);
 	if (rc == NW_OK)
 		rc = nw_usual(rate + l.first, l.end - l.first, rate[n], &out->usual);
+	if (rc == NW_OK && out->usual.n >= NW_USUAL_MIN)
+		rc = usual_ops_find(r, all + l.first, l.end - l.first, &out->ops);
 	if (rc == NW_OK)
 		change_keep(out, all, n + 1, &c);
 	out->sentence = usual_words(&out->usual);
@@ -162,7 +165,7 @@ usual_find(
 	if ((rc = past_load(r, j->route, j->program, start, e->session_id, &p)) < 0)
 		return rc;
 	out->known = true;
-	rc = peers_compare(&p, peers_keep(&p, j), &own, out);
+	rc = peers_compare(r, &p, peers_keep(&p, j), &own, out);
 	past_clear(&p);
 	return rc;
 }
@@ -170,6 +173,7 @@ usual_find(
 void
 usual_clear(struct usual *u)
 {
+	usual_ops_clear(&u->ops);
 	free(u->session);
 	free(u->sentence);
 	free(u->since.sentence);

@@ -6,11 +6,13 @@
 #include "analyze/verdict/evidence.h"
 #include "analyze/verdict/judge.h"
 #include "analyze/verdict/past.h"
+#include "analyze/verdict/usualops.h"
 
 struct usual {
 	bool known; /* whether there is anything to compare: a closed session that moved data */
 	struct nw_usual usual;
-	char *sentence; /* NULL: too few earlier sessions */
+	char *sentence;       /* NULL: too few earlier sessions */
+	struct usual_ops ops; /* durations of operations in the sessions of `usual` */
 	bool has_since;
 	struct change_told since; /* the last change, if the session comes after it */
 	/* Sessions to compare for what changed: those from `split` on are after the change, or the

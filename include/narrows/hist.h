@@ -50,6 +50,28 @@ nw_hist_bounds(uint32_t index, double *lo_ns, double *hi_ns)
 	*hi_ns = *lo_ns + width;
 }
 
+/*
+ * Coarser, for pictures: quarters of octaves. Quarter 4 i + k holds (4 + k) 2^i / 4 <= ns < (5 + k)
+ * 2^i / 4; the first one also what is shorter than 1 ns.
+ */
+enum { NW_HIST_QUARTERS = 4 * (NW_HIST_OCTAVES + NW_HIST_BITS) };
+
+static inline double
+nw_hist_quarter_from(uint32_t quarter)
+{
+	return (double)(4 + quarter % 4) * (double)(UINT64_C(1) << (quarter / 4)) / 4;
+}
+
+static inline uint32_t
+nw_hist_quarter(uint64_t ns)
+{
+	unsigned top = ns > 0 ? 63u - (unsigned)__builtin_clzll(ns) : 0;
+	uint64_t k = ns > 1 ? (ns >> (top > 2 ? top - 2 : 0) << (top < 2 ? 2 - top : 0)) & 3 : 0;
+	uint32_t q = 4 * top + (uint32_t)k;
+
+	return q < NW_HIST_QUARTERS ? q : NW_HIST_QUARTERS - 1;
+}
+
 static inline size_t
 nw_hist_put_varint(uint8_t *p, uint64_t v)
 {

@@ -129,6 +129,33 @@ add_connections(json_t *timeline)
 	json_object_set_new(timeline, "connections", list);
 }
 
+/* Twelve sizes of operations, slower than in eleven earlier sessions. */
+static void
+add_operations(json_t *doc)
+{
+	json_t *list = json_object_get(doc, "density"), *counts, *low = json_array(),
+	       *high = json_array();
+	int k, i;
+
+	for (k = 0; k < 12; k++) {
+		counts = json_array();
+		for (i = 0; i < 96; i++)
+			json_array_append_new(counts,
+			    json_integer((json_int_t)(2e4 * exp(-pow((i - 50 - 2 * k) / 6.0, 2)))));
+		json_array_append_new(list,
+		    json_pack("{s:s s:s s:i s:f s:f s:o}", "op", "disk.read", "host",
+			"dtn-a.site-a.example.net", "size_class", k, "size_from_bytes", pow(4, k),
+			"size_to_bytes", pow(4, k + 1), "counts", counts));
+	}
+	for (i = 0; i < 80; i++) {
+		json_array_append_new(low, json_real(0.5 + 0.5 * tanh((i - 54) / 8.0)));
+		json_array_append_new(high, json_real(0.5 + 0.5 * tanh((i - 44) / 8.0)));
+	}
+	json_object_set_new(doc, "usual",
+	    json_pack("{s:[{s:s s:s s:i s:o s:O s:o}]}", "operations", "op", "disk.read", "host",
+		"dtn-a.site-a.example.net", "n", 11, "low", low, "median", high, "high", high));
+}
+
 /* A long transfer with all five stages and two hosts with long names. */
 static json_t *
 make_full(void)
@@ -178,6 +205,7 @@ make_full(void)
 			"disk_busy", wander(0.3, 0.4), "disk_bytes_per_s", wander(6e7, 0.6)));
 	add_held(timeline);
 	add_connections(timeline);
+	add_operations(doc);
 	json_object_set_new(timeline, "stages", of_time);
 	json_object_set_new(timeline, "hosts", hosts);
 	json_object_set_new(json_object_get(doc, "changes"), "segments", make_segments());
@@ -804,6 +832,14 @@ static const struct {
 	{ "/narrows.js", 200, "text/javascript; charset=utf-8", "'use strict';" },
 	{ "/session/3", 200, "text/html; charset=utf-8",
 	    "100\xc2\xa0%: 268\xc2\xa0MB of 268\xc2\xa0MB in the files opened so far." },
+	{ "/session/3", 200, "text/html; charset=utf-8",
+	    "2552088 operations; most often 1\xc2\xa0"
+	    "B to" },
+	{ "/session/3", 200, "text/html; charset=utf-8", "Slower operations than usual: " },
+	{ "/session/3/p-ops-1.csv", 200, "text/csv; charset=utf-8",
+	    "size_from_bytes,size_to_bytes,duration_from_s,duration_to_s,operations\r\n1,4," },
+	{ "/session/3/p-took-1.csv", 200, "text/csv; charset=utf-8",
+	    "no longer than,this session,lowest tenth of sessions,usual" },
 	{ "/session/3?from=100&to=300", 200, "text/html; charset=utf-8",
 	    "<h2>From second 100 to second 300</h2>" },
 	{ "/session/3?from=100&to=300", 200, "text/html; charset=utf-8", "limited this stretch" },

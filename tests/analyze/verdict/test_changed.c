@@ -137,13 +137,32 @@ host_make(const char *host, double disk)
 	    0.02 * exp(noise_normal()), "disk_busy", disk);
 }
 
+/* Reads in two classes of sizes: six in ten took 1024 ns, the others longer. */
+static json_t *
+durations_make(void)
+{
+	json_t *list = json_array(), *counts;
+	int k;
+	uint32_t i;
+
+	for (k = 0; k < 2; k++) {
+		counts = json_array();
+		for (i = 0; i < 42; i++)
+			json_array_append_new(
+			    counts, json_integer(i < 40 ? 0 : (k + 1) * (i == 40 ? 60 : 40)));
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s, s:o}", "op", "disk.read", "host", "a", "counts", counts));
+	}
+	return list;
+}
+
 static json_t *
 document_make(const struct rates *r)
 {
 	double rate = lowest(r);
 
 	return json_pack("{s:{s:f, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
-			 "s:{s:[oo]}}",
+			 "s:{s:[oo]}, s:o}",
 	    "session", "bytes", 1e10, "connections", "host", "a", "bytes_out", 1e10, "bytes_in",
 	    1e6, "retrans", floor(20 * exp(noise_normal())), "rtt_min_s",
 	    0.02 * exp(0.02 * noise_normal()), "cwnd_bytes", 2e6 * exp(0.2 * noise_normal()),
@@ -151,7 +170,7 @@ document_make(const struct rates *r)
 	    "stages", stage_make("disk.read", "a", r->read),
 	    stage_make("network", "a -> b", r->network), stage_make("disk.write", "b", r->write),
 	    "timeline", "hosts", host_make("a", rate / r->read),
-	    host_make("b", fmin(1, rate / r->write)));
+	    host_make("b", fmin(1, rate / r->write)), "density", durations_make());
 }
 
 static void
@@ -216,6 +235,9 @@ trial_run(struct trial *t, struct changed *out, bool *asked)
 	j.bytes_per_s = lowest(&r);
 	CHECK_INT(usual_find(reader, &e, &j, &u), NW_OK);
 	CHECK(u.usual.n >= NW_USUAL_MIN && u.usual.n < SESSIONS);
+	CHECK_INT(u.ops.n, 1);
+	CHECK(u.ops.op[0].n >= NW_USUAL_MIN && u.ops.op[0].low[39] == 0);
+	CHECK(fabs(u.ops.op[0].median[40] - 0.6) < 1e-9 && u.ops.op[0].high[41] == 1);
 	own = document_make(&r);
 	ask = (struct changed_ask){ u.session, u.n, u.split, u.low, u.high, &e, own };
 	*out = (struct changed){ 0 };

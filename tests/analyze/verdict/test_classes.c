@@ -110,6 +110,23 @@ curve_check(const json_t *entry)
 	CHECK_NEAR(number(json_object_get(entry, "parameters"), "h_min"), 0.01, 0, 0);
 }
 
+/* Each quarter of an octave holds what begins it, and not what ends it. */
+static void
+test_quarters(void)
+{
+	uint32_t q;
+
+	for (q = 9; q < NW_HIST_QUARTERS; q++) {
+		uint64_t from = (uint64_t)nw_hist_quarter_from(q);
+
+		CHECK_INT(nw_hist_quarter(from), q);
+		CHECK_INT(nw_hist_quarter(from - 1), q - 1);
+	}
+	CHECK_INT(nw_hist_quarter(0), 0);
+	CHECK_INT(nw_hist_quarter(3), 6);
+	CHECK_INT(nw_hist_quarter(UINT64_MAX), NW_HIST_QUARTERS - 1);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -149,5 +166,6 @@ main(int argc, char **argv)
 	analysis_clear(&a);
 	store_close(st);
 	filled_remove();
+	test_quarters();
 	return check_done("test_classes");
 }
