@@ -174,11 +174,13 @@ pids="$pids $!"
 until_true 10 test -S "$socket" || fail "magnet serve does not listen"
 "$magnet" view -S "$socket" mine netns=/run/netns/nw$$ uid=65534 bytes=65536 || fail "no view"
 "$magnet" on -S "$socket" socket.tx || fail "on"
-setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine $((3 * PATIENCE)) >"$tmp/seen" 2>&1 &
+setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine 600 >"$tmp/seen" 2>&1 &
 viewer=$!
+pids="$pids $viewer"
 until_true 10 grep -q open "$tmp/seen" || fail "the view cannot be opened: $(cat "$tmp/seen")"
 python3 "$tmp/datagrams.py" 101 $((port + 1))
 nsenter --net=/run/netns/nw$$ python3 "$tmp/datagrams.py" 211 "$port"
+kill $viewer
 wait $viewer || fail "the viewer failed"
 [ "$(sed -n "s/^$port //p" "$tmp/seen")" = 211 ] || fail "the view has not all of its events: $(cat "$tmp/seen")"
 ! grep -q "^$((port + 1)) " "$tmp/seen" || fail "the view has events of others: $(cat "$tmp/seen")"

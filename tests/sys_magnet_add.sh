@@ -33,12 +33,14 @@ recorder=$!
 until_true 20 test -s "$tmp/forks" || fail "the recording does not begin: $(cat "$tmp/record")"
 : >"$tmp/go"
 wait $parent
-sleep 0.3
 kill $recorder
 wait $recorder || fail "the recording failed: $(cat "$tmp/record")"
-"$magnet" dump -F csv "$tmp/forks" 2>/dev/null | awk -F, -v p=$parent -v me=$$ '
-	$2 == "births" && $6 == p { n++; bad += $8 != $14 || $15 != me } END { exit !(n == 53 && !bad) }' ||
-	fail "births: $("$magnet" dump -F csv "$tmp/forks" | awk -F, -v p=$parent '$6 == p' | tail -n 3)"
+# The kernel's numbers of processes are those of the first namespace of processes: elsewhere one parent has 53 children.
+[ "$(readlink /proc/self/ns/pid)" = "pid:[4026531836]" ] && known=1 || known=0
+"$magnet" dump -F csv "$tmp/forks" 2>/dev/null | awk -F, -v p=$parent -v me=$$ -v known=$known '
+	$2 == "births" { n[$6]++; bad[$6] += $8 != $14 || (n[$6] > 1 && $15 != of[$6]); of[$6] = $15 }
+	END { if (known) exit !(n[p] == 53 && !bad[p] && of[p] == me); for (i in n) found += n[i] == 53 && !bad[i]; exit !found }' ||
+	fail "births: $("$magnet" dump -F csv "$tmp/forks" | awk -F, -v p=$parent -v known=$known '!known || $6 == p' | tail -n 3)"
 
 # What cannot be is refused, and says why.
 refused() { want=$1; shift; ! out=$(ask add "$@") && printf '%s' "$out" | grep -q "$want" || fail "add $*: $out"; }
@@ -100,12 +102,14 @@ refused_view() { ! out=$(ask view other "$1") && printf '%s' "$out" | grep -q "$
 refused_view device=nonesuch0 'no interface'
 refused_view vm=999999999 'no process'
 ${CC:-cc} -O1 -std=c11 -Iinclude -o "$tmp/viewer" tests/viewer.c "$B/lib/libmagnet.a" || fail "viewer does not compile"
-"$tmp/viewer" "$socket" cable 3 >"$tmp/seen" 2>&1 &
+"$tmp/viewer" "$socket" cable 600 >"$tmp/seen" 2>&1 &
 viewer=$!
+pids="$pids $viewer"
 until_true 10 grep -q open "$tmp/seen" || fail "the view cannot be opened: $(cat "$tmp/seen")"
 python3 -c 'import socket, sys
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(211): s.sendto(b"x", ("127.0.0.1", int(sys.argv[1])))' $((port + 7))
+kill $viewer
 wait $viewer || fail "the viewer failed"
 [ "$(sed -n "s/^$((port + 7)) //p" "$tmp/seen")" = 211 ] || fail "the interface's view: $(cat "$tmp/seen")"
 ask off access.tx || fail "off access.tx"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads a view of kernel events without any privilege, as a user's program would: counts records by
- * port for a time, and lowers its own rate when the kernel says that it retransmits. Prints "PORT
+ * port for a time or until SIGTERM, and lowers its own rate when the kernel says that it retransmits. Prints "PORT
  * COUNT" of each destination port, and what was lost. usage: viewer SOCKET VIEW SECONDS
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,14 @@
 
 static unsigned long counts[65536];
 static double rate = 1;
+static volatile sig_atomic_t over;
+
+static void
+on_end(int sig)
+{
+	(void)sig;
+	over = 1;
+}
 
 static int
 record_count(void *arg, const struct magnet_record *r)
@@ -42,11 +51,13 @@ main(int argc, char **argv)
 		fprintf(stderr, "viewer: %s\n", why);
 		return 1;
 	}
+	signal(SIGTERM, on_end);
 	puts("open");
 	fflush(stdout);
-	while (time(NULL) < end)
+	while (!over && time(NULL) < end)
 		if (magnet_view_read(v, 100, record_count, NULL) < 0)
 			return 1;
+	magnet_view_read(v, 0, record_count, NULL); /* what came before the signal */
 	for (i = 0; i < 65536; i++)
 		if (counts[i] > 0)
 			printf("%d %lu\n", i, counts[i]);
