@@ -59,14 +59,14 @@ grep -q 'free' "$tmp/why" || fail "free space: $(cat "$tmp/why")"
 ! run -l sideways "$tmp/bad" "$file" 2>/dev/null || fail "an unknown layout"
 
 # A matrix that was interrupted goes on: what is done is not done again.
-"$iomodel" matrix -q -R 1 -n 3 -t 0.05 -F 32MiB -M 32MiB "$tmp/matrix" "$file" 2>"$tmp/progress" &
+"$iomodel" matrix -q -R 1 -n 3 -t 1 -F 32MiB -M 32MiB "$tmp/matrix" "$file" 2>"$tmp/progress" &
 matrix=$!
 pids="$pids $matrix"
 until_true 20 test -e "$tmp/matrix/discard-read-off0-1024-1/done" || fail "the matrix does not run: $(cat "$tmp/progress")"
 kill -9 $matrix
 wait $matrix 2>/dev/null || :
 before=$(find "$tmp/matrix" -name done | wc -l)
-"$iomodel" matrix -q -R 1 -n 3 -t 0.05 -F 32MiB -M 32MiB "$tmp/matrix" "$file" 2>"$tmp/progress" || fail "$(tail -n 3 "$tmp/progress")"
+"$iomodel" matrix -q -R 1 -n 3 -t 1 -F 32MiB -M 32MiB "$tmp/matrix" "$file" 2>"$tmp/progress" || fail "$(tail -n 3 "$tmp/progress")"
 grep -q " $before were done before" "$tmp/progress" || fail "the matrix began anew: $(tail -n 1 "$tmp/progress"), $before done"
 "$iomodel" table -c "$tmp/matrix" >"$tmp/table" || fail "table"
 [ "$(tail -n +2 "$tmp/table" | wc -l)" = "$(find "$tmp/matrix" -name done | wc -l)" ] || fail "the table has not every cell"
@@ -140,6 +140,7 @@ right = [c[k] / sum(c.values()) for c, k in ((hot, "cached"), (cold, "uncached")
 print("right: %.1f %% of cached, %.1f %% of uncached" % (100 * right[0], 100 * right[1]))
 assert min(right) >= 0.95, (hot, cold)
 END
+paced
 n=0
 until
 	classes_measure
