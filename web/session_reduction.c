@@ -51,7 +51,7 @@ write_count(struct html *h, const json_t *entry, enum result_key key)
 static void
 write_no_finding(struct html *h, const json_t *entry)
 {
-	html_raw(h, " none predicts the ");
+	html_raw(h, " none is sure to predict the ");
 	html_text(h, text_or(entry, KEY_reduction_response, "response"));
 	html_raw(h, " of ");
 	page_name(h, text_or(entry, KEY_reduction_program, "the program"));
@@ -66,7 +66,7 @@ write_no_finding(struct html *h, const json_t *entry)
 		write_share(h, entry, KEY_reduction_shift_chance);
 		html_raw(h, " of the places");
 	}
-	html_raw(h, ". The metrics below went along in these rows, which may be chance.</p>");
+	html_raw(h, ". By that measure, what the metrics below explain may be chance.</p>");
 }
 
 static void
@@ -176,9 +176,9 @@ column_metric(struct html *h, const json_t *row)
 	html_raw(h, "<details><summary>");
 	html_int(h, (int64_t)n);
 	if (n == 1)
-		html_raw(h, " other says the same");
+		html_raw(h, " other goes along");
 	else
-		html_raw(h, " others say the same");
+		html_raw(h, " others go along");
 	if (isfinite(result_number(row, KEY_kept_metric_min_r))) {
 		html_raw(h, ", |r| at least ");
 		html_text(h, fmt_ratio(result_number(row, KEY_kept_metric_min_r)).s);

@@ -115,7 +115,6 @@ session_quality(struct html *h, const json_t *doc)
 	page_item(h, "Intervals received", text);
 	if (isfinite(result_number(q, KEY_quality_documents)))
 		item_number(h, "Documents received", q, KEY_quality_documents);
-	item_number(h, "Documents dropped by hosts", q, KEY_quality_documents_dropped);
 	item_number(h, "Documents rejected by the box", q, KEY_quality_documents_rejected);
 	item_number(h, "Documents the hosts could not keep", q, KEY_quality_documents_dropped);
 	page_item(

@@ -417,7 +417,7 @@ host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw
 	program_time(e, p, &cpu_s, &wait_s);
 	if (!isfinite(p->cpu_s) || !(own > 0))
 		return "";
-	if (wait_s >= 0.3 * own && cpu_s + wait_s >= 0.6 * own)
+	if (wait_s >= 0.3 * own && wait_s >= cpu_s && cpu_s + wait_s >= 0.6 * own)
 		return starved_manner(j, e, p, wait_s);
 	if (cpu_s >= 0.6 * own) {
 		j->cause = "computing";

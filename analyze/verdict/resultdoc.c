@@ -57,23 +57,62 @@ hosts_doc(const struct evidence *e, const struct nw_path *p)
 	return list;
 }
 
+/* Whether an earlier file of the list is the same: opened to be written, later to be renamed or to
+ * have its times set. */
+static bool
+file_is_again(const struct evidence *e, size_t k)
+{
+	size_t i;
+
+	for (i = 0; i < k; i++)
+		if (e->files[i].host == e->files[k].host && e->files[i].path != NULL &&
+		    e->files[k].path != NULL && strcmp(e->files[i].path, e->files[k].path) == 0)
+			return true;
+	return false;
+}
+
+static void
+known_add(double *sum, double v)
+{
+	if (isfinite(v))
+		*sum = (isfinite(*sum) ? *sum : 0) + v;
+}
+
+/* The file with all that its reports count. */
+static json_t *
+file_doc(const struct evidence *e, size_t k)
+{
+	double read = NAN, written = NAN;
+	int64_t size = -1;
+	json_t *f = json_object();
+	size_t i;
+
+	for (i = k; i < e->n_files; i++) {
+		if (i != k &&
+		    !(file_is_again(e, i) && e->files[i].host == e->files[k].host &&
+			strcmp(e->files[i].path, e->files[k].path) == 0))
+			continue;
+		known_add(&read, e->files[i].read_bytes);
+		known_add(&written, e->files[i].write_bytes);
+		size = e->files[i].size_bytes > size ? e->files[i].size_bytes : size;
+	}
+	put_text(f, KEY_file_host, host_of(e, e->files[k].host));
+	put_text(f, KEY_file_path, e->files[k].path);
+	put(f, KEY_file_size_bytes, size >= 0 ? json_integer(size) : json_null());
+	put_real(f, KEY_file_read_bytes, read);
+	put_real(f, KEY_file_write_bytes, written);
+	return f;
+}
+
 static json_t *
 files_doc(const struct evidence *e)
 {
-	json_t *list = json_array(), *f;
+	json_t *list = json_array();
 	size_t i;
 
-	for (i = 0; i < e->n_files; i++) {
-		f = json_object();
-		put_text(f, KEY_file_host, host_of(e, e->files[i].host));
-		put_text(f, KEY_file_path, e->files[i].path);
-		put(f, KEY_file_size_bytes,
-		    e->files[i].size_bytes >= 0 ? json_integer(e->files[i].size_bytes)
-						: json_null());
-		put_real(f, KEY_file_read_bytes, e->files[i].read_bytes);
-		put_real(f, KEY_file_write_bytes, e->files[i].write_bytes);
-		json_array_append_new(list, f);
-	}
+	for (i = 0; i < e->n_files; i++)
+		if (!file_is_again(e, i))
+			json_array_append_new(list, file_doc(e, i));
 	return list;
 }
 

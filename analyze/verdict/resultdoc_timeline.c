@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/verdict/resultdoc_in.h"
+#include "narrows/xmalloc.h"
 
 enum { TIMELINE_POINTS_MAX = 300, TIMELINE_DIGITS = 5, TIMELINE_CONNECTIONS_MAX = 16 };
 
@@ -131,6 +132,22 @@ timeline_host(const struct evidence *e, const struct thin *t, const struct evide
 }
 
 /* A connection as the kernel of its sending end saw it. */
+/* Counters are read a little early or late, but no share of a window is more than all of it. */
+static json_t *
+thin_share(const struct evidence *e, const struct thin *t, const double *x)
+{
+	double *capped = xcalloc(e->n_windows + 1, sizeof(*capped)),
+	       whole = (double)e->step_ns * 1e-9;
+	json_t *list;
+	size_t i;
+
+	for (i = 0; i < e->n_windows; i++)
+		capped[i] = x == NULL ? NAN : isfinite(x[i]) ? fmin(x[i], whole) : x[i];
+	list = thin_mean(e, t, capped, 1 / whole);
+	free(capped);
+	return list;
+}
+
 static json_t *
 timeline_connection(
     const struct evidence *e, const struct thin *t, const struct evidence_connection *c)
@@ -147,9 +164,9 @@ timeline_connection(
 	put(o, KEY_timeline_connection_rtt_s, thin_mean(e, t, c->rtt, 1));
 	put(o, KEY_timeline_connection_cwnd_bytes, thin_mean(e, t, c->cwnd, 1));
 	put(o, KEY_timeline_connection_retrans_per_s, thin_mean(e, t, c->resent, per_s));
-	put(o, KEY_timeline_connection_busy, thin_mean(e, t, c->busy, per_s));
-	put(o, KEY_timeline_connection_rwnd_limited, thin_mean(e, t, c->rwnd, per_s));
-	put(o, KEY_timeline_connection_sndbuf_limited, thin_mean(e, t, c->sndbuf, per_s));
+	put(o, KEY_timeline_connection_busy, thin_share(e, t, c->busy));
+	put(o, KEY_timeline_connection_rwnd_limited, thin_share(e, t, c->rwnd));
+	put(o, KEY_timeline_connection_sndbuf_limited, thin_share(e, t, c->sndbuf));
 	return o;
 }
 

@@ -48,7 +48,7 @@ test_example(void)
 		"Class <bdi>C</bdi> took 74\xc2\xa0% of the time in 8.0\xc2\xa0% of the operations",
 		"took longer than 9.20\xc2\xa0ms and belong to no class: 3.1\xc2\xa0%",
 		"Kinds with too few operations to tell classes: 1.",
-		"3 others say the same",
+		"3 others go along",
 		"memory:vmstat pgpgout",
 		"explain <b>97\xc2\xa0%</b> of its ups and downs in 240 rows of 12 sessions (",
 		"and <b>95\xc2\xa0%</b> in stretches",

@@ -192,6 +192,7 @@ make_full(void)
 	for (i = 0; i < 5; i++) {
 		json_t *stage = json_array_get(table, i);
 
+		json_object_set_new(stage, "free_share", json_real(i == 2 ? 0.25 : 0.9));
 		json_object_set_new(stage, "could_low", json_real(i == 2 ? 4.4e7 : 6.6e7));
 		json_object_set_new(stage, "could_high",
 		    i == 2       ? json_real(4.4e7)
@@ -939,6 +940,18 @@ test_words(void)
 	}
 }
 
+/* The table of stages has the time that each held the bytes, with the interval of the mean. */
+static void
+test_held(void)
+{
+	struct reply r = get("/session/3");
+
+	CHECK(has(&r, "data-label=\"Held\">75\xc2\xa0%"));
+	CHECK(has(&r, "69\xc2\xa0% to 83\xc2\xa0%"));
+	CHECK(!has(&r, "data-label=\"Rate\""));
+	free(r.text);
+}
+
 /* Figures over time: what the test uses, TCP by connection, and the numbers behind. */
 static void
 test_figures(void)
@@ -1533,6 +1546,7 @@ main(int argc, char **argv)
 	where.sin_port = htons(where.sin_port);
 	test_routes();
 	test_words();
+	test_held();
 	test_figures();
 	test_filter();
 	test_sorts();

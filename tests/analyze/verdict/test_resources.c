@@ -100,8 +100,8 @@ test_pace(void)
 	CHECK_NEAR(r.pace[0], (4. + 0.6 * 1) / 1.6 * 8 / 14, 1e-9, 0);
 }
 
-/* 2 MB wait for a device that takes 10 MB/s, then 50 kB; neither a busy device nor a throttled one is
- * idle. */
+/* 2 MB wait for a device that takes 10 MB/s, then 50 kB. A device that is busy, or has a throttle,
+ * is not idle. */
 static void
 test_backlog(void)
 {
