@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reads a view of kernel events without any privilege, as a user's program would: counts records by
- * port for a time or until SIGTERM, and lowers its own rate when the kernel says that it retransmits. Prints "PORT
- * COUNT" of each destination port, and what was lost. usage: viewer SOCKET VIEW SECONDS
+ * port for a time or until SIGTERM, and lowers its own rate when the kernel says that it
+ * retransmits. Prints "PORT COUNT" of each destination port, and what was lost.
+ * usage: viewer SOCKET VIEW SECONDS
  */
 #include <signal.h>
 #include <stdio.h>
