@@ -37,6 +37,10 @@ sys.exit(not (o["name"] == "blipp" and 0 < (o["cpu_share"] or 0) < 4 and 1e6 < o
 PY
 }
 until_true 30 cost || fail "cost of blipp: $(nw collectors)"
+curl -s "$url/host?host=dtn1" >"$tmp/host"
+for words in "Collector cost and health" "load average of a minute" "share of a processor that a new process would get" "received by an interface"; do
+	grep -q "$words" "$tmp/host" || fail "the page of the host lacks: $words"
+done
 nw collectors | grep -q '^dtn1 .* blipp ' || fail "narrows collectors: $(nw collectors)"
 kill "$blipp"
 wait "$blipp" || fail "blipp ended with status $?"

@@ -102,6 +102,7 @@ int page_host_figure(
 int host_clock(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
 int host_metrics(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
 int host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
+int host_usual(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
 /* The name, with a link to its page unless the page stands alone. */
 void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);

@@ -248,6 +248,8 @@ page_host(struct html *h, struct store_reader *r, const char *name)
 		if ((rc = host_clock(h, r, &host.rec)) == NW_OK)
 			rc = host_collectors(h, r, &host.rec);
 		if (rc == NW_OK)
+			rc = host_usual(h, r, &host.rec);
+		if (rc == NW_OK)
 			rc = host_metrics(h, r, &host.rec);
 		if (rc == NW_OK)
 			rc = write_settings(h, r, &host);

@@ -10,6 +10,7 @@
 #include "narrows/csv.h"
 #include "narrows/err.h"
 #include "narrows/jsontext.h"
+#include "narrows/main_metrics.h"
 
 /* One value, with texts of its own: series and tables change from round to round. */
 struct show_row {
@@ -153,19 +154,15 @@ short_type(const struct show_row *r, char *out, size_t cap)
 	snprintf(out, cap, "%.*s", (int)(len > 0 && type[len - 1] == ':' ? len - 1 : len), type);
 }
 
-/* The usual metrics: MAIN of the paper on statistical data reduction, with the disk accesses that
- * it adds for transfers. */
 static bool
 is_main(const char *type, const char *field)
 {
 	static const struct {
 		const char *type, *field;
-	} mains[] = { { "peer", "rtt_ms" }, { "peer", "connect_ms" },
-		{ "cpu:activity", "share_running" }, { "cpu:activity", "share_new" },
-		{ "cpu:load", "onemin" }, { "memory:utilization", "free" },
-		{ "filesystem", "available_bytes" }, { "disk:partition", "read_bytes" },
-		{ "disk:partition", "written_bytes" }, { "network:utilization", "bytes_in" },
-		{ "network:utilization", "bytes_out" } };
+	} mains[] = {
+#define MAIN(type, field, counter, unit, words) { type, field },
+		NW_MAIN_METRICS(MAIN)
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(mains) / sizeof(mains[0]); i++)
