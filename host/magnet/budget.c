@@ -9,7 +9,7 @@ static const double ROOM = 0.4;
 void
 wait_budget_init(struct wait_budget *b, double share)
 {
-	*b = (struct wait_budget){ .share = share, .slots = 1, .kept = true };
+	*b = (struct wait_budget){ .share = share, .slots = BUDGET_SLOTS_START, .kept = true };
 }
 
 bool
@@ -24,7 +24,7 @@ wait_budget_step(struct wait_budget *b, double used_share)
 	b->used_share = used_share;
 	b->kept = !(used_share > b->share);
 	if (b->kept) {
-		if (used_share < ROOM * b->share && b->slots > 1)
+		while (b->slots > 1 && used_share * slots < ROOM * b->share * b->slots)
 			b->slots /= 2;
 		return b->slots != slots;
 	}

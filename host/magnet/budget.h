@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The budget of waiting times: how hard to sample so that the programs in the kernel and the
- * delivery stay below a share of a processor. Sampling by slots of time comes first; where the
+ * delivery stay below a share of a processor. Nobody knows the load of a link before the first
+ * interval, so one slot of time in BUDGET_SLOTS_START is sampled then. Where slots are too many,
+ * the next interval has fewer; where there is room, it has as many as the room allows. Where the
  * programs cost more than the budget although hardly a slot is sampled, they are detached for whole
  * intervals. Numbers in, numbers out.
  */
@@ -11,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BUDGET_SLOTS_MAX = 64, BUDGET_PAUSE_MAX = 59 };
+enum { BUDGET_SLOTS_START = 8, BUDGET_SLOTS_MAX = 64, BUDGET_PAUSE_MAX = 59 };
 
 struct wait_budget {
 	double share;      /* limit, as a share of one processor */

@@ -8,19 +8,24 @@
 #include "host/magnet/wait_doc.h"
 #include "tests/check.h"
 
-/* A cost of twice the budget is met by half of the slots, and the slots come back when there is
- * room. */
+/* The load is not known at first, so that a busy link costs little from the beginning; a quiet one
+ * is watched whole after one interval. A cost of twice the budget is met by half of the slots, and
+ * as many slots come back as there is room for. */
 static void
 test_sampling(void)
 {
 	struct wait_budget b;
 
 	wait_budget_init(&b, 0.02);
+	CHECK_INT(b.slots, BUDGET_SLOTS_START);
+	CHECK(!wait_budget_step(&b, 0.17 / BUDGET_SLOTS_START * 0.9) && b.slots == 8 && b.kept);
+	CHECK(wait_budget_step(&b, 0.0005) && b.slots == 1 && b.kept);
 	CHECK(!wait_budget_step(&b, 0.015) && b.slots == 1 && b.kept);
 	CHECK(wait_budget_step(&b, 0.039) && b.slots == 2 && !b.kept);
 	CHECK(!wait_budget_step(&b, 0.019) && b.slots == 2 && b.kept);
 	CHECK(wait_budget_step(&b, 0.30) && b.slots == 32);
-	CHECK(wait_budget_step(&b, 0.001) && b.slots == 16);
+	CHECK(wait_budget_step(&b, 0.005) && b.slots == 16);
+	CHECK(wait_budget_step(&b, 0.0025) && b.slots == 4);
 }
 
 /* Where sampling does not help, whole intervals are left out, so that the mean keeps the budget. */
