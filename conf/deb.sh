@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes Debian packages of this tree in build/deb: narrows, narrows-host, libnarrows-dev. usage: conf/deb.sh
+# Makes Debian packages of this tree in build/deb: narrows, narrows-host, narrows-switch, libnarrows0, libnarrows-dev. usage: conf/deb.sh
 # The folder debian/ that the tools want stands in conf/debian/ here, so a copy of the tree is built.
 set -eu
 cd "$(dirname "$0")/.."
