@@ -320,7 +320,9 @@ write_confidence(struct html *h, const json_t *verdict)
 		html_raw(h, " independent ones");
 	}
 	html_raw(h, ".");
-	write_agreement(h, result_list(verdict, KEY_verdict_witnesses));
+	/* of two stages no witness says whether they limit together */
+	if (result_text(verdict, KEY_verdict_stage) != NULL)
+		write_agreement(h, result_list(verdict, KEY_verdict_witnesses));
 	html_raw(h, "</p>");
 }
 
