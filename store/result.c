@@ -30,13 +30,22 @@ result_task_is_report(const char *task)
 	    strspn(task + len, "0123456789abcdef") == 32 && task[len + 32] == '\0';
 }
 
+/* The label of a secret task (narrows/task.h). */
+static bool
+is_label(const char *task)
+{
+	return strncmp(task, "task-", 5) == 0 && strspn(task + 5, "0123456789abcdef") == 31 &&
+	    task[36] == '\0';
+}
+
 bool
 result_task_has_name(const char *task)
 {
 	static const char uuid[] = "########-####-####-####-############";
 	size_t i;
 
-	if (task == NULL || strncmp(task, "xsp:", 4) == 0 || result_task_is_report(task))
+	if (task == NULL || strncmp(task, "xsp:", 4) == 0 || result_task_is_report(task) ||
+	    is_label(task))
 		return false;
 	for (i = 0; task[i] != '\0' &&
 	     (uuid[i] == '#' ? isxdigit((unsigned char)task[i]) : task[i] == uuid[i]);

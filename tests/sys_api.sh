@@ -173,6 +173,29 @@ for path, operations in document["paths"].items():
         form = {"application/json": "json", "text/csv; charset=utf-8; header=present": "csv", "application/vnd.apache.arrow.stream": "arrow"}[media]
         if form != "json":
             assert get(f"{path[len('/api/v1/'):]}?format={form}")[1]["Content-Type"] == media
+# every path: the curl example as it stands there, the tag, HEAD, and each error as a problem that the document names
+def ask(path, method, **headers):
+    try:
+        with opener.open(urllib.request.Request(api + path, method=method, headers=headers)) as r:
+            return r.status, r.headers, r.read()
+    except urllib.error.HTTPError as e:
+        return e.code, e.headers, e.read()
+for path, operations in document["paths"].items():
+    responses, name = operations["get"]["responses"], path[len("/api/v1/"):].replace("{id}", "1")
+    command = re.search(r"curl '([^']*)'", operations["get"]["description"]).group(1).replace("http://localhost:8080", url)
+    out = subprocess.run(["curl", "-sS", "-g", "-o", f"{directory}/example", "-w", "%{http_code}", command], capture_output=True, text=True)
+    assert out.returncode == 0 and out.stdout == "200", (command, out)
+    status, headers, body = get(name)
+    assert ask(name, "GET", **{"If-None-Match": headers["ETag"]})[0] == 304 and "304" in responses, path
+    head = ask(name, "HEAD")
+    assert head[0] == 200 and head[2] == b"" and head[1]["ETag"] == headers["ETag"], (path, head)
+    for method, query, extra, code in (("POST", name, {}, 405), ("DELETE", name, {}, 405), ("GET", name + "/nothing", {}, 404),
+                                       ("GET", name, {"Host": "evil.example"}, 421)):
+        status, headers, body = ask(query, method, **extra)
+        assert status == code and str(status) in responses, (path, method, query, status)
+        assert headers["Content-Type"] == "application/problem+json", (path, method, headers["Content-Type"], body[:80])
+        problem = json.loads(body)
+        assert problem["status"] == code and problem["title"], problem
 assert load("sessions")["sessions"][0]["id"] == 1 and load("sessions/last")["session"]["id"] == 1
 
 # --- what a foreign reader of Arrow must find ---

@@ -117,12 +117,28 @@ parameter(
 static json_t *
 answers(json_t *content)
 {
-	return json_pack("{s:{s:s, s:o}, s:{s:s}, s:{s:s, s:{s:{s:o}}}, s:{s:s, s:{s:{s:o}}}}",
-	    "200", "description", "The answer.", "content", content, "304", "description",
-	    "The client has this answer.", "400", "description", "The request makes no sense.",
-	    "content", "application/problem+json", "schema", reference("problem"), "404",
-	    "description", "There is nothing of that name.", "content", "application/problem+json",
-	    "schema", reference("problem"));
+	static const struct {
+		const char *status, *meaning;
+	} faults[] = {
+		{ "400", "The request makes no sense." },
+		{ "401", "The box wants to know who asks." },
+		{ "403", "The role or the scope does not suffice." },
+		{ "404", "There is nothing of that name." },
+		{ "405", "The method is none that the path has." },
+		{ "421", "The box does not go by the name in the header Host." },
+		{ "429", "Too many attempts: the header Retry-After says when." },
+		{ "500", "The box failed to answer." },
+		{ "503", "The box has no room for the answer now." },
+	};
+	json_t *all = json_pack("{s:{s:s, s:o}, s:{s:s}}", "200", "description", "The answer.",
+	    "content", content, "304", "description", "The client has this answer.");
+	size_t i;
+
+	for (i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		json_object_set_new(all, faults[i].status,
+		    json_pack("{s:s, s:{s:{s:o}}}", "description", faults[i].meaning, "content",
+			"application/problem+json", "schema", reference("problem")));
+	return all;
 }
 
 static json_t *

@@ -3,6 +3,7 @@
 #include "web/page.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -248,18 +249,46 @@ write_backup(struct html *h, const struct nw_health *health)
 	html_raw(h, "</dl></section>");
 }
 
-/* The parts of the box, one line each. */
+static const char *
+days_left(const struct store_stats *s, struct fmt *out)
+{
+	if (isnan(s->days_left))
+		return "not known yet";
+	*out = fmt_duration(s->days_left * 86400);
+	return s->days_left > 0 ? out->s : "now: the oldest data go";
+}
+
+static void
+item_then(struct html *h, const char *name, int64_t t_wall_ns, struct fmt detail)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "%s (%s)", page_local(t_wall_ns).s, detail.s);
+	page_item(h, name, t_wall_ns != 0 ? text : "none yet");
+}
+
+/* The parts of the box, one line each, and what an operator asks first. */
 static void
 write_parts(struct html *h, const struct nw_health *health)
 {
 	struct health_part list[HEALTH_PARTS];
+	char queue[160];
+	struct fmt left;
 	size_t i;
 
 	health_parts(health, list);
-	html_raw(h, "<dl class=\"items\">");
+	html_raw(h, "<section><h2>At a glance</h2><dl class=\"items\">");
 	for (i = 0; i < HEALTH_PARTS; i++)
 		page_item(h, list[i].name, list[i].ok ? "ok" : list[i].why);
-	html_raw(h, "</dl>");
+	snprintf(queue, sizeof(queue), "%s batches, %s sessions",
+	    fmt_count(health->store.queued_batches).s, fmt_count(health->counts.analysis_queued).s);
+	page_item(h, "Waiting", queue);
+	page_item(h, "The store is full in", days_left(&health->store, &left));
+	item_then(h, "Last analysis (took)", health->last_analysis_wall_ns,
+	    fmt_duration((double)health->last_analysis_took_ns / 1e9));
+	item_then(h, "Last backup (size)", health->backup_wall_ns,
+	    fmt_bytes((double)health->backup_bytes));
+	html_raw(h, "</dl></section>");
 }
 
 static void

@@ -811,7 +811,8 @@ answer_stranger(struct reply *a, const struct evhttp_uri *uri)
 	if ((code = refusal(a, path)) == 401)
 		refuse_nobody(a, uri, path);
 	else if (code != 0) {
-		a->errors = is_browser(a) ? REPLY_PAGE : REPLY_PROBLEM;
+		if (!is_browser(a))
+			a->errors = REPLY_PROBLEM;
 		reply_error(a, code);
 	}
 	return code != 0;
@@ -864,6 +865,17 @@ answer_known(struct reply *a, const struct evhttp_uri *uri)
 	}
 }
 
+/* Programs get each of their errors as a problem, whoever finds the error. */
+static enum reply_errors
+errors_of(const struct evhttp_uri *uri)
+{
+	static const char api[] = "/api/";
+	const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+
+	return path != NULL && strncmp(path, api, sizeof(api) - 1) == 0 ? REPLY_PROBLEM
+									: REPLY_PAGE;
+}
+
 static void
 on_request(struct evhttp_request *req, void *arg)
 {
@@ -874,6 +886,7 @@ on_request(struct evhttp_request *req, void *arg)
 
 	conns_asked(port->conns, req);
 	a.w->n_requests++;
+	a.errors = errors_of(uri);
 	if (a.body == NULL)
 		evhttp_send_error(req, 503, NULL);
 	else if ((code = misdirection(&a, uri)) != 0) {

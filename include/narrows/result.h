@@ -36,7 +36,7 @@ void result_numbers(const json_t *list, double *out, size_t n);
 /* Whether a task (or NULL) has a name that tells people something. */
 bool result_task_has_name(const char *task);
 /* Task of a session object whose name tells people something, else NULL: made-up tasks are a UUID
- * or begin with "xsp:". */
+ * or its label, or begin with "xsp:". */
 const char *result_task(const json_t *session);
 
 /*

@@ -32,6 +32,8 @@ test_task(void)
 		bool named;
 	} cases[] = {
 		{ "copy-7", true },
+		{ "task-00c2be149ef1af0c6fd46c22414d4ef", false },
+		{ "task-00c2be149ef1af0c6fd46c22414d4e", true },
 		{ "", true },
 		{ "xsp:0123456789abcdef0123456789abcdef", false },
 		{ "b74d090f-de4a-40ca-919d-43c4a38b69e2", false },
