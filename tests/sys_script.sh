@@ -91,6 +91,20 @@ key Enter 13 '\r'
 js_until "document.getElementById('stretch')" "the keyboard brings no stretch"
 js_is "document.querySelector('#stretch h2').textContent" "From second 17.5 to second 1050" "chosen by keyboard"
 
+# --- lifelines: a box chooses a time; two clicks on points of lines measure between them ---
+load /session/5/lifelines
+js_is "[...document.querySelectorAll('svg.lifelines .strip path')].filter(p => p.getBBox().width > 900).length > 1" true "series of the hosts below the lines"
+js "(() => { const s = document.querySelector('svg.lifelines'); s.scrollIntoView({ block: 'center' }); const b = s.getBoundingClientRect(); return [b.left + b.width * 0.4, b.top + 60, b.left + b.width * 0.6].map(Math.round).join(' '); })()"
+set -- $said
+mouse mousePressed "$1" "$2" left 1
+mouse mouseMoved "$3" "$2" left 1
+mouse mouseReleased "$3" "$2" left 0
+js_until "new URLSearchParams(location.search).get('from') > 0 && document.readyState == 'complete'" "a box chooses no time"
+js_is "document.querySelector('form.filter [name=from]').value == new URLSearchParams(location.search).get('from') * 1" true "the chosen time"
+load /session/5/lifelines
+js "(() => { document.querySelector('form.filter input[type=checkbox]').checked = true; const all = document.querySelectorAll('svg.lifelines .life a path'), s = document.querySelector('svg.lifelines'), m = s.getScreenCTM(); for (const y of [s.dataset.bottom, s.dataset.bottom - 52]) all[0].dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, clientX: m.e + 500 * m.a, clientY: m.f + y * m.d })); return 'clicked'; })()"
+js_until "location.search.includes('a=') && location.search.includes('b=') && document.readyState == 'complete' && document.body.textContent.includes('Meanwhile')" "two clicks measure nothing"
+
 # --- an open session renews itself in place: what stays the same is not touched, what is open stays open ---
 cdp Page.addScriptToEvaluateOnNewDocument '{"source":"const later = setTimeout; window.setTimeout = (f, ms) => later(f, ms / 50);"}'
 load /session/3

@@ -36,7 +36,8 @@ struct lines_view {
 	const struct chosen *k;
 	const struct linereport *p;
 	const struct against *g;
-	size_t n_drawn; /* set by lines_draw() */
+	const json_t *timeline; /* of the session's result document; or NULL */
+	size_t n_drawn;         /* set by lines_draw() */
 };
 
 /* The drawing; alone: as a file of its own, without links. */

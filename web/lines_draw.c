@@ -13,6 +13,7 @@
 
 #include "analyze/quantile.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/lines.h"
 #include "web/plot.h"
 
@@ -26,6 +27,8 @@ enum {
 	TICKS_MAX = 4000, /* of events */
 	BOUNDS_MAX = 400, /* lines whose points get widths */
 	STYLES = 8,
+	STRIP = 26,     /* height of a series */
+	STRIPS_MAX = 4, /* of a kind */
 	IMPOSSIBLE_MAX = 5000
 };
 #define SLOW_SHARE 0.01
@@ -508,10 +511,10 @@ row_draw(struct html *h, const struct lines_view *v, const struct frame *f, cons
 }
 
 static void
-rows_draw(struct html *h, const struct lines_view *v, const struct frame *f, double y)
+rows_draw(struct html *h, const struct lines_view *v, const struct frame *f, const struct row *rows,
+    size_t n, double y)
 {
-	struct row rows[64];
-	size_t i, n = rows_find(v, rows, 64);
+	size_t i;
 
 	for (i = 0; i < n; i++, y += 2 * BAR)
 		row_draw(h, v, f, &rows[i], y);
@@ -551,14 +554,142 @@ notes_draw(struct html *h, const struct lines_view *v, const struct frame *f)
 	}
 }
 
+/* --- series of the hosts, on the same axis --- */
+
+static const struct {
+	enum result_key list, who, key;
+	const char *words;
+	bool share;
+} series[] = {
+	{ KEY_timeline_connections, KEY_timeline_connection_dst,
+	    KEY_timeline_connection_retrans_per_s, "sent again/s, to", false },
+	{ KEY_timeline_hosts, KEY_timeline_host_host, KEY_timeline_host_cpu_busy, "CPU", true },
+	{ KEY_timeline_hosts, KEY_timeline_host_host, KEY_timeline_host_disk_busy, "disk", true },
+};
+
+/* The path of a series, flat over each step, `most` as high as a strip. */
+static void
+strip_path(struct html *h, const struct lines_view *v, const struct frame *f, const json_t *list,
+    double y, double most)
+{
+	double step = result_number(v->timeline, KEY_timeline_step_s) * 1e9 * f->per_ns, high, from;
+	double t0 = x_of(f, result_ns(v->timeline, KEY_timeline_t0_ns));
+	size_t i, n = json_array_size(list);
+	bool down = false;
+
+	for (i = 0; i < n; i++) {
+		const json_t *at = json_array_get(list, i);
+
+		from = fmax(t0 + (double)i * step, LEFT);
+		if (!json_is_number(at) || from >= fmin(t0 + (double)(i + 1) * step, RIGHT)) {
+			down = false;
+			continue;
+		}
+		high = (STRIP - 6) * fmin(fmax(json_number_value(at) / most, 0), 1);
+		move_to(h, down ? 'L' : 'M', from, y + STRIP - 4 - high);
+		move_to(h, 'L', fmin(t0 + (double)(i + 1) * step, RIGHT), y + STRIP - 4 - high);
+		down = true;
+	}
+}
+
+static bool
+has_strips(const struct lines_view *v)
+{
+	return result_number(v->timeline, KEY_timeline_step_s) > 0 &&
+	    result_ns(v->timeline, KEY_timeline_t0_ns) > 0;
+}
+
+/* Room for all strips that there may be. */
+static double
+strips_height(const struct lines_view *v)
+{
+	size_t k, n, all = 0;
+
+	for (k = 0; has_strips(v) && k < sizeof(series) / sizeof(series[0]); k++) {
+		n = json_array_size(result_list(v->timeline, series[k].list));
+		all += n < STRIPS_MAX ? n : STRIPS_MAX;
+	}
+	return (double)(all * STRIP);
+}
+
+/* A series as a strip; nothing of zeros. Returns whether it is drawn. */
+static bool
+strip_draw(struct html *h, const struct lines_view *v, const struct frame *f, const json_t *entry,
+    size_t what, double y)
+{
+	const json_t *list = result_list(entry, series[what].key), *at;
+	const char *who = result_text(entry, series[what].who);
+	double most = 0;
+	char text[160];
+	size_t i;
+
+	json_array_foreach(list, i, at) most = fmax(most, json_number_value(at));
+	if (!(most > 0 && most < 1e18))
+		return false;
+	snprintf(text, sizeof(text), "%s %.14s", series[what].words, who != NULL ? who : "?");
+	html_raw(h, "<g class=\"ticks\" fill=\"#5b626b\">");
+	text_at(h, LEFT - 8, y + STRIP - 6, "end", text);
+	html_raw(h, "</g><g class=\"events strip\" stroke=\"#1b1e22\" fill=\"none\"><path d=\"");
+	strip_path(h, v, f, list, y, most);
+	html_raw(h, "\"><title>");
+	html_text(h, series[what].words);
+	html_raw(h, " ");
+	html_text(h, who);
+	html_raw(h, ", at most ");
+	html_text(h, series[what].share ? fmt_share(most).s : fmt_ratio(most).s);
+	html_raw(h, "</title></path></g>");
+	return true;
+}
+
+static void
+strips_draw(struct html *h, const struct lines_view *v, const struct frame *f, double y)
+{
+	size_t i, k, n;
+
+	if (!has_strips(v))
+		return;
+	for (k = 0; k < sizeof(series) / sizeof(series[0]); k++) {
+		const json_t *list = result_list(v->timeline, series[k].list), *entry;
+
+		n = 0;
+		json_array_foreach(
+		    list, i, entry) if (n < STRIPS_MAX && strip_draw(h, v, f, entry, k, y))
+		{
+			y += STRIP;
+			n++;
+		}
+	}
+}
+
+/* Where a script finds times and points in the drawing. */
+static void
+places_write(struct html *h, const struct lines_view *v, const struct frame *f)
+{
+	double origin = ((double)f->from - (double)v->s->first_wall_ns) * 1e-9;
+	unsigned p;
+
+	html_attr(h, "data-from", fmt_exact(origin).s);
+	html_attr(h, "data-to", fmt_exact(origin + (RIGHT - LEFT) / f->per_ns * 1e-9).s);
+	html_attr(h, "data-bottom", fmt_exact(f->bottom).s);
+	html_raw(h, " data-points=\"");
+	for (p = 0; p < f->n_points; p++) {
+		if (p > 0)
+			html_raw(h, "&#10;");
+		html_text(h, lineset_point(v->s, p));
+	}
+	html_raw(h, "\"");
+}
+
 void
 lines_draw(struct html *h, struct lines_view *v, bool alone)
 {
 	struct frame f = frame_of(v);
-	size_t n = v->k->lines.n;
+	struct row rows[64];
+	size_t n = v->k->lines.n, n_rows = rows_find(v, rows, 64);
 	uint8_t *draw = calloc(n + 1, sizeof(*draw));
 	struct sequence *order = calloc(n + 1, sizeof(*order));
-	double *total = calloc(n + 1, sizeof(*total)), height = f.bottom + 60 + 2 * BAR * ROWS_MAX;
+	double *total = calloc(n + 1, sizeof(*total)),
+	       height = f.bottom + 60 + 2 * BAR * (double)n_rows;
 	double y = f.bottom + 40;
 
 	if (draw == NULL || order == NULL || total == NULL)
@@ -570,9 +701,12 @@ lines_draw(struct html *h, struct lines_view *v, bool alone)
 		    "font-family=\"sans-serif\" font-size=\"12\" role=\"img\" "
 		    "aria-describedby=\"lifelines-words\" "
 		    "viewBox=\"0 0 1200 ");
-		html_coord(h, height);
+		html_coord(h, height + strips_height(v));
+		html_raw(h, "\"");
+		if (!alone)
+			places_write(h, v, &f);
 		html_raw(h,
-		    "\"><desc id=\"lifelines-words\">Lifelines: time across, points of the "
+		    "><desc id=\"lifelines-words\">Lifelines: time across, points of the "
 		    "path up, a line per object</desc>");
 		points_draw(h, v, &f);
 		axis_draw(h, v, &f, f.bottom + 20);
@@ -583,7 +717,8 @@ lines_draw(struct html *h, struct lines_view *v, bool alone)
 		if (v->n_drawn > 0)
 			lines_put(h, v, &f, draw, alone);
 		html_raw(h, "</g>");
-		rows_draw(h, v, &f, y);
+		rows_draw(h, v, &f, rows, n_rows, y);
+		strips_draw(h, v, &f, height - 14);
 		notes_draw(h, v, &f);
 		html_raw(h, "</svg>");
 	}

@@ -263,6 +263,71 @@
 		stretch(f.elements.from.value, f.elements.to.value).catch(() => f.submit());
 	});
 
+	/* --- lifelines: a box chooses a time, two clicks with a key held measure --- */
+
+	const LEFT = 190, RIGHT = 1180, STEP = 52; /* of the drawing */
+	const drawing = document.querySelector('svg.lifelines[data-from]');
+	const lines = () => {
+		const box = document.createElementNS(SVG, 'rect'), measure = make('input',
+		    { type: 'checkbox' }), query = new URLSearchParams(location.search);
+		const place = event => {
+			const p = new DOMPoint(event.clientX, event.clientY)
+			    .matrixTransform(drawing.getScreenCTM().inverse());
+			return [Math.max(LEFT, Math.min(RIGHT, p.x)), p.y];
+		};
+		const time = x => +drawing.dataset.from + (drawing.dataset.to - drawing.dataset.from) *
+		    (x - LEFT) / (RIGHT - LEFT);
+		const point = y => {
+			const names = drawing.dataset.points.split('\n');
+			const i = Math.round((drawing.dataset.bottom - y) / STEP);
+			return names[Math.max(0, Math.min(names.length - 1, i))];
+		};
+		const go = () => { location.search = query; };
+		let from = null;
+		box.setAttribute('class', 'chosen');
+		box.setAttribute('height', drawing.dataset.bottom);
+		document.querySelector('form.filter').append(make('label', {}, measure,
+		    ' A click on a point measures from or to it'));
+		drawing.addEventListener('pointerdown', event => {
+			if (event.button === 0 && !measure.checked)
+				from = place(event)[0];
+		});
+		drawing.addEventListener('dragstart', event => event.preventDefault());
+		document.addEventListener('pointermove', event => {
+			if (from === null)
+				return;
+			const to = place(event)[0];
+			drawing.append(box);
+			box.setAttribute('x', Math.min(from, to));
+			box.setAttribute('width', Math.abs(to - from));
+		});
+		document.addEventListener('pointerup', event => {
+			const ends = from === null ? [] : [from, place(event)[0]].sort((a, b) => a - b);
+			from = null;
+			if (ends[1] - ends[0] < 4 || !ends.length) {
+				box.remove();
+				return;
+			}
+			query.set('from', time(ends[0]).toPrecision(9));
+			query.set('to', time(ends[1]).toPrecision(9));
+			go();
+		});
+		drawing.addEventListener('click', event => {
+			const line = event.target.closest('a');
+			if (box.isConnected || (measure.checked && line))
+				event.preventDefault();
+			if (!measure.checked || !line)
+				return;
+			const id = new URL(line.href.baseVal, location.href).searchParams.get('id');
+			const end = query.get('a') && !query.get('b') ? 'b' : 'a';
+			query.set(end, id + '@' + point(place(event)[1]));
+			if (end === 'a')
+				query.delete('b');
+			else
+				go();
+		});
+	};
+
 	/* --- a page that renews itself --- */
 
 	const PARTS = 'details, .scroll';
@@ -333,6 +398,8 @@
 
 	remember(document);
 	tool_add();
+	if (drawing)
+		lines();
 	if (form() && form().elements.from.value !== '' && document.getElementById('stretch')) {
 		chosen = [+form().elements.from.value, +form().elements.to.value];
 		show();

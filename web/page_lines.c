@@ -12,6 +12,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/lines.h"
 #include "web/page.h"
 
@@ -600,6 +601,10 @@ drawing_write(struct html *h, struct lines_view *v)
 	html_raw(h,
 	    "</div><figcaption class=\"note\">Seconds since the session's first event. A cross "
 	    "ends a flushed line, a ring an unfinished one. A line is a link to itself.");
+	if (v->timeline != NULL)
+		html_raw(h,
+		    " Below the lines: what was measured of the hosts, each up to its "
+		    "highest value; the session's page has the numbers.");
 	if (v->n_drawn < v->k->lines.n) {
 		html_raw(h, " Drawn: ");
 		html_text(h, fmt_count(v->n_drawn).s);
@@ -686,10 +691,14 @@ form_make(struct html *h, struct lines_view *v, enum lines_form form)
 	return h->failed ? NW_ENOMEM : NW_OK;
 }
 
+/* *arg: the result document, or NULL; the caller drops it. */
 static int
 on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
-	(void)arg, (void)s, (void)res;
+	json_t **doc = arg;
+
+	(void)s;
+	*doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
 	return 0;
 }
 
@@ -779,12 +788,14 @@ report_find(struct lines_cache *cache, const struct choice *c, const struct chos
 
 static int
 answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_t session_id,
-    enum lines_form form, const struct choice *c)
+    enum lines_form form, const struct choice *c, const json_t *doc)
 {
 	struct linereport *own = NULL;
 	struct chosen k = { .t = NULL };
 	struct against g = { .session_id = 0 };
-	struct lines_view v = { .c = c, .k = &k, .g = &g };
+	struct lines_view v = {
+		.c = c, .k = &k, .g = &g, .timeline = result_get(doc, KEY_result_timeline)
+	};
 	int rc = cache_fill(cache, r, session_id, c);
 
 	v.s = cache->s;
@@ -806,13 +817,15 @@ lines_answer(struct html *h, struct store_reader *r, struct lines_cache *cache, 
     enum lines_form form, const char *query, const char **why)
 {
 	struct lines_cache once = { .s = NULL };
+	json_t *doc = NULL;
 	struct choice c;
 	int rc = choice_parse(&c, query, why);
 
 	if (rc == NW_OK)
-		rc = store_session_get(r, session_id, on_session, NULL);
+		rc = store_session_get(r, session_id, on_session, &doc);
 	if (rc == NW_OK)
-		rc = answer(h, r, cache != NULL ? cache : &once, session_id, form, &c);
+		rc = answer(h, r, cache != NULL ? cache : &once, session_id, form, &c, doc);
+	json_decref(doc);
 	cache_clear(&once);
 	return rc;
 }

@@ -543,6 +543,9 @@ fill(struct store *st, int sessions)
 	add_session(b, 4, "rsync", make_undecided(), false);
 	doc = make_full();
 	spoil(doc, false);
+	/* a time that the events' own can stand beside */
+	json_object_set_new(
+	    json_object_get(doc, "timeline"), "t0_ns", json_sprintf("%" PRId64, T0));
 	add_session(b, 5, evil, doc, false);
 	doc = load_example();
 	spoil(doc, true);
