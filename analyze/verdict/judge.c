@@ -14,6 +14,13 @@
 static const double GAIN_TIE_MAX = 1.5;
 /* .. where a throttle is the second. */
 static const double THROTTLE_TIE = 1.35;
+/* A throttle of so many times the rate of a disk leaves room, unless bytes waited in front of the
+ * disk for this share of the looks. */
+static const double THROTTLE_FAR = 1.35, QUEUED_MOSTLY = 0.5;
+/* Of ties of a throttled disk with the network, the network delivered at most 1.8 times the mean
+ * rate in its better windows; of many streams the shares of the time lie further apart, and the sum
+ * of their rates tells little. */
+static const double NET_ROOM_SURE = 2, NET_STREAMS_APART = 0.1;
 /* From this share of the time on a resource is at its limit. */
 static const double SATURATED = 0.85;
 /* With less of the time in flight the network limits nothing. */
@@ -77,6 +84,14 @@ is_idle_disk(const struct judgement *j, size_t stage)
 	    resources_written_idle(&j->resources, stage);
 }
 
+/* Whether a throttle far above the disk's rate hardly ever let bytes wait. */
+static bool
+has_room(const struct judgement *j, size_t stage)
+{
+	return resources_rate(&j->path, stage) * THROTTLE_FAR <= j->resources.throttle[stage] &&
+	    j->resources.queued[stage] < QUEUED_MOSTLY;
+}
+
 /* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
 static bool
 is_saturated(const struct judgement *j, size_t stage)
@@ -91,6 +106,8 @@ is_saturated(const struct judgement *j, size_t stage)
 		return resources_net(r) >= SATURATED && !j->path.stage[j->limit.stage].mapped &&
 		    !(r->room > NET_ROOM) &&
 		    held >= (limit == NW_STAGE_DISK_WRITE ? NET_HELD_SLOW : NET_HELD);
+	if (has_room(j, stage))
+		return false;
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
 		return true;
@@ -320,6 +337,32 @@ kernel_decide(struct judgement *j)
 	j->idle_network = false;
 }
 
+/* Where the test is undecided, or two stages seem to limit alike, names the only disk at its
+ * throttle, if the network delivered far more at times. */
+static void
+throttle_decide(struct judgement *j)
+{
+	const struct resources *r = &j->resources;
+	struct limit *l = &j->limit;
+	size_t i, n = 0, disk = j->path.n;
+
+	for (i = 0; i < j->path.n; i++)
+		if (is_throttled(j, i)) {
+			disk = i;
+			n++;
+		}
+	if (n != 1 || l->known || l->n_windows < LIMIT_WINDOWS_MIN || j->unseen > UNSEEN_MOST ||
+	    j->blind_reads || !(r->room >= NET_ROOM_SURE) ||
+	    r->net_high - r->net_low > NET_STREAMS_APART ||
+	    !(stage_kind_is_net(j->path.stage[l->stage].kind) || l->stage == disk))
+		return;
+	l->stage = disk;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
+	j->second = j->path.n;
+	j->idle_network = false;
+}
+
 /* The limit, or none: the test, then the kernels' account, then time alone. */
 static void
 decide(struct judgement *j, const struct evidence *e)
@@ -345,6 +388,7 @@ decide(struct judgement *j, const struct evidence *e)
 		j->second = second_find(j, e);
 	if (j->second < j->path.n)
 		l->known = false;
+	throttle_decide(j);
 	kernel_decide(j);
 	if (!l->known)
 		l->claim = LIMIT_NONE;

@@ -17,9 +17,9 @@ static const double PEAK = 0.3;
 /* Fewer windows with deliveries tell nothing of the network's better windows. */
 static const size_t ROOM_WINDOWS = 8;
 static const double ROOM_QUANTILE = 0.9;
-/* A device that moved between these shares of the path's bytes is taken for the disk of a transfer
- * whose files are not known. */
-static const double ALIKE_LOW = 0.8, ALIKE_HIGH = 1.3;
+/* A device that moved the path's bytes within a quarter (the logarithm of the ratio) is taken for
+ * the disk of a transfer whose files are not known. */
+static const double ALIKE = 0.23;
 /* Looks at a queue must stand for this share of the time. */
 static const double LOOKED_SHARE = 0.5;
 /* A throttle must have been there for this share of the time. */
@@ -280,15 +280,13 @@ own_bytes(const struct evidence *e, const struct evidence_use *u, int way)
 	return sum;
 }
 
-/* The device of a disk's bytes: that of the session's files; where no file is known, the only
- * device that moved about as many bytes as the path. NULL if unknown. */
+/* The device of a disk's bytes: that of the session's files; where no file is known, the device
+ * that moved most nearly as many bytes as the path. NULL if unknown. */
 static const struct evidence_use *
-device_find(const struct evidence *e, const struct nw_path *p, size_t host, int way, size_t first,
-    size_t end)
+device_find(const struct evidence *e, const struct nw_path *p, size_t host, int way)
 {
 	const struct evidence_use *u, *most = NULL, *alike = NULL;
-	double own, best = 0, moved;
-	size_t n_alike = 0;
+	double own, best = 0, far, least = ALIKE;
 
 	for (u = e->uses; u < e->uses + e->n_uses; u++) {
 		if (u->session_id != 0 || u->link || u->host != host || u->place == NULL)
@@ -297,13 +295,13 @@ device_find(const struct evidence *e, const struct nw_path *p, size_t host, int 
 			best = own;
 			most = u;
 		}
-		moved = sum_of(p, way == 0 ? u->in : u->out, first, end);
-		if (moved >= ALIKE_LOW * p->bytes && moved <= ALIKE_HIGH * p->bytes) {
+		far = fabs(log(sum_of(p, way == 0 ? u->in : u->out, 0, p->n_windows) / p->bytes));
+		if (far <= least) {
+			least = far;
 			alike = u;
-			n_alike++;
 		}
 	}
-	return most != NULL ? most : n_alike == 1 ? alike : NULL;
+	return most != NULL ? most : alike;
 }
 
 /* The mean throttle of the windows at work; NaN where there was none, or only for a while. */
@@ -336,7 +334,7 @@ queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size
 
 	out->queued[stage] = out->throttle[stage] = NAN;
 	if ((s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE) ||
-	    (u = device_find(e, p, s->host, way, first, end)) == NULL)
+	    (u = device_find(e, p, s->host, way)) == NULL)
 		return;
 	looked_s = sum_of(p, u->looked_s[way], first, end);
 	if (looked_s > 0 && looked_s >= LOOKED_SHARE * work_s)

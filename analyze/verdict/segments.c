@@ -134,6 +134,25 @@ marks_join(const struct segments *s, size_t n_windows, size_t **out)
 
 /* --- verdicts --- */
 
+/* Where no test tells the slowest stage of a segment, a single disk at its throttle does. */
+static bool
+throttle_decides(const struct work *w, const struct resources *r, struct segment *s)
+{
+	size_t i, n = 0, disk = 0;
+
+	for (i = 0; i < w->path->n; i++)
+		if (resources_throttled(r, i, s->bytes_per_s)) {
+			disk = i;
+			n++;
+		}
+	if (n != 1 || s->limit.claim == LIMIT_INFERENCE || s->limit.n_windows < LIMIT_WINDOWS_MIN)
+		return false;
+	s->limit.stage = disk;
+	s->limit.known = true;
+	s->limit.claim = LIMIT_ACCOUNT;
+	return true;
+}
+
 static int
 segment_judge(const struct work *w, struct segment *s)
 {
@@ -153,6 +172,7 @@ segment_judge(const struct work *w, struct segment *s)
 		return rc;
 	resources_find(e, w->path, s->first, s->end, &r);
 	s->by_kernel = combined_decide(e, w->path, &r, &s->limit);
+	s->throttled = throttle_decides(w, &r, s);
 	return NW_OK;
 }
 
@@ -172,7 +192,8 @@ segments_correct(struct work *w)
 
 		at->p_holm = p[i];
 		at->stage = at->limit.stage;
-		at->claim = limit_is_held(&at->limit) ? at->limit.claim : LIMIT_NONE;
+		at->claim =
+		    limit_is_held(&at->limit) || at->throttled ? at->limit.claim : LIMIT_NONE;
 		if (at->claim == LIMIT_INFERENCE && !at->by_kernel && !(p[i] < w->params->alpha))
 			at->claim = LIMIT_ACCOUNT;
 		at->known = at->claim != LIMIT_NONE;
@@ -293,7 +314,7 @@ hidden_find(struct work *w)
 		bool moved = seen != NULL && now->limit.n_windows > 0 &&
 		    !(now->known && now->stage == seen->stage);
 
-		if (moved && !(accounted(w, now) >= ACCOUNTED) &&
+		if (moved && !now->throttled && !(accounted(w, now) >= ACCOUNTED) &&
 		    (l = lane_of(w, &w->path->stage[seen->stage])) != NULL)
 			rc = hidden_compare(w, l, seen, now, &now->hidden);
 		if (now->hidden != 0) {

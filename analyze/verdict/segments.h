@@ -41,6 +41,7 @@ struct segment {
 	size_t first, end;  /* windows */
 	struct limit limit; /* of this segment alone */
 	bool by_kernel;     /* whether the kernel's account named the stage, not the test */
+	bool throttled;     /* whether the stage is a disk at its throttle, and no test told */
 	double p_holm;      /* NaN without a test */
 	enum limit_claim claim;
 	bool known;      /* whether `stage` limited the segment, by `claim` or by a hidden wait */

@@ -253,6 +253,64 @@ udt_check(struct store *st, int64_t id)
 	analysis_clear(&a);
 }
 
+/* From the move on three stages hold the bytes alike, and the rate of the disk is that of its
+ * throttle: the disk limits. */
+static void
+throttle_row(void *arg, int i, struct transfer_row *out)
+{
+	held_row(arg, i, out);
+	out->bytes = noisy(i < MOVES_AT ? 4e7 : 1e7);
+}
+
+static void
+disk_write(struct nw_batch *b, int64_t id, double limit)
+{
+	static const char *const names[] = { "read_bytes", "written_bytes", "io_ms", "read_limit" };
+	struct nw_meta_rec m = { .id = id,
+		.host_id = 1,
+		.mid = "disk",
+		.event_type = "ps:tools:blipp:linux:disk:partition:sda",
+		.subject_json = "{\"device\":\"sda\"}",
+		.params_json = "{}" };
+	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = 4, .fields = names };
+	double bytes = 0;
+	int i;
+
+	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+	for (i = 0; i <= WINDOWS; i++) {
+		int64_t at = TRANSFER_T0 + i * TRANSFER_STEP;
+
+		bytes += i <= MOVES_AT ? 4e7 : 1e7;
+		CHECK(nw_batch_rows(b, id, 4, 1, &at,
+			  (const double[]){ bytes, 0, 0, i <= MOVES_AT ? 0 : limit }, NULL,
+			  0) == NW_OK);
+	}
+}
+
+static void
+throttle_check(struct store *st, int64_t id, double limit)
+{
+	static double reads[] = { 0.02, 0.45 }, sends[] = { 0.95, 0.45 }, writes[] = { 0.02, 0.45 };
+	struct nw_batch *b = nw_batch_new();
+	struct analysis a;
+	const struct segment *last;
+
+	transfer_session(b, id, WINDOWS);
+	transfer_stage(b, 10 * id + 1, id, 1, "read", "disk", WINDOWS, throttle_row, reads);
+	transfer_stage(b, 10 * id + 2, id, 1, "write", "network", WINDOWS, throttle_row, sends);
+	transfer_stage(b, 10 * id + 3, id, 2, "read", "network", WINDOWS, throttle_row, sends);
+	transfer_stage(b, 10 * id + 4, id, 2, "write", "disk", WINDOWS, throttle_row, writes);
+	disk_write(b, 10 * id + 5, limit);
+	filled_commit(st, b);
+	json_decref(transfer_analyse(filled_path, id, &a));
+	last = &a.segments.segment[a.segments.n - 1];
+	CHECK_INT(a.segments.n, 2);
+	CHECK_INT(last->throttled, limit < 2e7);
+	CHECK(!last->throttled ||
+	    (last->known && a.judgement.path.stage[last->stage].kind == NW_STAGE_DISK_READ));
+	analysis_clear(&a);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -266,6 +324,8 @@ main(int argc, char **argv)
 		scenario_check(st, (int64_t)i + 1, &scenarios[i]);
 	udt_check(st, (int64_t)i + 1);
 	held_check(st, (int64_t)i + 2);
+	throttle_check(st, (int64_t)i + 3, 1.02e7);
+	throttle_check(st, (int64_t)i + 4, 3e7);
 	store_close(st);
 	filled_remove();
 	return check_done("test_segments");
