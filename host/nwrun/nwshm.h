@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 8,
+	NWSHM_VERSION = 9,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -206,6 +206,8 @@ struct nwshm {
 	_Atomic uint32_t small_named; /* small files with a name so far */
 	/* where the next search for a free object begins, and the count of freed objects */
 	_Atomic uint32_t objects_from, objects_freed;
+	/* set of the objects that got a path; members may have lost theirs since */
+	_Atomic uint64_t named[NWSHM_OBJECTS / 64];
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
 	struct nwshm_proc proc[NWSHM_PROCS];

@@ -256,6 +256,8 @@ object_name_large(struct nwshm_object *o, int fd)
 		NWSHM_NAMED_BYTES)
 		object_name(o, fd);
 }
+/* Whether a file of the last part of that name has a path: else a new name changes nothing. */
+bool object_has_name(const char *name);
 void object_renamed(int dir, const char *name);
 void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns);
 

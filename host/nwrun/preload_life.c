@@ -145,14 +145,14 @@ FACTS(__fxstat64, (int version, int fd, struct stat64 *st), (version, fd, st))
 
 /* --- names --- */
 
-#define RENAME(name, params, args, dir, to)      \
-	EXPORT int name params                   \
-	{                                        \
-		int rc = REAL(name) args;        \
-                                                 \
-		if (rc == 0)                     \
-			object_renamed(dir, to); \
-		return rc;                       \
+#define RENAME(name, params, args, dir, to)           \
+	EXPORT int name params                        \
+	{                                             \
+		int rc = REAL(name) args;             \
+                                                      \
+		if (rc == 0 && object_has_name(from)) \
+			object_renamed(dir, to);      \
+		return rc;                            \
 	}
 RENAME(rename, (const char *from, const char *to), (from, to), AT_FDCWD, to)
 RENAME(renameat, (int from_dir, const char *from, int dir, const char *to),

@@ -235,6 +235,8 @@ object_set_path(struct nwshm_object *o, const char path[NWSHM_PATH_BYTES])
 		return;
 	memcpy(o->u.path, path, NWSHM_PATH_BYTES);
 	atomic_store_explicit(&o->renames, even + 2, memory_order_release);
+	atomic_fetch_or(
+	    &region->named[(o - region->object) / 64], UINT64_C(1) << (o - region->object) % 64);
 }
 
 void
@@ -285,7 +287,35 @@ object_get_conn(
 	return o;
 }
 
-/* A file often gets its real name at the end of the writing, from any program. */
+static bool
+path_ends_with(const char *path, const char *name)
+{
+	size_t n = strnlen(path, NWSHM_PATH_BYTES), len = strlen(name);
+
+	return len < n && path[n - len - 1] == '/' && memcmp(path + n - len, name, len) == 0;
+}
+
+bool
+object_has_name(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	uint64_t set;
+	size_t i;
+
+	if (region == NULL)
+		return false;
+	name = slash != NULL ? slash + 1 : name;
+	for (i = 0; i < NWSHM_OBJECTS / 64; i++)
+		for (set = atomic_load_explicit(&region->named[i], memory_order_relaxed); set != 0;
+		     set &= set - 1)
+			if (path_ends_with(
+				region->object[i * 64 + (size_t)__builtin_ctzll(set)].u.path, name))
+				return true;
+	return false;
+}
+
+/* A file often gets its real name at the end of the writing, from any program. Files without a path
+ * stay without. */
 void
 object_renamed(int dir, const char *name)
 {
@@ -299,7 +329,8 @@ object_renamed(int dir, const char *name)
 		return;
 	used = nwshm_used_get(&region->objects_used, NWSHM_OBJECTS);
 	for (o = &region->object[NWSHM_OBJECTS_FIXED]; o < &region->object[used]; o++) {
-		if (o->ino != st.stx_ino || o->kind != NWSHM_FILE || o->dev != statx_dev(&st))
+		if (o->ino != st.stx_ino || o->kind != NWSHM_FILE || o->dev != statx_dev(&st) ||
+		    o->u.path[0] == '\0')
 			continue;
 		if (path[0] == '\0' && !path_make_absolute(path, dir, name))
 			return;
@@ -324,7 +355,7 @@ object_closing(struct nwshm_object *o, int fd)
 		return;
 	}
 	object_name_small(o, fd, false);
-	if (nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
+	if (o->u.path[0] != '\0' && nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
 	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0)
 		atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
 }
