@@ -9,6 +9,21 @@ was() { sql "SELECT value FROM config WHERE name = '$1' ORDER BY t_ns DESC LIMIT
 lines() { sql "SELECT count(*) FROM config"; }
 told() { [ -n "$(was "$1")" ]; }
 
+# --- an update of a program is a change of its host ---
+runs() { # FILE: as a program named mover
+	cp "$1" "$tmp/mover.new"
+	chmod 755 "$tmp/mover.new"
+	mv "$tmp/mover.new" "$tmp/mover"
+	"$bin/nwrun" -H dtn9 -t "$2" "$tmp/mover" "$3" &
+	pids="$pids $!"
+}
+builds() { [ "$(sql "SELECT count(DISTINCT value) FROM config WHERE name = 'program.mover.build' AND value <> 'unknown'")" = "$1" ]; }
+runs "$(command -v sleep)" first 600
+until_true 20 builds 1 || fail "the build of a program is not told: $(sql "SELECT name, value FROM config WHERE name LIKE 'program.%'")"
+[ "$(was program.mover.path)" = "$(readlink -f "$tmp/mover")" ] || fail "the path of a program: $(was program.mover.path)"
+runs "$(command -v tail)" second -f
+until_true 20 builds 2 || fail "an update of a program is not told: $(sql "SELECT name, value FROM config WHERE name LIKE 'program.%'")"
+
 # --- the host as it is; each value beside the kernel's own words ---
 blipp_start() {
 	$in_namespace "$bin/blipp" -b "$xsp" -H dtn1 -i 1s -o probes=load -o spool-dir="$tmp/spool" 2>>"$tmp/blipp.log" &

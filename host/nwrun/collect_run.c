@@ -21,6 +21,7 @@
 #include "host/lib/control_client.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect_reader.h"
+#include "host/nwrun/version.h"
 #include "host/nwrun/wire.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -51,6 +52,7 @@ struct run {
 	pid_t reader; /* 0: none, or lost */
 	struct wire_done done;
 	bool complained;
+	bool version_said;         /* of the first program, for the history of the host */
 	bool lost;                 /* the reader ended before its time */
 	uint64_t root_start_ticks; /* 0: unknown */
 	struct proc_facts root;    /* of the first program, once the reader is lost */
@@ -367,6 +369,9 @@ wait_and_watch(struct run *r, struct control_client *o)
 		alive = reader_look(r, now_mono_ns, interval_ns, false);
 		if (!alive && r->root_start_ticks != 0)
 			alive = root_is_alive(r);
+		if (!r->version_said && r->collect.root_pid != 0)
+			r->version_said = version_say(
+			    r->provider, r->collect.host, r->collect.root_pid, nw_wall_ns());
 		if (r->collect.outside ? outside_is_over(r)
 				       : is_over(alive, now_mono_ns, &alone_since_mono_ns))
 			break;
