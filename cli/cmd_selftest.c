@@ -24,7 +24,7 @@
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
-enum { FILE_BYTES = 32 << 20, PIECE_BYTES = 65536, RUN_S = 3, LONGEST_S = 25 };
+enum { FILE_BYTES = 32 << 20, PIECE_BYTES = 65536, RUN_S = 3, LONGEST_S = 60 };
 
 /* --- the transfer --- */
 
