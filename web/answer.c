@@ -7,7 +7,9 @@
 
 #include "narrows/err.h"
 #include "narrows/web.h"
+#include "narrows/clock.h"
 #include "web/api.h"
+#include "web/expected.h"
 #include "narrows/export.h"
 #include "web/lines.h"
 #include "web/page.h"
@@ -24,6 +26,20 @@ write_buffer(struct evbuffer *b, int (*write)(void *arg, const char *text, size_
 	return text != NULL ? write(arg, text, len) : NW_ENOMEM;
 }
 
+/* What is learnt: only the box that runs knows what its configuration tells. */
+static int
+answer_expected(struct evbuffer *b, struct store_reader *r)
+{
+	struct expected_list l = { .n = 0 };
+	int64_t now_wall_ns = nw_wall_ns();
+	int rc = expected_read(&l, r, NULL, 0, now_wall_ns, nw_mono_ns());
+
+	if (rc == NW_OK)
+		rc = api_put_document(b, expected_document(&l, now_wall_ns));
+	expected_clear(&l);
+	return rc;
+}
+
 static int
 answer_json(struct store_reader *r, const struct route *to,
     int (*write)(void *arg, const char *text, size_t len), void *arg)
@@ -37,6 +53,7 @@ answer_json(struct store_reader *r, const struct route *to,
 	    : to->page == ROUTE_KEEP_JSON      ? api_keep(b, r)
 	    : to->page == ROUTE_ROUTES_JSON    ? api_routes(b, r)
 	    : to->page == ROUTE_API_COLLECTORS ? api_collectors(b, r)
+	    : to->page == ROUTE_API_EXPECTED   ? answer_expected(b, r)
 	    : to->page == ROUTE_ROUTE_JSON ? api_route(b, r, to->filter.route, to->filter.program)
 					   : api_session(b, r, to->id);
 	if (rc == NW_OK)
@@ -86,7 +103,8 @@ web_answer(struct store_reader *r, const char *path,
 	if (rc == NW_OK && !to.bad) {
 		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON ||
 		    to.page == ROUTE_KEEP_JSON || to.page == ROUTE_ROUTES_JSON ||
-		    to.page == ROUTE_ROUTE_JSON || to.page == ROUTE_API_COLLECTORS)
+		    to.page == ROUTE_ROUTE_JSON || to.page == ROUTE_API_COLLECTORS ||
+		    to.page == ROUTE_API_EXPECTED)
 			rc = answer_json(r, &to, write, arg);
 		else if (to.page == ROUTE_SESSION_LINES)
 			rc = answer_lines(r, &to, write, arg);

@@ -68,13 +68,14 @@ routes_put(struct nw_batch *b)
 static int
 page_list(struct html *h)
 {
-	return page_sessions(h, reader, &(struct session_filter){ 0 }, NULL);
+	return page_sessions(h, reader, &(struct session_filter){ 0 }, NULL, NULL);
 }
 
 static int
 page_sorted(struct html *h)
 {
-	return page_sessions(h, reader, &(struct session_filter){ .sort = SORT_SLOWEST }, NULL);
+	return page_sessions(
+	    h, reader, &(struct session_filter){ .sort = SORT_SLOWEST }, NULL, NULL);
 }
 
 static int
@@ -83,13 +84,13 @@ page_one_route(struct html *h)
 	struct session_filter f = { .program = "rsync" };
 
 	snprintf(f.route, sizeof(f.route), "%s", route);
-	return page_sessions(h, reader, &f, NULL);
+	return page_sessions(h, reader, &f, NULL, NULL);
 }
 
 static int
 page_nothing(struct html *h)
 {
-	return page_sessions(h, reader, &(struct session_filter){ .label = "nobody" }, NULL);
+	return page_sessions(h, reader, &(struct session_filter){ .label = "nobody" }, NULL, NULL);
 }
 
 static int
