@@ -198,7 +198,7 @@ slice=
 [ -d "$groups/system.slice" ] || slice=$groups/system.slice
 unit=nwunit-$$.service
 if mkdir -p "$groups/system.slice/$unit" 2>/dev/null; then
-	trap 'rmdir "$groups/system.slice/$unit" $slice 2>/dev/null; lib_cleanup' EXIT
+	trap 'rmdir "$groups/system.slice/$unit" $slice 2>/dev/null || :; lib_cleanup' EXIT
 	group_measured "$groups/system.slice/$unit" --cgroup "$groups/system.slice/$unit"
 	group_measured "$groups/system.slice/$unit" --unit "${unit%.service}"
 	group_measured "$groups/system.slice/$unit" --unit "$unit"
@@ -208,28 +208,34 @@ status=0
 [ $status = 125 ] && grep -q "no such unit" "$tmp/err" || fail "a unit that is not there: $status $(cat "$tmp/err")"
 
 # --- the answer: a program that pauses is the limit, whoever looks, and both have the same words for that ---
-port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$B/tests/rig/xfer" send -n 67108864 127.0.0.1 "$port" - memory &
-pids="$pids $!"
-until_true 20 sh -c "ss -Hltn 'sport = :$port' | grep -q ."
-"$nwrun" -q -i 0.1 -t inside -H inside sh -c 'read -r go <"$0" && exec "$@"' "$tmp/start" \
-    "$B/tests/rig/xfer" receive -n 67108864 -p 40 127.0.0.1 "$port" "$tmp/received" write &
-program=$!
-"$nwrun" -v -i 0.1 -t outside -H outside -p $program 2>"$tmp/err" &
-watcher=$!
-until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
-timeout 60 sh -c "echo go >$tmp/start"
-wait $program || fail "the transfer ends with $?"
-wait $watcher || fail "nwrun -p ends with $?"
-# answer TASK: stage and cause; fails as long as there is no verdict
+# paused N: one transfer under both measures, as the tasks insideN and outsideN
+paused() {
+	port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	"$B/tests/rig/xfer" send -n 67108864 127.0.0.1 "$port" - memory &
+	pids="$pids $!"
+	until_true 20 sh -c "ss -Hltn 'sport = :$port' | grep -q ." || fail "the sender does not listen"
+	"$nwrun" -q -i 0.1 -t "inside$1" -H inside sh -c 'read -r go <"$0" && exec "$@"' "$tmp/start" \
+	    "$B/tests/rig/xfer" receive -n 67108864 -p 40 127.0.0.1 "$port" "$tmp/received" write &
+	program=$!
+	"$nwrun" -v -i 0.1 -t "outside$1" -H outside -p $program 2>"$tmp/err" &
+	watcher=$!
+	until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
+	timeout 60 sh -c "echo go >$tmp/start" || fail "the program does not wait"
+	wait $program || fail "the transfer ends with $?"
+	wait $watcher || fail "nwrun -p ends with $?"
+}
+# answer TASK: stage and cause; false as long as there is no verdict
 answer() {
 	nw report --json "$(sql "SELECT id FROM session WHERE task_id = '$1' AND closed_ns IS NOT NULL")" >"$tmp/document" 2>/dev/null &&
-	    python3 -c 'import json, sys; v = json.load(open(sys.argv[1]))["verdict"]; print(v["stage"], v["cause"])' "$tmp/document" >"$tmp/$1.answer" 2>/dev/null
+	    python3 -c 'import json, sys; v = json.load(open(sys.argv[1]))["verdict"]; print(v["stage"], v["cause"])' "$tmp/document" >"$tmp/answer.${1%?}" 2>/dev/null
 }
-for task in inside outside; do until_true 20 answer $task || fail "no verdict of $task"; done
-is_same() { for task in inside outside; do answer $task; done && cmp -s "$tmp/inside.answer" "$tmp/outside.answer"; }
-until_true 10 is_same || fail "two answers of one transfer: $(cat "$tmp/inside.answer") inside, $(cat "$tmp/outside.answer") outside"
-grep -q '^receiver.host pause$' "$tmp/outside.answer" || fail "the answer is $(cat "$tmp/outside.answer")"
+agreed() { answer "inside$1" && answer "outside$1" && cmp -s "$tmp/answer.inside" "$tmp/answer.outside" && grep -q '^receiver.host pause$' "$tmp/answer.inside"; }
+# A busy machine may hold one of the programs up for longer than the pauses last: of three transfers one has the answer.
+for try in 1 2 3; do
+	paused $try
+	until_true 5 agreed $try && break
+	[ $try -lt 3 ] || fail "two answers of one transfer: $(cat "$tmp/answer.inside") inside, $(cat "$tmp/answer.outside") outside"
+done
 
 # --- LONG: programs of others, measured both ways at once ---
 # both COMMAND ...: waits until both measures are there, then runs the command in the same process
