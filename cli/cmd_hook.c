@@ -241,7 +241,8 @@ const struct command command_hook = {
 	.summary = "post to other programs what the box concludes anew",
 	.usage = "[-d DIRECTORY] [-m FILE] [-i INTERVAL] [-1] run | list | test NAME",
 	.help =
-	    "run   looks at the box again and again, and posts events (verdict, slower, health)\n"
+	    "run   looks at the box again and again, and posts events (verdict, slower, health,\n"
+	    "      session, collector, clock)\n"
 	    "list  shows the hooks\n"
 	    "test  posts a test event to a hook, now\n"
 	    "  -d, --directory   has a file NAME.conf for each hook (/etc/narrows/hooks.d)\n"

@@ -15,7 +15,8 @@ static const struct conf_row rows[] = {
 	{ "url", &conf_text, AT(url), "none", NULL, NULL },
 	{ "secret-file", &conf_text, AT(secret_file), "none", NULL, NULL },
 	{ "ca-file", &conf_text, AT(ca_file), "/etc/ssl/certs/ca-certificates.crt", NULL, NULL },
-	{ "events", &conf_text, AT(events), "verdict slower health", NULL, NULL },
+	{ "events", &conf_text, AT(events), "verdict slower health session collector clock", NULL,
+	    NULL },
 	{ "routes", &conf_text, AT(routes), "any", NULL, NULL },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]), sizeof(struct hook),

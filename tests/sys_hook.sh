@@ -88,11 +88,18 @@ stop_box
 look
 look
 grep -c 'health.lost True .*"part":"box"' "$tmp/got" | grep -qx 2 || fail "a box that is gone: $(cat "$tmp/got")"
-start_box
+start_box -o "expect=30d mover a -> b"
 : >"$tmp/got"
 look
 look
 grep -c 'health.back True .*"part":"box"' "$tmp/got" | grep -qx 2 || fail "a box that is back: $(cat "$tmp/got")"
+
+# --- a session that was missing is not any more: a hook that asked for health alone hears nothing of it ---
+: >"$tmp/got"
+sed -i 's/"session":/"missing":{"mover a -> b":true},"session":/' "$tmp/memory"
+"$bin/narrows" -u "$url" hook -d "$tmp/hooks" -m "$tmp/memory" -1 run || fail "look by URL"
+grep -q '^/in?channel=1 session.back True .*"program":"mover"' "$tmp/got" && [ "$(grep -c . "$tmp/got")" = 1 ] ||
+	fail "session.back: $(cat "$tmp/got")"
 
 # --- what is wrong is said ---
 echo 'uri http://x' >"$tmp/hooks/bad.conf"
