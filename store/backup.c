@@ -229,10 +229,28 @@ same_file(const char *a, const char *b)
 static bool
 note_path(char *out, size_t size, const char *store_path, const char *ending)
 {
-	const char *slash = strrchr(store_path, '/');
-	int dir = slash != NULL ? (int)(slash - store_path) + 1 : 0;
+	return snprintf(out, size, "%s.last-backup%s", store_path, ending) < (int)size;
+}
 
-	return snprintf(out, size, "%.*slast-backup%s", dir, store_path, ending) < (int)size;
+/* The directory may be another user's than root, who makes copies: no link is followed, and the
+ * note belongs to whom the store belongs. */
+static FILE *
+note_create(const char *store_path, const char *part)
+{
+	struct stat st;
+	FILE *f;
+	int fd;
+
+	unlink(part);
+	if ((fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644)) < 0)
+		return NULL;
+	if ((geteuid() == 0 &&
+		(stat(store_path, &st) != 0 || fchown(fd, st.st_uid, st.st_gid) != 0)) ||
+	    fchmod(fd, 0644) != 0 || (f = fdopen(fd, "w")) == NULL) {
+		close(fd);
+		return NULL;
+	}
+	return f;
 }
 
 /* A copy without a note is a copy all the same: faults are of no consequence. */
@@ -245,10 +263,10 @@ note_write(const char *store_path, const char *to)
 
 	if (!note_path(path, sizeof(path), store_path, "") ||
 	    !note_path(part, sizeof(part), store_path, ".new") || realpath(to, whole) == NULL ||
-	    stat(to, &st) != 0 || (f = fopen(part, "we")) == NULL)
+	    stat(to, &st) != 0 || (f = note_create(store_path, part)) == NULL)
 		return;
 	fprintf(f, "%lld %lld %s\n", (long long)nw_wall_ns(), (long long)st.st_size, whole);
-	if (fclose(f) != 0 || chmod(part, 0644) != 0 || rename(part, path) != 0)
+	if (fclose(f) != 0 || rename(part, path) != 0)
 		unlink(part);
 }
 
@@ -256,10 +274,14 @@ int
 store_backup_last(const char *store_path, struct store_backup_note *out)
 {
 	char path[PATH_MAX];
-	FILE *f = note_path(path, sizeof(path), store_path, "") ? fopen(path, "re") : NULL;
+	int rc = NW_ENOTFOUND, fd = -1;
 	long long t, bytes;
-	int rc = NW_ENOTFOUND;
+	FILE *f = NULL;
 
+	if (note_path(path, sizeof(path), store_path, ""))
+		fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && (f = fdopen(fd, "r")) == NULL)
+		close(fd);
 	if (f != NULL && fscanf(f, "%lld %lld %255[^\n]", &t, &bytes, out->path) == 3 && t > 0) {
 		out->t_wall_ns = t;
 		out->bytes = bytes;

@@ -58,8 +58,15 @@ https=https://$(sed -n 's/^https //p' "$tmp/state/narrowsd.run" | tr / :)
 token=$(nw enroll --token dtn2)
 "$bin/narrows" join -o "$tmp/joined" "$https" "$token" >/dev/null || fail "join"
 
-# --- root enrolls for a box whose user plants links: nothing outside changes or changes hands ---
+# --- root makes a copy of a store whose user plants links: nothing outside changes ---
 echo precious >"$tmp/victim"
+su -s /bin/sh nobody -c "ln -s $tmp/victim $tmp/state/narrows.db.last-backup.new; ln -sf $tmp/victim $tmp/state/narrows.db.last-backup" || fail "cannot plant a link"
+nw backup "$tmp/copy.db" >/dev/null || fail "backup beside planted links"
+[ "$(cat "$tmp/victim")" = precious ] && [ "$(stat -c %u "$tmp/victim")" = 0 ] || fail "root's note of a copy follows a link"
+grep -q "$tmp/copy.db" "$tmp/state/narrows.db.last-backup" || fail "no note of the copy"
+rm -f "$tmp/copy.db"
+
+# --- root enrolls for a box whose user plants links: nothing outside changes or changes hands ---
 mkdir "$tmp/rootdir"
 as_user() { su -s /bin/sh nobody -c "$1" || fail "cannot plant: $1"; }
 as_user "rm -f $tmp/state/tls/lock && ln -s $tmp/victim $tmp/state/tls/lock"

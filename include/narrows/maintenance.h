@@ -39,8 +39,8 @@ int store_check(struct store_reader *r, const struct store_watch *watch, struct 
 int store_backup(const char *path, const char *to, bool force, const struct store_watch *watch,
     char why[STORE_WHY_BYTES]);
 
-/* What store_backup() made last of the store at path: noted in a file "last-backup" beside the
- * store, where the caller may write there. NW_ENOTFOUND: nothing is noted. */
+/* What store_backup() made last of the store at path: noted in PATH.last-backup, where the caller
+ * may write that. NW_ENOTFOUND: nothing is noted. */
 struct store_backup_note {
 	int64_t t_wall_ns, bytes;
 	char path[256]; /* of the copy; a longer name is cut */
