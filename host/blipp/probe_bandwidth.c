@@ -272,7 +272,7 @@ sending_end(struct bandwidth_probe *p)
 static void
 bytes_send(struct bandwidth_probe *p, struct report *r)
 {
-	static char chunk[CHUNK_BYTES]; /* not const: zeros that take no room in the program's file */
+	static char chunk[CHUNK_BYTES]; /* not const: the zeros take no room in the program */
 	ssize_t n = 0;
 	int i;
 
