@@ -366,7 +366,11 @@ session_take_imported(struct schedule *s, int64_t session_id, struct result_run 
 	json = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	rc =
 	    json != NULL ? result_write(s, session_id, &outcome, run, "imported", json) : NW_ENOMEM;
-	log_info("imported.done session=%lld", (long long)session_id);
+	if (rc == NW_OK)
+		log_info("imported.done session=%lld", (long long)session_id);
+	else
+		log_warnx("imported.fail session=%lld why=\"%s\"", (long long)session_id,
+		    nw_strerror(rc));
 	free(json);
 	json_decref(doc);
 	return rc;

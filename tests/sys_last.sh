@@ -18,11 +18,17 @@ head -n 1 "$tmp/report" | grep -q ', task first$' || fail "the first run: $(cat 
 run -t second cp "$tmp/in" "$tmp/out"
 [ "$(task_of_report)" = second ] || fail "the second run: $(nw report last | head -n 1)"
 
-# without a name the task id is random and a secret: the report finds the run, and shows a label
+# without a name the task id is random and a secret: the report finds the run, and shows no task
 run -v cp "$tmp/in" "$tmp/out" 2>"$tmp/said"
 secret=$(sed -n 's/^nwrun: task //p' "$tmp/said")
 [ ${#secret} = 36 ] || fail "no random task: $(cat "$tmp/said")"
-case $(task_of_report) in task-*) ;; *) fail "a random task: $(nw report last | head -n 1)" ;; esac
+nw report last >"$tmp/report" 2>"$tmp/err"
+case $(head -n 1 "$tmp/report") in
+*", task "*) fail "a random task is shown: $(head -n 1 "$tmp/report")" ;;
+"session 3: cp, "*) ;;
+*) fail "a random task: $(head -n 1 "$tmp/report")" ;;
+esac
+! grep -q "$secret" "$tmp/report" || fail "the report tells the secret"
 [ ! -s "$tmp/err" ] || fail "a random task: $(cat "$tmp/err")"
 for what in session/last.json session/last.bson session/last.csv sessions.json session/last; do
 	curl -sL "$url/$what" | grep -aq "$secret" && fail "$what shows the task id"
@@ -46,7 +52,7 @@ words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  //')
 run -t lost -b 127.0.0.1/1 cp "$tmp/in" "$tmp/out" 2>/dev/null
 noted() { grep -q '^why .' "$tmp/narrows/last-run"; }
 until_true 20 noted || fail "nwrun notes no reason: $(cat "$tmp/narrows/last-run")"
-case $(task_of_report) in task-*) ;; *) false ;; esac || fail "after a lost run: $(nw report last | head -n 1)"
+nw report last 2>"$tmp/err" | head -n 1 | grep -q '^session 3: cp, ' || fail "after a lost run: $(nw report last | head -n 1)"
 grep -q 'task lost.* is not in this box: .' "$tmp/err" && grep -q 'older than that run' "$tmp/err" || fail "a lost run: $(cat "$tmp/err")"
 
 # a later run to this box ends that

@@ -150,8 +150,8 @@ parameter(const json_t *doc, enum result_key key, double otherwise)
 	return v > 0 && v < 1 ? v : otherwise;
 }
 
-/* Judges the stretch by the shares of time that the stages left free. *names: entries of the
- * stages. Returns false without such shares, or without memory. */
+/* Judges the stretch by the shares of time that the stages left free. Returns false without such
+ * shares, or without memory. */
 static bool
 stretch_judge(const struct stretch *s, const json_t *doc, struct limit *out)
 {

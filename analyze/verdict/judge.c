@@ -360,6 +360,7 @@ throttle_decide(struct judgement *j)
 	l->known = true;
 	l->claim = LIMIT_ACCOUNT;
 	j->second = j->path.n;
+	j->by_throttle = true;
 	j->idle_network = false;
 }
 

@@ -40,6 +40,7 @@ struct judgement {
 	bool blind_reads;  /* whether the disk was read without calls, unknown for how long */
 	double unseen;     /* share of the kernel's count of bytes not seen in calls */
 	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */
+	bool by_throttle;  /* whether a disk's throttle decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
 	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */
 	const char *manner; /* ", which paused by itself,"; static text, NULL or empty if unknown */

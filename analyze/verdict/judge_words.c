@@ -543,6 +543,21 @@ window_text(struct judgement *j, const struct evidence *e, const struct nw_path_
 	return text;
 }
 
+/* A disk that the calls hide: its rate beside its throttle says what held the bytes. */
+static char *
+throttle_text(struct judgement *j, const char *what, const char *rate, const char *faster)
+{
+	size_t disk = j->limit.stage;
+
+	reason_add(j,
+	    "The network delivered %.2g times the mean rate at times, and the calls do not tell of "
+	    "a disk behind readahead or dirty pages: the throttle decides.",
+	    j->resources.room);
+	return xasprintf("In this transfer, %s moved its bytes at %.0f %% of the rate that its "
+			 "throttle allows; the transfer ran at %s%s.",
+	    what, 100 * resources_rate(&j->path, disk) / j->resources.throttle[disk], rate, faster);
+}
+
 /* Where the time of this transfer went, without a word about another transfer. */
 static char *
 account_text(
@@ -591,7 +606,9 @@ known_words(struct judgement *j, const struct evidence *e)
 		reason_add(j,
 		    "One call did both, reading the disk and sending; the kernel's account of the "
 		    "connection decides.");
-	if (j->limit.claim == LIMIT_ACCOUNT)
+	if (j->by_throttle)
+		j->sentence = throttle_text(j, what, rate, faster);
+	else if (j->limit.claim == LIMIT_ACCOUNT)
 		j->sentence = account_text(j, what, manner, rate, faster);
 	else {
 		if (what[0] >= 'a' && what[0] <= 'z')

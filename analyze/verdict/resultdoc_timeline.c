@@ -131,7 +131,6 @@ timeline_host(const struct evidence *e, const struct thin *t, const struct evide
 	return o;
 }
 
-/* A connection as the kernel of its sending end saw it. */
 /* Counters are read a little early or late, but no share of a window is more than all of it. */
 static json_t *
 thin_share(const struct evidence *e, const struct thin *t, const double *x)
@@ -148,6 +147,7 @@ thin_share(const struct evidence *e, const struct thin *t, const double *x)
 	return list;
 }
 
+/* A connection as the kernel of the sending end saw the connection. */
 static json_t *
 timeline_connection(
     const struct evidence *e, const struct thin *t, const struct evidence_connection *c)
