@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows collectors: cost and health of the programs that measure hosts. */
 #include <getopt.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,17 +17,30 @@ struct wanted {
 	const char *host; /* NULL: every host */
 };
 
+/* A count; "-" where the collector told none. */
+static struct fmt
+told_fmt(double v)
+{
+	struct fmt text = { "-" };
+
+	if (isfinite(v))
+		snprintf(text.s, sizeof(text.s), "%.0f", v);
+	return text;
+}
+
 static void
 collector_print(const json_t *o)
 {
-	printf("%-24s  %-10s  %8s  %9s  %12.0f  %8.0f  %8s  %6s  %8.0f  %s\n",
+	printf("%-24s  %-10s  %8s  %9s  %12s  %8s  %8s  %6s  %8s  %s\n",
 	    show_text(o, KEY_collector_host, "-"), show_text(o, KEY_collector_name, "-"),
 	    fmt_percent(result_number(o, KEY_collector_cpu_share)).s,
 	    fmt_bytes(result_number(o, KEY_collector_resident_bytes)).s,
-	    result_number(o, KEY_collector_samples), result_number(o, KEY_collector_dropped),
+	    told_fmt(result_number(o, KEY_collector_samples)).s,
+	    told_fmt(result_number(o, KEY_collector_dropped)).s,
 	    fmt_duration(result_number(o, KEY_collector_interval_s)).s,
 	    fmt_ratio(result_number(o, KEY_collector_slowed)).s,
-	    result_number(o, KEY_collector_overruns), show_text(o, KEY_collector_at, "-"));
+	    told_fmt(result_number(o, KEY_collector_overruns)).s,
+	    show_text(o, KEY_collector_at, "-"));
 }
 
 static int

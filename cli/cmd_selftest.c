@@ -116,11 +116,12 @@ file_make(const char *dir)
 static int
 transfer_run(const char *dir)
 {
-	int from = file_make(dir), to = file_make(dir), ends[2], status = 0, rc;
+	int from, to, ends[2], status = 0, rc;
 	pid_t child;
 
 	alarm(LONGEST_S);
-	if (from < 0 || to < 0 || connection_make(ends) < 0 || (child = fork()) < 0)
+	if ((from = file_make(dir)) < 0 || (to = file_make(dir)) < 0 || connection_make(ends) < 0 ||
+	    (child = fork()) < 0)
 		return command_failed("selftest", strerror(errno));
 	if (child == 0) {
 		close(ends[0]);

@@ -26,18 +26,19 @@
 #include "narrows/clock.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/web.h"
 #include "narrows/xmalloc.h"
 
 /* A route is slow from 1.5 times on, and no longer slow below 1.2 times. */
 static const double SLOW = 1.5, SLOW_NO_MORE = 1.2;
-#define SILENT_NS INT64_C(300000000000)
 enum { PAGES_MAX = 200, ROUTES_MAX = 10000 };
 
 struct watching {
 	json_t *memory;
 	void (*fn)(void *arg, json_t *event);
 	void *arg;
-	bool first; /* nothing is remembered: nothing is told */
+	bool first;              /* nothing is remembered: nothing is told */
+	int64_t started_wall_ns; /* of the box; 0: not known */
 };
 
 static json_t *
@@ -264,6 +265,9 @@ clock_look(const struct watching *w, const json_t *doc)
 	const json_t *clock = json_object_get(doc, "clock");
 	bool synchronised = json_is_true(json_object_get(clock, "synchronised"));
 
+	/* that no time service answers says nothing of the clock */
+	if (!json_is_true(json_object_get(clock, "known")))
+		return;
 	/* a clock that never was synchronised is no loss */
 	if (synchronised)
 		json_object_set_new(w->memory, "clock_was", json_true());
@@ -282,9 +286,12 @@ expected_look(const struct watching *w, struct source *src)
 
 	json_array_foreach(json_object_get(doc, "expected"), i, e)
 	{
-		key = xasprintf("%s %s",
-		    json_string_value(json_object_get(e, result_key_name(KEY_expected_program))),
-		    json_string_value(json_object_get(e, result_key_name(KEY_expected_route))));
+		const char *program = result_text(e, KEY_expected_program),
+			   *route = result_text(e, KEY_expected_route);
+
+		if (program == NULL || route == NULL)
+			continue;
+		key = xasprintf("%s %s", program, route);
 		state_look(w, "missing", key, result_bool(e, KEY_expected_missing) == 1, events,
 		    json_pack("{s:O}", "expected", e));
 		free(key);
@@ -292,10 +299,23 @@ expected_look(const struct watching *w, struct source *src)
 	json_decref(doc);
 }
 
+/* A collector that is gone is forgotten; one that the box awaits stays what the collector was. */
+static void
+collector_look(const struct watching *w, const char *key, int64_t at_wall_ns, json_t *c)
+{
+	static const char *events[] = { "collector.silent", "collector.back" };
+	enum collector_state state = collector_state(at_wall_ns, w->started_wall_ns, nw_wall_ns());
+
+	if (state == COLLECTOR_GONE)
+		json_object_del(object_of(w->memory, "silent"), key);
+	else if (state != COLLECTOR_AWAITED)
+		state_look(w, "silent", key, state == COLLECTOR_SILENT, events,
+		    json_pack("{s:O}", "collector", c));
+}
+
 static void
 collectors_look(const struct watching *w, struct source *src)
 {
-	static const char *events[] = { "collector.silent", "collector.back" };
 	json_t *doc = source_collectors(src), *c;
 	size_t i;
 	char *key;
@@ -303,34 +323,39 @@ collectors_look(const struct watching *w, struct source *src)
 	json_array_foreach(json_object_get(doc, "collectors"), i, c)
 	{
 		const char *host = result_text(c, KEY_collector_host),
-			   *name = result_text(c, KEY_collector_name);
-		int64_t at = fmt_parse_iso(result_text(c, KEY_collector_at));
+			   *name = result_text(c, KEY_collector_name),
+			   *at = result_text(c, KEY_collector_at);
 
-		if (host == NULL || name == NULL || at == 0)
+		if (host == NULL || name == NULL || at == NULL || fmt_parse_iso(at) == 0)
 			continue;
 		key = xasprintf("%s %s", name, host);
-		state_look(w, "silent", key, nw_wall_ns() - at > SILENT_NS, events,
-		    json_pack("{s:O}", "collector", c));
+		collector_look(w, key, fmt_parse_iso(at), c);
 		free(key);
 	}
 	json_decref(doc);
 }
 
 static bool
-health_look(const struct watching *w, struct source *src)
+health_look(struct watching *w, struct source *src)
 {
 	json_t *known = object_of(w->memory, "parts"), *doc, *parts, *state;
 	char *text;
-	const char *part;
+	const char *part, *started;
 	int status;
 
 	if ((text = source_health(src, &status)) == NULL) {
 		part_look(w, known, "box", "the box does not answer");
 		return false;
 	}
-	part_look(w, known, "box", "ok");
 	doc = json_loads(text, 0, NULL);
 	free(text);
+	if (doc == NULL) {
+		part_look(w, known, "box", "the answer is no document of health");
+		return false;
+	}
+	part_look(w, known, "box", "ok");
+	if ((started = json_string_value(json_object_get(doc, "started"))) != NULL)
+		w->started_wall_ns = fmt_parse_iso(started);
 	clock_look(w, doc);
 	parts = json_object_get(doc, "parts");
 	json_object_foreach(parts, part, state)
@@ -342,7 +367,12 @@ health_look(const struct watching *w, struct source *src)
 bool
 hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg)
 {
-	struct watching w = { memory, fn, arg, json_object_get(memory, "session") == NULL };
+	struct watching w = {
+		.memory = memory,
+		.fn = fn,
+		.arg = arg,
+		.first = json_object_get(memory, "session") == NULL,
+	};
 	bool well = health_look(&w, s);
 
 	if (!well || !sessions_look(&w, s))

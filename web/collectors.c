@@ -8,8 +8,11 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
+#include "narrows/web.h"
 
 enum { LISTED_MAX = 10000, NAME_BYTES = 64 };
+#define SILENT_NS INT64_C(300000000000)
+#define GONE_NS   INT64_C(2592000000000000)
 
 static const char *const names[NW_COLLECTOR_FIELDS] = NW_COLLECTOR_NAMES;
 
@@ -38,10 +41,11 @@ found_get(struct finding *f, int64_t host_id, const char *name)
 	for (i = 0; i < f->n; i++)
 		if (f->list[i].c.host_id == host_id && strcmp(f->list[i].name, name) == 0)
 			return &f->list[i];
+	if (f->n >= LISTED_MAX)
+		return NULL;
 	if (f->n == f->cap) {
 		cap = f->cap > 0 ? 2 * f->cap : 16;
-		if (f->n == LISTED_MAX ||
-		    (list = reallocarray(f->list, cap, sizeof(*list))) == NULL)
+		if ((list = reallocarray(f->list, cap, sizeof(*list))) == NULL)
 			return NULL;
 		f->list = list;
 		f->cap = cap;
@@ -114,6 +118,16 @@ collectors_each(struct store_reader *r, int64_t host_id, collector_fn *fn, void 
 	}
 	free(f.list);
 	return rc < 0 ? rc : NW_OK;
+}
+
+enum collector_state
+collector_state(int64_t last_wall_ns, int64_t started_wall_ns, int64_t now_wall_ns)
+{
+	if (last_wall_ns >= now_wall_ns - SILENT_NS)
+		return COLLECTOR_SPEAKS;
+	if (last_wall_ns < now_wall_ns - GONE_NS)
+		return COLLECTOR_GONE;
+	return started_wall_ns >= now_wall_ns - SILENT_NS ? COLLECTOR_AWAITED : COLLECTOR_SILENT;
 }
 
 /* --- as a document --- */

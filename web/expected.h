@@ -23,7 +23,7 @@
 
 #include "narrows/store.h"
 
-enum { EXPECTED_LINES_MAX = 64, EXPECTED_LINE_BYTES = 700 };
+enum { EXPECTED_LINES_MAX = 64 };
 
 struct expected_line {
 	int64_t every_ns;

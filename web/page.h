@@ -107,7 +107,7 @@ int host_usual(struct html *h, struct store_reader *r, const struct nw_host_rec 
 void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);
 /* health: NULL if the box does not tell */
-int page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
+void page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
     const struct expected_list *expected);
 /* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt
  * before; user: who is logged in, or NULL. */

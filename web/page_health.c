@@ -164,15 +164,11 @@ write_box(struct html *h, const struct nw_health *health)
 
 /* --- who should report --- */
 
-/* A collector that said nothing for so long is silent; after a month it belongs to the past. */
-#define SILENT_NS INT64_C(300000000000)
-#define GONE_NS   INT64_C(2592000000000000)
-
 struct reporters {
 	struct html *rows;
 	struct store_reader *r;
-	int64_t now_wall_ns;
-	size_t n, n_silent;
+	int64_t started_wall_ns, now_wall_ns;
+	size_t n, n_silent, n_awaited;
 };
 
 static int
@@ -186,12 +182,12 @@ static int
 on_reporter(void *arg, const struct collector *c)
 {
 	struct reporters *p = arg;
-	int64_t age_ns = p->now_wall_ns - c->t_wall_ns;
+	enum collector_state state =
+	    collector_state(c->t_wall_ns, p->started_wall_ns, p->now_wall_ns);
 
-	if (age_ns > GONE_NS)
-		return 0;
-	p->n++;
-	if (age_ns <= SILENT_NS)
+	p->n += state != COLLECTOR_GONE;
+	p->n_awaited += state == COLLECTOR_AWAITED;
+	if (state != COLLECTOR_SILENT)
 		return 0;
 	p->n_silent++;
 	html_raw(p->rows, "<li><b>");
@@ -204,33 +200,46 @@ on_reporter(void *arg, const struct collector *c)
 	return p->rows->failed ? NW_ENOMEM : 0;
 }
 
-/* Collectors that should report; those that do not are named. */
-static int
-write_reporters(struct html *h, struct store_reader *r, int64_t now_wall_ns)
+static void
+write_reporter_counts(struct html *h, const struct reporters *p)
 {
-	struct reporters p = { .rows = h, .r = r, .now_wall_ns = now_wall_ns };
+	if (p->n == 0)
+		html_raw(h, "No collector of a host has reported within a month.");
+	else if (p->n_silent + p->n_awaited == 0) {
+		html_raw(h, "Every collector that reported within a month reports now: ");
+		html_int(h, (int64_t)p->n);
+		html_raw(h, ".");
+	} else {
+		html_text(h, fmt_count(p->n - p->n_silent - p->n_awaited).s);
+		html_raw(h, " of ");
+		html_text(h, fmt_count(p->n).s);
+		html_raw(h, " collectors report now.");
+	}
+	if (p->n_awaited > 0)
+		html_raw(h, " The box has just started, and waits for the others.");
+}
+
+/* Collectors that should report; those that do not are named. A store that cannot be read leaves
+ * the rest of the page. */
+static void
+write_reporters(
+    struct html *h, struct store_reader *r, int64_t started_wall_ns, int64_t now_wall_ns)
+{
+	struct reporters p = {
+		.rows = h, .r = r, .started_wall_ns = started_wall_ns, .now_wall_ns = now_wall_ns
+	};
 	int rc;
 
 	html_raw(h, "<section id=\"reporters\"><h2>Who should report</h2><ul class=\"reasons\">");
 	rc = collectors_each(r, 0, on_reporter, &p);
 	html_raw(h, "</ul><p>");
-	if (p.n == 0)
-		html_raw(h, "No collector of a host has reported within a month.");
-	else if (p.n_silent == 0) {
-		html_raw(h, "Every collector that reported within a month reports now: ");
-		html_int(h, (int64_t)p.n);
-		html_raw(h, ".");
-	} else {
-		html_text(h, fmt_count(p.n - p.n_silent).s);
-		html_raw(h, " of ");
-		html_text(h, fmt_count(p.n).s);
-		html_raw(h, " collectors report now.");
-	}
+	if (rc < 0)
+		html_raw(h, "This cannot be read from the store.");
+	else
+		write_reporter_counts(h, &p);
 	html_raw(h,
-	    "</p><p class=\"note\">A collector (blipp, magnet, nwflow) is silent after five "
-	    "minutes "
+	    "</p><p class=\"note\">A collector (blipp, magnet) is silent after five minutes "
 	    "without a word.</p></section>");
-	return rc;
 }
 
 static void
@@ -306,12 +315,11 @@ write_columns(struct html *h, const struct nw_health *health)
 	    "href=\"/healthz\">/healthz</a></p>");
 }
 
-int
+void
 page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
     const struct expected_list *expected)
 {
 	int64_t now_wall_ns = nw_wall_ns();
-	int rc;
 
 	page_begin(h, &(struct page_frame){ .title = "Health", .tab = PAGE_HEALTH });
 	if (health == NULL)
@@ -323,11 +331,10 @@ page_health(struct html *h, struct store_reader *r, const struct nw_health *heal
 		write_verdict(h, health);
 		write_parts(h, health);
 	}
-	rc = write_reporters(h, r, now_wall_ns);
+	write_reporters(h, r, health != NULL ? health->started_wall_ns : 0, now_wall_ns);
 	if (expected != NULL)
 		expected_table(h, expected, now_wall_ns);
 	if (health != NULL)
 		write_columns(h, health);
 	page_end(h);
-	return rc;
 }

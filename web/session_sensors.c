@@ -15,6 +15,7 @@
 #include "web/table.h"
 
 #define BEHIND_NS INT64_C(900000000000)
+#define LOOK_NS   INT64_C(3600000000000)
 
 enum { ROWS_MAX = 40 };
 
@@ -54,13 +55,24 @@ on_rows(void *arg, const struct store_block *b)
 	return 0;
 }
 
+/* Reads back from the end, an hour first and then twice as much each time, until the latest row is
+ * found: the rows before are not decoded. */
 static int
 on_layout(void *arg, const struct nw_layout_rec *l)
 {
 	struct sensors *s = arg;
+	int64_t from = s->to_wall_ns, look_ns = LOOK_NS, to;
+	int rc = NW_OK;
 
 	s->layout = l;
-	return store_rows(s->r, l->id, s->from_wall_ns, s->to_wall_ns, on_rows, s);
+	while (rc == NW_OK && from > s->from_wall_ns && s->t_wall_ns < from) {
+		to = from;
+		from = to - s->from_wall_ns > look_ns ? to - look_ns : s->from_wall_ns;
+		rc = store_rows(s->r, l->id, from, to, on_rows, s);
+		if (look_ns < s->to_wall_ns / 2)
+			look_ns *= 2;
+	}
+	return rc;
 }
 
 static void

@@ -158,7 +158,8 @@ answer_health(struct reply *a)
 	struct nw_health health;
 	const struct nw_health *known = read_health(a->w, &health) ? &health : NULL;
 
-	reply_html(a, &h, page_health(&h, a->w->reader, known, read_expected(a->w, known)));
+	page_health(&h, a->w->reader, known, read_expected(a->w, known));
+	reply_html(a, &h, NW_OK);
 }
 
 static void

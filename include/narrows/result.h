@@ -46,11 +46,7 @@ const char *result_task(const json_t *session);
  */
 #define RESULT_REPORT_TASK  "narrows-report:"
 #define RESULT_REPORT_EVENT "narrows.report"
-enum {
-	RESULT_REPORT_TASK_BYTES = 48,
-	RESULT_REPORT_PART_BYTES = 40000,
-	RESULT_REPORT_PARTS_MAX = 50
-};
+enum { RESULT_REPORT_PART_BYTES = 40000, RESULT_REPORT_PARTS_MAX = 50 };
 /* Whether a task (or NULL) has the form of such a session's. */
 bool result_task_is_report(const char *task);
 

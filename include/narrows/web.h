@@ -89,6 +89,19 @@ struct web_opts {
 	void *health_arg;
 };
 
+/*
+ * What a collector's silence means. Silence is counted from the collector's last word or the start
+ * of the box, whichever is later: a box that does not run hears nobody.
+ */
+enum collector_state {
+	COLLECTOR_SPEAKS,
+	COLLECTOR_AWAITED, /* silent, but the box has not run for long enough to say so */
+	COLLECTOR_SILENT,
+	COLLECTOR_GONE /* silent for a month: it belongs to the past */
+};
+enum collector_state
+collector_state(int64_t last_wall_ns, int64_t started_wall_ns, int64_t now_wall_ns);
+
 struct web;
 int web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES]);
 /* Answers requests that have begun, then joins the thread. NULL is fine. */
