@@ -12,6 +12,8 @@
 #include "narrows/err.h"
 
 enum { SLAB_BYTES = 2 << 20, ALIGN_BYTES = 64 };
+/* Cells above LARGE_BYTES share a slab of several, or much of the slab would lie fallow. */
+enum { LARGE_BYTES = 256 << 10, LARGE_CELLS = 8 };
 
 /* Stands before the bytes of each block; next: of the free ones. */
 struct cell {
@@ -43,11 +45,13 @@ int
 pool_new(size_t block_bytes, struct pool **out)
 {
 	struct pool *p = calloc(1, sizeof(*p));
+	size_t cells;
 
 	if (p == NULL)
 		return NW_ENOMEM;
 	p->cell_bytes = sizeof(struct cell) + round_up(block_bytes, ALIGN_BYTES);
-	p->slab_bytes = round_up(sizeof(struct slab) + p->cell_bytes, SLAB_BYTES);
+	cells = p->cell_bytes > LARGE_BYTES ? LARGE_CELLS : 1;
+	p->slab_bytes = round_up(sizeof(struct slab) + cells * p->cell_bytes, SLAB_BYTES);
 	pthread_mutex_init(&p->lock, NULL);
 	*out = p;
 	return NW_OK;

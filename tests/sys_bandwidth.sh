@@ -13,6 +13,13 @@ ip link set lo up && ip link add busy0 type veth peer name busy1 && ip link set 
 # A program that greets nobody gets no byte; one that the sensor shall wait for says busy until told otherwise.
 cat >"$tmp/others.py" <<'PY'
 import os, socket, sys, threading
+def curt():  # greets, and never answers
+    s = socket.create_server(("127.0.0.5", 5010))
+    while True:
+        c, _ = s.accept()
+        c.sendall(b"narrows-bandwidth ready\n")
+        c.close()
+threading.Thread(target=curt, daemon=True).start()
 def mute(port):
     s = socket.create_server(("127.0.0.3", port))
     while True:
@@ -37,7 +44,7 @@ until_true 10 test -e "$tmp/o.ready" || fail "the other programs do not start"
 start_box -o rule="open ps:tools:blipp:linux:bandwidth 1s" -o analysis-interval=1s
 "$bin/blipp" -b "$xsp" -H far -o probes=bandwidth -o bandwidth-listen=127.0.0.2/5010 -o configuration=no 2>"$tmp/far.log" &
 pids="$pids $!"
-"$bin/blipp" -b "$xsp" -H near -o probes=bandwidth -o bandwidth=127.0.0.2/5010 -o bandwidth=127.0.0.3/5010 -o bandwidth=127.0.0.4/5010 \
+"$bin/blipp" -b "$xsp" -H near -o probes=bandwidth -o bandwidth=127.0.0.2/5010 -o bandwidth=127.0.0.3/5010 -o bandwidth=127.0.0.4/5010 -o bandwidth=127.0.0.5/5010 -o bandwidth-listen=127.0.0.3/5010 \
 	-o bandwidth-size=2MiB -o bandwidth-every=10s -o configuration=no 2>"$tmp/near.log" &
 near=$!
 pids="$pids $near"
@@ -80,6 +87,9 @@ awk -v r="$(value 127.0.0.2 bytes_per_s)" -v b="$(value 127.0.0.2 best_bytes_per
 gone() { [ "$(value "$1" reachable | cut -c1)" = 0 ]; }
 until_true 30 gone 127.0.0.3 || fail "a program that is no blipp is reachable"
 until_true 30 gone 127.0.0.4 || fail "nobody is reachable"
+there() { [ "$(value "$1" reachable | cut -c1)" = 1 ]; }
+until_true 30 there 127.0.0.5 || fail "a peer that greets and never answers is not reachable"
+grep -q 'probe.error name=bandwidth why="Address already in use"' "$tmp/near.log" || fail "an address that is taken is not told: $(cat "$tmp/near.log")"
 ! grep -qv '^0$' "$tmp/o.mute" || fail "another program got bytes: $(cat "$tmp/o.mute")"
 kill $near
 wait $near || fail "blipp ended with status $?"

@@ -56,11 +56,13 @@ bandwidth_sink_open(struct bandwidth_sink *s, const char *address, int epoll_fd)
 }
 
 static void
-connection_end(struct bandwidth_sink *s)
+connection_end(struct bandwidth_sink *s, int64_t now_mono_ns)
 {
-	if (s->fd >= 0)
-		close(s->fd);
+	if (s->fd < 0)
+		return;
+	close(s->fd);
 	s->fd = -1;
+	s->pause_mono_ns = now_mono_ns + BANDWIDTH_PAUSE_NS;
 }
 
 void
@@ -68,7 +70,7 @@ bandwidth_sink_close(struct bandwidth_sink *s)
 {
 	int saved = errno;
 
-	connection_end(s);
+	connection_end(s, 0);
 	if (s->listen_fd >= 0)
 		close(s->listen_fd);
 	s->listen_fd = -1;
@@ -88,7 +90,7 @@ connection_take(struct bandwidth_sink *s, int epoll_fd, bool may_begin, int64_t 
 
 	if (fd < 0)
 		return;
-	if (s->fd >= 0 || !may_begin || !watch(epoll_fd, fd)) {
+	if (s->fd >= 0 || now_mono_ns < s->pause_mono_ns || !may_begin || !watch(epoll_fd, fd)) {
 		say(fd, BANDWIDTH_BUSY);
 		close(fd);
 		return;
@@ -131,7 +133,7 @@ count(struct bandwidth_sink *s, size_t n)
 }
 
 static void
-connection_answer(struct bandwidth_sink *s)
+connection_answer(struct bandwidth_sink *s, int64_t now_mono_ns)
 {
 	char text[ANSWER_BYTES];
 
@@ -140,11 +142,11 @@ connection_answer(struct bandwidth_sink *s)
 	snprintf(text, sizeof(text), "%" PRId64 " %" PRId64 " %.0f\n", s->bytes,
 	    s->last_mono_ns - s->first_mono_ns, s->best_bytes_per_s);
 	say(s->fd, text);
-	connection_end(s);
+	connection_end(s, now_mono_ns);
 }
 
 static void
-connection_read(struct bandwidth_sink *s)
+connection_read(struct bandwidth_sink *s, int64_t now_mono_ns)
 {
 	static char bytes[READ_BYTES];
 	ssize_t n = 0;
@@ -153,9 +155,9 @@ connection_read(struct bandwidth_sink *s)
 	for (i = 0; i < READS_AT_ONCE && (n = recv(s->fd, bytes, sizeof(bytes), 0)) > 0; i++)
 		count(s, (size_t)n);
 	if (n == 0)
-		connection_answer(s);
+		connection_answer(s, now_mono_ns);
 	else if ((n < 0 && errno != EAGAIN && errno != EINTR) || s->bytes > BANDWIDTH_BYTES_MAX)
-		connection_end(s);
+		connection_end(s, now_mono_ns);
 }
 
 void
@@ -164,12 +166,18 @@ bandwidth_sink_ready(struct bandwidth_sink *s, int epoll_fd, bool may_begin, int
 	if (s->listen_fd >= 0)
 		connection_take(s, epoll_fd, may_begin, now_mono_ns);
 	if (s->fd >= 0)
-		connection_read(s);
+		connection_read(s, now_mono_ns);
 }
 
 void
 bandwidth_sink_look(struct bandwidth_sink *s, int64_t now_mono_ns)
 {
 	if (s->fd >= 0 && now_mono_ns - s->begun_mono_ns > BANDWIDTH_PATIENCE_NS)
-		connection_end(s);
+		connection_end(s, now_mono_ns);
+}
+
+void
+bandwidth_sink_yield(struct bandwidth_sink *s, int64_t now_mono_ns)
+{
+	connection_end(s, now_mono_ns);
 }

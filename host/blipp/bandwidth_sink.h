@@ -6,7 +6,8 @@
  *     narrows-bandwidth ready | narrows-bandwidth busy
  *     BYTES NANOSECONDS BEST            of bytes per second, over tenths of a second
  *
- * One sender at a time, within bounds of bytes and time; a host that moves data says busy.
+ * One sender at a time, within bounds of bytes and time; a host that moves data says busy, and so
+ * does every host for a while after a sender, so that no sender keeps the host busy.
  */
 #ifndef HOST_BANDWIDTH_SINK_H
 #define HOST_BANDWIDTH_SINK_H
@@ -22,10 +23,12 @@
 enum { BANDWIDTH_PORT = 5010 };
 #define BANDWIDTH_BYTES_MAX   (INT64_C(1) << 30)
 #define BANDWIDTH_PATIENCE_NS INT64_C(15000000000)
+#define BANDWIDTH_PAUSE_NS    INT64_C(10000000000) /* between two senders */
 
 struct bandwidth_sink {
 	int listen_fd, fd;     /* -1: none */
 	int64_t begun_mono_ns; /* of the connection */
+	int64_t pause_mono_ns; /* end of the pause after a connection; 0: there was no connection */
 	int64_t first_mono_ns, last_mono_ns;
 	int64_t bytes;
 	/* the stretch that is counted now, and the best one */
@@ -43,5 +46,7 @@ void
 bandwidth_sink_ready(struct bandwidth_sink *s, int epoll_fd, bool may_begin, int64_t now_mono_ns);
 /* Ends a connection that takes too long. */
 void bandwidth_sink_look(struct bandwidth_sink *s, int64_t now_mono_ns);
+/* Ends the connection on its way, if there is a connection, without an answer. */
+void bandwidth_sink_yield(struct bandwidth_sink *s, int64_t now_mono_ns);
 
 #endif

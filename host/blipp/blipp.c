@@ -128,16 +128,18 @@ static void
 sample_one(struct blipp *b, size_t i, void *state)
 {
 	const struct probe *probe = blipp_probes[i];
-	int rc = probe->sample(state, &b->report, &b->buf);
+	int rc;
 
+	b->report.why = NULL;
+	rc = probe->sample(state, &b->report, &b->buf);
 	if (rc == NW_OK || b->warned[i])
 		return;
 	b->warned[i] = true;
 	if (rc == NW_EIO)
 		log_line(LOG_WARNING, "probe.off name=%s why=\"%s\"", probe->name, strerror(errno));
 	else
-		log_line(
-		    LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name, nw_strerror(rc));
+		log_line(LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name,
+		    b->report.why != NULL ? b->report.why : nw_strerror(rc));
 	b->absent[i] = rc == NW_EIO;
 }
 
@@ -813,7 +815,7 @@ show_answers(struct blipp *b, struct show *w, int64_t end_mono_ns)
 }
 
 /* Prints the samples of two rounds, because shares need two; of a probe the second counts, unless
- * the probe looks seldom. */
+ * the probe looks seldom. Neither round takes or sends bytes of the bandwidth sensor. */
 static int
 show_once(struct blipp *b, enum show_format format)
 {
@@ -828,7 +830,7 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.chronyd = b->conf.chronyd;
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
-	b->report.bandwidth = &b->conf.bandwidth;
+	b->report.bandwidth = NULL;
 	b->report.groups = b->conf.groups;
 	b->report.programs = b->conf.programs;
 	b->report.t_wall_ns = nw_wall_ns();

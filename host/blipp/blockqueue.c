@@ -8,9 +8,10 @@
 
 #define BLKIO "/sys/fs/cgroup/blkio/blkio.throttle."
 
-/* A device whose counts rest for so long has nothing waiting: the slowest throttle lets something
- * through meanwhile. */
+/* A device whose counts rest for so long, with nothing in flight, has nothing waiting, unless a
+ * throttle is so slow that a large request rests longer. */
 static const int64_t REST_NS = 1000000000;
+static const double SLOW_BYTES_PER_S = 1 << 20;
 
 static struct block_device *
 device_of(struct blockqueue *q, uint64_t major, uint64_t minor)
@@ -110,24 +111,32 @@ counts_take(struct block_device *d, const uint64_t done[BLOCK_WAYS])
 	return moved;
 }
 
+static bool
+is_slow(double limit)
+{
+	return limit != BLOCK_UNLIMITED && limit <= SLOW_BYTES_PER_S;
+}
+
 /* A device at rest has an empty queue: the counts may differ by what was done before the control
  * groups began to count, and by errors. */
 static void
 rest_look(struct block_device *d, bool moved, int64_t t_wall_ns)
 {
+	bool rests;
 	int way;
 
 	if (!d->known || moved)
 		d->rest_wall_ns = t_wall_ns;
+	rests = t_wall_ns - d->rest_wall_ns >= REST_NS;
 	for (way = 0; way < BLOCK_WAYS; way++)
-		if (!d->known || t_wall_ns - d->rest_wall_ns >= REST_NS)
+		if (!d->known || (rests && !is_slow(d->way[way].limit)))
 			d->way[way].ahead = d->way[way].submitted - d->way[way].done_before;
 	d->known = true;
 }
 
 void
 blockqueue_of(struct blockqueue *q, uint64_t major, uint64_t minor, const uint64_t done[BLOCK_WAYS],
-    int64_t t_wall_ns, double queued[BLOCK_WAYS], double limit[BLOCK_WAYS])
+    uint64_t inflight, int64_t t_wall_ns, double queued[BLOCK_WAYS], double limit[BLOCK_WAYS])
 {
 	struct block_device *d = NULL;
 	int64_t waits;
@@ -138,7 +147,7 @@ blockqueue_of(struct blockqueue *q, uint64_t major, uint64_t minor, const uint64
 		if (q->list[i].major == major && q->list[i].minor == minor)
 			d = &q->list[i];
 	if (d != NULL)
-		rest_look(d, counts_take(d, done), t_wall_ns);
+		rest_look(d, counts_take(d, done) || inflight > 0, t_wall_ns);
 	for (way = 0; way < BLOCK_WAYS; way++) {
 		queued[way] = NAN;
 		limit[way] = BLOCK_UNLIMITED;

@@ -44,11 +44,11 @@ struct blockqueue {
 void blockqueue_look(struct blockqueue *q, struct procfs_buf *buf);
 /* The same from a text of blkio.throttle.io_service_bytes. */
 void blockqueue_parse(struct blockqueue *q, struct scan text);
-/* Sets the bytes that wait for a device that has done so many (NaN where nothing is known), and the
- * device's limits. */
+/* Sets the bytes that wait for a device that has done so many bytes and has so many operations in
+ * flight (NaN where nothing is known), and the device's limits. */
 void
 blockqueue_of(struct blockqueue *q, uint64_t major, uint64_t minor, const uint64_t done[BLOCK_WAYS],
-    int64_t t_wall_ns, double queued[BLOCK_WAYS], double limit[BLOCK_WAYS]);
+    uint64_t inflight, int64_t t_wall_ns, double queued[BLOCK_WAYS], double limit[BLOCK_WAYS]);
 void blockqueue_close(struct blockqueue *q);
 
 #endif

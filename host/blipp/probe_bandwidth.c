@@ -7,7 +7,8 @@
  *
  * A probe disturbs, so none begins while this host follows connections for the box, or moves data,
  * or while the other end does: the probe waits for the end of the transfer, and an end that a rule
- * wants is given up after a quarter of an hour. One probe at a time.
+ * wants is given up after a quarter of an hour. A transfer that begins ends what is on its way. One
+ * probe at a time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -203,10 +204,13 @@ probe_result(struct bandwidth_probe *p, const double *values, struct report *r)
 	probe_end(p);
 }
 
+/* A peer that has greeted as a blipp is there, even if nothing tells a rate. */
 static void
 probe_failed(struct bandwidth_probe *p, struct report *r)
 {
-	probe_result(p, (const double[N_FIELDS]){ NAN, NAN, NAN, NAN, NAN, 0, 0 }, r);
+	const double reachable = p->phase == SENDING || p->phase == ANSWER ? 1 : 0;
+
+	probe_result(p, (const double[N_FIELDS]){ NAN, NAN, NAN, NAN, NAN, reachable, 0 }, r);
 }
 
 /* "16711680 130271244 142606336" */
@@ -346,9 +350,12 @@ look_at_time(struct bandwidth_probe *p, struct report *r, int64_t now_mono_ns)
 		probe_failed(p, r);
 }
 
+/* A sink that cannot listen is said once, at the first look; probes go on without the sink. */
 static int
-probe_open(struct bandwidth_probe *p, const struct report *r)
+probe_open(struct bandwidth_probe *p, struct report *r)
 {
+	int rc;
+
 	if (p->open)
 		return NW_OK;
 	if ((p->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0)
@@ -356,9 +363,20 @@ probe_open(struct bandwidth_probe *p, const struct report *r)
 	bandwidth_sink_init(&p->sink);
 	p->fd = -1;
 	p->open = true;
-	return r->bandwidth != NULL && r->bandwidth->listen != NULL
-	    ? bandwidth_sink_open(&p->sink, r->bandwidth->listen, p->epoll_fd)
-	    : NW_OK;
+	if (r->bandwidth == NULL || r->bandwidth->listen == NULL ||
+	    (rc = bandwidth_sink_open(&p->sink, r->bandwidth->listen, p->epoll_fd)) == NW_OK)
+		return NW_OK;
+	if (rc == NW_EIO)
+		r->why = strerror(errno);
+	return NW_ECONFLICT;
+}
+
+static void
+transfers_yield(struct bandwidth_probe *p, int64_t now_mono_ns)
+{
+	if (p->phase != NOTHING)
+		probe_postpone(p);
+	bandwidth_sink_yield(&p->sink, now_mono_ns);
 }
 
 static int
@@ -375,6 +393,8 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	peers_sweep(p, r);
 	if (p->n == 0 && p->sink.listen_fd < 0)
 		return NW_OK;
+	if (r->transfers)
+		transfers_yield(p, now_mono_ns);
 	if ((rc = quiet_look(&p->quiet, buf, now_mono_ns)) < 0)
 		return rc;
 	bandwidth_sink_look(&p->sink, now_mono_ns);

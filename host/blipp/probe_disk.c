@@ -97,7 +97,8 @@ device_send(struct disk_probe *p, struct report *r, struct series *s, const stru
 		d->v[DISK_SECTORS_WRITTEN] * SECTOR_BYTES };
 	double queued[BLOCK_WAYS], limit[BLOCK_WAYS];
 
-	blockqueue_of(&p->queue, d->major, d->minor, done, r->t_wall_ns, queued, limit);
+	blockqueue_of(
+	    &p->queue, d->major, d->minor, done, d->v[DISK_INFLIGHT], r->t_wall_ns, queued, limit);
 	return series_send(s, p->queue.absent ? &kind : &kind_queued, r,
 	    (const double[]){ (double)done[BLOCK_READ], (double)done[BLOCK_WRITE],
 		(double)d->v[DISK_READS], (double)d->v[DISK_WRITES], (double)d->v[DISK_READ_MS],

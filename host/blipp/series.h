@@ -73,6 +73,7 @@ struct report {
 	const struct bandwidth_conf *bandwidth; /* NULL: nothing is sent */
 	double interval_s;
 	int64_t t_wall_ns;
+	const char *why; /* a probe's reason beside the error of sample(); NULL: the error tells */
 	uint64_t values; /* values sent so far, to compute the price of a value */
 };
 

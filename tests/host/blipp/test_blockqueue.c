@@ -12,9 +12,16 @@ struct look {
 	uint64_t submitted, read; /* bytes */
 };
 
+/* What the device says beside its counts. */
+struct device {
+	uint64_t inflight;
+	double limit;
+};
+static const struct device idle = { 0, BLOCK_UNLIMITED };
+
 /* The bytes that wait to be read at the last of n looks. */
 static double
-queued_after(const struct look *looks, size_t n)
+queued_of(struct device d, const struct look *looks, size_t n)
 {
 	static struct blockqueue q;
 	double queued[BLOCK_WAYS] = { NAN, NAN }, limit[BLOCK_WAYS];
@@ -28,11 +35,19 @@ queued_after(const struct look *looks, size_t n)
 		    "253:2 Read 7\n253:1 Read %llu\n253:1 Write 5\n253:1 Total 9\nTotal 3\n",
 		    (unsigned long long)looks[i].submitted);
 		blockqueue_parse(&q, scan_text(text, strlen(text)));
-		blockqueue_of(&q, 253, 1, (const uint64_t[]){ looks[i].read, 5 }, t, queued, limit);
+		q.list[1].way[BLOCK_READ].limit = d.limit;
+		blockqueue_of(&q, 253, 1, (const uint64_t[]){ looks[i].read, 5 }, d.inflight, t,
+		    queued, limit);
 	}
 	CHECK(queued[BLOCK_WRITE] == 0);
-	CHECK(limit[BLOCK_READ] == BLOCK_UNLIMITED);
+	CHECK(limit[BLOCK_READ] == d.limit);
 	return queued[BLOCK_READ];
+}
+
+static double
+queued_after(const struct look *looks, size_t n)
+{
+	return queued_of(idle, looks, n);
 }
 
 /* Counts that differed at the beginning wait for nobody; counts that part later do. */
@@ -51,7 +66,8 @@ test_difference(void)
 	CHECK(queued_after(less, 2) == 0);
 }
 
-/* A device whose counts rest for a second has nothing waiting, whatever the counts say. */
+/* A device whose counts rest for a second has nothing waiting, whatever the counts say, unless an
+ * operation is in flight or a throttle is slow. */
 static void
 test_rest(void)
 {
@@ -62,6 +78,9 @@ test_rest(void)
 		looks[i] = (struct look){ 12 * MIB, 4 * MIB };
 	CHECK(queued_after(looks, 11) == 3 * MIB);
 	CHECK(queued_after(looks, 13) == 0);
+	CHECK(queued_of((struct device){ 0, 2 * MIB }, looks, 13) == 0);
+	CHECK(queued_of((struct device){ 0, 100000 }, looks, 13) == 3 * MIB);
+	CHECK(queued_of((struct device){ 1, BLOCK_UNLIMITED }, looks, 13) == 3 * MIB);
 	looks[13].submitted += MIB;
 	CHECK(queued_after(looks, 14) == MIB);
 }
@@ -82,7 +101,7 @@ test_unknown(void)
 	}
 	blockqueue_parse(&q, scan_text(text, len));
 	CHECK_INT(q.n, BLOCK_DEVICES_MAX);
-	blockqueue_of(&q, 8, BLOCK_DEVICES_MAX, (const uint64_t[]){ 0, 0 }, T0, queued, limit);
+	blockqueue_of(&q, 8, BLOCK_DEVICES_MAX, (const uint64_t[]){ 0, 0 }, 0, T0, queued, limit);
 	CHECK(isnan(queued[BLOCK_READ]) && isnan(queued[BLOCK_WRITE]));
 	free(text);
 }
