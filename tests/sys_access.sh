@@ -18,6 +18,7 @@ for path in / /sessions.json /metrics /healthz /api/v1/openapi.json /session/1.c
 done
 is "a form of nobody" "$(code -X POST -d x=1 "$https/sessions.json")" 401
 is "a browser" "$(code -H 'Accept: text/html' "$https/session/1?a=b")" 303
+curl -s "$url/health" | grep -q 'href="/login"' && fail "a page that nobody has to log in for links to the login"
 ask -i -H 'Accept: text/html' "$https/session/1?a=b" | grep -qi '^location: /login?next=%2Fsession%2F1%3Fa%3Db' || fail "where a browser is led"
 is "style" "$(code "$https/style.css")" 200
 is "loopback in clear" "$(curl -sS -o /dev/null -w '%{http_code}' "$url/")" 200

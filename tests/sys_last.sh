@@ -58,3 +58,9 @@ grep -q 'task lost.* is not in this box: .' "$tmp/err" && grep -q 'older than th
 # a later run to this box ends that
 run -t third cp "$tmp/in" "$tmp/out"
 [ "$(task_of_report)" = third ] && [ ! -s "$tmp/err" ] || fail "the third run: $(cat "$tmp/err")"
+
+# a program that fails before anything moves is a failed session, not one that is folded away
+run -t broken sh -c 'exit 5' && fail "nwrun hides that the program failed"
+broken() { nw sessions --json -n 1 | grep -q '"exit_status":5'; }
+until_true 20 broken || fail "how the program ended: $(nw sessions --json -n 1)"
+until_true 20 sh -c "curl -s '$url/?state=failed' | grep -q broken" || fail "the list of failed sessions"

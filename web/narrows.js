@@ -206,6 +206,11 @@
 		    make('label', {}, 'Cursor ', slider, make('output')), end('from'), end('to')));
 	};
 
+	/* Paper has no folds. */
+	addEventListener('beforeprint', () => {
+		all(document, 'details').forEach(e => { e.open = true; });
+	});
+
 	document.addEventListener('pointermove', event => {
 		const figure = dragging || figure_of(event);
 		if (!figure) {

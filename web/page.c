@@ -202,9 +202,9 @@ page_time(struct html *h, int64_t t_wall_ns)
 void
 page_stamp(struct html *h, const char *iso)
 {
-	int64_t t_wall_ns = fmt_parse_iso(iso);
+	int64_t t_wall_ns = iso != NULL ? fmt_parse_iso(iso) : 0;
 
-	if (t_wall_ns != 0)
+	if (t_wall_ns != 0 || iso == NULL)
 		page_time(h, t_wall_ns);
 	else
 		html_text(h, iso);

@@ -32,6 +32,26 @@ struct comparison {
 
 /* --- the query --- */
 
+/* Passes commas and blanks, as browsers send them; NULL if another sign stands there. */
+static const char *
+gap_pass(const char *text)
+{
+	static const char *const gaps[] = { ",", "%2C", "%2c", "+", "%20" };
+	const char *at = text;
+	size_t i = 0;
+
+	while (i < sizeof(gaps) / sizeof(gaps[0])) {
+		size_t len = strlen(gaps[i]);
+
+		if (strncmp(at, gaps[i], len) == 0) {
+			at += len;
+			i = 0;
+		} else
+			i++;
+	}
+	return at > text || *at == '\0' || *at == '&' ? at : NULL;
+}
+
 static bool
 ids_take(struct compare_query *q, const char *text)
 {
@@ -44,14 +64,7 @@ ids_take(struct compare_query *q, const char *text)
 		q->id[q->n++] = strtoll(text, &end, 10);
 		if (errno != 0)
 			return false;
-		text = end;
-		if (*text == ',')
-			text++;
-		else if (strncmp(text, "%2C", 3) == 0 || strncmp(text, "%2c", 3) == 0)
-			text += 3;
-		else if (*text == '+')
-			text++;
-		else if (*text != '\0' && *text != '&')
+		if ((text = gap_pass(end)) == NULL)
 			return false;
 	}
 	return q->n >= SESSIONS_MIN;

@@ -61,7 +61,7 @@ write_info(struct html *h, const struct host *host)
 	    "<section><h2>What it says of itself</h2><dl class=\"items\"><div><dt>First "
 	    "heard</dt><dd>");
 	page_time(h, host->rec.first_seen_wall_ns);
-	html_raw(h, "</dd></div><div><dt>Last heard</dt><dd>");
+	html_raw(h, "</dd></div><div><dt>Last connection began</dt><dd>");
 	page_time(h, host->rec.last_seen_wall_ns);
 	html_raw(h, "</dd></div>");
 	json_object_foreach(info, key, value) info_item(h, key, value);

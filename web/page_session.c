@@ -535,10 +535,13 @@ session_methods(struct html *h, const json_t *doc)
 static void
 write_compare(struct html *h, int64_t id)
 {
+	char ids[32];
+
 	html_raw(h,
 	    "<form class=\"filter\" action=\"/compare\"><label>Compare sessions (up to six, with "
 	    "commas) <input name=\"ids\" maxlength=\"120\"");
-	html_attr(h, "value", fmt_int(id).s);
+	snprintf(ids, sizeof(ids), "%lld, ", (long long)id);
+	html_attr(h, "value", ids);
 	html_raw(h,
 	    "></label> <label>lined up <select name=\"by\"><option value=\"start\">from "
 	    "the start</option><option value=\"bytes\">by share of the bytes</option><option "

@@ -424,7 +424,15 @@ write_use(struct html *h, const struct plot_line *line)
 	html_raw(h, "\"");
 }
 
-/* A few markers per line, shifted from line to line so that markers do not cover each other. */
+/* Whether no line leads to a point. */
+static bool
+is_alone(const struct plot *p, const double *y, size_t i)
+{
+	return (i == 0 || !shows(p, y[i - 1])) && (i + 1 >= p->n || !shows(p, y[i + 1]));
+}
+
+/* A few markers per line, shifted from line to line so that markers do not cover each other; and
+ * each point that no line shows. */
 static void
 write_line_markers(const struct drawing *d, const struct plot_line *line)
 {
@@ -435,8 +443,9 @@ write_line_markers(const struct drawing *d, const struct plot_line *line)
 	html_raw(h, "<g class=\"mark ");
 	write_style(h, line);
 	html_raw(h, "\">");
-	for (i = line->style % every; i < p->n; i += every) {
-		if (!shows(p, line->y[i]))
+	for (i = 0; i < p->n; i++) {
+		if (!shows(p, line->y[i]) ||
+		    (i % every != line->style % every && !is_alone(p, line->y, i)))
 			continue;
 		write_use(h, line);
 		html_raw(h, " x=\"");

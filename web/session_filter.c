@@ -269,7 +269,8 @@ session_filter_passes(
 bool
 session_is_idle(const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
-	return s->closed_wall_ns != 0 && res != NULL && res->stage == NULL && !(res->bytes > 0);
+	return s->closed_wall_ns != 0 && res != NULL && res->stage == NULL && !(res->bytes > 0) &&
+	    !(res->exit_status > 0);
 }
 
 struct listing {

@@ -885,6 +885,7 @@ on_request(struct evhttp_request *req, void *arg)
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	int code;
 
+	page_with_accounts = port->wants_login;
 	conns_asked(port->conns, req);
 	a.w->n_requests++;
 	a.errors = errors_of(uri);
@@ -1157,7 +1158,6 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		return NW_ENOMEM;
 	w->stop_fd = -1;
 	w->opts = *opts;
-	page_with_accounts = opts->access != NULL && opts->access->wants != WEB_NEVER;
 	reply_lines(w->own_headers);
 	if (opts->access != NULL && opts->access->wants != WEB_NEVER &&
 	    (w->login = login_new(opts->access)) == NULL) {

@@ -289,6 +289,19 @@ clocks_load(struct loader *l)
 	return rc;
 }
 
+/* How programs ended that moved nothing. */
+static int
+exits_read(struct loader *l, size_t n_sources)
+{
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < n_sources && rc == NW_OK; i++)
+		if (l->sources[i].kind == SOURCE_PROCESS)
+			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
+	return rc;
+}
+
 static int
 session_read(struct loader *l)
 {
@@ -321,6 +334,8 @@ session_read(struct loader *l)
 	}
 	if (rc == NW_OK && e->n_windows > 0)
 		rc = other_sessions_load(l);
+	if (rc == NW_OK && e->n_windows == 0)
+		rc = exits_read(l, n_own);
 	if (rc < 0 || e->n_windows == 0)
 		return rc;
 	l->filling = true;

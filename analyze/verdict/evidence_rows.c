@@ -234,13 +234,25 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 		    fmin(throttled_s, s->window_s) - known_or_0(wait_s));
 }
 
+/* The status of the first program that failed, else of a program that ended. */
+static void
+exit_take(struct evidence *e, double status)
+{
+	if (status > 0 || !isfinite(e->exit_status))
+		last_known(&e->exit_status, status);
+}
+
 void
 process_row(struct loader *l, const struct row *r)
 {
 	struct evidence_process *p = &l->e->processes[l->source->process];
 	const struct columns *c = r->c;
-	struct span s = row_span(l, r);
+	struct span s;
 
+	exit_take(l->e, row_cell(r, c->exit_status));
+	if (l->e->n_windows == 0) /* the program moved nothing */
+		return;
+	s = row_span(l, r);
 	extent_widen(&p->first_wall_ns, &p->last_wall_ns, &s);
 	process_time(l, r, &s);
 	column_spread(l, &p->pipe_bytes[0], &s, r, c->pipe_read_bytes);
@@ -251,8 +263,6 @@ process_row(struct loader *l, const struct row *r)
 		reports_count(l, row_cell(r, c->report));
 	else
 		intervals_count(l, &s);
-	if (row_cell(r, c->exit_status) > 0 || !isfinite(l->e->exit_status))
-		last_known(&l->e->exit_status, row_cell(r, c->exit_status));
 	/* senders leave out a 0 */
 	p->combined_bytes =
 	    known_or_0(p->combined_bytes) + known_or_0(row_cell(r, c->combined_bytes));

@@ -15,7 +15,8 @@ enum { NEW_USUAL = 30 /* sessions after which a new level is usual */ };
 static char *
 usual_words(const struct nw_usual *u)
 {
-	const char *n = fmt_int((int64_t)u->n).s;
+	const struct fmt count = fmt_int((int64_t)u->n);
+	const char *n = count.s;
 
 	switch (u->said) {
 	case NW_AGAINST_SLOWER:
@@ -31,6 +32,11 @@ usual_words(const struct nw_usual *u)
 			return xasprintf("%s than all %s earlier sessions, by no more than "
 					 "chance allows.",
 			    u->slower_than >= 1 ? "Slower" : "Faster", n);
+		if (u->ratio >= NW_USEFUL || u->ratio <= 1 / NW_USEFUL)
+			return xasprintf("%s times %s than the median of %s earlier sessions, by "
+					 "no more than chance allows.",
+			    fmt_ratio(u->ratio >= 1 ? u->ratio : 1 / u->ratio).s,
+			    u->ratio >= 1 ? "slower" : "faster", n);
 		return xasprintf("As fast as usual: %s of %s earlier sessions were faster.",
 		    fmt_share(u->slower_than).s, n);
 	case NW_AGAINST_TOO_FEW: break;

@@ -154,6 +154,25 @@ test_nothing(void)
 	CHECK(!plot_has_data(&p));
 }
 
+/* A point without neighbours has no line: a marker shows the point, wherever it stands. */
+static void
+test_lone(void)
+{
+	double y[200];
+	struct plot_line line = { .name = "x", .y = y, .style = 1 };
+	struct plot p = {
+		.id = "p", .title = "T", .step_s = 1, .n = 200, .lines = &line, .n_lines = 1
+	};
+	char *text;
+	size_t i;
+
+	for (i = 0; i < p.n; i++)
+		y[i] = i == 2 ? 7 : NAN;
+	text = drawn(&p);
+	CHECK_INT(count(text, "<use"), 2); /* the point's, and the legend's */
+	free(text);
+}
+
 /* However many points, a line takes a few kilobytes and shows the extremes. */
 static void
 test_many(void)
@@ -325,6 +344,7 @@ main(void)
 	test_axes();
 	test_gaps();
 	test_nothing();
+	test_lone();
 	test_many();
 	test_across();
 	test_bands();

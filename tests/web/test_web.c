@@ -802,6 +802,8 @@ static const struct {
 	{ "/compare?ids=1,3", 200, "text/html; charset=utf-8", "What differs" },
 	{ "/compare?ids=1%2C3&by=bytes", 200, "text/html; charset=utf-8", "Per cent of the bytes" },
 	{ "/compare?ids=1,3,5&by=clock", 200, "text/html; charset=utf-8", "session 5" },
+	{ "/compare?ids=1%2C+3%2C+", 200, "text/html; charset=utf-8", "What differs" },
+	{ "/compare?ids=1%2C+", 400, "text/html; charset=utf-8", "makes no sense" },
 	{ "/compare?ids=1", 400, "text/html; charset=utf-8", "makes no sense" },
 	{ "/compare?ids=1,x", 400, "text/html; charset=utf-8", "makes no sense" },
 	{ "/compare?ids=1,2,3,4,5,6,7", 400, "text/html; charset=utf-8", "makes no sense" },
