@@ -106,9 +106,9 @@ write_program(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		html_raw(h, "</span>");
 	}
 	if (result_task_is_report(s->task_id))
-		html_raw(h, "<span class=\"tag\">imported</span>");
+		html_raw(h, " <span class=\"tag\">imported</span>");
 	if (res != NULL && res->exit_status > 0) {
-		html_raw(h, "<span class=\"tag\">failed: ");
+		html_raw(h, " <span class=\"tag\">failed: ");
 		html_int(h, (int64_t)fmin(res->exit_status, 1e6));
 		html_raw(h, "</span>");
 	}
