@@ -140,12 +140,6 @@ document_find(struct reading *in, json_t **doc)
 }
 
 static void
-put(json_t *o, enum result_key key, json_t *value)
-{
-	json_object_set_new(o, result_key_name(key), value);
-}
-
-static void
 document_mark(const struct reading *in, json_t *doc, int64_t now_wall_ns)
 {
 	json_t *session = json_object_get(doc, result_key_name(KEY_result_session)),
@@ -153,11 +147,11 @@ document_mark(const struct reading *in, json_t *doc, int64_t now_wall_ns)
 
 	json_object_set(mark, result_key_name(KEY_imported_session),
 	    json_object_get(session, result_key_name(KEY_session_id)));
-	put(mark, KEY_imported_host, json_string(in->host));
-	put(mark, KEY_imported_at, json_string(fmt_iso_ns(now_wall_ns).s));
-	put(doc, KEY_result_imported, mark);
-	put(session, KEY_session_id, json_integer(in->session_id));
-	put(session, KEY_session_state, json_string("closed"));
+	result_set(mark, KEY_imported_host, json_string(in->host));
+	result_set(mark, KEY_imported_at, json_string(fmt_iso_ns(now_wall_ns).s));
+	result_set(doc, KEY_result_imported, mark);
+	result_set(session, KEY_session_id, json_integer(in->session_id));
+	result_set(session, KEY_session_state, json_string("closed"));
 }
 
 int

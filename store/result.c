@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+void
+result_set(json_t *object, enum result_key key, json_t *value)
+{
+	json_object_set_new(object, result_key_name(key), value);
+}
+
 const json_t *
 result_get(const json_t *object, enum result_key key)
 {

@@ -57,27 +57,21 @@ ns_or_null(int64_t t_wall_ns)
 	return t_wall_ns != 0 ? json_string(fmt_int(t_wall_ns).s) : json_null();
 }
 
-static void
-put(json_t *object, enum result_key key, json_t *value)
-{
-	json_object_set_new(object, result_key_name(key), value);
-}
-
 /* What is known without an analysis: also the session of a result document before the first run. */
 static json_t *
 session_state(const struct nw_session_rec *s)
 {
 	json_t *v = json_object();
 
-	put(v, KEY_listed_id, json_integer(s->id));
-	put(v, KEY_listed_task_id, text_or_null(s->task_id));
-	put(v, KEY_listed_state, json_string(s->closed_wall_ns != 0 ? "closed" : "open"));
-	put(v, KEY_listed_program, text_or_null(s->program));
-	put(v, KEY_listed_start, time_or_null(s->opened_wall_ns));
-	put(v, KEY_listed_start_ns, ns_or_null(s->opened_wall_ns));
-	put(v, KEY_listed_end, time_or_null(s->closed_wall_ns));
-	put(v, KEY_listed_end_ns, ns_or_null(s->closed_wall_ns));
-	put(v, KEY_listed_pinned, json_boolean(s->pinned));
+	result_set(v, KEY_listed_id, json_integer(s->id));
+	result_set(v, KEY_listed_task_id, text_or_null(s->task_id));
+	result_set(v, KEY_listed_state, json_string(s->closed_wall_ns != 0 ? "closed" : "open"));
+	result_set(v, KEY_listed_program, text_or_null(s->program));
+	result_set(v, KEY_listed_start, time_or_null(s->opened_wall_ns));
+	result_set(v, KEY_listed_start_ns, ns_or_null(s->opened_wall_ns));
+	result_set(v, KEY_listed_end, time_or_null(s->closed_wall_ns));
+	result_set(v, KEY_listed_end_ns, ns_or_null(s->closed_wall_ns));
+	result_set(v, KEY_listed_pinned, json_boolean(s->pinned));
 	return v;
 }
 
@@ -93,25 +87,26 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 
 	if (res != NULL) {
 		if (res->program != NULL)
-			put(v, KEY_listed_program, text_or_null(res->program));
+			result_set(v, KEY_listed_program, text_or_null(res->program));
 		if (res->start_wall_ns != 0) {
-			put(v, KEY_listed_start, time_or_null(res->start_wall_ns));
-			put(v, KEY_listed_start_ns, ns_or_null(res->start_wall_ns));
+			result_set(v, KEY_listed_start, time_or_null(res->start_wall_ns));
+			result_set(v, KEY_listed_start_ns, ns_or_null(res->start_wall_ns));
 		}
-		put(v, KEY_listed_route, text_or_null(res->route));
-		put(v, KEY_listed_duration_s, number_or_null((double)res->duration_ns / 1e9));
-		put(v, KEY_listed_bytes, number_or_null(res->bytes));
-		put(v, KEY_listed_bytes_per_s, number_or_null(res->bytes_per_s));
-		put(v, KEY_listed_stage, text_or_null(res->stage));
-		put(v, KEY_listed_confidence, text_or_null(res->confidence));
-		put(v, KEY_listed_effect, number_or_null(res->effect));
-		put(v, KEY_listed_sentence, text_or_null(res->sentence));
-		put(v, KEY_listed_usual, number_or_null(res->usual));
-		put(v, KEY_listed_label, text_or_null(res->label));
-		put(v, KEY_listed_exit_status, number_or_null(res->exit_status));
+		result_set(v, KEY_listed_route, text_or_null(res->route));
+		result_set(
+		    v, KEY_listed_duration_s, number_or_null((double)res->duration_ns / 1e9));
+		result_set(v, KEY_listed_bytes, number_or_null(res->bytes));
+		result_set(v, KEY_listed_bytes_per_s, number_or_null(res->bytes_per_s));
+		result_set(v, KEY_listed_stage, text_or_null(res->stage));
+		result_set(v, KEY_listed_confidence, text_or_null(res->confidence));
+		result_set(v, KEY_listed_effect, number_or_null(res->effect));
+		result_set(v, KEY_listed_sentence, text_or_null(res->sentence));
+		result_set(v, KEY_listed_usual, number_or_null(res->usual));
+		result_set(v, KEY_listed_label, text_or_null(res->label));
+		result_set(v, KEY_listed_exit_status, number_or_null(res->exit_status));
 	}
-	put(v, KEY_listed_imported, json_boolean(result_task_is_report(s->task_id)));
-	put(v, KEY_listed_analysed, json_boolean(res != NULL));
+	result_set(v, KEY_listed_imported, json_boolean(result_task_is_report(s->task_id)));
+	result_set(v, KEY_listed_analysed, json_boolean(res != NULL));
 	return json_array_append_new(list->sessions, v) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -128,9 +123,9 @@ api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_
 		json_decref(doc);
 		return rc;
 	}
-	put(doc, KEY_sessions_schema, json_string("narrows-sessions/1"));
-	put(doc, KEY_sessions_sessions, list.sessions);
-	put(doc, KEY_sessions_next_before, next > 0 ? json_integer(next) : json_null());
+	result_set(doc, KEY_sessions_schema, json_string("narrows-sessions/1"));
+	result_set(doc, KEY_sessions_sessions, list.sessions);
+	result_set(doc, KEY_sessions_next_before, next > 0 ? json_integer(next) : json_null());
 	return api_put_document(out, doc);
 }
 
@@ -143,9 +138,9 @@ on_one(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *re
 	if (res != NULL && res->json != NULL)
 		return evbuffer_add(out, res->json, strlen(res->json)) == 0 ? 0 : NW_ENOMEM;
 	doc = json_object();
-	put(doc, KEY_result_schema, json_string("narrows-result/1"));
-	put(doc, KEY_result_session, session_state(s));
-	put(doc, KEY_result_verdict, json_null());
+	result_set(doc, KEY_result_schema, json_string("narrows-result/1"));
+	result_set(doc, KEY_result_session, session_state(s));
+	result_set(doc, KEY_result_verdict, json_null());
 	return api_put_document(out, doc);
 }
 
@@ -169,8 +164,8 @@ api_keep(struct evbuffer *out, struct store_reader *r)
 	json_t *doc = json_object(), *lists = json_array();
 	int rc = store_keeplists(r, on_keeplist, lists);
 
-	put(doc, KEY_keeplists_schema, json_string("narrows-keep/1"));
-	put(doc, KEY_keeplists_lists, lists);
+	result_set(doc, KEY_keeplists_schema, json_string("narrows-keep/1"));
+	result_set(doc, KEY_keeplists_lists, lists);
 	if (rc < 0) {
 		json_decref(doc);
 		return rc;

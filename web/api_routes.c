@@ -10,16 +10,10 @@
 #include "narrows/csv.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
-#include "narrows/result_keys.h"
+#include "narrows/result.h"
 #include "web/collectors.h"
 
 enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
-
-static void
-put(json_t *object, enum result_key key, json_t *value)
-{
-	json_object_set_new(object, result_key_name(key), value);
-}
 
 static json_t *
 text_or_null(const char *text)
@@ -34,15 +28,15 @@ on_route(void *arg, const struct nw_route_rec *rec)
 {
 	json_t *v = json_object();
 
-	put(v, KEY_route_listed_route, text_or_null(rec->route));
-	put(v, KEY_route_listed_program, text_or_null(rec->program));
-	put(v, KEY_route_listed_n_sessions, json_integer(rec->n_sessions));
-	put(v, KEY_route_listed_newest_session, json_integer(rec->newest_session_id));
-	put(v, KEY_route_listed_bytes_per_s,
+	result_set(v, KEY_route_listed_route, text_or_null(rec->route));
+	result_set(v, KEY_route_listed_program, text_or_null(rec->program));
+	result_set(v, KEY_route_listed_n_sessions, json_integer(rec->n_sessions));
+	result_set(v, KEY_route_listed_newest_session, json_integer(rec->newest_session_id));
+	result_set(v, KEY_route_listed_bytes_per_s,
 	    isfinite(rec->bytes_per_s) ? json_real(rec->bytes_per_s) : json_null());
-	put(v, KEY_route_listed_stage, text_or_null(rec->stage));
-	put(v, KEY_route_listed_sentence, text_or_null(rec->sentence));
-	put(v, KEY_route_listed_made, json_string(fmt_iso(rec->made_wall_ns, 3).s));
+	result_set(v, KEY_route_listed_stage, text_or_null(rec->stage));
+	result_set(v, KEY_route_listed_sentence, text_or_null(rec->sentence));
+	result_set(v, KEY_route_listed_made, json_string(fmt_iso(rec->made_wall_ns, 3).s));
 	return json_array_append_new(arg, v) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -52,8 +46,8 @@ api_routes_document(struct store_reader *r, json_t **out)
 	json_t *list = json_array(), *doc = json_object();
 	int rc = store_routes(r, ROUTES_MAX, on_route, list);
 
-	put(doc, KEY_routes_schema, json_string("narrows-routes/1"));
-	put(doc, KEY_routes_routes, list);
+	result_set(doc, KEY_routes_schema, json_string("narrows-routes/1"));
+	result_set(doc, KEY_routes_routes, list);
 	*out = rc == NW_OK ? doc : NULL;
 	if (rc < 0)
 		json_decref(doc);
@@ -96,10 +90,10 @@ api_route_or_none(
 	if (rc != NW_ENOTFOUND)
 		return rc;
 	doc = json_object();
-	put(doc, KEY_route_schema, json_string("narrows-route/1"));
-	put(doc, KEY_route_route, text_or_null(route));
-	put(doc, KEY_route_program, text_or_null(program));
-	put(doc, KEY_route_n_sessions, json_integer(0));
+	result_set(doc, KEY_route_schema, json_string("narrows-route/1"));
+	result_set(doc, KEY_route_route, text_or_null(route));
+	result_set(doc, KEY_route_program, text_or_null(program));
+	result_set(doc, KEY_route_n_sessions, json_integer(0));
 	return api_put_document(out, doc);
 }
 

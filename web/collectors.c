@@ -7,7 +7,7 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
-#include "narrows/result_keys.h"
+#include "narrows/result.h"
 #include "narrows/web.h"
 
 enum { LISTED_MAX = 10000, NAME_BYTES = 64 };
@@ -160,14 +160,11 @@ on_collector(void *arg, const struct collector *c)
 
 	l->host = NULL;
 	(void)store_host_get(l->r, c->host_id, on_host, l);
-	json_object_set_new(
-	    o, result_key_name(KEY_collector_host), l->host != NULL ? l->host : json_null());
-	json_object_set_new(o, result_key_name(KEY_collector_name), json_string(c->name));
-	json_object_set_new(
-	    o, result_key_name(KEY_collector_at), json_string(fmt_iso(c->t_wall_ns, 3).s));
+	result_set(o, KEY_collector_host, l->host != NULL ? l->host : json_null());
+	result_set(o, KEY_collector_name, json_string(c->name));
+	result_set(o, KEY_collector_at, json_string(fmt_iso(c->t_wall_ns, 3).s));
 	for (i = 0; i < NW_COLLECTOR_FIELDS; i++)
-		json_object_set_new(o, result_key_name(keys[i]),
-		    isfinite(c->v[i]) ? json_real(c->v[i]) : json_null());
+		result_set(o, keys[i], isfinite(c->v[i]) ? json_real(c->v[i]) : json_null());
 	return json_array_append_new(l->list, o) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -178,9 +175,8 @@ collectors_document(struct store_reader *r, int64_t host_id, json_t **out)
 	int rc = collectors_each(r, host_id, on_collector, &l);
 	json_t *doc = json_object();
 
-	json_object_set_new(
-	    doc, result_key_name(KEY_collectors_schema), json_string("narrows-collectors/1"));
-	json_object_set_new(doc, result_key_name(KEY_collectors_collectors), l.list);
+	result_set(doc, KEY_collectors_schema, json_string("narrows-collectors/1"));
+	result_set(doc, KEY_collectors_collectors, l.list);
 	*out = doc;
 	if (rc < 0) {
 		json_decref(doc);

@@ -9,7 +9,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/quantity.h"
-#include "narrows/result_keys.h"
+#include "narrows/result.h"
 
 #define MINUTE_NS INT64_C(60000000000)
 #define DAY_NS    (1440 * MINUTE_NS)
@@ -329,12 +329,6 @@ expected_n_missing(const struct expected_list *l, int64_t now_wall_ns)
 	return n;
 }
 
-static void
-put(json_t *o, enum result_key key, json_t *value)
-{
-	json_object_set_new(o, result_key_name(key), value);
-}
-
 static json_t *
 time_of(int64_t t_wall_ns)
 {
@@ -351,19 +345,20 @@ expected_document(const struct expected_list *l, int64_t now_wall_ns)
 		const struct expected *e = &l->all[i];
 
 		o = json_object();
-		put(o, KEY_expected_route, json_string(e->route));
-		put(o, KEY_expected_program, json_string(e->program));
-		put(o, KEY_expected_told, json_boolean(e->told));
-		put(o, KEY_expected_every_s, json_real((double)e->every_ns / 1e9));
-		put(o, KEY_expected_last, time_of(e->last_wall_ns));
-		put(o, KEY_expected_last_session,
+		result_set(o, KEY_expected_route, json_string(e->route));
+		result_set(o, KEY_expected_program, json_string(e->program));
+		result_set(o, KEY_expected_told, json_boolean(e->told));
+		result_set(o, KEY_expected_every_s, json_real((double)e->every_ns / 1e9));
+		result_set(o, KEY_expected_last, time_of(e->last_wall_ns));
+		result_set(o, KEY_expected_last_session,
 		    e->last_id != 0 ? json_integer(e->last_id) : json_null());
-		put(o, KEY_expected_due, time_of(e->due_wall_ns));
-		put(o, KEY_expected_runs, json_integer((json_int_t)e->n_runs));
-		put(o, KEY_expected_missing, json_boolean(expected_is_missing(e, now_wall_ns)));
+		result_set(o, KEY_expected_due, time_of(e->due_wall_ns));
+		result_set(o, KEY_expected_runs, json_integer((json_int_t)e->n_runs));
+		result_set(
+		    o, KEY_expected_missing, json_boolean(expected_is_missing(e, now_wall_ns)));
 		json_array_append_new(list, o);
 	}
-	put(doc, KEY_expected_list_schema, json_string("narrows-expected/1"));
-	put(doc, KEY_expected_list_expected, list);
+	result_set(doc, KEY_expected_list_schema, json_string("narrows-expected/1"));
+	result_set(doc, KEY_expected_list_expected, list);
 	return doc;
 }

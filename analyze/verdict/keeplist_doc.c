@@ -84,12 +84,12 @@ metric_doc(const struct keep_work *w, const struct entry *at)
 
 	put_text(o, KEY_keep_metric_name, keeptable_name(&w->table, at->column));
 	put_text(o, KEY_keep_metric_unit, keeptable_unit(&w->table, at->column));
-	put(o, KEY_keep_metric_worth_keeping, json_boolean(is_worth(w, at)));
+	result_set(o, KEY_keep_metric_worth_keeping, json_boolean(is_worth(w, at)));
 	put_real(o, KEY_keep_metric_share, at->share);
-	put(o, KEY_keep_metric_kept, json_boolean(at->kept));
+	result_set(o, KEY_keep_metric_kept, json_boolean(at->kept));
 	put_real(o, KEY_keep_metric_coefficient, at->coefficient);
 	put_real(o, KEY_keep_metric_r, w->result.r_response[w->result.clusters.rep[at->cluster]]);
-	put(o, KEY_keep_metric_members, members_doc(w, at));
+	result_set(o, KEY_keep_metric_members, members_doc(w, at));
 	return o;
 }
 
@@ -227,7 +227,7 @@ put_rows(json_t *o, const struct keep_work *w)
 	put_count(o, KEY_keeplist_n_rows, w->n_answers);
 	put_count(o, KEY_keeplist_n_sessions, w->n_sessions);
 	put_count(o, KEY_keeplist_n_sessions_left_out, g->n_sessions + g->n_more - w->n_sessions);
-	put(o, KEY_keeplist_hosts, hosts_doc(w));
+	result_set(o, KEY_keeplist_hosts, hosts_doc(w));
 	put_count(o, KEY_keeplist_n_metrics, w->own.n_names);
 	put_count(o, KEY_keeplist_n_varying, w->x.n_columns);
 	put_count(o, KEY_keeplist_n_cut, w->own.n_cut);
@@ -254,13 +254,13 @@ keeplist_document(const struct keep_work *w, struct nw_keeplist_rec *out)
 	put_text(o, KEY_keeplist_response_unit, w->table.unit);
 	put_text(o, KEY_keeplist_sentence, out->sentence);
 	put_text(o, KEY_keeplist_status, w->status);
-	put(o, KEY_keeplist_headline, json_boolean(out->headline));
+	result_set(o, KEY_keeplist_headline, json_boolean(out->headline));
 	put_text(o, KEY_keeplist_made, fmt_iso_ns(out->made_wall_ns).s);
 	put_real(o, KEY_keeplist_took_s, (double)out->took_ns * NS);
 	put_rows(o, w);
 	put_fit(o, w);
-	put(o, KEY_keeplist_metrics, metrics);
-	put(o, KEY_keeplist_trials, trials_doc(w));
+	result_set(o, KEY_keeplist_metrics, metrics);
+	result_set(o, KEY_keeplist_trials, trials_doc(w));
 	out->json = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(o);
 	return out->json != NULL ? NW_OK : NW_ENOMEM;

@@ -43,15 +43,16 @@ hosts_doc(const struct evidence *e, const struct nw_path *p)
 		    : p->has_receiver && p->receiver_host == i ? "destination"
 							       : NULL;
 		h = json_object();
-		put(h, KEY_session_host_id, json_integer(e->hosts[i].id));
+		result_set(h, KEY_session_host_id, json_integer(e->hosts[i].id));
 		put_text(h, KEY_session_host_name, e->hosts[i].name);
 		put_text(h, KEY_session_host_role, role);
 		clock = json_object();
-		put(clock, KEY_clock_known, json_boolean(e->hosts[i].clock_known));
-		put(clock, KEY_clock_synchronised, json_boolean(e->hosts[i].clock_synchronised));
+		result_set(clock, KEY_clock_known, json_boolean(e->hosts[i].clock_known));
+		result_set(
+		    clock, KEY_clock_synchronised, json_boolean(e->hosts[i].clock_synchronised));
 		put_real(clock, KEY_clock_offset_s, e->hosts[i].clock_offset_s);
 		put_real(clock, KEY_clock_bound_s, e->hosts[i].clock_bound_s);
-		put(h, KEY_session_host_clock, clock);
+		result_set(h, KEY_session_host_clock, clock);
 		json_array_append_new(list, h);
 	}
 	return list;
@@ -98,7 +99,7 @@ file_doc(const struct evidence *e, size_t k)
 	}
 	put_text(f, KEY_file_host, host_of(e, e->files[k].host));
 	put_text(f, KEY_file_path, e->files[k].path);
-	put(f, KEY_file_size_bytes, size >= 0 ? json_integer(size) : json_null());
+	result_set(f, KEY_file_size_bytes, size >= 0 ? json_integer(size) : json_null());
 	put_real(f, KEY_file_read_bytes, read);
 	put_real(f, KEY_file_write_bytes, written);
 	return f;
@@ -128,9 +129,9 @@ connections_doc(const struct evidence *e)
 		o = json_object();
 		put_text(o, KEY_connection_host, host_of(e, c->host));
 		put_text(o, KEY_connection_src, c->src);
-		put(o, KEY_connection_sport, json_integer(c->sport));
+		result_set(o, KEY_connection_sport, json_integer(c->sport));
 		put_text(o, KEY_connection_dst, c->dst);
-		put(o, KEY_connection_dport, json_integer(c->dport));
+		result_set(o, KEY_connection_dport, json_integer(c->dport));
 		put_real(o, KEY_connection_bytes_out, c->bytes_out);
 		put_real(o, KEY_connection_bytes_in, c->bytes_in);
 		put_real(o, KEY_connection_rtt_s, c->rtt_s);
@@ -152,23 +153,23 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	int64_t end = j->last_wall_ns ? j->last_wall_ns : e->closed_wall_ns;
 	json_t *s = json_object();
 
-	put(s, KEY_session_id, json_integer(e->session_id));
+	result_set(s, KEY_session_id, json_integer(e->session_id));
 	put_text(s, KEY_session_task_id, e->task_id);
 	put_text(s, KEY_session_state, e->open ? "open" : "closed");
 	put_text(s, KEY_session_program, j->program);
 	put_text(s, KEY_session_route, j->route);
 	put_ns(s, KEY_session_start_ns, start);
 	put_ns(s, KEY_session_end_ns, end);
-	put(s, KEY_session_start, iso_text(start));
-	put(s, KEY_session_end, iso_text(end));
+	result_set(s, KEY_session_start, iso_text(start));
+	result_set(s, KEY_session_end, iso_text(end));
 	put_real(s, KEY_session_duration_s, j->duration_s);
 	put_real(s, KEY_session_bytes, j->bytes);
 	put_real(s, KEY_session_bytes_per_s, j->bytes_per_s);
 	put_text(s, KEY_session_label, e->label);
 	put_real(s, KEY_session_exit_status, e->exit_status);
-	put(s, KEY_session_hosts, hosts_doc(e, &j->path));
-	put(s, KEY_session_files, files_doc(e));
-	put(s, KEY_session_connections, connections_doc(e));
+	result_set(s, KEY_session_hosts, hosts_doc(e, &j->path));
+	result_set(s, KEY_session_files, files_doc(e));
+	result_set(s, KEY_session_connections, connections_doc(e));
 	return s;
 }
 
@@ -182,7 +183,7 @@ witnesses_doc(const struct judgement *j)
 		w = json_object();
 		put_text(w, KEY_witness_name, j->witnesses[i].name);
 		put_text(w, KEY_witness_says, j->witnesses[i].says);
-		put(w, KEY_witness_agrees,
+		result_set(w, KEY_witness_agrees,
 		    j->witnesses[i].agrees == NO_OPINION
 			? json_null()
 			: json_boolean(j->witnesses[i].agrees == AGREES));
@@ -207,7 +208,7 @@ others_doc(const struct evidence *e, const struct others *others)
 		put_text(o, KEY_other_place, u->place);
 		put_text(o, KEY_other_way,
 		    u->link ? (u->out ? "sent" : "received") : (u->out ? "written" : "read"));
-		put(o, KEY_other_session,
+		result_set(o, KEY_other_session,
 		    u->session_id != 0 ? json_integer(u->session_id) : json_null());
 		put_text(o, KEY_other_program, u->program);
 		put_real(o, KEY_other_bytes, u->bytes);
@@ -235,9 +236,9 @@ verdict_doc(const struct analysis *a)
 	put_text(v, KEY_verdict_sentence, j->sentence);
 	put_text(v, KEY_verdict_cause, j->cause);
 	put_real(v, KEY_verdict_effect, j->gain.about);
-	put(v, KEY_verdict_interval,
+	result_set(v, KEY_verdict_interval,
 	    json_pack("[oo]", resultdoc_real(j->gain.low), resultdoc_real(j->gain.high)));
-	put(v, KEY_verdict_runner_up,
+	result_set(v, KEY_verdict_runner_up,
 	    next < j->path.n ? resultdoc_text(nw_stage_kind_name(j->path.stage[next].kind))
 			     : json_null());
 	list = json_array();
@@ -246,13 +247,13 @@ verdict_doc(const struct analysis *a)
 					  : j->limit.tests[i].candidate)
 			json_array_append_new(
 			    list, resultdoc_text(nw_stage_kind_name(j->path.stage[i].kind)));
-	put(v, KEY_verdict_candidates, list);
+	result_set(v, KEY_verdict_candidates, list);
 	list = json_array();
 	for (i = 0; i < j->n_reasons; i++)
 		json_array_append_new(list, resultdoc_text(j->reasons[i]));
-	put(v, KEY_verdict_reasons, list);
-	put(v, KEY_verdict_others, others_doc(&a->evidence, &a->others));
-	put(v, KEY_verdict_witnesses, witnesses_doc(j));
+	result_set(v, KEY_verdict_reasons, list);
+	result_set(v, KEY_verdict_others, others_doc(&a->evidence, &a->others));
+	result_set(v, KEY_verdict_witnesses, witnesses_doc(j));
 	return v;
 }
 
@@ -313,7 +314,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	    ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host))
 	    : NULL;
 	put_text(o, KEY_stage_stage, nw_stage_kind_name(s->kind));
-	put(o, KEY_stage_host, host != NULL ? host : resultdoc_text(host_of(e, s->host)));
+	result_set(o, KEY_stage_host, host != NULL ? host : resultdoc_text(host_of(e, s->host)));
 	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
 	put_text(o, KEY_stage_words, named);
 	put_text(o, KEY_stage_program, program);
@@ -322,7 +323,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	put_real(o, KEY_stage_bytes_per_s, s->service_rate);
 	put_could(o, j, i);
 	put_real(o, KEY_stage_low, s->service_rate * held / (held + half));
-	put(o, KEY_stage_high,
+	result_set(o, KEY_stage_high,
 	    held > half ? resultdoc_real(s->service_rate * held / (held - half)) : json_null());
 	put_real(o, KEY_stage_free_share, t->group.mean);
 	put_real(o, KEY_stage_tput_i, per_call_rate(e, s->kind));
@@ -330,15 +331,15 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	put_real(o, KEY_stage_n_eff, t->group.n);
 	put_real(o, KEY_stage_busy_share, s->busy_share);
 	put_real(o, KEY_stage_wait_share, s->wait_share);
-	put(o, KEY_stage_candidate, json_boolean(t->candidate));
-	put(o, KEY_stage_lowest, json_boolean(i == j->limit.bottleneck.lowest));
-	put(o, KEY_stage_t,
+	result_set(o, KEY_stage_candidate, json_boolean(t->candidate));
+	result_set(o, KEY_stage_lowest, json_boolean(i == j->limit.bottleneck.lowest));
+	result_set(o, KEY_stage_t,
 	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.t));
-	put(o, KEY_stage_df,
+	result_set(o, KEY_stage_df,
 	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.df));
-	put(o, KEY_stage_p,
+	result_set(o, KEY_stage_p,
 	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->test.p));
-	put(o, KEY_stage_p_holm,
+	result_set(o, KEY_stage_p_holm,
 	    i == j->limit.bottleneck.lowest ? json_null() : resultdoc_real(t->p_holm));
 	return o;
 }
@@ -355,9 +356,9 @@ bottleneck_doc(
 	put_text(b, KEY_bottleneck_test, "welch");
 	put_text(b, KEY_bottleneck_tested, "share of each window that the stage left free");
 	put_real(b, KEY_bottleneck_alpha, params->alpha);
-	put(b, KEY_bottleneck_n_eff, json_true());
+	result_set(b, KEY_bottleneck_n_eff, json_true());
 	put_real(b, KEY_bottleneck_window_s, (double)e->step_ns * 1e-9);
-	put(b, KEY_bottleneck_stages, list);
+	result_set(b, KEY_bottleneck_stages, list);
 	return b;
 }
 
@@ -404,7 +405,7 @@ quality_doc(const struct evidence *e)
 		    json_sprintf("%llu senders were cut off when the box ended suddenly, and did "
 				 "not return: what they sent last may be missing.",
 			(unsigned long long)e->senders_cut_off));
-	put(q, KEY_quality_notes, notes);
+	result_set(q, KEY_quality_notes, notes);
 	return q;
 }
 
@@ -417,12 +418,13 @@ parameters_doc(const struct analysis *a, const struct analysis_params *p)
 	put_real(o, KEY_run_parameters_alpha, p->judge.alpha);
 	put_real(o, KEY_run_parameters_margin, p->judge.margin);
 	put_text(o, KEY_run_parameters_test, "welch");
-	put(o, KEY_run_parameters_n_eff, json_true());
+	result_set(o, KEY_run_parameters_n_eff, json_true());
 	put_real(o, KEY_run_parameters_window_s, (double)a->evidence.step_ns * 1e-9);
 	put_count(o, KEY_run_parameters_windows_min, LIMIT_WINDOWS_MIN);
-	put(o, KEY_run_parameters_changes, resultdoc_changes_parameters(a));
-	put(o, KEY_run_parameters_density, resultdoc_density_parameters(&p->classes));
-	put(o, KEY_run_parameters_reduction, resultdoc_reduction_parameters(a, &p->reduction));
+	result_set(o, KEY_run_parameters_changes, resultdoc_changes_parameters(a));
+	result_set(o, KEY_run_parameters_density, resultdoc_density_parameters(&p->classes));
+	result_set(
+	    o, KEY_run_parameters_reduction, resultdoc_reduction_parameters(a, &p->reduction));
 	return o;
 }
 
@@ -431,13 +433,13 @@ run_doc(const struct analysis *a, const struct result_run *run)
 {
 	json_t *o = json_object();
 
-	put(o, KEY_run_id, json_integer(run->id));
-	put(o, KEY_run_started, iso_text(run->started_wall_ns));
+	result_set(o, KEY_run_id, json_integer(run->id));
+	result_set(o, KEY_run_started, iso_text(run->started_wall_ns));
 	put_real(o, KEY_run_took_s, (double)run->took_ns * 1e-9);
 	put_text(o, KEY_run_version, NW_VERSION);
 	put_count(o, KEY_run_rows, a->evidence.rows);
 	put_count(o, KEY_run_samples, a->evidence.samples);
-	put(o, KEY_run_parameters, parameters_doc(a, &run->params));
+	result_set(o, KEY_run_parameters, parameters_doc(a, &run->params));
 	return o;
 }
 
@@ -449,8 +451,8 @@ before_doc(const struct result_run *run)
 
 	for (b = run->before; b < run->before + run->n_before; b++) {
 		o = json_object();
-		put(o, KEY_before_run, json_integer(b->run_id));
-		put(o, KEY_before_replaced, iso_text(b->replaced_wall_ns));
+		result_set(o, KEY_before_run, json_integer(b->run_id));
+		result_set(o, KEY_before_replaced, iso_text(b->replaced_wall_ns));
 		put_text(o, KEY_before_why, b->why);
 		put_text(o, KEY_before_stage, b->stage);
 		put_text(o, KEY_before_sentence, b->sentence);
@@ -465,10 +467,10 @@ resultdoc_facts(const struct analysis *a, const struct judge_params *params)
 {
 	json_t *doc = json_object();
 
-	put(doc, KEY_result_session, session_doc(&a->evidence, &a->judgement));
-	put(doc, KEY_result_verdict, verdict_doc(a));
-	put(doc, KEY_result_bottleneck, bottleneck_doc(&a->evidence, &a->judgement, params));
-	put(doc, KEY_result_timeline, resultdoc_timeline(a));
+	result_set(doc, KEY_result_session, session_doc(&a->evidence, &a->judgement));
+	result_set(doc, KEY_result_verdict, verdict_doc(a));
+	result_set(doc, KEY_result_bottleneck, bottleneck_doc(&a->evidence, &a->judgement, params));
+	result_set(doc, KEY_result_timeline, resultdoc_timeline(a));
 	return doc;
 }
 
@@ -481,21 +483,21 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	char *out;
 
 	put_text(doc, KEY_result_schema, "narrows-result/1");
-	put(doc, KEY_result_session, session_doc(e, j));
-	put(doc, KEY_result_verdict, verdict_doc(a));
-	put(doc, KEY_result_usual, resultdoc_usual(a));
-	put(doc, KEY_result_changed, resultdoc_changed(a));
-	put(doc, KEY_result_advice, resultdoc_advice(a));
-	put(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
-	put(doc, KEY_result_changes, resultdoc_changes(a));
-	put(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));
-	put(doc, KEY_result_io, resultdoc_iotime(a));
-	put(doc, KEY_result_kernel, resultdoc_kernel(a));
-	put(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
-	put(doc, KEY_result_timeline, resultdoc_timeline(a));
-	put(doc, KEY_result_quality, quality_doc(e));
-	put(doc, KEY_result_run, run_doc(a, run));
-	put(doc, KEY_result_before, before_doc(run));
+	result_set(doc, KEY_result_session, session_doc(e, j));
+	result_set(doc, KEY_result_verdict, verdict_doc(a));
+	result_set(doc, KEY_result_usual, resultdoc_usual(a));
+	result_set(doc, KEY_result_changed, resultdoc_changed(a));
+	result_set(doc, KEY_result_advice, resultdoc_advice(a));
+	result_set(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
+	result_set(doc, KEY_result_changes, resultdoc_changes(a));
+	result_set(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));
+	result_set(doc, KEY_result_io, resultdoc_iotime(a));
+	result_set(doc, KEY_result_kernel, resultdoc_kernel(a));
+	result_set(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
+	result_set(doc, KEY_result_timeline, resultdoc_timeline(a));
+	result_set(doc, KEY_result_quality, quality_doc(e));
+	result_set(doc, KEY_result_run, run_doc(a, run));
+	result_set(doc, KEY_result_before, before_doc(run));
 	out = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(NUMBER_DIGITS));
 	json_decref(doc);
 	return out;

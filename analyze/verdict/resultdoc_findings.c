@@ -44,8 +44,8 @@ series_doc(const struct evidence *e, const struct change_series *s)
 	put_text(
 	    o, KEY_change_series_host, s->what == CHANGE_DELIVERED ? NULL : host_name(e, s->host));
 	put_text(o, KEY_change_series_status, nw_status_text(s->changes.status));
-	put(o, KEY_change_series_at_ns, at);
-	put(o, KEY_change_series_means, means);
+	result_set(o, KEY_change_series_at_ns, at);
+	result_set(o, KEY_change_series_means, means);
 	put_real(o, KEY_change_series_penalty, s->changes.penalty);
 	put_real(o, KEY_change_series_r, s->changes.r);
 	return o;
@@ -92,13 +92,13 @@ segment_doc(const struct analysis *a, const struct segment *s)
 	    s->limit.stage < p->n ? nw_stage_kind_name(p->stage[s->limit.stage].kind) : NULL);
 	put_real(o, KEY_segment_held_share, limit_held(&s->limit));
 	put_real(o, KEY_segment_effect, s->limit.effect);
-	put(o, KEY_segment_interval,
+	result_set(o, KEY_segment_interval,
 	    json_pack(
 		"[oo]", resultdoc_real(s->limit.effect_low), resultdoc_real(s->limit.effect_high)));
 	put_real(o, KEY_segment_p, s->limit.p);
 	put_real(o, KEY_segment_p_holm, s->p_holm);
 	put_text(o, KEY_segment_claim, limit_claim_name(s->claim));
-	put(o, KEY_segment_hidden_wait, hidden_doc(s->hidden));
+	result_set(o, KEY_segment_hidden_wait, hidden_doc(s->hidden));
 	free(words);
 	return o;
 }
@@ -112,7 +112,7 @@ resultdoc_changes_parameters(const struct analysis *a)
 	put_real(o, KEY_changes_parameters_penalty_per_ln_n, 3);
 	put_count(o, KEY_changes_parameters_min_segment, s->options.min_segment);
 	put_count(o, KEY_changes_parameters_join_windows, s->join_windows);
-	put(o, KEY_changes_parameters_ar, json_boolean(s->options.ar));
+	result_set(o, KEY_changes_parameters_ar, json_boolean(s->options.ar));
 	put_real(o, KEY_changes_parameters_winsorise_mad, s->options.winsorise_mad);
 	put_text(o, KEY_changes_parameters_correction, "holm");
 	return o;
@@ -129,9 +129,9 @@ resultdoc_changes(const struct analysis *a)
 		json_array_append_new(series, series_doc(&a->evidence, &s->series[i]));
 	for (i = 0; i < s->n; i++)
 		json_array_append_new(segments, segment_doc(a, &s->segment[i]));
-	put(o, KEY_changes_series, series);
-	put(o, KEY_changes_segments, segments);
-	put(o, KEY_changes_parameters, resultdoc_changes_parameters(a));
+	result_set(o, KEY_changes_series, series);
+	result_set(o, KEY_changes_segments, segments);
+	result_set(o, KEY_changes_parameters, resultdoc_changes_parameters(a));
 	return o;
 }
 
@@ -160,7 +160,7 @@ classes_doc(const struct op_classes *c)
 		const struct nw_class *k = &c->classes.class[i];
 
 		o = json_object();
-		put(o, KEY_class_name, class_name(i));
+		result_set(o, KEY_class_name, class_name(i));
 		put_real(o, KEY_class_from_s, k->low * NS);
 		put_real(o, KEY_class_to_s, k->high * NS);
 		put_real(o, KEY_class_mode_s, k->peak * NS);
@@ -187,8 +187,8 @@ curve_doc(const struct nw_density *d)
 		    x, resultdoc_drawn(exp(d->from + (double)top * step) * NS, 6));
 		json_array_append_new(y, resultdoc_drawn(d->y[top], 4));
 	}
-	put(o, KEY_curve_x_s, x);
-	put(o, KEY_curve_y, y);
+	result_set(o, KEY_curve_x_s, x);
+	result_set(o, KEY_curve_y, y);
 	return o;
 }
 
@@ -239,7 +239,7 @@ op_classes_doc(
 
 	put_text(o, KEY_density_op, nw_op_name(c->of->op));
 	put_text(o, KEY_density_host, host_name(&a->evidence, c->of->host));
-	put(o, KEY_density_size_class, k < 0 ? json_null() : json_integer(k));
+	result_set(o, KEY_density_size_class, k < 0 ? json_null() : json_integer(k));
 	put_real(o, KEY_density_size_from_bytes, k < 0 ? NAN : pow(4, k));
 	put_real(o, KEY_density_size_to_bytes, k < 0 ? NAN : pow(4, k + 1));
 	put_real(o, KEY_density_n, c->n);
@@ -249,15 +249,15 @@ op_classes_doc(
 	put_real(o, KEY_density_outlier_share, drawn ? c->classes.n_outliers / c->n : NAN);
 	put_real(o, KEY_density_outlier_time_share,
 	    drawn && c->sum_s > 0 ? c->classes.outlier_sum * NS / c->sum_s : NAN);
-	put(o, KEY_density_classes, classes_doc(c));
+	result_set(o, KEY_density_classes, classes_doc(c));
 	put_real(o, KEY_density_sure, drawn ? c->classes.sure : NAN);
-	put(o, KEY_density_curve, drawn ? curve_doc(d) : json_null());
-	put(o, KEY_density_counts, counts_doc(c->of->counts));
+	result_set(o, KEY_density_curve, drawn ? curve_doc(d) : json_null());
+	result_set(o, KEY_density_counts, counts_doc(c->of->counts));
 	put_real(p, KEY_density_parameters_bw, drawn ? d->bw : NAN);
 	put_count(p, KEY_density_parameters_grid, d->m);
 	put_real(p, KEY_density_parameters_clock_step_s, drawn ? c->clock_step_s : NAN);
-	put(p, KEY_density_parameters_coarse, json_boolean(d->coarse));
-	put(o, KEY_density_parameters, p);
+	result_set(p, KEY_density_parameters_coarse, json_boolean(d->coarse));
+	result_set(o, KEY_density_parameters, p);
 	return o;
 }
 
@@ -322,7 +322,7 @@ kept_doc(const struct reduction *r)
 			? r->result.r_response[r->result.clusters.rep[cluster]]
 			: NAN);
 		put_real(o, KEY_kept_metric_drift, r->result.drift[candidate]);
-		put(o, KEY_kept_metric_members, members_doc(r, cluster));
+		result_set(o, KEY_kept_metric_members, members_doc(r, cluster));
 		put_real(o, KEY_kept_metric_min_r, r->result.clusters.min_abs_r[cluster]);
 		json_array_append_new(list, o);
 	}
@@ -345,7 +345,7 @@ scan_doc(const struct nw_reduction *r)
 		put_real(o, KEY_scan_point_r2_adj, s->adj_r2);
 		put_real(o, KEY_scan_point_r2_oos, s->out_of_sample_r2);
 		put_real(o, KEY_scan_point_rd, s->reduction_degree);
-		put(o, KEY_scan_point_kept,
+		result_set(o, KEY_scan_point_kept,
 		    ok ? json_integer((json_int_t)s->n_selected) : json_null());
 		put_text(o, KEY_scan_point_status, nw_status_text(s->status));
 		json_array_append_new(list, o);
@@ -360,7 +360,7 @@ set_fit(json_t *o, const struct reduction *r)
 	bool ok = strcmp(r->status, "ok") == 0, tested = ok && isfinite(r->worth.r2);
 
 	put_real(o, KEY_reduction_threshold, ok ? n->threshold : NAN);
-	put(o, KEY_reduction_kept, ok ? kept_doc(r) : json_array());
+	result_set(o, KEY_reduction_kept, ok ? kept_doc(r) : json_array());
 	put_real(o, KEY_reduction_intercept, ok ? n->elimination.lm.intercept.value : NAN);
 	put_real(o, KEY_reduction_r2, ok ? n->elimination.lm.r2 : NAN);
 	put_real(o, KEY_reduction_r2_adjusted, ok ? n->elimination.lm.adj_r2 : NAN);
@@ -368,7 +368,7 @@ set_fit(json_t *o, const struct reduction *r)
 	    !ok          ? NAN
 		: tested ? r->worth.r2
 			 : n->out_of_sample_r2);
-	put(o, KEY_reduction_headline,
+	result_set(o, KEY_reduction_headline,
 	    !tested ? json_null()
 		    : json_boolean(r->worth.holds && n->elimination.n_metrics_kept > 0));
 	put_real(o, KEY_reduction_r2_random, r->worth.random_r2);
@@ -379,7 +379,7 @@ set_fit(json_t *o, const struct reduction *r)
 	    ok && n->too_many_terms ? "The model has more terms than a fifth of its rows: "
 				      "much of its R2 is chance."
 				    : NULL);
-	put(o, KEY_reduction_scan, ok ? scan_doc(n) : json_array());
+	result_set(o, KEY_reduction_scan, ok ? scan_doc(n) : json_array());
 }
 
 static const char *
@@ -410,7 +410,7 @@ one_reduction_doc(
 	put_count(o, KEY_reduction_n_clusters, r->result.clusters.n_clusters);
 	put_text(o, KEY_reduction_status, r->status);
 	set_fit(o, r);
-	put(o, KEY_reduction_parameters, resultdoc_reduction_parameters(a, params));
+	result_set(o, KEY_reduction_parameters, resultdoc_reduction_parameters(a, params));
 	return o;
 }
 
@@ -426,18 +426,18 @@ resultdoc_reduction_parameters(const struct analysis *a, const struct reduction_
 	put_count(o, KEY_reduction_parameters_rows_min, params->rows_min);
 	put_real(o, KEY_reduction_parameters_step_s, (double)a->reductions.step_ns * NS);
 	put_real(o, KEY_reduction_parameters_max_missing, n->prepare.max_missing);
-	put(o, KEY_reduction_parameters_near_zero_filter,
+	result_set(o, KEY_reduction_parameters_near_zero_filter,
 	    json_boolean(n->prepare.near_zero_filter));
 	put_real(o, KEY_reduction_parameters_rho0, n->cluster.rho0);
 	put_real(o, KEY_reduction_parameters_alpha, n->cluster.alpha);
-	put(o, KEY_reduction_parameters_n_eff, json_boolean(n->cluster.n_eff));
-	put(o, KEY_reduction_parameters_f_remove,
+	result_set(o, KEY_reduction_parameters_n_eff, json_boolean(n->cluster.n_eff));
+	result_set(o, KEY_reduction_parameters_f_remove,
 	    isfinite(n->eliminate.f_remove) ? json_real(n->eliminate.f_remove)
 					    : resultdoc_text("ln n"));
 	put_real(o, KEY_reduction_parameters_alias_tolerance, n->eliminate.alias_tolerance);
 	put_count(o, KEY_reduction_parameters_folds, n->folds);
-	put(o, KEY_reduction_parameters_screen, json_boolean(n->screen));
-	put(o, KEY_reduction_parameters_choose_threshold, json_boolean(n->choose_threshold));
+	result_set(o, KEY_reduction_parameters_screen, json_boolean(n->screen));
+	result_set(o, KEY_reduction_parameters_choose_threshold, json_boolean(n->choose_threshold));
 	return o;
 }
 

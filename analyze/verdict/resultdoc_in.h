@@ -12,7 +12,7 @@
 #include <jansson.h>
 
 #include "analyze/verdict/analysis_in.h"
-#include "narrows/result_keys.h"
+#include "narrows/result.h"
 
 /* A number, or null for a value that is not finite. */
 json_t *resultdoc_real(double v);
@@ -23,7 +23,6 @@ json_t *resultdoc_text(const char *s);
 /* Nanoseconds as text: they do not fit a JavaScript number. */
 json_t *resultdoc_ns(int64_t ns);
 
-void put(json_t *object, enum result_key key, json_t *value);
 void put_real(json_t *object, enum result_key key, double v);
 void put_text(json_t *object, enum result_key key, const char *text);
 void put_ns(json_t *object, enum result_key key, int64_t ns);

@@ -15,7 +15,7 @@ class_doc(const struct io_class *k, double ops, double time_s)
 	json_t *o = json_object();
 
 	put_text(o, KEY_io_class_name, k->name);
-	put(o, KEY_io_class_by_administrator, json_boolean(k->by_administrator));
+	result_set(o, KEY_io_class_by_administrator, json_boolean(k->by_administrator));
 	put_real(o, KEY_io_class_ops, k->ops);
 	put_real(o, KEY_io_class_share_ops, ops > 0 ? k->ops / ops : 0);
 	put_real(o, KEY_io_class_time_s, k->time_s);
@@ -65,8 +65,8 @@ file_doc(const struct evidence *e, const struct io_file *f)
 	put_real(o, KEY_io_file_lost_s, f->lost_s);
 	for (i = 0; i < f->n_classes; i++)
 		json_array_append_new(list, class_doc(&f->classes[i], f->ops, f->time_s));
-	put(o, KEY_io_file_classes, list);
-	put(o, KEY_io_file_steps, steps_doc(f));
+	result_set(o, KEY_io_file_classes, list);
+	result_set(o, KEY_io_file_steps, steps_doc(f));
 	return o;
 }
 
@@ -115,7 +115,7 @@ stage_doc(const struct iotime *t, bool write)
 	put_real(o, KEY_io_stage_lost_s, sum.lost_s);
 	for (i = 0; i < sum.n_classes; i++)
 		json_array_append_new(list, class_doc(&sum.classes[i], sum.ops, sum.time_s));
-	put(o, KEY_io_stage_classes, list);
+	result_set(o, KEY_io_stage_classes, list);
 	return o;
 }
 
@@ -152,8 +152,8 @@ models_add(json_t *list, const char *host, const struct baseline *b)
 		put_text(o, KEY_io_model_stage,
 		    nw_op_name(k->write ? NW_OP_DISK_WRITE : NW_OP_DISK_READ));
 		put_count(o, KEY_io_model_sizes, k->n_sizes);
-		put(o, KEY_io_model_small, line_doc(&k->limit.small));
-		put(o, KEY_io_model_large, line_doc(&k->limit.large));
+		result_set(o, KEY_io_model_small, line_doc(&k->limit.small));
+		result_set(o, KEY_io_model_large, line_doc(&k->limit.large));
 		json_array_append_new(list, o);
 	}
 }
@@ -182,9 +182,9 @@ resultdoc_iotime(const struct analysis *a)
 			models_add(models, a->evidence.hosts[i].name, &t->baselines[i].list[k]);
 	o = json_object();
 	put_text(o, KEY_io_sentence, sentence);
-	put(o, KEY_io_stages, stages);
-	put(o, KEY_io_files, files);
-	put(o, KEY_io_models, models);
+	result_set(o, KEY_io_stages, stages);
+	result_set(o, KEY_io_files, files);
+	result_set(o, KEY_io_models, models);
 	free(sentence);
 	return o;
 }

@@ -63,7 +63,7 @@ wait_doc(const struct evidence *e, const struct kernel_end *end, int way, size_t
 	put_real(o, KEY_kernel_wait_p50_s, w->p50_s);
 	put_real(o, KEY_kernel_wait_p99_s, w->p99_s);
 	put_real(o, KEY_kernel_wait_max_s, w->max_s);
-	put(o, KEY_kernel_wait_over_time, over_time(e, end->host, way, shown[i].wait));
+	result_set(o, KEY_kernel_wait_over_time, over_time(e, end->host, way, shown[i].wait));
 	return o;
 }
 
@@ -126,7 +126,7 @@ resultdoc_kernel(const struct analysis *a)
 	put_text(o, KEY_kernel_sentence, sentence);
 	put_text(o, KEY_kernel_says, kernelwaits_words(k->says));
 	put_real(o, KEY_kernel_one_in, k->one_in);
-	put(o, KEY_kernel_waits, waits);
+	result_set(o, KEY_kernel_waits, waits);
 	free(sentence);
 	return o;
 }

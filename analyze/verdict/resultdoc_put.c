@@ -58,31 +58,25 @@ resultdoc_ns(int64_t ns)
 }
 
 void
-put(json_t *object, enum result_key key, json_t *value)
-{
-	json_object_set_new(object, result_key_name(key), value);
-}
-
-void
 put_real(json_t *object, enum result_key key, double v)
 {
-	put(object, key, resultdoc_real(v));
+	result_set(object, key, resultdoc_real(v));
 }
 
 void
 put_text(json_t *object, enum result_key key, const char *text)
 {
-	put(object, key, resultdoc_text(text));
+	result_set(object, key, resultdoc_text(text));
 }
 
 void
 put_ns(json_t *object, enum result_key key, int64_t ns)
 {
-	put(object, key, resultdoc_ns(ns));
+	result_set(object, key, resultdoc_ns(ns));
 }
 
 void
 put_count(json_t *object, enum result_key key, uint64_t n)
 {
-	put(object, key, json_integer((json_int_t)n));
+	result_set(object, key, json_integer((json_int_t)n));
 }

@@ -110,10 +110,11 @@ timeline_stage(const struct evidence *e, const struct thin *t, size_t host, enum
 	o = json_object();
 	put_text(o, KEY_timeline_stage_stage, nw_op_name(op));
 	put_text(o, KEY_timeline_stage_host, e->hosts[host].name);
-	put(o, KEY_timeline_stage_bytes_per_s, thin_mean(e, t, bytes, 1e9 / (double)e->step_ns));
-	put(o, KEY_timeline_stage_tput_i, thin_ratio(e, t, rate, ops));
-	put(o, KEY_timeline_stage_busy, thin_mean(e, t, busy, 1e9 / (double)e->step_ns));
-	put(o, KEY_timeline_stage_wait, thin_mean(e, t, wait, 1e9 / (double)e->step_ns));
+	result_set(
+	    o, KEY_timeline_stage_bytes_per_s, thin_mean(e, t, bytes, 1e9 / (double)e->step_ns));
+	result_set(o, KEY_timeline_stage_tput_i, thin_ratio(e, t, rate, ops));
+	result_set(o, KEY_timeline_stage_busy, thin_mean(e, t, busy, 1e9 / (double)e->step_ns));
+	result_set(o, KEY_timeline_stage_wait, thin_mean(e, t, wait, 1e9 / (double)e->step_ns));
 	free(sum);
 	return o;
 }
@@ -124,10 +125,10 @@ timeline_host(const struct evidence *e, const struct thin *t, const struct evide
 	json_t *o = json_object();
 
 	put_text(o, KEY_timeline_host_host, h->name);
-	put(o, KEY_timeline_host_cpu_busy, thin_mean(e, t, h->cpu_busy, 1));
-	put(o, KEY_timeline_host_cpu_iowait, thin_mean(e, t, h->cpu_iowait, 1));
-	put(o, KEY_timeline_host_disk_busy, thin_mean(e, t, h->disk_busy, 1));
-	put(o, KEY_timeline_host_disk_bytes_per_s, thin_mean(e, t, h->disk_bytes_per_s, 1));
+	result_set(o, KEY_timeline_host_cpu_busy, thin_mean(e, t, h->cpu_busy, 1));
+	result_set(o, KEY_timeline_host_cpu_iowait, thin_mean(e, t, h->cpu_iowait, 1));
+	result_set(o, KEY_timeline_host_disk_busy, thin_mean(e, t, h->disk_busy, 1));
+	result_set(o, KEY_timeline_host_disk_bytes_per_s, thin_mean(e, t, h->disk_bytes_per_s, 1));
 	return o;
 }
 
@@ -160,13 +161,13 @@ timeline_connection(
 	put_count(o, KEY_timeline_connection_sport, c->sport);
 	put_text(o, KEY_timeline_connection_dst, c->dst);
 	put_count(o, KEY_timeline_connection_dport, c->dport);
-	put(o, KEY_timeline_connection_bytes_per_s, thin_mean(e, t, c->sent, per_s));
-	put(o, KEY_timeline_connection_rtt_s, thin_mean(e, t, c->rtt, 1));
-	put(o, KEY_timeline_connection_cwnd_bytes, thin_mean(e, t, c->cwnd, 1));
-	put(o, KEY_timeline_connection_retrans_per_s, thin_mean(e, t, c->resent, per_s));
-	put(o, KEY_timeline_connection_busy, thin_share(e, t, c->busy));
-	put(o, KEY_timeline_connection_rwnd_limited, thin_share(e, t, c->rwnd));
-	put(o, KEY_timeline_connection_sndbuf_limited, thin_share(e, t, c->sndbuf));
+	result_set(o, KEY_timeline_connection_bytes_per_s, thin_mean(e, t, c->sent, per_s));
+	result_set(o, KEY_timeline_connection_rtt_s, thin_mean(e, t, c->rtt, 1));
+	result_set(o, KEY_timeline_connection_cwnd_bytes, thin_mean(e, t, c->cwnd, 1));
+	result_set(o, KEY_timeline_connection_retrans_per_s, thin_mean(e, t, c->resent, per_s));
+	result_set(o, KEY_timeline_connection_busy, thin_share(e, t, c->busy));
+	result_set(o, KEY_timeline_connection_rwnd_limited, thin_share(e, t, c->rwnd));
+	result_set(o, KEY_timeline_connection_sndbuf_limited, thin_share(e, t, c->sndbuf));
 	return o;
 }
 
@@ -194,7 +195,7 @@ timeline_held(const struct evidence *e, const struct thin *t, const struct nw_pa
 	    json_real_set(point, 1 - json_real_value(point));
 	put_text(o, KEY_timeline_held_stage, nw_stage_kind_name(s->kind));
 	put_text(o, KEY_timeline_held_host, e->hosts[s->host].name);
-	put(o, KEY_timeline_held_held, list);
+	result_set(o, KEY_timeline_held_held, list);
 	return o;
 }
 
@@ -220,9 +221,9 @@ resultdoc_timeline(const struct analysis *a)
 	put_ns(o, KEY_timeline_t0_ns, e->t0_wall_ns);
 	put_real(o, KEY_timeline_step_s, t.step_s);
 	put_count(o, KEY_timeline_n, t.n);
-	put(o, KEY_timeline_stages, stages);
-	put(o, KEY_timeline_held, held);
-	put(o, KEY_timeline_connections, connections_doc(e, &t));
-	put(o, KEY_timeline_hosts, hosts);
+	result_set(o, KEY_timeline_stages, stages);
+	result_set(o, KEY_timeline_held, held);
+	result_set(o, KEY_timeline_connections, connections_doc(e, &t));
+	result_set(o, KEY_timeline_hosts, hosts);
 	return o;
 }

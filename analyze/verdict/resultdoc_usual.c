@@ -7,7 +7,7 @@ resultdoc_change(const struct change_told *c)
 {
 	json_t *o = json_object();
 
-	put(o, KEY_route_change_session, json_integer(c->session_id));
+	result_set(o, KEY_route_change_session, json_integer(c->session_id));
 	put_ns(o, KEY_route_change_at_ns, c->at_wall_ns);
 	put_ns(o, KEY_route_change_from_ns, c->from_wall_ns);
 	put_ns(o, KEY_route_change_to_ns, c->to_wall_ns);
@@ -54,9 +54,9 @@ operations_doc(const struct usual_ops *ops)
 		put_text(o, KEY_usual_operations_op, op->op);
 		put_text(o, KEY_usual_operations_host, op->host);
 		put_count(o, KEY_usual_operations_n, op->n);
-		put(o, KEY_usual_operations_low, shares_doc(op->low));
-		put(o, KEY_usual_operations_median, shares_doc(op->median));
-		put(o, KEY_usual_operations_high, shares_doc(op->high));
+		result_set(o, KEY_usual_operations_low, shares_doc(op->low));
+		result_set(o, KEY_usual_operations_median, shares_doc(op->median));
+		result_set(o, KEY_usual_operations_high, shares_doc(op->high));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -83,8 +83,8 @@ resultdoc_usual(const struct analysis *a)
 	put_real(o, KEY_usual_high, u->usual.high);
 	put_real(o, KEY_usual_best, u->usual.best);
 	put_real(o, KEY_usual_worst, u->usual.worst);
-	put(o, KEY_usual_operations, operations_doc(&u->ops));
-	put(o, KEY_usual_since, u->has_since ? resultdoc_change(&u->since) : json_null());
+	result_set(o, KEY_usual_operations, operations_doc(&u->ops));
+	result_set(o, KEY_usual_since, u->has_since ? resultdoc_change(&u->since) : json_null());
 	return o;
 }
 
@@ -100,13 +100,13 @@ difference_doc(const struct difference *d)
 	put_text(o, KEY_difference_unit, d->unit);
 	if (setting)
 		put_ns(o, KEY_difference_at_ns, d->at_wall_ns);
-	put(o, KEY_difference_before,
+	result_set(o, KEY_difference_before,
 	    setting ? resultdoc_text(d->before_text) : resultdoc_real(d->before));
-	put(o, KEY_difference_after,
+	result_set(o, KEY_difference_after,
 	    setting ? resultdoc_text(d->after_text) : resultdoc_real(d->after));
 	put_real(o, KEY_difference_p, d->p);
 	put_real(o, KEY_difference_q, d->q);
-	put(o, KEY_difference_beyond_chance, json_boolean(d->beyond));
+	result_set(o, KEY_difference_beyond_chance, json_boolean(d->beyond));
 	put_text(o, KEY_difference_sentence, d->sentence);
 	return o;
 }
@@ -131,7 +131,7 @@ resultdoc_changed(const struct analysis *a)
 	put_count(o, KEY_changed_n_metrics, c->n_metrics);
 	put_real(o, KEY_changed_q_settings, CHANGED_Q_SETTINGS);
 	put_real(o, KEY_changed_q_metrics, changed_q_metrics(c));
-	put(o, KEY_changed_differences, list);
+	result_set(o, KEY_changed_differences, list);
 	return o;
 }
 

@@ -57,12 +57,12 @@ entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
 
 	put_text(o, KEY_route_advice_rule, result_text(card, KEY_advice_rule));
 	put_text(o, KEY_route_advice_title, result_text(card, KEY_advice_title));
-	put(o, KEY_route_advice_session, json_integer(session_id));
+	result_set(o, KEY_route_advice_session, json_integer(session_id));
 	put_real(o, KEY_route_advice_bytes_per_s, bytes_per_s);
-	put(o, KEY_route_advice_rates, json_pack("[o]", resultdoc_real(bytes_per_s)));
+	result_set(o, KEY_route_advice_rates, json_pack("[o]", resultdoc_real(bytes_per_s)));
 	put_real(o, KEY_route_advice_predicted, result_number(card, KEY_advice_gain));
-	put(o, KEY_route_advice_closed, json_null());
-	put(o, KEY_route_advice_obtained, json_null());
+	result_set(o, KEY_route_advice_closed, json_null());
+	result_set(o, KEY_route_advice_obtained, json_null());
 	return o;
 }
 
@@ -80,7 +80,7 @@ open_entries_judge(json_t *list, const json_t *cards, int64_t session_id, double
 			entry_go_on(o, bytes_per_s);
 			continue;
 		}
-		put(o, KEY_route_advice_closed, json_integer(session_id));
+		result_set(o, KEY_route_advice_closed, json_integer(session_id));
 		put_real(o, KEY_route_advice_obtained,
 		    bytes_per_s / result_number(o, KEY_route_advice_bytes_per_s));
 	}

@@ -256,16 +256,16 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_real(o, KEY_route_low, h->usual.low);
 	put_real(o, KEY_route_high, h->usual.high);
 	put_real(o, KEY_route_best, h->all.best);
-	put(o, KEY_route_best_session, json_integer(s[session_with(h, h->all.best)].id));
+	result_set(o, KEY_route_best_session, json_integer(s[session_with(h, h->all.best)].id));
 	put_real(o, KEY_route_worst, h->all.worst);
-	put(o, KEY_route_worst_session, json_integer(s[session_with(h, h->all.worst)].id));
-	put(o, KEY_route_changes, changes_doc(h));
-	put(o, KEY_route_changed,
+	result_set(o, KEY_route_worst_session, json_integer(s[session_with(h, h->all.worst)].id));
+	result_set(o, KEY_route_changes, changes_doc(h));
+	result_set(o, KEY_route_changed,
 	    h->changed != NULL && h->changes.n > 0 ? json_incref(h->changed) : json_null());
-	put(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
-	put(o, KEY_route_verdicts, verdicts_doc(h));
-	put(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
-	put(o, KEY_route_weekdays, pattern_doc(&h->weekdays, "on", weekday_words));
+	result_set(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
+	result_set(o, KEY_route_verdicts, verdicts_doc(h));
+	result_set(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
+	result_set(o, KEY_route_weekdays, pattern_doc(&h->weekdays, "on", weekday_words));
 	return o;
 }
 

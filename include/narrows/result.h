@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Readers of result documents, which name keys by the enumerators of narrows/result_keys.h. A value
- * that is absent, null or of another type than the reader's has no value. Returned pointers are on
- * loan from the document.
+ * Readers and a writer of result documents, which name keys by the enumerators of
+ * narrows/result_keys.h. A value that is absent, null or of another type than the reader's has no
+ * value. Returned pointers are on loan from the document.
  */
 #ifndef NARROWS_RESULT_H
 #define NARROWS_RESULT_H
@@ -15,6 +15,8 @@
 
 #include "narrows/result_keys.h"
 
+/* Takes the reference to value. */
+void result_set(json_t *object, enum result_key key, json_t *value);
 /* NULL for an absent or null value. */
 const json_t *result_get(const json_t *object, enum result_key key);
 /* NULL for a value that is not a text. */
