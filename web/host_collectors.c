@@ -168,6 +168,10 @@ write_sentence(struct html *h, const struct collectors *c)
 int
 host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
 {
+	static const struct table_column columns[] = { { .title = "Since" }, { .title = "Ended" },
+		{ .title = "Collector" }, { .title = "Samples", .num = true },
+		{ .title = "Lost before sending", .num = true },
+		{ .title = "Rejected", .num = true } };
 	struct collectors all = { .rows = NULL }, shown = { .rows = h };
 	int rc = store_xsp_of_host(r, host->id, LOOKED_AT, on_xsp, &all);
 
@@ -177,17 +181,10 @@ host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec
 		return rc;
 	}
 	write_sentence(h, &all);
-	html_raw(h,
-	    "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\"><th "
-	    "role=\"columnheader\" scope=\"col\">Since</th><th role=\"columnheader\" "
-	    "scope=\"col\">Ended</th><th role=\"columnheader\" scope=\"col\">Collector</th><th "
-	    "role=\"columnheader\" scope=\"col\" class=\"num\">Samples</th><th "
-	    "role=\"columnheader\" scope=\"col\" class=\"num\">Lost before sending</th><th "
-	    "role=\"columnheader\" scope=\"col\" class=\"num\">Rejected</th></tr></thead><tbody "
-	    "role=\"rowgroup\">");
+	table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
 	if (rc == NW_OK)
 		rc = store_xsp_of_host(r, host->id, SHOWN_MAX, on_xsp, &shown);
-	html_raw(h, "</tbody></table>");
+	table_close(h);
 	if (rc == NW_OK)
 		rc = write_cost(h, r, host);
 	html_raw(h, "</section>");

@@ -93,6 +93,15 @@ value_text(const struct usual *u, double v)
 	return strcmp(u->unit, "1") == 0 ? fmt_share(v) : fmt_ratio(v);
 }
 
+enum { AT_METRIC, AT_DEVICE, AT_LATEST, AT_TIME };
+
+static const struct table_column columns[] = {
+	[AT_METRIC] = { .title = "Metric" },
+	[AT_DEVICE] = { .title = "Of" },
+	[AT_LATEST] = { .title = "Latest", .num = true },
+	[AT_TIME] = { .title = "At" },
+};
+
 static void
 write_row(struct looking *l)
 {
@@ -100,21 +109,21 @@ write_row(struct looking *l)
 	double v = value_of(l);
 
 	if (l->n++ == 0)
-		html_raw(h,
-		    "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr "
-		    "role=\"row\"><th role=\"columnheader\" scope=\"col\">Metric</th><th "
-		    "role=\"columnheader\" scope=\"col\">Of</th><th role=\"columnheader\" "
-		    "scope=\"col\" class=\"num\">Latest</th><th role=\"columnheader\" "
-		    "scope=\"col\">At</th></tr></thead><tbody role=\"rowgroup\">");
-	html_raw(h, "<tr role=\"row\"><td role=\"cell\" data-label=\"Metric\"><span>");
+		table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
+	html_raw(h, "<tr role=\"row\">");
+	table_cell_open(h, &columns[AT_METRIC]);
 	html_text(h, l->usual->words);
-	html_raw(h, "</span></td><td role=\"cell\" data-label=\"Of\"><span>");
+	table_cell_close(h);
+	table_cell_open(h, &columns[AT_DEVICE]);
 	page_name(h, l->device);
-	html_raw(h, "</span></td><td role=\"cell\" class=\"num\" data-label=\"Latest\"><span>");
+	table_cell_close(h);
+	table_cell_open(h, &columns[AT_LATEST]);
 	table_value(h, v, value_text(l->usual, v));
-	html_raw(h, "</span></td><td role=\"cell\" data-label=\"At\"><span>");
+	table_cell_close(h);
+	table_cell_open(h, &columns[AT_TIME]);
 	page_time(h, l->last_wall_ns);
-	html_raw(h, "</span></td></tr>");
+	table_cell_close(h);
+	html_raw(h, "</tr>");
 }
 
 static int
@@ -186,12 +195,13 @@ host_usual(struct html *h, struct store_reader *r, const struct nw_host_rec *hos
 		snprintf(type, sizeof(type), PREFIX "%s", usuals[i].type);
 		rc = store_metas(r, 0, host->id, type, on_meta, &l);
 	}
-	if (l.n > 0)
+	if (l.n > 0) {
+		table_close(h);
 		html_raw(h,
-		    "</tbody></table><p class=\"note\">What people usually look at, beside the "
+		    "<p class=\"note\">What people usually look at, beside the "
 		    "metrics that the lists below found worth keeping. Amounts are rates over the "
 		    "last minute.</p>");
-	else
+	} else
 		html_raw(h, "<p>The host sends none of them: <code>blipp</code> does.</p>");
 	html_raw(h, "</section>");
 	return rc < 0 ? rc : NW_OK;

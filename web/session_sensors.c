@@ -75,36 +75,36 @@ on_layout(void *arg, const struct nw_layout_rec *l)
 	return rc;
 }
 
+enum { AT_HOST, AT_PEER, AT_TIME, AT_CONNECT, AT_RTT, AT_MTU, AT_HOPS, AT_RATE, AT_BEST };
+
+static const struct table_column columns[] = {
+	[AT_HOST] = { .title = "Host" },
+	[AT_PEER] = { .title = "Towards" },
+	[AT_TIME] = { .title = "At" },
+	[AT_CONNECT] = { .title = "Connected in" },
+	[AT_RTT] = { .title = "Round trip" },
+	[AT_MTU] = { .title = "MTU" },
+	[AT_HOPS] = { .title = "Hops" },
+	[AT_RATE] = { .title = "Bandwidth" },
+	[AT_BEST] = { .title = "Best tenth of a second" },
+};
+
 static void
 write_head(struct html *h)
 {
-	static const char *const titles[] = { "Host", "Towards", "At", "Connected in", "Round trip",
-		"MTU", "Hops", "Bandwidth", "Best tenth of a second" };
-	size_t i;
-
 	html_raw(h,
 	    "<section id=\"sensors\"><h2>Sensors towards other hosts</h2><p class=\"note\">The "
-	    "latest "
-	    "look of each sensor while the session ran or in the quarter of an hour behind it. "
-	    "Bandwidth is probed behind transfers only.</p><table class=\"rows\" "
-	    "role=\"table\"><thead "
-	    "role=\"rowgroup\"><tr role=\"row\">");
-	for (i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
-		html_raw(h, "<th role=\"columnheader\" scope=\"col\">");
-		html_text(h, titles[i]);
-		html_raw(h, "</th>");
-	}
-	html_raw(h, "</tr></thead><tbody role=\"rowgroup\">");
+	    "latest look of each sensor while the session ran or in the quarter of an hour behind "
+	    "it. Bandwidth is probed behind transfers only.</p>");
+	table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static void
-cell(struct html *h, const char *title, double v, struct fmt text)
+cell(struct html *h, int column, double v, struct fmt text)
 {
-	html_raw(h, "<td role=\"cell\"");
-	html_attr(h, "data-label", title);
-	html_raw(h, "><span>");
+	table_cell_open(h, &columns[column]);
 	table_value(h, v, text);
-	html_raw(h, "</span></td>");
+	table_cell_close(h);
 }
 
 static void
@@ -115,21 +115,24 @@ write_row(struct sensors *s, const char *peer)
 
 	if (s->n++ == 0)
 		write_head(h);
-	html_raw(h, "<tr role=\"row\"><td role=\"cell\" data-label=\"Host\"><span>");
+	html_raw(h, "<tr role=\"row\">");
+	table_cell_open(h, &columns[AT_HOST]);
 	page_host_link(h, s->host);
-	html_raw(h, "</span></td><td role=\"cell\" data-label=\"Towards\"><span>");
+	table_cell_close(h);
+	table_cell_open(h, &columns[AT_PEER]);
 	page_name(h, peer);
 	if (v[REACHABLE] == 0)
 		html_raw(h, " <b>not reachable</b>");
-	html_raw(h, "</span></td><td role=\"cell\" data-label=\"At\"><span>");
+	table_cell_close(h);
+	table_cell_open(h, &columns[AT_TIME]);
 	page_time(h, s->t_wall_ns);
-	html_raw(h, "</span></td>");
-	cell(h, "Connected in", v[CONNECT], fmt_si(v[CONNECT] / 1e3, "s"));
-	cell(h, "Round trip", v[RTT], fmt_si(v[RTT] / 1e3, "s"));
-	cell(h, "MTU", v[MTU], fmt_ratio(v[MTU]));
-	cell(h, "Hops", v[HOPS], fmt_ratio(v[HOPS]));
-	cell(h, "Bandwidth", v[RATE], fmt_bytes_per_s(v[RATE]));
-	cell(h, "Best tenth of a second", v[BEST], fmt_bytes_per_s(v[BEST]));
+	table_cell_close(h);
+	cell(h, AT_CONNECT, v[CONNECT], fmt_si(v[CONNECT] / 1e3, "s"));
+	cell(h, AT_RTT, v[RTT], fmt_si(v[RTT] / 1e3, "s"));
+	cell(h, AT_MTU, v[MTU], fmt_ratio(v[MTU]));
+	cell(h, AT_HOPS, v[HOPS], fmt_ratio(v[HOPS]));
+	cell(h, AT_RATE, v[RATE], fmt_bytes_per_s(v[RATE]));
+	cell(h, AT_BEST, v[BEST], fmt_bytes_per_s(v[BEST]));
 	html_raw(h, "</tr>");
 }
 
@@ -174,7 +177,9 @@ session_sensors(struct html *h, struct store_reader *r, const json_t *doc)
 		for (k = 0; k < sizeof(events) / sizeof(events[0]) && rc == NW_OK && id >= 1; k++)
 			rc = store_metas(r, 0, (int64_t)id, events[k], on_meta, &s);
 	}
-	if (s.n > 0)
-		html_raw(h, "</tbody></table></section>");
+	if (s.n > 0) {
+		table_close(h);
+		html_raw(h, "</section>");
+	}
 	return rc < 0 ? rc : NW_OK;
 }

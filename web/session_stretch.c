@@ -15,6 +15,7 @@
 #include "narrows/result.h"
 #include "web/page.h"
 #include "web/session_timeline.h"
+#include "web/table.h"
 
 enum { SERIES_MAX = 64, CONNECTIONS_MAX = 3, DIFFERENCES_SAID = 3 };
 static const double DISCOVERY = 0.05; /* largest share of false discoveries among the differences */
@@ -270,52 +271,53 @@ differences_write(struct html *h, const struct stretch *s)
 	html_raw(h, "</p>");
 }
 
+enum { AT_SERIES, AT_MEAN, AT_LOW, AT_MEDIAN, AT_HIGH, AT_REST, AT_CHANCE };
+
+static const struct table_column columns[] = {
+	[AT_SERIES] = { .title = "Series" },
+	[AT_MEAN] = { .title = "Mean", .num = true },
+	[AT_LOW] = { .title = "Lowest", .num = true },
+	[AT_MEDIAN] = { .title = "Median", .num = true },
+	[AT_HIGH] = { .title = "Highest", .num = true },
+	[AT_REST] = { .title = "Mean of the rest", .num = true },
+	[AT_CHANCE] = { .title = "Beyond chance" },
+};
+
 static void
-cell_write(struct html *h, const char *title, enum plot_unit unit, double v)
+cell_write(struct html *h, int column, enum plot_unit unit, double v)
 {
-	html_raw(h, "<td role=\"cell\" class=\"num\"");
-	html_attr(h, "data-label", title);
-	html_raw(h, "><span>");
+	table_cell_open(h, &columns[column]);
 	html_text(h, isfinite(v) ? plot_value(unit, v).s : "\xe2\x80\x93");
-	html_raw(h, "</span></td>");
+	table_cell_close(h);
 }
 
 static void
 row_write(struct html *h, const struct series *r)
 {
-	html_raw(h, "<tr role=\"row\"><td role=\"cell\" data-label=\"Series\"><span>");
+	html_raw(h, "<tr role=\"row\">");
+	table_cell_open(h, &columns[AT_SERIES]);
 	page_name(h, r->name);
-	html_raw(h, "</span></td>");
-	cell_write(h, "Mean", r->unit, r->mean);
-	cell_write(h, "Lowest", r->unit, r->low);
-	cell_write(h, "Median", r->unit, r->median);
-	cell_write(h, "Highest", r->unit, r->high);
-	cell_write(h, "Mean of the rest", r->unit, r->rest_mean);
-	html_raw(h, "<td role=\"cell\" data-label=\"Beyond chance\"><span>");
+	table_cell_close(h);
+	cell_write(h, AT_MEAN, r->unit, r->mean);
+	cell_write(h, AT_LOW, r->unit, r->low);
+	cell_write(h, AT_MEDIAN, r->unit, r->median);
+	cell_write(h, AT_HIGH, r->unit, r->high);
+	cell_write(h, AT_REST, r->unit, r->rest_mean);
+	table_cell_open(h, &columns[AT_CHANCE]);
 	html_text(h, r->q < DISCOVERY && isfinite(r->rest_mean) ? "yes" : "no");
-	html_raw(h, "</span></td></tr>");
+	table_cell_close(h);
+	html_raw(h, "</tr>");
 }
 
 static void
 table_rows(struct html *h, const struct stretch *s)
 {
-	static const char *const titles[] = { "Series", "Mean", "Lowest", "Median", "Highest",
-		"Mean of the rest", "Beyond chance" };
 	size_t i;
 
-	html_raw(
-	    h, "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
-	for (i = 0; i < sizeof(titles) / sizeof(titles[0]); i++) {
-		html_raw(h, "<th role=\"columnheader\" scope=\"col\"");
-		html_attr(h, "class", i > 0 && i < 6 ? "num" : NULL);
-		html_raw(h, ">");
-		html_text(h, titles[i]);
-		html_raw(h, "</th>");
-	}
-	html_raw(h, "</tr></thead><tbody role=\"rowgroup\">");
+	table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
 	for (i = 0; i < s->n; i++)
 		row_write(h, &s->series[i]);
-	html_raw(h, "</tbody></table>");
+	table_close(h);
 }
 
 static void

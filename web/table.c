@@ -6,36 +6,60 @@
 #include "web/page.h"
 
 void
-table_write(
-    struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns)
+table_open(struct html *h, const struct table_column *columns, size_t n_columns)
 {
-	size_t i, k, n = json_array_size(list);
+	size_t k;
 
 	html_raw(
 	    h, "<table class=\"rows\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">");
 	for (k = 0; k < n_columns; k++) {
 		html_raw(h, "<th role=\"columnheader\" scope=\"col\"");
-		if (columns[k].num)
-			html_raw(h, " class=\"num\"");
+		html_attr(h, "class", columns[k].num ? "num" : NULL);
 		html_raw(h, ">");
 		html_text(h, columns[k].title);
 		html_raw(h, "</th>");
 	}
 	html_raw(h, "</tr></thead><tbody role=\"rowgroup\">");
+}
+
+void
+table_close(struct html *h)
+{
+	html_raw(h, "</tbody></table>");
+}
+
+void
+table_cell_open(struct html *h, const struct table_column *column)
+{
+	html_raw(h, "<td role=\"cell\"");
+	html_attr(h, "class", column->num ? "num" : NULL);
+	html_attr(h, "data-label", column->title);
+	html_raw(h, "><span>");
+}
+
+void
+table_cell_close(struct html *h)
+{
+	html_raw(h, "</span></td>");
+}
+
+void
+table_write(
+    struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns)
+{
+	size_t i, k, n = json_array_size(list);
+
+	table_open(h, columns, n_columns);
 	for (i = 0; i < n && i < TABLE_ROWS_MAX; i++) {
 		html_raw(h, "<tr role=\"row\">");
 		for (k = 0; k < n_columns; k++) {
-			html_raw(h, "<td role=\"cell\"");
-			if (columns[k].num)
-				html_raw(h, " class=\"num\"");
-			html_attr(h, "data-label", columns[k].title);
-			html_raw(h, "><span>");
+			table_cell_open(h, &columns[k]);
 			columns[k].write(h, json_array_get(list, i));
-			html_raw(h, "</span></td>");
+			table_cell_close(h);
 		}
 		html_raw(h, "</tr>");
 	}
-	html_raw(h, "</tbody></table>");
+	table_close(h);
 	if (n > TABLE_ROWS_MAX) {
 		html_raw(h, "<p class=\"note\">The first ");
 		html_int(h, TABLE_ROWS_MAX);

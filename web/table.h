@@ -21,6 +21,12 @@ struct table_column {
 	bool num;
 };
 
+/* Begin and end of a table, and of one cell of a row, for a caller who has no list and writes the
+ * rows by itself: no column needs a writer. */
+void table_open(struct html *h, const struct table_column *columns, size_t n_columns);
+void table_close(struct html *h);
+void table_cell_open(struct html *h, const struct table_column *column);
+void table_cell_close(struct html *h);
 void table_write(
     struct html *h, const json_t *list, const struct table_column *columns, size_t n_columns);
 /* A cell with a name or "unknown", and a cell with a number or a dash. */
