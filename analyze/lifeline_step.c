@@ -7,9 +7,11 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/lifeline_in.h"
 #include "analyze/quantile.h"
+#include "narrows/summary.h"
 #include "narrows/err.h"
 
 enum { BLOCKS = 20, SIDE_MIN = 5, BLOCK_MIN = 3 };
@@ -49,22 +51,15 @@ parting(const double *median, double *gap_s)
 static double
 side_variance(const double *median, size_t from, size_t to)
 {
-	double sum = 0, sum2 = 0, n = (double)(to - from);
+	struct nw_summary s = nw_summary_of(median + from, to - from);
 
-	for (; from < to; from++) {
-		sum += median[from];
-		sum2 += median[from] * median[from];
-	}
-	return fmax(sum2 / n - sum / n * (sum / n), 0) / (n - 1);
+	return nw_summary_variance(&s) / (double)s.n;
 }
 
 static double
 part_median(double *scratch, const double *s, size_t from, size_t to)
 {
-	size_t i;
-
-	for (i = from; i < to; i++)
-		scratch[i - from] = s[i];
+	memcpy(scratch, s + from, (to - from) * sizeof(*s));
 	return quantile(scratch, to - from, 0.5);
 }
 

@@ -59,10 +59,9 @@ collectors_print(const json_t *doc, const struct wanted *w)
 		host = result_text(o, KEY_collector_host);
 		if (w->host != NULL && (host == NULL || strcmp(host, w->host) != 0))
 			continue;
-		if (w->json) {
-			json_dumpf(o, stdout, JSON_COMPACT);
-			putchar('\n');
-		} else
+		if (w->json)
+			show_json_line(o);
+		else
 			collector_print(o);
 	}
 	return ferror(stdout) || fflush(stdout) != 0;

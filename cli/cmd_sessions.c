@@ -128,10 +128,9 @@ page_print(const json_t *list, const struct filter *f, long *left)
 		if (*left == 0 || !passes(o, f))
 			continue;
 		--*left;
-		if (f->json) {
-			json_dumpf(o, stdout, JSON_COMPACT);
-			putchar('\n');
-		} else
+		if (f->json)
+			show_json_line(o);
+		else
 			session_print(o);
 	}
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/show.h"
+
 struct filter {
 	const char *host, *program; /* NULL: any */
 	bool json, all;
@@ -52,10 +54,9 @@ rows_print(const struct route_rows *rows, const json_t *doc, const struct filter
 	{
 		if (!passes(f, result_text(row, rows->route), result_text(row, rows->program)))
 			continue;
-		if (f->json) {
-			json_dumpf(row, stdout, JSON_COMPACT);
-			putchar('\n');
-		} else
+		if (f->json)
+			show_json_line(row);
+		else
 			rows->print(row, f->all);
 	}
 	return ferror(stdout) || fflush(stdout) != 0;

@@ -72,3 +72,10 @@ show_minute(int64_t wall_s)
 	strftime(text, sizeof(text), "%Y-%m-%d %H:%M", gmtime_r(&t, &tm));
 	return text;
 }
+
+void
+show_json_line(const json_t *o)
+{
+	json_dumpf(o, stdout, JSON_COMPACT);
+	putchar('\n');
+}

@@ -425,6 +425,7 @@ hides_others(const struct judgement *j)
 static void
 gain_set(struct judgement *j, const struct evidence *e)
 {
+	bool lifts = j->limit.known && !j->idle_disk;
 	double worked;
 
 	j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
@@ -432,18 +433,15 @@ gain_set(struct judgement *j, const struct evidence *e)
 		worked = gain_worked(&j->path, &j->limit, &j->resources, j->second);
 		j->gain.low = 1;
 		j->gain.high = fmin(GAIN_TIE_MAX,
-		    resources_throttled(
-			&j->resources, j->second, resources_rate(&j->path, j->second))
-			? THROTTLE_TIE
-			: fmax(1.1, 1.1 / worked));
+		    is_throttled(j, j->second) ? THROTTLE_TIE : fmax(1.1, 1.1 / worked));
 		j->gain.next = j->second;
 	} else if (j->second < j->path.n)
 		j->gain.next = j->second;
-	else if (j->limit.known && !hides_others(j) && !j->idle_disk)
+	else if (lifts && !hides_others(j))
 		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
-	else if (j->limit.known && !j->idle_disk)
+	else if (lifts)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
-	if (j->limit.known && !j->idle_disk)
+	if (lifts)
 		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
 	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
 		j->gain.about = j->gain.high = NAN;

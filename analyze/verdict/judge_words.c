@@ -192,6 +192,13 @@ hidden_disk_reason(struct judgement *j)
 	    100 * j->resources.peaks[j->second]);
 }
 
+/* The rate of a disk as a share of what its throttle allows; NaN or 0 without a throttle. */
+static double
+throttle_share(const struct judgement *j, size_t stage)
+{
+	return resources_rate(&j->path, stage) / j->resources.throttle[stage];
+}
+
 /* Two stages at their limits: a sentence that is an answer. The marks of a hidden disk show that it
  * may be at its limit, not that it is. */
 static void
@@ -202,7 +209,7 @@ both_words(struct judgement *j, const struct evidence *e)
 	char *second = judge_stage_text(e, &j->path.stage[j->second]);
 	char *rate = judge_rate_text(j->bytes_per_s);
 	double held = limit_held(l), worked = gain_worked(&j->path, l, &j->resources, j->second);
-	double throttled = resources_rate(&j->path, j->second) / j->resources.throttle[j->second];
+	double throttled = throttle_share(j, j->second);
 	bool sure = judge_tie_is_sure(j);
 
 	if (sure && worked >= TIE_LITTLE)
@@ -547,15 +554,13 @@ window_text(struct judgement *j, const struct evidence *e, const struct nw_path_
 static char *
 throttle_text(struct judgement *j, const char *what, const char *rate, const char *faster)
 {
-	size_t disk = j->limit.stage;
-
 	reason_add(j,
 	    "The network delivered %.2g times the mean rate at times, and the calls do not tell of "
 	    "a disk behind readahead or dirty pages: the throttle decides.",
 	    j->resources.room);
 	return xasprintf("In this transfer, %s moved its bytes at %.0f %% of the rate that its "
 			 "throttle allows; the transfer ran at %s%s.",
-	    what, 100 * resources_rate(&j->path, disk) / j->resources.throttle[disk], rate, faster);
+	    what, 100 * throttle_share(j, j->limit.stage), rate, faster);
 }
 
 /* Where the time of this transfer went, without a word about another transfer. */

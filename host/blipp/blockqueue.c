@@ -14,16 +14,23 @@ static const int64_t REST_NS = 1000000000;
 static const double SLOW_BYTES_PER_S = 1 << 20;
 
 static struct block_device *
-device_of(struct blockqueue *q, uint64_t major, uint64_t minor)
+device_find(struct blockqueue *q, uint64_t major, uint64_t minor)
 {
-	struct block_device *d;
 	size_t i;
 
 	for (i = 0; i < q->n; i++)
 		if (q->list[i].major == major && q->list[i].minor == minor)
 			return &q->list[i];
-	if (q->n == BLOCK_DEVICES_MAX)
-		return NULL;
+	return NULL;
+}
+
+static struct block_device *
+device_of(struct blockqueue *q, uint64_t major, uint64_t minor)
+{
+	struct block_device *d = device_find(q, major, minor);
+
+	if (d != NULL || q->n == BLOCK_DEVICES_MAX)
+		return d;
 	d = &q->list[q->n++];
 	*d = (struct block_device){ .major = major, .minor = minor };
 	return d;
@@ -138,14 +145,10 @@ void
 blockqueue_of(struct blockqueue *q, uint64_t major, uint64_t minor, const uint64_t done[BLOCK_WAYS],
     uint64_t inflight, int64_t t_wall_ns, double queued[BLOCK_WAYS], double limit[BLOCK_WAYS])
 {
-	struct block_device *d = NULL;
+	struct block_device *d = device_find(q, major, minor);
 	int64_t waits;
-	size_t i;
 	int way;
 
-	for (i = 0; i < q->n && d == NULL; i++)
-		if (q->list[i].major == major && q->list[i].minor == minor)
-			d = &q->list[i];
 	if (d != NULL)
 		rest_look(d, counts_take(d, done) || inflight > 0, t_wall_ns);
 	for (way = 0; way < BLOCK_WAYS; way++) {
