@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two locks, so that a reader never waits for a sender whose peer does not read: `machine` is held
- * for the moments in which the TLS machine works, `sending` for as long as a message needs to go.
+ * Two locks: a reader never waits for a sender with a peer that does not read. `machine` is held
+ * for the moments of the TLS machine's work, `sending` for the whole way of a message.
  */
 #include "dpss/channel.h"
 
@@ -80,7 +80,7 @@ send_all(int fd, struct iovec *iov, size_t n)
 	return send_flagged(fd, iov, n, 0);
 }
 
-/* Bytes that others follow at once: both go in the same segments. */
+/* More bytes follow at once: both go in the same segments. */
 static int
 send_more(int fd, uint8_t *bytes, size_t len)
 {
@@ -89,7 +89,7 @@ send_more(int fd, uint8_t *bytes, size_t len)
 	return send_flagged(fd, &iov, 1, MSG_MORE);
 }
 
-/* What the machine has for the wire, on its way. Called with `sending` held. */
+/* Sends the machine's bytes for the wire. Called with `sending` held. */
 static int
 tls_flush(struct channel *w)
 {

@@ -27,8 +27,8 @@ struct channel_message {
 	size_t data_len;
 };
 
-/* Memory for the data that stand behind the first head_bytes of messages of one type: the data are
- * read to where they stay. give: NULL for no memory. */
+/* Memory for the data behind the first head_bytes of messages of one type: the data are read to
+ * their last place. give: NULL for no memory. */
 struct channel_sink {
 	uint16_t type;
 	size_t head_bytes;
@@ -54,7 +54,7 @@ int channel_read(struct channel *w, struct channel_message *out);
 void channel_on_silence(struct channel *w, int (*on_silence)(void *arg), void *arg);
 /* Sends a message whole; the packer is freed. NW_ECLOSED, NW_EIO, NW_ENOMEM. */
 int channel_send(struct channel *w, uint16_t type, struct packer *p);
-/* The same with bytes that follow the packed ones. */
+/* The same with more bytes behind the packed ones. */
 int channel_send_with(
     struct channel *w, uint16_t type, struct packer *p, const void *bytes, size_t len);
 /* The same with bytes of a file; a connection in clear only. NW_EIO, too, where the file is

@@ -42,7 +42,7 @@ client_server_unpack(struct dpss *d, struct unpacker *u, bool *reached)
 	return NW_OK;
 }
 
-/* A server that cannot be reached counts as away. */
+/* A server out of reach counts as away. */
 static int
 servers_connect(struct dpss *d, struct unpacker *u)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Inside the client library. A thread for the master and one for each server read; the owner's
- * thread writes. One lock guards everything that they share, and is not held while anything is
- * sent. "Locked" below means: called with that lock.
+ * thread writes. One lock guards all shared state, and is not held during a send. "Locked" below
+ * means: called with the lock held.
  */
 #ifndef NARROWS_DPSS_CLIENT_H
 #define NARROWS_DPSS_CLIENT_H
@@ -39,12 +39,12 @@ struct server {
 	int64_t silent_mono_ns;      /* since when */
 };
 
-/* A block that was asked for. */
+/* An awaited block. */
 struct pending {
 	uint64_t logical;
 	uint32_t list, wanted; /* wanted: so many requests */
 	int64_t asked_mono_ns;
-	bool rebuilding; /* nobody has the block; its group is asked for */
+	bool rebuilding; /* nobody has the block; the client asks for its group */
 	UT_hash_handle hh;
 };
 
@@ -54,7 +54,7 @@ struct arrived {
 	UT_hash_handle hh; /* in the file's cache, by logical */
 };
 
-/* A block that is computed from the others of its group, as they arrive. */
+/* A block, computed from the other blocks of its group as these arrive. */
 struct rebuild {
 	uint64_t logical, first, parity_at; /* its group: blocks from `first` on, and the parity */
 	uint32_t list, n, missing;
@@ -68,7 +68,7 @@ struct place {
 	uint32_t server, disk;
 };
 
-/* Places of a block that is to be written. */
+/* Places of a block before its write. */
 struct placing {
 	uint64_t logical;
 	size_t n;
@@ -79,7 +79,7 @@ struct placing {
 /* A block on its way to disks. */
 struct writing {
 	uint64_t logical;
-	uint32_t servers[COPIES_MAX]; /* that have not answered yet */
+	uint32_t servers[COPIES_MAX]; /* without an answer yet */
 	size_t n;
 	bool stored;
 	UT_hash_handle hh;
@@ -96,7 +96,7 @@ struct dpss {
 	bool master_started, closing;
 	bool master_away, master_gone; /* away: may come again; gone: was waited for in vain */
 	struct eventlog *log;
-	FILE *trace; /* the lists that are asked for; NULL for none */
+	FILE *trace; /* the lists under way; NULL for none */
 	int64_t trace_mono_ns;
 	uint64_t session, key, expiry;
 	uint32_t set, list;
@@ -113,11 +113,11 @@ struct dpss {
 	size_t n_arrived;        /* since the reader slept */
 	struct rebuild *rebuilds;
 	int64_t heard_mono_ns; /* when the last block came or was asked for */
-	struct arrived *file;  /* blocks that dpss_read() holds */
+	struct arrived *file;  /* blocks held by dpss_read() */
 	uint64_t file_asked;   /* blocks before were asked for */
-	size_t file_max;       /* blocks that are held at most */
-	uint64_t file_at;      /* block that was viewed last */
-	uint64_t piece_last;   /* frame that was read last */
+	size_t file_max;       /* the most blocks to hold */
+	uint64_t file_at;      /* the last block viewed */
+	uint64_t piece_last;   /* the last frame read */
 	uint32_t tile_x, tile_y;
 	dpss_predict *predict; /* NULL: the reader goes on as before */
 	void *predict_arg;
@@ -129,8 +129,8 @@ struct dpss {
 	struct placing *placings;
 	struct writing *writings;
 	uint64_t copies_missed;
-	int write_rc;    /* of a block that no server has stored */
-	uint8_t *parity; /* of the group that is being written */
+	int write_rc;    /* of a block without a stored copy */
+	uint8_t *parity; /* of the group under way */
 	uint64_t parity_group, parity_n;
 	char why[DPSS_WHY_BYTES];
 };
@@ -159,7 +159,7 @@ int client_udp_new(struct server *s, const struct channel *w, uint16_t *port, ui
 void client_udp_free(struct server *s);
 
 /* --- client_read.c --- */
-/* As dpss_next(), for a reader who sleeps until one block comes, or several others. */
+/* As dpss_next(), for a reader who sleeps until a given block or several other blocks come. */
 int client_next(struct dpss *d, int wait_ms, uint64_t awaited, struct dpss_block *out);
 bool client_is_pending(struct dpss *d, uint64_t logical);
 int client_block(struct server *s, struct channel_message *m);
@@ -177,7 +177,7 @@ void client_read_free(struct dpss *d);
 int client_written(struct server *s, struct unpacker *u);
 /* Sends a request and waits for the answer, across the absence of a master. */
 int client_master_ask(struct dpss *d, uint16_t type, const struct packer *p);
-/* To all places of the block: those that the master has told, or is asked for. */
+/* To all places of the block: the places known from the master, else the client asks for them. */
 int client_block_write(
     struct dpss *d, uint64_t logical, int64_t stamp_wall_ns, const void *data, uint32_t len);
 int client_writings_end(struct dpss *d); /* waits until servers have answered for every block */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Access methods: the set as a file of bytes, as frames, as tiles. Blocks that will be wanted soon
- * are asked for before; blocks that were read stay for a while.
+ * Access methods: the set as a file of bytes, as frames, as tiles. The client asks ahead for
+ * the blocks of the near future; blocks stay for a while after their read.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum {
 	PREDICTED_MAX = 64 /* of those, at most so many by the application's word */
 };
 
-/* --- blocks that are held --- */
+/* --- blocks held --- */
 
 static void
 file_drop(struct dpss *d, struct arrived *a)
@@ -66,7 +66,7 @@ file_next(struct dpss *d, int wait_ms, uint64_t awaited)
 	return rc == NW_OK ? file_add(d, &b) : rc;
 }
 
-/* A block that was asked for may have come and gone again: then it is asked for once more. */
+/* An awaited block may have come and gone again: then the client asks once more. */
 static int
 file_take(struct dpss *d, uint64_t logical, struct arrived **out)
 {
@@ -100,7 +100,7 @@ file_forget(struct dpss *d, uint64_t logical)
 	d->file_at = logical;
 }
 
-/* Blocks that are neither held nor on their way, for one list. */
+/* Blocks neither held nor on their way, for one list. */
 struct want {
 	size_t n;
 	uint64_t list[WANT_MAX];
@@ -133,7 +133,7 @@ want_predicted(struct dpss *d, struct want *w, uint64_t logical)
 		want_add(d, w, out[i]);
 }
 
-/* A reader who goes on has the next blocks asked for; one who jumped begins anew. */
+/* For a reader who goes on the client asks ahead; a jump begins anew. */
 static int
 file_ask(struct dpss *d, uint64_t logical)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a handle knows of its set, and the way to its master: the ground of the
+/* A handle's knowledge of its set, and the way to the master: the ground of the
  * client's other files. */
 #include <stdio.h>
 

@@ -10,9 +10,9 @@
 
 enum {
 	AGAIN_MS = 500,        /* between attempts to connect */
-	SILENT_MAX_MS = 10000, /* of a connection that may go on */
+	SILENT_MAX_MS = 10000, /* of a connection with a chance to go on */
 	MASTER_SILENCE_MS = 3000,
-	MASTER_PATIENCE_MS = 10000 /* a master who is away for longer is gone */
+	MASTER_PATIENCE_MS = 10000 /* after a longer absence a master is gone */
 };
 
 static bool
@@ -89,8 +89,8 @@ server_tell(const struct server *s, bool alive)
 		o->on_server(o->arg, s->id, s->host, s->port, alive);
 }
 
-/* The server takes no more part: what was asked of it is asked of others. silent: the connection
- * stands still, and may go on after all. */
+/* The server takes no more part: the client asks other servers for the blocks. silent: the
+ * connection stands still, and may go on after all. */
 static void
 server_dead(struct server *s, bool silent)
 {
@@ -125,7 +125,7 @@ on_silence(void *arg)
 	return now - s->silent_mono_ns < SILENT_MAX_MS * NS_PER_MS ? NW_OK : NW_ECLOSED;
 }
 
-/* A word from a server that was silent. */
+/* A word from a silent server. */
 static void
 server_heard(struct server *s)
 {
@@ -191,7 +191,7 @@ server_listen(struct server *s)
 	server_dead(s, false);
 }
 
-/* A server that died may come again. */
+/* A dead server may come again. */
 static void *
 server_run(void *arg)
 {
@@ -258,8 +258,8 @@ on_master(struct dpss *d, struct channel_message *m)
 	return rc;
 }
 
-/* A server whose ticket proves the session: the first that is connected, as others may have been
- * dropped. */
+/* A server whose ticket proves the session: the first connected server, as the session may have
+ * dropped some. */
 static const struct server *
 server_witness(struct dpss *d)
 {
@@ -298,7 +298,7 @@ resume_ask(struct dpss *d, struct channel *w)
 	if ((rc = client_ask(w, DPSS_RESUME, &p, DPSS_OPENED, &m, why)) == NW_OK)
 		rc = client_opened(d, &m.contents);
 	pack_free(&p);
-	return rc == NW_ENOTFOUND ? NW_OK : rc; /* servers come one after the other */
+	return rc == NW_ENOTFOUND ? NW_OK : rc; /* servers come in turn */
 }
 
 static int

@@ -15,7 +15,7 @@
 enum {
 	AGAIN_MS = 2000, /* blocks that do not come for so long are asked for again */
 	WAKE_BLOCKS = 16,
-	LATE_MS = 1000, /* if the application does not say what late is */
+	LATE_MS = 1000, /* for an application without a limit */
 	LATE_LOOK_MS = 20,
 	DAMAGED_MAX = 16 /* in a row: the way itself damages blocks */
 };
@@ -315,7 +315,7 @@ rebuild_begin(struct dpss *d, uint64_t logical, uint32_t list)
 	return r;
 }
 
-/* The host whose clock has stamped a point; NULL: this host. */
+/* The host of a point's clock; NULL: this host. */
 static const char *
 point_host(const struct dpss *d, const struct server *s, int point)
 {
@@ -336,8 +336,8 @@ block_log(struct dpss *d, const struct server *s, const struct dpss_block *b)
 			    data, sizeof(data) / sizeof(data[0]));
 }
 
-/* The bytes do not fit their checksum. The server looks at its disk and says what is wrong there;
- * where nothing is, the block comes once more. */
+/* The bytes do not fit their checksum. The server looks at its disk and tells the fault; a block
+ * without fault comes once more. */
 static int
 block_doubt(struct server *s, const struct dpss_block *b)
 {
@@ -398,7 +398,7 @@ client_late_ns(const struct dpss *d)
 	return (d->opts.late_ms > 0 ? d->opts.late_ms : LATE_MS) * NS_PER_MS;
 }
 
-/* Blocks by UDP that are late are over. Locked. */
+/* Late blocks by UDP are over. Locked. */
 static void
 late_end(struct dpss *d)
 {
@@ -425,8 +425,8 @@ is_any_silent(const struct dpss *d)
 	return false;
 }
 
-/* One block that nobody has: computed where that is possible; else waited for, as long as a silent
- * server may have it; else delivered as lost. Returns how many blocks were packed to be asked for.
+/* A block that nobody has is computed if its group allows; else awaited as long as a silent server
+ * may have the block; else delivered as lost. Returns the number of blocks packed into requests.
  * Locked. */
 static uint32_t
 absent_one(struct dpss *d, uint64_t logical, uint32_t list, struct packer *ask)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies that cannot stay where they are: read from where the block still is, written anew. */
+/* Copies in places that must be left: read from another copy of the block, written anew. */
 #include <stdio.h>
 #include <string.h>
 

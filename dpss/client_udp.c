@@ -17,7 +17,7 @@
 
 enum { WAIT_MS = 50, BUFFER_BYTES = 4 << 20 };
 
-/* A block of which some packets have come. */
+/* A block, of whose packets some have come. */
 struct partial {
 	uint64_t logical;
 	struct dpss_block block;
@@ -104,7 +104,7 @@ on_packet(struct udp *u, const struct rtp_packet *r)
 	client_block_take(u->server, &b, sum);
 }
 
-/* Packets that nobody waits for any more. */
+/* Packets without a reader. */
 static void
 partials_sweep(struct udp *u)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that are written: places from the master, the blocks to their servers, words of those. */
+/* Writing: places from the master, blocks to their servers, answers of the servers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,9 +14,9 @@ enum {
 	UNDERWAY_BYTES = 32 << 20
 };
 
-/* --- words about what was written --- */
+/* --- answers about written blocks --- */
 
-/* One copy is stored, or will never be. Locked. */
+/* A copy is stored, or is lost. Locked. */
 static void
 copy_end(struct dpss *d, struct writing *w, uint32_t server, int rc)
 {

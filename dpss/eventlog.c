@@ -18,7 +18,7 @@
 enum { HOST_BYTES = 256, TEXT_BYTES = 64 << 10, LINE_BYTES = 2048 };
 
 struct eventlog {
-	int fd, error; /* error: of the first write that failed */
+	int fd, error; /* error: of the first failed write */
 	size_t len;
 	int64_t flushed_mono_ns;
 	pthread_mutex_t lock;

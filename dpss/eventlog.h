@@ -22,7 +22,7 @@ int eventlog_open(
     const char *path, const char *host, struct eventlog **out, char why[EVENTLOG_WHY_BYTES]);
 /* NULL is fine. The first failed write is remembered and said by close: NW_EIO. */
 int eventlog_close(struct eventlog *l);
-/* host NULL: that of the log. */
+/* host NULL: the log's. */
 void eventlog_put(struct eventlog *l, const char *keyword, const char *host, int64_t t_wall_ns,
     const uint64_t *data, size_t n);
 void eventlog_flush(struct eventlog *l); /* what waits for longer than 100 ms; NULL is fine */

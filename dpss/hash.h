@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* uthash, where an insertion that has no memory fails (its hh.tbl is NULL) and does not exit. */
+/* uthash, with insertions that fail without memory (hh.tbl is NULL) instead of an exit. */
 #ifndef NARROWS_DPSS_HASH_H
 #define NARROWS_DPSS_HASH_H
 

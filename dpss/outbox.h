@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What waits to be sent on a connection, with the thread that sends. Any thread puts messages, none
- * of them waits for a slow peer; a silent outbox says DPSS_PING. After a failed send everything is
- * given back unsent.
+ * The queue of messages for a connection, with the sending thread. Any thread puts messages and
+ * never waits for a slow peer; a silent outbox says DPSS_PING. After a failed send the outbox gives
+ * all messages back unsent.
  */
 #ifndef NARROWS_DPSS_OUTBOX_H
 #define NARROWS_DPSS_OUTBOX_H

@@ -3,7 +3,7 @@
  * Messages of the storage system as bytes: integers big endian, texts with a length of 16 bits.
  *
  * A packer grows its buffer and remembers a failure; an unpacker never reads beyond its bytes and
- * remembers that it would have. Callers ask once, at the end.
+ * remembers the attempt. Callers ask once, at the end.
  */
 #ifndef NARROWS_DPSS_PACK_H
 #define NARROWS_DPSS_PACK_H
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 struct packer {
-	uint8_t *bytes; /* on the heap; the owner frees them with pack_free() */
+	uint8_t *bytes; /* on the heap; the owner calls pack_free() */
 	size_t len, cap;
 	bool failed; /* no memory, or a text too long */
 };

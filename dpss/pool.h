@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of blocks that goes round: what was freed is given again, warm, without a word to the
+ * Memory of blocks goes round: the pool gives freed memory again, warm, without a word to the
  * operating system. Memory may be freed after the pool. Thread: any.
  */
 #ifndef NARROWS_DPSS_POOL_H

@@ -53,7 +53,7 @@ enum dpss_message {
 	DPSS_ALLOW = 22, /* text name, text user, u8 rights: 0 none, 1 read, 2 write too */
 	DPSS_SERVERS = 23,
 	DPSS_SERVER_ADD = 24,  /* text host, u16 port, text secret */
-	DPSS_DRAIN = 25,       /* u32 server: no new blocks; those that stand there can be moved */
+	DPSS_DRAIN = 25,       /* u32 server: no new blocks; the blocks there can be moved */
 	DPSS_SEAL = 26,        /* u64 bytes: the open set is written, and so long */
 	DPSS_RESUME = 27,      /* text name, u8 flags, u64 session, u64 key, u64 expiry, u32 server,
 			     u8 mac[32]: an open set, under a master that was away; the ticket
@@ -67,7 +67,7 @@ enum dpss_message {
 	    32, /* u64 session, u64 key, u32 set, u32 block_bytes, u64 bytes, u8 copies, u8 parity,
 			     u64 expiry, text master,
 			     [u32 server, text host, u16 port, u8 mac[32]] */
-	DPSS_ABSENT = 33, /* u32 list, [u64 logical]: no server that lives has these */
+	DPSS_ABSENT = 33, /* u32 list, [u64 logical]: no living server has these blocks */
 	DPSS_PLACED = 34, /* [u64 logical, u32 server, u32 disk, u64 slot] */
 	DPSS_SETS =
 	    35, /* [text name, u32 block_bytes, u64 bytes, u64 written, u8 copies, u8 parity,
@@ -85,7 +85,7 @@ enum dpss_message {
 	    51, /* u64 session, u32 set, u32 list, u8 flags (enum dpss_read_flag), u64 t_app_send,
 			    t_master_in, t_master_out, [u64 logical, u32 disk, u64 slot] */
 	DPSS_TAKE = 52, /* u64 session, u32 set, [u64 logical, u32 disk, u64 slot] */
-	DPSS_END = 53,  /* u64 session: forget what the session may do */
+	DPSS_END = 53,  /* u64 session: forget the session's rights */
 	/* server to master */
 	DPSS_STORED = 54,  /* [u32 set, u64 logical, u32 disk, u64 slot, u32 crc, u32 len] */
 	DPSS_DAMAGED = 55, /* u32 set, u64 logical, u32 disk, u64 slot, u64 session, u32 list */
@@ -120,7 +120,7 @@ enum dpss_point {
 	DPSS_START_READ,
 	DPSS_END_READ,
 	DPSS_START_WRITE,
-	DPSS_TIMES, /* points whose times travel with a block */
+	DPSS_TIMES, /* points; their times travel with a block */
 	DPSS_APP_RECEIVE = DPSS_TIMES,
 	DPSS_POINTS
 };

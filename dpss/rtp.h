@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Packets of a block that goes by UDP: the header of RTP (RFC 3550, payload type 96, the marker on
- * the last packet of a block, a clock of 90 kHz), then what the packet is part of, then data. All
+ * the last packet of a block, a clock of 90 kHz), then the block's names, then data. All
  * packets of a block but the last have RTP_DATA_BYTES. The key is a secret of the client's, told on
- * its connection: packets of others do not have it.
+ * its connection: packets of strangers lack the key.
  */
 #ifndef NARROWS_DPSS_RTP_H
 #define NARROWS_DPSS_RTP_H

@@ -17,7 +17,7 @@ enum { SERVE_CONNECTIONS_MAX = 1024, SERVE_PER_ADDRESS_MAX = 256 };
 struct serve_opts {
 	const char *name;    /* of the program, for messages */
 	const char *listen;  /* "host/port"; port 0: any, and the port used is printed */
-	const char *tls_dir; /* NULL: clear, which beyond loopback needs plain */
+	const char *tls_dir; /* NULL: clear; beyond loopback this needs plain */
 	bool plain;
 	const char *port_file; /* gets the port used; NULL for none */
 	/* Serves one connection until its end; in a thread of its own. */
@@ -32,7 +32,7 @@ void serve_signals(void);
 int serve_run(const struct serve_opts *opts, char why[CHANNEL_WHY_BYTES]);
 
 /* Keys and certificates of a directory as `narrows enroll` makes them; server: shows a certificate
- * and wants one of each peer. */
+ * and wants each peer's. */
 int serve_tls(const char *dir, bool server, struct nw_tls_ctx **out, char why[CHANNEL_WHY_BYTES]);
 /* The HOST of the directory's key; "" for a directory of NULL, or without one key. */
 void serve_tls_name(const char *dir, char out[CHANNEL_NAME_BYTES]);

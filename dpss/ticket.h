@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a server believes: HMAC-SHA-256 under the secret that the owner of the disks gave to one
- * master with a grant of space. Comparison takes the same time for all inputs.
+ * A server believes HMAC-SHA-256 under the secret of a grant of space, from the owner of the disks
+ * to one master. Comparison takes the same time for all inputs.
  */
 #ifndef NARROWS_DPSS_TICKET_H
 #define NARROWS_DPSS_TICKET_H

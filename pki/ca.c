@@ -31,8 +31,8 @@ refuse(char why[CONF_WHY_BYTES], const char *dir, const char *name)
 	return NW_EIO;
 }
 
-/* Root may enroll for a box that runs as another user. That user may be an intruder: a file with a
- * second name is not given away. */
+/* Root may enroll for a box of another user, who may be an intruder: a file with a second name is
+ * not given away. */
 static bool
 owner_follow(const char *dir, int fd)
 {
@@ -46,8 +46,8 @@ owner_follow(const char *dir, int fd)
 	    stat(dir, &st) == 0 && fchown(fd, st.st_uid, st.st_gid) == 0;
 }
 
-/* Whether dir is a link that another user than root or ours made: root would write where that user
- * likes. */
+/* Whether another user than root or ours made dir as a link: root would write wherever the link
+ * points. */
 static bool
 dir_is_planted(const char *dir)
 {
@@ -99,7 +99,7 @@ file_read(const char *dir, const char *name, char *out, size_t cap, char why[CON
 	return rc;
 }
 
-/* The lock of all who change the directory. The lock ends with its descriptor. */
+/* The lock of every change of the directory. The lock ends with its descriptor. */
 static int
 lock_take(const char *dir, int *fd, char why[CONF_WHY_BYTES])
 {

@@ -101,7 +101,7 @@ done:
 	return rc;
 }
 
-/* --- making one --- */
+/* --- making a token --- */
 
 struct making {
 	struct line line;
@@ -146,7 +146,7 @@ token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t un
 	return ca_use(tls_dir, make_work, &m, why);
 }
 
-/* --- using one --- */
+/* --- using a token --- */
 
 struct redeeming {
 	const char *request_pem;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table `place` is the truth; memory holds the bits of used slots, so that a free one is found
- * without a search through the file.
+ * The table `place` is the truth; memory holds the bits of used slots, so that finding a free slot
+ * needs no search through the file.
  */
 #include "dpss/master/catalog_inside.h"
 
@@ -245,7 +245,7 @@ catalog_set_new(struct catalog *c, struct catalog_set *s)
 	return rc;
 }
 
-/* The owner may do everything, others what an entry of theirs or of "*" says. */
+/* The owner may do everything, other users as much as their entry or the entry of "*" grants. */
 static enum catalog_rights
 rights_of(struct catalog *c, const struct catalog_set *s, const char *user)
 {

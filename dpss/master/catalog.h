@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the master knows for good: servers, data sets, who may use them, and where each block
- * stands. One SQLite file; placements are on the disk before a client hears of them.
+ * The master's lasting knowledge: servers, data sets, their users' rights, and the place of each
+ * block. One SQLite file; placements are on the disk before a client hears of them.
  *
  * Thread: any; every function takes the catalogue's lock. Lists are copies.
  */
@@ -36,20 +36,20 @@ struct catalog_server {
 struct catalog_set {
 	uint32_t id, block_bytes;
 	char name[DPSS_NAME_BYTES], owner[DPSS_NAME_BYTES];
-	uint64_t bytes;   /* of data */
-	uint64_t blocks;  /* of data; parity blocks have the numbers from `blocks` on */
-	uint64_t written; /* copies of blocks of which a server has said that they are stored */
+	uint64_t bytes;         /* of data */
+	uint64_t blocks;        /* of data; parity blocks have the numbers from `blocks` on */
+	uint64_t written;       /* copies of blocks, stored by a server's word */
 	uint8_t copies, parity; /* parity: a block of parity for so many of data; 0: none */
 	bool sealed;
 };
 
-/* A block that is to be placed, and where its first copy should stand if there is room. */
+/* A block without a place, and the wish for its first copy's place if there is room. */
 struct catalog_wish {
 	uint64_t logical;
 	uint32_t server, disk; /* DPSS_ANY: the catalogue's choice */
 };
 
-/* Where one copy of a block stands. */
+/* The place of a copy of a block. */
 struct catalog_place {
 	uint64_t logical, slot;
 	uint32_t server, disk;
@@ -61,7 +61,7 @@ void catalog_close(struct catalog *c);
 
 /* NW_ECONFLICT: the address has a server. */
 int catalog_server_add(struct catalog *c, struct catalog_server *s);
-/* The server gets no new blocks, and catalog_move() moves those that stand there. */
+/* The server gets no new blocks, and catalog_move() moves the blocks there. */
 int catalog_server_drain(struct catalog *c, uint32_t id);
 /* NW_ECONFLICT: blocks stand there. NW_ENOTFOUND. */
 int catalog_server_drop(struct catalog *c, uint32_t id);
@@ -75,7 +75,7 @@ void catalog_server_use(
 
 /* NW_ECONFLICT: the name is taken. NW_EINVAL. */
 int catalog_set_new(struct catalog *c, struct catalog_set *s);
-/* The set, and what `user` may do with it. NW_ENOTFOUND. */
+/* The set, and the rights of `user` to the set. NW_ENOTFOUND. */
 int catalog_set_find(struct catalog *c, const char *name, const char *user, struct catalog_set *out,
     enum catalog_rights *rights);
 /* user NULL: all sets. */
@@ -87,8 +87,8 @@ int catalog_allow(struct catalog *c, uint32_t id, const char *user, enum catalog
 
 /*
  * Places for blocks that have none yet, declustered: neighbours stand on different servers, copies
- * of a block on different servers, too, as long as there are enough; blocks that have places keep
- * them. *out is for the caller to free. NW_EFULL: the servers that are `up` have no room.
+ * of a block on different servers, too, as long as there are enough; a block with places keeps
+ * its places. *out is for the caller to free. NW_EFULL: the servers that are `up` have no room.
  */
 int catalog_place(struct catalog *c, const struct catalog_set *s, const struct catalog_wish *wishes,
     size_t n, bool (*is_up)(void *arg, uint32_t server), void *arg, struct catalog_place **out,
@@ -103,13 +103,13 @@ struct catalog_found {
 	struct catalog_place copies[CATALOG_COPIES_MAX];
 };
 int catalog_find_all(struct catalog *c, uint32_t set, struct catalog_found *found, size_t n);
-/* New places for copies of a complete set that cannot stay: those on servers that are draining, and
- * those that are damaged or were never stored; from one block on. A copy has moved as soon as it is
- * stored. *n_out 0: all copies are well. NW_EFULL. */
+/* New places for copies of a complete set that cannot stay: copies on draining servers, damaged
+ * copies, copies never stored; from a given block on. A copy has moved as soon as a server has
+ * stored the copy. *n_out 0: all copies are well. NW_EFULL. */
 int catalog_move(struct catalog *c, const struct catalog_set *s, uint64_t from,
     bool (*is_up)(void *arg, uint32_t server), void *arg,
     struct catalog_place out[CATALOG_MOVES_MAX], size_t *n_out);
-/* What a server says of the copy that stands at a place. */
+/* A server's word about the copy at a place. */
 void catalog_stored(struct catalog *c, uint32_t set, const struct catalog_place *at);
 void catalog_damaged(struct catalog *c, uint32_t set, const struct catalog_place *at);
 

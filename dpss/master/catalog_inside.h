@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the catalogue share. */
+/* Shared by the files of the catalogue. */
 #ifndef NARROWS_DPSS_CATALOG_INSIDE_H
 #define NARROWS_DPSS_CATALOG_INSIDE_H
 
@@ -19,9 +19,9 @@ struct server_use {
 	struct disk_use disk[CATALOG_DISKS_MAX];
 };
 
-/* A word that is lost with the master costs nothing: the place is in the file, and the server knows
- * what stands there. So many words share one transaction. */
-enum { STORED_MAX = 4096, MOVING = 16 /* added to the number of a copy that moves */ };
+/* A word lost with the master costs nothing: the place is in the file, and the server knows the
+ * block there. So many words share one transaction. */
+enum { STORED_MAX = 4096, MOVING = 16 /* added to the number of a moving copy */ };
 
 struct catalog {
 	sqlite3 *db;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where copies of blocks stand. A copy that moves has two rows: the old one, which is read, and a
- * row whose number of copy is greater by MOVING, which takes the old one's place when a server says
- * that the block is stored there.
+ * The places of copies. A moving copy has two rows: the old row, for readers, and a row with a
+ * number of copy greater by MOVING. The second row replaces the first when a server says that the
+ * block is stored.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ slot_free(struct disk_use *d, uint64_t *slot)
 struct placing {
 	struct catalog *c;
 	const struct catalog_set *set;
-	uint32_t servers[DPSS_SERVERS_MAX]; /* that may take blocks */
+	uint32_t servers[DPSS_SERVERS_MAX]; /* open to new blocks */
 	size_t n_servers;
 	struct catalog_wish wish; /* for the first copy of the block that is being placed */
 	const bool *avoid;        /* servers that are taken only if no other has room; or NULL */
@@ -106,7 +106,7 @@ place_wished(struct placing *p, struct catalog_place *out)
 	return false;
 }
 
-/* A free slot on the `at`-th server, on the disk that is next for this block. */
+/* A free slot on the `at`-th server, on the block's next disk. */
 static bool
 place_on(struct placing *p, size_t at, uint64_t logical, struct catalog_place *out)
 {
@@ -201,8 +201,8 @@ has_copy_number(const struct catalog_place *copies, size_t n, uint8_t copy)
 	return false;
 }
 
-/* Old places and new ones, up to the set's number of copies. A block of which no copy could be
- * placed is an error; fewer copies than wanted are not. */
+/* Old places and new ones, up to the set's number of copies. A block without
+ * any place is an error; fewer copies than wanted are none. */
 static int
 place_block(struct placing *p, uint64_t logical, struct catalog_place *out, size_t *n_out)
 {
@@ -249,7 +249,7 @@ place_all(struct placing *p, const struct catalog_wish *wishes, size_t n, struct
 	}
 	if (rc == NW_OK)
 		return catalog_execute(p->c, "COMMIT");
-	for (i = 0; i < *n_out; i++) /* places of before stay used: they are marked again */
+	for (i = 0; i < *n_out; i++) /* places of before stay used: the loop marks them again */
 		catalog_slot_mark(&p->c->use[out[i].server], out[i].disk, out[i].slot, false);
 	catalog_execute(p->c, "ROLLBACK");
 	for (i = 0; i < n; i++)
@@ -301,8 +301,8 @@ catalog_place(struct catalog *c, const struct catalog_set *s, const struct catal
 
 /* --- moves --- */
 
-/* Copies of complete sets that stand on servers that are draining, are damaged, or were never said
- * to be stored. */
+/* Copies of complete sets on draining servers, damaged copies, and copies that no server has called
+ * stored. */
 static const char strays[] =
     "SELECT logical, copy FROM place JOIN server ON server.id = place.server WHERE data_set = ?1"
     " AND logical >= ?2 AND copy < 16 AND (state <> 1 OR draining = 1)"
@@ -344,7 +344,7 @@ place_drop(struct catalog *c, uint32_t set, uint64_t logical, int copy)
 	return catalog_run(st);
 }
 
-/* Servers where other blocks of the group stand: one server's death may cost one of them only. */
+/* Servers with other blocks of the group: a server's death may cost one block of a group only. */
 static void
 group_servers(struct placing *p, uint64_t logical, bool out[DPSS_SERVERS_MAX])
 {
@@ -428,9 +428,9 @@ catalog_move(struct catalog *c, const struct catalog_set *s, uint64_t from,
 	return rc;
 }
 
-/* --- what servers say --- */
+/* --- words of servers --- */
 
-/* A stored copy that moved takes the old one's place. */
+/* A moving copy, once stored, takes the old copy's place. */
 static void
 move_end(struct catalog *c, const struct stored *s)
 {
@@ -493,7 +493,7 @@ state_set(struct catalog *c, const struct stored *s)
 	c->stored[c->n_stored++] = *s;
 	if (c->n_stored == STORED_MAX || s->state == STATE_DAMAGED)
 		catalog_stored_flush(c);
-	if (c->n_stored == STORED_MAX) /* the file does not take them: the oldest goes */
+	if (c->n_stored == STORED_MAX) /* the file refuses the words: the oldest goes */
 		memmove(c->stored, c->stored + 1, --c->n_stored * sizeof(*c->stored));
 	pthread_mutex_unlock(&c->lock);
 }

@@ -23,7 +23,7 @@ struct client {
 	uint64_t key, expiry;
 	struct catalog_set set;
 	bool operator;             /* sits at the master's own machine */
-	bool writes, flush, moves; /* moves: copies that cannot stay where they are */
+	bool writes, flush, moves; /* moves: copies in places that must be left */
 	struct client *prev, *next;
 };
 
@@ -186,7 +186,7 @@ on_open(struct client *c, struct unpacker *u)
 	return session_begin(c, (flags & DPSS_OPEN_WRITE) != 0, (flags & DPSS_OPEN_FLUSH) != 0);
 }
 
-/* The ticket of the session that the client claims: only this master could have made it. */
+/* The ticket of the session of the client's claim: no other master could have made the ticket. */
 static bool
 ticket_is_good(struct client *c, const struct ticket *t, uint32_t server, const uint8_t *mac)
 {
@@ -264,7 +264,7 @@ on_sets(struct client *c)
 	return outbox_put_packed(c->out, DPSS_SETS, &p);
 }
 
-/* A set that the user owns or may write. */
+/* A set of the user, or with a grant to write. */
 static int
 own_set(struct client *c, const char *name, struct catalog_set *s)
 {
@@ -411,8 +411,8 @@ struct routes {
 	uint32_t n_to[DPSS_SERVERS_MAX];
 	struct packer absent;
 	uint32_t n_absent;
-	uint64_t left_out[MASK_WORDS];      /* servers that the client cannot reach */
-	const struct catalog_place *not_at; /* a copy that is damaged, or NULL */
+	uint64_t left_out[MASK_WORDS];      /* servers out of the client's reach */
+	const struct catalog_place *not_at; /* a damaged copy, or NULL */
 };
 
 static bool
@@ -421,7 +421,7 @@ is_same(const struct catalog_place *a, const struct catalog_place *b)
 	return b != NULL && a->server == b->server && a->disk == b->disk && a->slot == b->slot;
 }
 
-/* One of the copies on servers that are up and not left out; neighbours choose different ones. */
+/* A copy on a server that is up and not left out; neighbours choose different servers. */
 static bool
 copy_choose(struct client *c, const struct catalog_found *found, const struct routes *r,
     struct catalog_place *out)
@@ -570,7 +570,7 @@ clients_on_damaged(
 	free(r);
 }
 
-/* Blocks for another client, who has given its address: they go there straight from the servers. */
+/* Blocks for another client at a given address: the servers send the blocks straight there. */
 static int
 on_deliver(struct client *c, struct unpacker *u)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Clients of the master: what they ask of data sets, and their requests for blocks, which the
- * master turns into places and passes on to the servers.
+ * Clients of the master: their questions about data sets, and their requests for blocks. The master
+ * turns requests into places and passes these on to the servers.
  */
 #ifndef NARROWS_DPSS_CLIENTS_H
 #define NARROWS_DPSS_CLIENTS_H
@@ -14,7 +14,7 @@ struct clients;
 
 struct clients_opts {
 	struct catalog *catalog;
-	const char *name;     /* of the master: it stands in the tickets' message */
+	const char *name;     /* of the master, for the message of tickets */
 	const char *tls_name; /* in the master's own certificate; "" in clear */
 	struct eventlog *log;
 };

@@ -32,7 +32,7 @@ struct links {
 	struct link link[DPSS_SERVERS_MAX];
 };
 
-/* --- one connection --- */
+/* --- a connection --- */
 
 static int
 prove(struct link *l, struct channel *w)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The master's connections to the servers: one thread for each, which connects, proves that the
- * master has a grant, listens, and connects again.
+ * The master's connections to the servers: a thread for each connects, proves the master's grant,
+ * listens, and connects again.
  */
 #ifndef NARROWS_DPSS_LINKS_H
 #define NARROWS_DPSS_LINKS_H
@@ -17,7 +17,7 @@ struct nw_tls_ctx;
 
 struct links_opts {
 	struct catalog *catalog;
-	const char *name;       /* of the master, as the servers' owners know it */
+	const char *name;       /* of the master, as in the grants of the servers' owners */
 	struct nw_tls_ctx *tls; /* NULL: clear */
 	/* A copy cannot be read; in the link's thread. */
 	void (*on_damaged)(void *arg, uint32_t set, const struct catalog_place *at,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks in memory: what was read stays for as long as others need the room less, also when the
- * request that led to the reading was flushed, so that a block asked for again comes at once.
+ * Blocks in memory: a block stays after its read until other blocks need the room more, also after
+ * a flush of the request behind the read. The next request for the block is served at once.
  * Thread: any.
  */
 #ifndef NARROWS_DPSS_BLOCKCACHE_H

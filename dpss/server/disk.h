@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One disk directory: a queue of tasks and the thread that carries them out in order. Blocks to
- * write are answered after an fdatasync() that several of them share.
+ * write are answered after an fdatasync() for several blocks together.
  */
 #ifndef NARROWS_DPSS_DISK_H
 #define NARROWS_DPSS_DISK_H
@@ -31,7 +31,7 @@ struct task {
 	} file;
 };
 
-/* What the owner of tasks does with them; both own the task from then on, in the disk's thread. */
+/* Functions of the tasks' owner; each owns its task from then on, in the disk's thread. */
 struct disk_calls {
 	bool (*wanted)(struct task *t); /* false: the task is taken back without work */
 	void (*done)(struct task *t, int rc);
@@ -40,10 +40,10 @@ struct disk_calls {
 /* index: of the disk in struct grant. NW_ENOMEM. */
 int disk_new(
     uint32_t index, struct blockcache *cache, const struct disk_calls *calls, struct disk **out);
-void disk_free(struct disk *d); /* carries out what waits; NULL is fine */
+void disk_free(struct disk *d); /* carries out the waiting tasks; NULL is fine */
 void disk_put(struct disk *d, struct task *t);
-/* True where the block is in memory: the task has its times, and a buffer or its place in the file,
- * if that may be sent. */
+/* True for a block in memory: the task has its times, and a buffer or, if the file's bytes may be
+ * sent, its place in the file. */
 bool disk_ready(struct blockcache *cache, struct task *t, bool from_file);
 
 #endif

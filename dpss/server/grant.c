@@ -204,8 +204,8 @@ disk_open(struct grant *g, const char *disk, char *why)
 	return NW_OK;
 }
 
-/* The kernel takes pages back in long runs: a few pages of a slot speak for those between. If one
- * of those is missing after all, its read makes the sending thread wait for the disk. */
+/* The kernel takes pages back in long runs: a few pages of a slot speak for the pages between. If a
+ * page between is missing after all, its read makes the sending thread wait for the disk. */
 bool
 grant_is_resident(const struct grant *g, uint32_t disk, uint64_t slot)
 {

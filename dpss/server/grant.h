@@ -45,10 +45,10 @@ int grants_load(const char *state_dir, char *const *disks, size_t n_disks, struc
 void grants_clear(struct grants *g); /* after a failure of grants_load(), too */
 struct grant *grants_find(const struct grants *g, const char *name); /* NULL: none */
 
-/* Whether a slot is in the system's memory, as far as its pages at short distances tell: to read it
+/* Whether a slot is in the system's memory, as far as its pages at short distances tell: a read
  * needs no disk. */
 bool grant_is_resident(const struct grant *g, uint32_t disk, uint64_t slot);
-/* Tells the master, if it is there. */
+/* Tells the master, if connected. */
 void grant_tell(struct grant *g, uint16_t type, struct packer *p);
 
 #endif

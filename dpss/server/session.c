@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Locks, in the order in which they are taken: that of all sessions, that of a session, that of a
- * disk's or an outbox's queue. A task holds its session, the table holds it while its connection
- * lives.
+ * Locks, in the order of taking: of all sessions, of a session, of a disk's or an outbox's queue. A
+ * session is held by its tasks, and by the table while its connection lives.
  */
 #include "dpss/server/session.h"
 
@@ -22,7 +21,7 @@
 /* Blocks of one session on their way through disks and connection. */
 enum { UNDERWAY_BYTES = 16 << 20, UNDERWAY_MIN = 8, BLOCK_TIMES_AT = 24, PLACE_WAIT_S = 2 };
 
-/* A block that the session may write. */
+/* A block open to the session's writes. */
 struct place {
 	struct place_key {
 		uint64_t logical, slot;
@@ -81,7 +80,7 @@ event(const struct task *t, const char *keyword, uint64_t t_wall_ns)
 	    sizeof(data) / sizeof(data[0]));
 }
 
-/* This server's times of a block that was read. */
+/* This server's times of a read block. */
 static void
 events_put(const struct task *t, bool flushed)
 {
@@ -220,7 +219,7 @@ on_wanted(struct task *t)
 	return false;
 }
 
-/* --- blocks that go out --- */
+/* --- outgoing blocks --- */
 
 static void
 packets_send(const struct task *t)
@@ -293,7 +292,7 @@ block_send(struct task *t)
 	outbox_put(t->session->out, &item);
 }
 
-/* The client hears that this copy is lost; so does the master, who knows others. */
+/* The client hears of the lost copy; so does the master, with other copies to offer. */
 static void
 block_lacking(struct task *t, int rc)
 {
@@ -314,7 +313,7 @@ block_lacking(struct task *t, int rc)
 	task_end(t);
 }
 
-/* --- blocks that came in --- */
+/* --- incoming blocks --- */
 
 static void
 block_written(struct task *t, int rc)
@@ -521,8 +520,8 @@ session_forget(struct sessions *all, struct grant *g, struct unpacker *u)
 
 /* --- the client's connection --- */
 
-/* A block may be written once for each word of the master. The client may have heard where before
- * this server did, so that the word is waited for. */
+/* A block may be written once for each word of the master. The client may have heard the place
+ * before this server did: the block waits for the master's word. */
 static bool
 place_use(struct session *s, const struct place_key *key)
 {
@@ -645,7 +644,7 @@ session_new(struct sessions *all, struct grant *g, const struct ticket *t, struc
 	return NW_OK;
 }
 
-/* Held requests go; those under way come back one by one and find the session over. */
+/* Held requests go; requests under way come back in turn and find the session over. */
 static void
 session_close(struct session *s)
 {

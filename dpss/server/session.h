@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions of clients at this server: what the master has asked to be sent to whom, and what whom
- * may write. A session's requests wait here and enter the queues of the disks as its connection
+ * Sessions of clients at this server: the blocks to send by the master's word, and the rights to
+ * write. A session's requests wait here and enter the queues of the disks as its connection
  * takes blocks away, so that a slow client costs the memory of a few blocks.
  */
 #ifndef NARROWS_DPSS_SESSION_H

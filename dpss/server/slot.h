@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocks on a disk: a file of slots, each with a head that says which block stands in the slot. A
- * head or data that do not fit their checksums, or another block's head, are damage and never data.
+ * Blocks on a disk: a file of slots, each with a head that names the slot's block. A head or data
+ * against their checksums, or another block's head, are damage and never data.
  */
 #ifndef NARROWS_DPSS_SLOT_H
 #define NARROWS_DPSS_SLOT_H

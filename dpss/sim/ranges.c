@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests wait in a queue for each server; its connections are threads that take one after the
- * other, send the request and read the answer. A connection that fails is made anew once for each
- * request.
+ * Requests wait in a queue for each server; its connections are threads: each takes a request, sends
+ * the request and reads the answer. A failed connection is made anew once for each request.
  */
 #include "dpss/sim/ranges.h"
 
@@ -46,7 +45,7 @@ struct place {
 	struct wanted *queue;
 };
 
-/* One connection: a thread with a socket that may be closed, -1. */
+/* A connection: a thread with a socket, -1 for closed. */
 struct line {
 	struct place *place;
 	pthread_t thread;
@@ -212,7 +211,7 @@ line_get(struct line *l, uint64_t from, uint64_t to, uint64_t *total)
 	return rc;
 }
 
-/* A server may have closed a connection that was idle: the second attempt is on a new one. */
+/* A server may have closed an idle connection: the second attempt is on a new connection. */
 static int
 line_fetch(struct line *l, uint64_t from, uint64_t to, uint64_t *total)
 {

@@ -34,7 +34,7 @@ static const char *const pattern_words[PATTERNS] = { "sequential", "random", "fl
 /* A set, or a file behind HTTP servers. */
 struct source {
 	const char *name;
-	char traced[NAME_BYTES]; /* its name in the trace that is replayed */
+	char traced[NAME_BYTES]; /* the source's name in the replayed trace */
 	struct dpss *d;
 	struct ranges *http;
 };
@@ -173,7 +173,7 @@ synthetic_list(struct sim *s, const struct source *from, uint64_t *out)
 	return n;
 }
 
-/* The source for a name of the trace: names get sources in the order in which they come. */
+/* The source for a name of the trace: names get sources in the order of their first lines. */
 static struct source *
 traced_source(struct sim *s, const char *name)
 {
@@ -187,7 +187,7 @@ traced_source(struct sim *s, const char *name)
 	return &s->sources[i];
 }
 
-/* One line: the time, a name where there is one, blocks that the source has. 0: no list. */
+/* One line: the time, a name if any, the source's blocks. 0: no list. */
 static size_t
 trace_parse(struct sim *s, char *line, struct source **from, int64_t *at_ns, uint64_t *out)
 {

@@ -21,7 +21,7 @@ enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000, SER
 struct context {
 	struct dpss_opts opts;
 	struct dpss_layout layout;
-	uint32_t wished[SERVERS_MAX]; /* servers for first copies, one after the other */
+	uint32_t wished[SERVERS_MAX]; /* servers for first copies, in turn */
 	size_t n_wished;
 	double rate; /* blocks per second of a recording; 0: as fast as can be */
 	char why[DPSS_WHY_BYTES];
@@ -136,7 +136,7 @@ load_blocks(struct dpss *d, int fd, const char *file)
 
 /* --- record --- */
 
-/* Blocks of the input, at the pace of the option; those for which no buffer is free are dropped. */
+/* Blocks of the input, at the pace of the option; a block without a free buffer is dropped. */
 static int
 record_blocks(struct context *c, struct dpss *d, FILE *in)
 {
@@ -237,7 +237,7 @@ unload_blocks(struct dpss *d, int fd, const char *file)
 	return rc == NW_OK ? 0 : fail(file, *dpss_why(d) != '\0' ? dpss_why(d) : nw_strerror(rc));
 }
 
-/* A file that is not complete does not stay. */
+/* An incomplete file does not stay. */
 static int
 run_unload(struct context *c, char **args)
 {

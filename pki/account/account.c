@@ -171,7 +171,7 @@ accounts_write(const char *state_dir, const struct accounts *a, char why[CONF_WH
 	return rc;
 }
 
-/* --- who it is --- */
+/* --- the caller's account --- */
 
 const struct account *
 accounts_find(const struct accounts *a, bool is_token, const char *name)
@@ -187,7 +187,7 @@ accounts_find(const struct accounts *a, bool is_token, const char *name)
 const struct account *
 accounts_login(const struct accounts *a, const char *name, const char *password)
 {
-	/* the work for a name that nobody has, so that the time does not tell which names exist */
+	/* the same work for an unknown name, so that the time does not tell known names */
 	static const char nobody[] = "$argon2id$v=19$m=19456,t=2,p=1$bmFycm93c25hcnJvd3M$"
 				     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 	const struct account *user = accounts_find(a, false, name);
@@ -218,7 +218,7 @@ accounts_token(const struct accounts *a, const char *text, int64_t now_wall_s)
 
 /* --- changes --- */
 
-/* Replaces the account of that kind and name, or adds it, or with `add` NULL removes it. */
+/* Replaces, adds or (with `add` NULL) removes the account of a kind and name. */
 static int
 account_change(const char *state_dir, bool is_token, const char *name, const struct account *add,
     char why[CONF_WHY_BYTES])

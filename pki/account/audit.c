@@ -17,8 +17,7 @@
 
 enum { FILE_MAX_BYTES = 16 << 20, TEXT_MAX_BYTES = 256 };
 
-/* Root writes for a box that runs as another user: the file is that user's, who owns the
- * directory. */
+/* Root writes for a box of another user: the file belongs to the directory's owner. */
 static void
 owner_follow(int fd, const char *dir)
 {
