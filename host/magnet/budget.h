@@ -18,7 +18,7 @@ enum { BUDGET_SLOTS_START = 8, BUDGET_SLOTS_MAX = 64, BUDGET_PAUSE_MAX = 59 };
 struct wait_budget {
 	double share;      /* limit, as a share of one processor */
 	uint16_t slots;    /* one slot of slots is sampled: a power of two */
-	unsigned pause;    /* intervals left for which the programs are detached */
+	unsigned pause;    /* intervals left without attached programs */
 	bool kept;         /* whether the last interval kept the budget */
 	double used_share; /* of the last interval with programs attached */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The commands of magnet(1): each stands in a file of its own with this description. */
+/* The commands of magnet(1): each has a file of its own and this description. */
 #ifndef MAGNET_CMD_H
 #define MAGNET_CMD_H
 

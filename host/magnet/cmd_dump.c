@@ -11,7 +11,7 @@
 #include "host/magnet/stream.h"
 #include "host/magnet/text.h"
 
-/* What of a stream is wanted: the filters that the kernel has, applied again. */
+/* The wanted part of a stream: the kernel's filters, applied again. */
 struct wanted {
 	const char *points; /* names parted by commas, or NULL */
 	uint64_t id, port, pid, cpu;

@@ -21,7 +21,7 @@ struct recording {
 	int timeout_ms;
 };
 
-/* Writes all records that wait, and leaves none of them in the file's buffer. */
+/* Writes all waiting records, and leaves no record in the file's buffer. */
 static int
 drain(struct recording *r)
 {
@@ -91,7 +91,7 @@ record(struct recording *r)
 {
 	int rc = stream_begin(r->file, r->kernel);
 
-	if (rc == 0 && fflush(r->file) != 0) /* a reader sees that the recording has begun */
+	if (rc == 0 && fflush(r->file) != 0) /* tells a reader of the begin */
 		rc = -1;
 	while (rc == 0 && !stop_wanted && (r->n_max == 0 || r->n < r->n_max) &&
 	    (r->until_mono_ns == 0 || nw_mono_ns() < r->until_mono_ns)) {

@@ -31,7 +31,7 @@ struct named_view {
 	char name[OWNER_NAME_BYTES];
 	bool used;
 	uint32_t view;
-	uid_t uid; /* user that may open the view, besides the owner's */
+	uid_t uid; /* user with a right to open the view, besides the owner's */
 	uint64_t ring_bytes;
 };
 
@@ -45,7 +45,7 @@ struct owner {
 	size_t n_fds;
 	struct named_view views[MAGNET_VIEWS_MAX];
 	char answer[OWNER_LINE_BYTES];
-	int send_fds[OWNER_FDS]; /* descriptors that go with the answer; -1: none */
+	int send_fds[OWNER_FDS]; /* descriptors for the answer; -1: none */
 };
 
 static bool

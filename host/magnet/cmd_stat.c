@@ -88,7 +88,7 @@ intervals_show(struct kernel *k, struct table *t, double interval_s, long count)
 
 	if (t->csv)
 		puts("t_ns,point,id,n,sum,min,max,mean,sd,p50,p90,p99");
-	fflush(stdout); /* a reader sees that the statistics have begun */
+	fflush(stdout); /* tells a reader of the begin */
 	for (i = 0; !stop_wanted && (count == 0 || i < count); i++) {
 		usleep((useconds_t)(interval_s * 1e6));
 		t->t_wall_ns = nw_wall_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* magnet top: who causes most, every interval, by statistics that the kernel keeps per identity. */
+/* magnet top: the identities that cause most, every interval, by the kernel's statistics. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

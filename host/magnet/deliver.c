@@ -101,7 +101,7 @@ deliver_open(const struct serve_conf *conf, struct kernel *k, const char **why)
 		d->control.budget = conf->budget;
 		rc = nw_provider_new(&opts, &d->provider);
 		d->control.provider = d->provider;
-		d->control.changed = true; /* the first step looks at what is wanted */
+		d->control.changed = true; /* the first step reads the wishes */
 	}
 	*why = nw_strerror(rc);
 	if (rc == NW_OK)
@@ -269,7 +269,7 @@ cost_send(struct deliver *d, double own_share)
 	(void)nw_provider_data(d->provider, id, d->now.wall_ns, names, values, 6, NULL, 0);
 }
 
-/* Sends what a point counted since the last time. */
+/* Sends a point's counts since the last time. */
 static void
 point_send(struct deliver *d, const struct point *p)
 {

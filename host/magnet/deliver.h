@@ -17,10 +17,10 @@ struct deliver;
 
 /* NULL: out of memory, or the spool cannot be used. conf and k are on loan until the close. */
 struct deliver *deliver_open(const struct serve_conf *conf, struct kernel *k, const char **why);
-/* Sends what is queued within 2 s at most. */
+/* Sends the queue within 2 s at most. */
 void deliver_close(struct deliver *d);
 
-/* Does the work that is due, without waiting. */
+/* Does the due work, without waiting. */
 void deliver_step(struct deliver *d);
 /* The time of CLOCK_MONOTONIC by which to call deliver_step(), and the socket to wait for (-1:
  * none) with its events of poll(2). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * TCP connections that the box orders magnet to follow: waiting times between layers, a series of
- * each, while the lease lasts. The kernel is asked for the connection's cookie, by which its
- * programs know the socket; a connection of another network namespace is not found.
+ * TCP connections, followed by the box's order: waiting times between layers, a series of each,
+ * while the lease lasts. magnet asks the kernel for the connection's cookie, the socket's name in the
+ * kernel's programs; a connection of another network namespace is not found.
  */
 #ifndef MAGNET_FLOWS_H
 #define MAGNET_FLOWS_H
@@ -30,7 +30,7 @@ struct flow {
 
 struct flows {
 	struct flow list[FLOWS_MAX];
-	size_t n, n_refused; /* orders without room or with addresses that are none */
+	size_t n, n_refused; /* orders without room or without valid addresses */
 	int fd;              /* socket diagnostics; -1: the system refuses them */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What runs in the kernel on behalf of this process: the maps, and the programs of the points that
- * are attached. Points are attached when they are first switched on and stay so while the process
- * lives; switching is a store into a mapped page, which the kernel sees at the next event.
+ * This process's part in the kernel: the maps, and the programs of attached points. The first
+ * switch attaches a point for the life of the process; switching is a store into a mapped page, seen
+ * by the kernel at the next event.
  *
  * One thread uses a kernel. Errors are NW_E*; kernel_why() has the words, on loan until the next
  * call.
@@ -22,7 +22,7 @@ struct ring;
 
 enum { KERNEL_WHY_BYTES = 256 };
 
-/* NW_EUNSUPPORTED: the kernel or a missing capability does not allow it; the words name which. */
+/* NW_EUNSUPPORTED: the kernel refuses, or a capability lacks; the words name the reason. */
 int kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES]);
 void kernel_close(struct kernel *k);
 const char *kernel_why(const struct kernel *k);
@@ -38,15 +38,15 @@ const struct candidate *kernel_point_candidate(const struct kernel *k, const str
 int kernel_point_refusal(const struct kernel *k, const struct point *p, int i);
 
 /* Points of users (user_point.h has places and fields): each joins, and leaves again. Adding leaves
- * the point off. Names are of those that are there; find returns 0 and name NULL for others. */
+ * the point off. find returns 0, and name NULL, for a point that is not there. */
 int kernel_user_add(struct kernel *k, const char *name, const char *place, char *const *fields,
     size_t n_fields, uint32_t *point);
 int kernel_user_remove(struct kernel *k, const char *name);
 uint32_t kernel_user_find(const struct kernel *k, const char *name);
 const char *kernel_user_name(const struct kernel *k, uint32_t point, const char **where);
 
-/* Attaches and detaches the programs that take waiting times between layers. An error of attaching
- * means that not a single program could be attached. */
+/* Attaches and detaches the programs for waiting times between layers. An error of attaching means:
+ * not a single program could be attached. */
 int kernel_waits_attach(struct kernel *k);
 void kernel_waits_detach(struct kernel *k);
 
@@ -54,7 +54,7 @@ void kernel_waits_detach(struct kernel *k);
 int kernel_flow_add(struct kernel *k, uint64_t cookie);
 void kernel_flow_remove(struct kernel *k, uint64_t cookie);
 
-/* Whose events a view has; 0: not by that. The packets of a virtual machine are those of its tap
+/* The source of a view's events; 0: any. The packets of a virtual machine are those of its tap
  * device, everything else of the machine is its process's control group. */
 struct view_of {
 	uint64_t netns_cookie, cgroup_id, device; /* device: the index of an interface */
@@ -67,7 +67,7 @@ struct view_of {
 int
 kernel_view_add(struct kernel *k, uint64_t ring_bytes, const struct view_of *of, uint32_t *view);
 int kernel_view_remove(struct kernel *k, uint32_t view);
-/* Duplicates of the descriptors that a reader of the view needs; the caller closes them. */
+/* Duplicates of the descriptors for a reader of the view; the caller closes the duplicates. */
 int kernel_view_fds(struct kernel *k, uint32_t view, int *ring_fd, int *armed_fd);
 
 /* Filters: adds a value to a set, and switches the filter on. */

@@ -27,7 +27,7 @@ owner_dial(const char *path)
 	return -1;
 }
 
-/* Takes descriptors out of a message; those that there is no room for are closed. */
+/* Takes descriptors out of a message, and closes those without room. */
 static void
 fds_take(struct msghdr *m, int *fds)
 {

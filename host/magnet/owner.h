@@ -3,7 +3,7 @@
  * The unix socket between the owner of the kernel's events and its clients: packets
  * (SOCK_SEQPACKET) of one line each way. An answer begins with "ok" or "error"; the answer to "open
  * NAME" carries the two descriptors of the view. The owner's user and root may say everything;
- * another user may open the views that were made for that user, and nothing else.
+ * another user may open the views made for that user, and nothing else.
  */
 #ifndef MAGNET_OWNER_H
 #define MAGNET_OWNER_H

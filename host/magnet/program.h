@@ -33,18 +33,18 @@ int program_constant_set(struct bpf_object *o, const char *name, const void *val
  * a negative errno; *p is closed after an error. where: the hook of BACKEND_NETFILTER. */
 int
 program_load(struct program *p, struct bpf_object *maps, const char *name, enum backend backend);
-/* The same of a program of p->object, which is open; its other programs do not load. */
+/* The same for a program of the open p->object; the object's other programs do not load. */
 int program_load_of(
     struct program *p, struct bpf_object *maps, struct bpf_program *program, enum backend backend);
 int program_attach(struct program *p, struct bpf_object *maps, const char *name,
     enum backend backend, const char *where);
 void program_close(struct program *p);
 
-/* The verifier's reason for refusing the program that was loaded last; empty where it gave none. On
- * loan until the next program. */
+/* The verifier's reason against the last program; empty without a reason. On loan until the next
+ * program. */
 const char *program_why(void);
 
-/* Takes a program off the kernel's path, and puts it there again without loading it anew; not for
+/* Takes a program off the kernel's path, and puts the loaded program back; not for
  * BACKEND_NETFILTER. 0 or a negative errno. */
 void program_unlink(struct program *p);
 int program_link(struct program *p);

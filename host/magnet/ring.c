@@ -20,7 +20,7 @@ struct ring {
 	const _Atomic uint64_t *producer; /* position of the kernel */
 	const uint8_t *data;              /* mapped twice in a row, so that no record wraps */
 	_Atomic uint64_t *armed;
-	uint64_t at;   /* position of the oldest record that is not passed */
+	uint64_t at;   /* position of the oldest record to pass */
 	uint64_t next; /* position behind the record on loan */
 	uint32_t seq[MAGNET_CPUS_MAX];
 	uint8_t seen[MAGNET_CPUS_MAX];

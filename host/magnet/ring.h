@@ -7,8 +7,8 @@
  *	reader: drain, store 1 in the word, look again, sleep only if the watermark is not reached
  *	kernel: at the watermark, take the word from 1 to 0, and wake only if that was so
  *
- * A word that the reader cleared before it drained would lose the wake-up between the two; a level
- * that epoll reports would return for every record. So epoll is edge-triggered here.
+ * With the word cleared before the drain, a wake-up between the two would be lost; level-triggered,
+ * epoll would return for every record. So epoll is edge-triggered here.
  */
 #ifndef MAGNET_RING_H
 #define MAGNET_RING_H
@@ -37,7 +37,7 @@ void ring_pass(struct ring *r);
 
 /* Bytes between the reader and the kernel, headers included. */
 uint64_t ring_waiting_bytes(const struct ring *r);
-/* Records between the reader and the kernel, among them those that the kernel still writes. */
+/* Records between the reader and the kernel, with the records still in writing. */
 uint64_t ring_waiting_records(const struct ring *r);
 /* The bytes from which ring_wait() does not sleep; the kernel's control has a number of its own. */
 void ring_watermark_set(struct ring *r, uint64_t watermark_bytes);

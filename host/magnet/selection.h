@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a user wants of the kernel's events: points, filters, sampling. The options are the same for
- * every command that asks the kernel, and the lines are the same that a running owner takes over
- * its socket.
+ * A user's wishes of the kernel's events: points, filters, sampling. Every command with a question
+ * to the kernel has the same options, and a running owner takes the same lines over its socket.
  */
 #ifndef MAGNET_SELECTION_H
 #define MAGNET_SELECTION_H

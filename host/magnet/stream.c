@@ -8,7 +8,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-/* Frequency of the cycle counter as the kernel booted with it; 0 where it does not say. */
+/* Frequency of the cycle counter by the kernel's boot; 0 where the kernel says nothing. */
 static uint64_t
 tsc_khz(void)
 {

@@ -21,17 +21,17 @@ struct stream_reader {
 	FILE *file;
 	struct magnet_stream header;
 	struct magnet_point_name names[MAGNET_POINTS_MAX]; /* by id */
-	struct magnet_record *record;                      /* the last that was read */
+	struct magnet_record *record;                      /* the last record read */
 	size_t record_cap;
 };
 
-/* NW_EPROTO: no stream, or one of another byte order; NW_ECORRUPT: it ends within a record. */
+/* NW_EPROTO: no stream, or another byte order; NW_ECORRUPT: the stream ends within a record. */
 int stream_open(struct stream_reader *s, FILE *f, const char **why);
 /* 1 with s->record set, 0 at the end, or an error as above. */
 int stream_next(struct stream_reader *s, const char **why);
 void stream_close(struct stream_reader *s);
 
-/* The counts that a record of point 0 carries, one per point; returns how many. */
+/* The counts of a record of point 0, one per point; returns their number. */
 struct counts_of {
 	uint32_t point, zero;
 	struct magnet_counts counts;

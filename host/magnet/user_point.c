@@ -119,8 +119,8 @@ arg_find(const struct place *p, const char *word)
 	return -1;
 }
 
-/* Follows one member: through a pointer the member is another load, inside a structure it is the
- * same. */
+/* Follows a member: through a pointer the member needs another load, inside a structure the same
+ * load. */
 static bool
 step_take(const struct place *p, const char *word, uint32_t *type, struct user_field *f)
 {

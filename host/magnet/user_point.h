@@ -25,8 +25,8 @@ struct user_point {
 
 /*
  * Loads and attaches the point of that id. fields: "id=PATH", "value=PATH", or up to
- * MAGNET_FIELDS_MAX bare paths. NW_EINVAL, NW_EUNSUPPORTED with why, which has the verifier's
- * reason where the verifier refuses.
+ * MAGNET_FIELDS_MAX bare paths. NW_EINVAL, NW_EUNSUPPORTED with why: the verifier's reason
+ * after a refusal.
  */
 int user_point_attach(struct user_point *p, struct bpf_object *maps, uint32_t id, const char *place,
     char *const *fields, size_t n_fields, char why[KERNEL_WHY_BYTES]);
