@@ -3,7 +3,8 @@
  * The administrator's own probes: a command whose output becomes a series. Lines of the output are
  * "key=value key=value ..." or flat JSON objects; every number is a field, the last one of a name
  * counts. Nothing waits for a command: its pipe is read on arrival, and a command that is not done
- * in time is killed with all that it started. A command that is still running is not started again.
+ * in time is killed. Whatever a command has started ends with the command, however that ends. A
+ * command that is still running is not started again.
  */
 #include "host/blipp/probe.h"
 
@@ -30,7 +31,7 @@ struct command {
 	struct table_style style;
 	struct table table;
 	struct ticker ticker;
-	pid_t pid; /* until it is reaped, else 0 */
+	pid_t pid; /* of the shell, which leads a process group, until it is reaped; else 0 */
 	bool reading;
 	int fd;
 	int64_t started_mono_ns;
@@ -177,18 +178,10 @@ command_start(struct command *c, int epoll_fd, int64_t now_mono_ns)
 }
 
 static void
-command_reap(struct command *c)
-{
-	if (c->pid > 0 && waitpid(c->pid, NULL, WNOHANG) != 0)
-		c->pid = 0;
-}
-
-static void
 command_close(struct command *c)
 {
 	close(c->fd);
 	c->reading = false;
-	command_reap(c);
 }
 
 static void
@@ -198,6 +191,50 @@ command_kill(struct command *c)
 		kill(c->pid, SIGKILL);
 	if (c->reading)
 		command_close(c);
+}
+
+/* The number of a shell that has ended belongs to nobody else until it is reaped, and so does the
+ * number of its group. */
+static bool
+shell_ended(const struct command *c)
+{
+	siginfo_t ended = { 0 };
+
+	return c->pid > 0 &&
+	    waitid(P_PID, (id_t)c->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	    ended.si_pid == c->pid;
+}
+
+/* What the pipe holds; false: there may be more, later. */
+static bool
+command_read(struct command *c)
+{
+	ssize_t got;
+
+	while (c->len < sizeof(c->text)) {
+		got = read(c->fd, c->text + c->len, sizeof(c->text) - c->len);
+		if (got > 0)
+			c->len += (size_t)got;
+		else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+			return true;
+		else
+			return false;
+	}
+	return true;
+}
+
+static void
+command_over(struct command *c, struct report *r)
+{
+	bool reading = c->reading;
+
+	if (reading)
+		(void)command_read(c);
+	command_kill(c);
+	waitpid(c->pid, NULL, 0);
+	c->pid = 0;
+	if (reading)
+		command_say(c, r);
 }
 
 /* --- the probe --- */
@@ -242,7 +279,8 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	if (!p->begun && (rc = begin(p, r->commands)) < 0)
 		return rc;
 	for (c = p->list; c < p->list + p->n; c++) {
-		command_reap(c);
+		if (shell_ended(c))
+			command_over(c, r);
 		if (c->pid > 0 && now.mono_ns - c->started_mono_ns > c->of.timeout_ns)
 			command_kill(c);
 		ticker_set(&c->ticker, c->of.interval_ns, now);
@@ -267,16 +305,10 @@ ready(void *state, struct report *r)
 	struct epoll_event event[COMMANDS_MAX];
 	int n = epoll_wait(p->epoll_fd, event, COMMANDS_MAX, 0), i;
 	struct command *c;
-	ssize_t got;
 
 	for (i = 0; i < n; i++) {
 		c = event[i].data.ptr;
-		got = read(c->fd, c->text + c->len, sizeof(c->text) - c->len);
-		if (got > 0)
-			c->len += (size_t)got;
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (got > 0 && c->len < sizeof(c->text))
+		if (!command_read(c))
 			continue;
 		command_close(c);
 		command_say(c, r);
