@@ -156,7 +156,25 @@ kill "$blipp_a" "$blipp_b"
 wait "$blipp_a" "$blipp_b" || :
 stop_box
 
-# --- what is stored ---
+# --- what is stored: nothing that blipp --list does not know, by type, field and unit ---
+"$bin/blipp" -i 100ms --list >"$tmp/list" || fail "blipp --list"
+sql "SELECT DISTINCT event_type, field, unit FROM v_series WHERE event_type GLOB 'ps:*'" >"$tmp/sent"
+grep -q '^ps:host:tcp|IpTosOut|1$' "$tmp/sent" || fail "no connection was followed: $(wc -l <"$tmp/sent") fields"
+python3 - "$tmp/list" "$tmp/sent" <<'PY' || fail "blipp --list does not know what blipp sends"
+import sys
+known = set()
+for line in open(sys.argv[1]):
+    words = [w for w in line.split() if "=" not in w]
+    unit = line.split(" unit=")[1].split()[0]
+    known.add((words[1].removeprefix("ps:tools:blipp:linux:"), words[-1], unit))
+sent = {tuple(line.rstrip("\n").split("|")) for line in open(sys.argv[2])}
+types = {t for t, f, u in known}
+def short(t):
+    t = t.removeprefix("ps:tools:blipp:linux:")
+    return t if t in types else t.rpartition(":")[0]       # the device's name stands at the end
+missing = sorted(s for s in sent if (short(s[0]), s[1], s[2]) not in known)
+assert len(sent) > 300 and not missing, missing
+PY
 id=$(sql "SELECT id FROM session WHERE task_id = 'by-rule'")
 nw export "$id" >"$tmp/rows.csv" || fail "export"
 cat >"$tmp/check.py" <<'PY'

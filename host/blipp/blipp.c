@@ -78,6 +78,7 @@ struct blipp {
 	struct show scraped;
 	int64_t interval_ns, report_ns; /* the shortest in force; the period in force */
 	uint64_t rejected;              /* orders, as far as logged */
+	bool listing;                   /* every probe samples, for show_list() */
 	char hostname[HOSTNAME_BYTES];
 	char trouble[128]; /* of the box, as far as logged */
 	bool connected, complained;
@@ -147,7 +148,8 @@ static bool
 is_wanted(const struct blipp *b, size_t i)
 {
 	return !b->absent[i] &&
-	    (b->conf.probes[i] || leases_started(&b->control.leases, blipp_probes[i]->event_type));
+	    (b->conf.probes[i] || b->listing ||
+		leases_started(&b->control.leases, blipp_probes[i]->event_type));
 }
 
 /* For struct report: out, with the history as out_arg. */
@@ -254,24 +256,11 @@ keeper_set(struct blipp *b, size_t i, int64_t send_ns, struct clock_pair now)
 	return ns != 0 || before_ns == 0 || send_ns > before_ns;
 }
 
-/* For struct report: ends. The other ends of the followed connections, each once, but not this
- * host. */
+/* For struct report: ends. */
 static size_t
 ends_list(void *arg, char out[][PEER_HOST_BYTES], size_t max)
 {
-	const struct followers *f = arg;
-	size_t i, k, n = 0;
-
-	for (i = 0; i < f->n && n < max; i++) {
-		const char *dst = f->list[i].order.dst;
-
-		for (k = 0; k < n && strcmp(out[k], dst) != 0; k++)
-			continue;
-		if (k == n && strcmp(dst, f->list[i].order.src) != 0 &&
-		    strlen(dst) < PEER_HOST_BYTES)
-			strcpy(out[n++], dst);
-	}
-	return n;
+	return followers_ends(arg, out, max);
 }
 
 /* What was kept goes to the box that has turned from keeping to sending; else nobody wants it. */
@@ -814,6 +803,23 @@ show_answers(struct blipp *b, struct show *w, int64_t end_mono_ns)
 	}
 }
 
+/* Every metric that there can be, that of followed connections included. */
+static void
+list_metrics(const struct blipp *b, const struct show *w)
+{
+	static const struct series_kind *const follow_kinds[] = { &follow_kind };
+	const struct show_probe follow = { "tcp", "sock_diag(7)", follow_kinds, 1, true };
+	struct show_probe probe;
+	size_t i;
+
+	for (i = 0; i < BLIPP_PROBES; i++) {
+		probe = (struct show_probe){ blipp_probes[i]->name, blipp_probes[i]->source,
+			blipp_probes[i]->kinds, PROBE_KINDS_MAX, b->conf.probes[i] };
+		show_list(w, &probe, stdout);
+	}
+	show_list(w, &follow, stdout);
+}
+
 /* Prints the samples of two rounds, because shares need two; of a probe the second counts, unless
  * the probe looks seldom. Neither round takes or sends bytes of the bandwidth sensor. */
 static int
@@ -823,6 +829,7 @@ show_once(struct blipp *b, enum show_format format)
 	size_t first;
 	int status;
 
+	b->listing = format == SHOW_LIST;
 	b->report.out = show_take;
 	b->report.out_arg = &w;
 	b->report.host = hostname_get(b->conf.host, b->hostname);
@@ -841,6 +848,8 @@ show_once(struct blipp *b, enum show_format format)
 	show_round(b, b->states, &w);
 	show_answers(b, &w, nw_mono_ns() + SECOND_NS / 2);
 	show_keep_latest(&w, first);
+	if (format == SHOW_LIST)
+		list_metrics(b, &w);
 	show_write(&w, format, stdout);
 	status = w.failed || w.n == 0 || fflush(stdout) != 0;
 	show_clear(&w);

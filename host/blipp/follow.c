@@ -10,8 +10,8 @@
 #include "narrows/frame.h"
 
 /* SEGMENTS: times the sender's segment size, as RFC 4898 counts windows in bytes. */
-/* NIBBLE_*: half a byte. */
-enum width { U8, NIBBLE_LOW, NIBBLE_HIGH, U16, U32, U64, SEGMENTS };
+/* NIBBLE_*: half a byte; BIT: its lowest bit. */
+enum width { U8, BIT, NIBBLE_LOW, NIBBLE_HIGH, U16, U32, U64, SEGMENTS };
 
 /* Same order as `where`. */
 static const struct series_field fields[] = {
@@ -62,7 +62,15 @@ static const struct series_field fields[] = {
 	{ "linux_total_rto", "{event}", true },
 	{ "linux_total_rto_recoveries", "{event}", true },
 	{ "linux_total_rto_time", "ms", true },
-	/* beyond struct tcp_info, see follow_more() */
+	{ "linux_state", "1", false },
+	{ "MSSSent", "By", false },
+	{ "MSSRcvd", "By", false },
+	{ "linux_max_pacing_rate", "By/s", false },
+	{ "linux_delivery_rate_app_limited", "1", false },
+	{ "linux_received_ce", "{segment}", true },
+	/* computed, or beyond struct tcp_info: see follow_more() */
+	{ "PipeSize", "By", false },
+	{ "IpTosOut", "1", false },
 	{ "CurAppRQueue", "By", false },
 	{ "CurRetxQueue", "By", false },
 	{ "linux_skmem_rmem", "By", false },
@@ -133,12 +141,18 @@ static const struct where {
 	{ TCP_TOTAL_RTO, U16, 1, 0 },
 	{ TCP_TOTAL_RTO_RECOVERIES, U16, 1, 0 },
 	{ TCP_TOTAL_RTO_TIME, U32, 1, 0 },
+	{ TCP_STATE, U8, 1, 0 },
+	{ TCP_ADVMSS, U32, 1, 0 },
+	{ TCP_RCV_MSS, U32, 1, 0 },
+	{ TCP_MAX_PACING_RATE, U64, 1, UINT64_MAX },
+	{ TCP_APP_LIMITED, BIT, 1, 0 },
+	{ TCP_RECEIVED_CE, U32, 1, 0 },
 };
 
 enum {
 	N_FIELDS = sizeof(fields) / sizeof(fields[0]),
 	N_INFO = sizeof(where) / sizeof(where[0]),
-	N_MORE = 2 + TCP_SKMEM_NUMBERS + 4
+	N_MORE = 4 + TCP_SKMEM_NUMBERS + 4
 };
 _Static_assert(N_INFO + N_MORE == N_FIELDS, "one place for every field");
 
@@ -151,6 +165,7 @@ field_value(const uint8_t *info, size_t len, const struct where *w)
 
 	switch (w->width) {
 	case U8: v = len > (size_t)w->at ? info[w->at] : NAN; break;
+	case BIT: v = len > (size_t)w->at ? info[w->at] & 1 : NAN; break;
 	case NIBBLE_LOW: v = len > (size_t)w->at ? info[w->at] & 15 : NAN; break;
 	case NIBBLE_HIGH: v = len > (size_t)w->at ? info[w->at] >> 4 : NAN; break;
 	case U16: v = len > (size_t)w->at + 1 ? info[w->at] | info[w->at + 1] << 8 : NAN; break;
@@ -172,11 +187,23 @@ follow_parse(const uint8_t *info, size_t len, double *values)
 		values[i] = i < N_INFO ? field_value(info, len, &where[i]) : NAN;
 }
 
+/* Bytes on their way: segments sent and neither acknowledged nor lost. */
+static double
+pipe_size(const uint8_t *info, size_t len)
+{
+	return (tcpinfo_u32(info, len, TCP_UNACKED, 1) - tcpinfo_u32(info, len, TCP_SACKED, 1) -
+		   tcpinfo_u32(info, len, TCP_LOST, 1) +
+		   tcpinfo_u32(info, len, TCP_RETRANS_OUT, 1)) *
+	    tcpinfo_u32(info, len, TCP_SND_MSS, 1);
+}
+
 void
 follow_more(const struct tcpinfo_more *more, const uint8_t *info, size_t len, double *values)
 {
 	double *v = values + N_INFO, unsent = tcpinfo_u32(info, len, TCP_NOTSENT_BYTES, 1);
 
+	*v++ = pipe_size(info, len);
+	*v++ = more->tos;
 	*v++ = more->receive_queue_bytes;
 	*v++ = more->send_queue_bytes - unsent;
 	memcpy(v, more->skmem, sizeof(more->skmem));
@@ -337,6 +364,7 @@ follower_sample(struct follower *w, int fd, struct report *r)
 		w->announced = false;
 	}
 
+	w->found |= len > 0;
 	if (len == 0 || (!w->announced && (rc = announce(w, r)) < 0))
 		return len == 0 ? NW_OK : rc;
 	follow_parse(info, len, values);
@@ -358,6 +386,23 @@ followers_sample(struct followers *f, struct report *r, struct clock_pair now)
 		    (rc = follower_sample(&f->list[i], f->fd, r)) < 0)
 			worst = rc;
 	return worst;
+}
+
+size_t
+followers_ends(const struct followers *f, char out[][PEER_HOST_BYTES], size_t max)
+{
+	size_t i, k, n = 0;
+
+	for (i = 0; i < f->n && n < max; i++) {
+		const char *dst = f->list[i].order.dst;
+
+		for (k = 0; k < n && strcmp(out[k], dst) != 0; k++)
+			continue;
+		if (k == n && f->list[i].found && strcmp(dst, f->list[i].order.src) != 0 &&
+		    strlen(dst) < PEER_HOST_BYTES)
+			strcpy(out[n++], dst);
+	}
+	return n;
 }
 
 int64_t

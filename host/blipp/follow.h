@@ -27,6 +27,7 @@ struct follower {
 	struct ticker ticker;
 	char congestion[16]; /* algorithm, as announced */
 	bool announced;
+	bool found; /* the kernel has known the connection */
 };
 
 struct followers {
@@ -46,6 +47,9 @@ void followers_sync(struct followers *f, const struct leases *l, int64_t base_ns
 /* Samples the connections that are due, with the time of the report. Returns the last error, as
  * nw_provider_data(). */
 int followers_sample(struct followers *f, struct report *r, struct clock_pair now);
+/* The other ends of the connections that the kernel has known, each once, but not this host: an
+ * order alone makes nobody an end, so orders aim no sensor at strangers. */
+size_t followers_ends(const struct followers *f, char out[][PEER_HOST_BYTES], size_t max);
 int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
 /* Fills a value per field of follow_kind out of the kernel's answer. */

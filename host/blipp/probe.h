@@ -14,11 +14,15 @@
 #include "host/blipp/series.h"
 #include "host/blipp/table.h"
 
+enum { PROBE_KINDS_MAX = 3 };
+
 struct probe {
 	const char *name;       /* name in the configuration */
 	const char *source;     /* where the numbers come from */
 	const char *event_type; /* beginning of the event types of the probe's series */
-	size_t state_bytes;     /* size of the probe's own memory, zero to start */
+	/* series whose fields do not come from a file's own names; NULL: no more */
+	const struct series_kind *kinds[PROBE_KINDS_MAX];
+	size_t state_bytes; /* size of the probe's own memory, zero to start */
 	/* Samples once. NW_EIO: the system does not offer the file. After other errors the next
 	 * time may succeed. */
 	int (*sample)(void *state, struct report *r, struct procfs_buf *buf);

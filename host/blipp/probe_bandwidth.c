@@ -454,6 +454,7 @@ const struct probe probe_bandwidth = {
 	.name = "bandwidth",
 	.source = "send(2)",
 	.event_type = SERIES_PREFIX "bandwidth",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct bandwidth_probe),
 	.sample = sample,
 	.clear = clear,

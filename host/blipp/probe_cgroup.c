@@ -148,6 +148,7 @@ const struct probe probe_cgroup = {
 	.name = "cgroup",
 	.source = "/sys/fs/cgroup",
 	.event_type = SERIES_PREFIX "cgroup",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct cgroup_probe),
 	.sample = sample,
 	.clear = clear,

@@ -290,6 +290,7 @@ const struct probe probe_clock = {
 	.name = "clock",
 	.source = "adjtimex,chronyd",
 	.event_type = SERIES_PREFIX "clock",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct clock_probe),
 	.sample = sample,
 	.clear = clear,

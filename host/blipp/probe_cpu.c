@@ -259,6 +259,7 @@ const struct probe probe_cpu = {
 	.name = "cpu",
 	.source = "/proc/stat",
 	.event_type = SERIES_PREFIX "cpu:",
+	.kinds = { &shares_kind, &activity_kind },
 	.state_bytes = sizeof(struct cpu_probe),
 	.sample = sample,
 	.clear = clear,

@@ -154,6 +154,7 @@ const struct probe probe_disk = {
 	.name = "disk",
 	.source = "/proc/diskstats",
 	.event_type = SERIES_PREFIX "disk:",
+	.kinds = { &kind_queued },
 	.state_bytes = sizeof(struct disk_probe),
 	.sample = sample,
 	.clear = clear,

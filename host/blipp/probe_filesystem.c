@@ -126,6 +126,7 @@ const struct probe probe_filesystem = {
 	.name = "filesystem",
 	.source = "statvfs",
 	.event_type = SERIES_PREFIX "filesystem",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct filesystem_probe),
 	.sample = sample,
 	.clear = clear,

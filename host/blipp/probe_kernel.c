@@ -58,6 +58,7 @@ const struct probe probe_kernel = {
 	.name = "kernel",
 	.source = "/proc/sys/fs",
 	.event_type = SERIES_PREFIX "kernel:tables",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct kernel_probe),
 	.sample = sample,
 	.clear = clear,

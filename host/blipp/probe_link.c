@@ -118,6 +118,7 @@ const struct probe probe_link = {
 	.name = "link",
 	.source = "/sys/class/net",
 	.event_type = SERIES_PREFIX "network:link",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct link_probe),
 	.sample = sample,
 	.clear = clear,

@@ -64,6 +64,7 @@ const struct probe probe_load = {
 	.name = "load",
 	.source = "/proc/loadavg",
 	.event_type = SERIES_PREFIX "cpu:load",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct load_probe),
 	.sample = sample,
 	.clear = clear,

@@ -100,6 +100,7 @@ const struct probe probe_net = {
 	.name = "net",
 	.source = "/proc/net/dev",
 	.event_type = SERIES_PREFIX "network:utilization",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct net_probe),
 	.sample = sample,
 	.clear = clear,

@@ -377,6 +377,7 @@ const struct probe probe_peer = {
 	.name = "peer",
 	.source = "connect(2)",
 	.event_type = SERIES_PREFIX "peer",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct peer_probe),
 	.sample = sample,
 	.clear = clear,

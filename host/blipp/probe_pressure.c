@@ -81,6 +81,7 @@ const struct probe probe_pressure = {
 	.name = "pressure",
 	.source = "/proc/pressure",
 	.event_type = SERIES_PREFIX "pressure",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct pressure_probe),
 	.sample = sample,
 	.clear = clear,

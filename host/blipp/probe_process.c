@@ -242,6 +242,7 @@ const struct probe probe_process = {
 	.name = "process",
 	.source = "/proc/PID",
 	.event_type = SERIES_PREFIX "process",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct process_probe),
 	.sample = sample,
 	.clear = clear,

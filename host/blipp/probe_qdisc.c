@@ -166,6 +166,7 @@ const struct probe probe_qdisc = {
 	.name = "qdisc",
 	.source = "rtnetlink",
 	.event_type = SERIES_PREFIX "network:qdisc",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct qdisc_probe),
 	.sample = sample,
 	.clear = clear,

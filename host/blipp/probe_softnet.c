@@ -102,6 +102,7 @@ const struct probe probe_softnet = {
 	.name = "softnet",
 	.source = "/proc/net/softnet_stat",
 	.event_type = SERIES_PREFIX "network:softnet",
+	.kinds = { &kind },
 	.state_bytes = sizeof(struct softnet_probe),
 	.sample = sample,
 	.clear = clear,

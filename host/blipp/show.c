@@ -143,9 +143,8 @@ kind_word(const struct show_row *r)
 
 /* The event type below the common prefix, without the colon before a device's name. */
 static void
-short_type(const struct show_row *r, char *out, size_t cap)
+short_type(const char *type, char *out, size_t cap)
 {
-	const char *type = r->event_type;
 	size_t len;
 
 	if (strncmp(type, SERIES_PREFIX, strlen(SERIES_PREFIX)) == 0)
@@ -171,15 +170,52 @@ is_main(const char *type, const char *field)
 	return false;
 }
 
+/* device: NULL for the host itself. */
 static void
-write_list(const struct show_row *r, FILE *to)
+list_line(const struct show_probe *probe, const char *event_type, const char *device,
+    const struct series_field *f, bool here, FILE *to)
 {
 	char type[SERIES_EVENT_BYTES];
 
-	short_type(r, type, sizeof(type));
-	fprintf(to, "%s %s%s%s %s unit=%s kind=%s source=%s%s\n", r->probe, type,
-	    r->key[0] != '\0' ? " " : "", r->device, r->field, r->unit, kind_word(r), r->source,
-	    is_main(type, r->field) ? " main=yes" : "");
+	short_type(event_type, type, sizeof(type));
+	fprintf(to, "%s %s%s%s %s unit=%s kind=%s source=%s%s%s%s\n", probe->name, type,
+	    device != NULL ? " " : "", device != NULL ? device : "", f->name, f->unit,
+	    f->counter ? "counter" : "gauge", probe->source != NULL ? probe->source : "-",
+	    is_main(type, f->name) ? " main=yes" : "", here ? "" : " here=no",
+	    probe->on ? "" : " on=no");
+}
+
+static bool
+has_row(const struct show *w, const struct series_kind *kind, const char *field)
+{
+	size_t i;
+
+	for (i = 0; i < w->n; i++)
+		if (strcmp(w->rows[i].event_type, kind->event_type) == 0 &&
+		    strcmp(w->rows[i].field, field) == 0)
+			return true;
+	return false;
+}
+
+void
+show_list(const struct show *w, const struct show_probe *probe, FILE *to)
+{
+	const struct series_kind *kind;
+	const struct show_row *r;
+	size_t i, k;
+
+	for (i = 0; i < w->n; i++) {
+		r = &w->rows[i];
+		if (strcmp(r->probe, probe->name) == 0)
+			list_line(probe, r->event_type, r->key[0] != '\0' ? r->device : NULL,
+			    &(struct series_field){ r->field, r->unit, r->counter }, true, to);
+	}
+	for (k = 0; k < probe->n_kinds && (kind = probe->kinds[k]) != NULL; k++)
+		for (i = 0; i < kind->n_fields; i++)
+			if (!has_row(w, kind, kind->fields[i].name))
+				list_line(probe, kind->event_type,
+				    kind->device_key != NULL ? "*" : NULL, &kind->fields[i], false,
+				    to);
 }
 
 static void
@@ -233,7 +269,7 @@ metric_make(const struct show_row *r, size_t at, struct metric *out)
 
 	out->row = r;
 	out->at = at;
-	short_type(r, type, sizeof(type));
+	short_type(r->event_type, type, sizeof(type));
 	if (!nodename_find(type, r->field, r->unit, &out->node))
 		snprintf(out->node.name, sizeof(out->node.name), "blipp_%s_%s", type, r->field);
 	for (p = out->node.name; *p != '\0'; p++)
@@ -292,7 +328,7 @@ write_head(const struct metric *m, bool classic, FILE *to)
 
 	char event[SERIES_EVENT_BYTES];
 
-	short_type(m->row, event, sizeof(event));
+	short_type(m->row->event_type, event, sizeof(event));
 	fprintf(to, "# TYPE %s%s %s\n# HELP %s%s %s %s (%s), from %s\n", m->node.name, total, type,
 	    m->node.name, total, event, m->row->field, m->row->unit, m->row->source);
 }
@@ -330,9 +366,9 @@ show_write(const struct show *w, enum show_format format, FILE *to)
 		fputs("t,event_type,device,field,value,unit,kind\n", to);
 	for (i = 0; i < w->n; i++)
 		switch (format) {
-		case SHOW_LIST: write_list(&w->rows[i], to); break;
 		case SHOW_CSV: write_csv(&w->rows[i], to); break;
 		case SHOW_JSON: write_json(&w->rows[i], to); break;
+		case SHOW_LIST:
 		case SHOW_OPENMETRICS:
 		case SHOW_NONE: break;
 		}

@@ -8,7 +8,13 @@
 
 #include "host/blipp/series.h"
 
-enum show_format { SHOW_NONE, SHOW_LIST, SHOW_CSV, SHOW_JSON, SHOW_OPENMETRICS };
+enum show_format {
+	SHOW_NONE,
+	SHOW_LIST /* by show_list() */,
+	SHOW_CSV,
+	SHOW_JSON,
+	SHOW_OPENMETRICS
+};
 
 /* SHOW_NONE: no format has this name. */
 enum show_format show_format_parse(const char *name);
@@ -26,6 +32,16 @@ struct show {
 /* For struct report: out, with the show as out_arg. */
 int show_take(
     struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
+/* A probe whose metrics are listed. */
+struct show_probe {
+	const char *name, *source;
+	const struct series_kind *const *kinds; /* n_kinds, or fewer and a NULL */
+	size_t n_kinds;
+	bool on; /* by the configuration */
+};
+/* Lists the rows of the probe, and after them the fields of its kinds that have no row: this host
+ * has no such device, or nothing to say of the field yet. */
+void show_list(const struct show *w, const struct show_probe *probe, FILE *to);
 /* Writes all rows. */
 void show_write(const struct show *w, enum show_format format, FILE *to);
 /* Metrics for Prometheus, in OpenMetrics or in the older text format. */

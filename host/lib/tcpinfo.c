@@ -60,6 +60,11 @@ more_take(const struct rtattr *a, struct tcpinfo_more *out)
 		for (i = 0; i < TCP_SKMEM_NUMBERS; i++)
 			out->skmem[i] = number_at(a, i);
 		break;
+	case INET_DIAG_TOS:
+	case INET_DIAG_TCLASS:
+		if (RTA_PAYLOAD(a) >= 1)
+			out->tos = *(const uint8_t *)RTA_DATA(a);
+		break;
 	case INET_DIAG_BBRINFO: bbr_take(a, out); break;
 	}
 }
@@ -73,7 +78,7 @@ more_init(struct tcpinfo_more *out, const struct inet_diag_msg *m)
 	for (i = 0; i < TCP_SKMEM_NUMBERS; i++)
 		out->skmem[i] = NAN;
 	out->bbr_bytes_per_s = out->bbr_min_rtt_us = out->bbr_pacing_gain = out->bbr_cwnd_gain =
-	    NAN;
+	    out->tos = NAN;
 	out->receive_queue_bytes = m->idiag_rqueue;
 	out->send_queue_bytes = m->idiag_wqueue;
 }
@@ -159,7 +164,8 @@ tcpinfo_ask_more(int fd, const struct net_addr *local, const struct net_addr *pe
 
 	if (more != NULL) /* whoever asks for Vegas gets BBR */
 		extensions |= 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
-		    1 << (INET_DIAG_VEGASINFO - 1);
+		    1 << (INET_DIAG_VEGASINFO - 1) | 1 << (INET_DIAG_TOS - 1) |
+		    1 << (INET_DIAG_TCLASS - 1);
 	return ask(fd, local, peer, extensions, &answer) ? answer_take(&answer.h, info, more) : 0;
 }
 

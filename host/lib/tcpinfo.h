@@ -28,6 +28,7 @@ struct tcpinfo_more {
 	char congestion[16];             /* algorithm; empty: not told */
 	double skmem[TCP_SKMEM_NUMBERS]; /* in the order of SK_MEMINFO_*: bytes, the last drops */
 	double receive_queue_bytes, send_queue_bytes;
+	double tos; /* type of service, or traffic class, of packets sent */
 	double bbr_bytes_per_s, bbr_min_rtt_us, bbr_pacing_gain, bbr_cwnd_gain;
 };
 /* The same, with more. */
@@ -40,11 +41,13 @@ uint64_t tcpinfo_cookie(int fd, const struct net_addr *local, const struct net_a
 
 /* Offsets of the fields, in any kernel that has them: the layout only ever got longer. */
 enum tcpinfo_at {
+	TCP_STATE = 0,
 	TCP_CA_STATE = 1,
 	TCP_RETRANSMITS = 2,
 	TCP_BACKOFF = 4,
 	TCP_OPTIONS = 5,
 	TCP_WSCALES = 6,
+	TCP_APP_LIMITED = 7,
 	TCP_RTO_US = 8,
 	TCP_SND_MSS = 16,
 	TCP_RCV_MSS = 20,
@@ -57,11 +60,13 @@ enum tcpinfo_at {
 	TCP_RTTVAR_US = 72,
 	TCP_SND_SSTHRESH = 76,
 	TCP_SND_CWND = 80,
+	TCP_ADVMSS = 84,
 	TCP_REORDERING = 88,
 	TCP_RCV_RTT_US = 92,
 	TCP_RCV_SPACE = 96,
 	TCP_TOTAL_RETRANS = 100,
 	TCP_PACING_RATE = 104,
+	TCP_MAX_PACING_RATE = 112,
 	TCP_BYTES_ACKED = 120,
 	TCP_BYTES_RECEIVED = 128,
 	TCP_SEGS_OUT = 136,
@@ -86,7 +91,8 @@ enum tcpinfo_at {
 	TCP_REHASH = 236,
 	TCP_TOTAL_RTO = 240,
 	TCP_TOTAL_RTO_RECOVERIES = 242,
-	TCP_TOTAL_RTO_TIME = 244
+	TCP_TOTAL_RTO_TIME = 244,
+	TCP_RECEIVED_CE = 248
 };
 
 /* NaN: the answer ends before. */

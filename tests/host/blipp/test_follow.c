@@ -85,6 +85,8 @@ test_parse(void)
 	put64(info, 168, 2500000);    /* busy_time, us */
 	put64(info, 200, 1ull << 40); /* bytes_sent */
 	put32(info, 232, 65535);      /* rcv_wnd */
+	put32(info, 248, 9);          /* received_ce */
+	info[7] = 7;                  /* limited by the program, and two bits of something else */
 	info[2] = 3;
 	follow_parse(info, 280, v);
 	CHECK_NEAR(value_of(v, "SmoothedRTT"), 12.5, 1e-12, 0);
@@ -92,6 +94,8 @@ test_parse(void)
 	CHECK_NEAR(value_of(v, "HCDataOctetsOut"), 1099511627776.0, 0, 0);
 	CHECK_NEAR(value_of(v, "CurRwinSent"), 65535, 0, 0);
 	CHECK_NEAR(value_of(v, "CurTimeoutCount"), 3, 0, 0);
+	CHECK_NEAR(value_of(v, "linux_received_ce"), 9, 0, 0);
+	CHECK_NEAR(value_of(v, "linux_delivery_rate_app_limited"), 1, 0, 0);
 	CHECK_NEAR(value_of(v, "linux_busy_time"), 2500000, 0, 0);
 	CHECK(isnan(value_of(v, "CurSsthresh")) && isnan(value_of(v, "linux_pacing_rate")) &&
 	    isnan(value_of(v, "MinRTT")));
@@ -142,6 +146,7 @@ test_follow(void)
 		.lease_ns = 5000 * MS };
 	const struct nw_provider_opts opts = { .box = "127.0.0.1/1", .host = "h" };
 	struct nw_provider_stats stats;
+	char ends[2][PEER_HOST_BYTES];
 	static struct followers f;
 	static struct leases l;
 	struct report r = { .host = "h", .t_wall_ns = 1 };
@@ -169,6 +174,14 @@ test_follow(void)
 	CHECK_INT(followers_sample(&f, &r, now), NW_OK);
 	nw_provider_get_stats(r.provider, &stats);
 	CHECK_INT(stats.docs_queued, 1);
+	/* both orders name the same other end, and it is this host */
+	CHECK_INT(followers_ends(&f, ends, 2), 0);
+	strcpy(f.list[1].order.dst, "192.0.2.1"); /* an end by order alone is none */
+	CHECK_INT(followers_ends(&f, ends, 2), 0);
+	strcpy(f.list[0].order.dst, "192.0.2.2");
+	CHECK(followers_ends(&f, ends, 2) == 1 && strcmp(ends[0], "192.0.2.2") == 0);
+	strcpy(f.list[0].order.dst, "127.0.0.1");
+	strcpy(f.list[1].order.dst, "127.0.0.1");
 	CHECK_INT(followers_sample(&f, &r, now), NW_OK); /* not due yet */
 	CHECK_INT(followers_due(&f), now.mono_ns + 100 * MS);
 	now.mono_ns += 100 * MS;
@@ -196,7 +209,7 @@ test_more(void)
 	uint32_t memory[TCP_SKMEM_NUMBERS] = { 0 };
 	uint8_t info[TCPINFO_BYTES], bytes[8192] = { 0 };
 	double v[SERIES_FIELDS_MAX];
-	int fd[2], diag = tcpinfo_open();
+	int fd[2], diag = tcpinfo_open(), tos = 0x28;
 	struct tcpinfo_more more;
 	socklen_t size = sizeof(memory);
 	struct nw_order o;
@@ -225,6 +238,13 @@ test_more(void)
 	follow_parse(info, len, v);
 	follow_more(&more, info, len, v);
 	CHECK_NEAR(value_of(v, "CurRetxQueue"), 0, 0, 0);
+	CHECK_INT(setsockopt(fd[0], IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
+	CHECK((len = tcpinfo_ask_more(diag, &local, &peer, info, &more)) > 0);
+	follow_more(&more, info, len, v);
+	CHECK_NEAR(value_of(v, "IpTosOut"), tos, 0, 0);
+	CHECK_NEAR(value_of(v, "PipeSize"), 0, 0, 0); /* acknowledged */
+	CHECK_NEAR(value_of(v, "linux_state"), TCP_ESTABLISHED, 0, 0);
+	CHECK(value_of(v, "MSSSent") >= 536 && value_of(v, "MSSRcvd") > 0);
 	CHECK_INT(bbr, strcmp(more.congestion, "bbr") == 0);
 	CHECK_INT(bbr, value_of(v, "linux_bbr_pacing_gain") > 1);
 	close(fd[0]);

@@ -34,9 +34,39 @@ expect(const struct show *w, enum show_format format, const char *want)
 	free(text);
 }
 
+static void
+expect_list(const struct show *w, const struct show_probe *probe, const char *want)
+{
+	size_t len;
+	char *text;
+	FILE *f = open_memstream(&text, &len);
+
+	show_list(w, probe, f);
+	fclose(f);
+	CHECK_STR(text, want);
+	free(text);
+}
+
+/* What this host does not have is listed, too. */
+static void
+test_list_of_nothing(void)
+{
+	static const struct series_kind *const kinds[] = { &kind, NULL };
+	const struct show w = { .n = 0 };
+
+	expect_list(&w, &(struct show_probe){ "disk", "/proc/diskstats", kinds, 2, false },
+	    "disk disk:partition * read_ms unit=ms kind=counter source=/proc/diskstats here=no "
+	    "on=no\n"
+	    "disk disk:partition * inflight unit={operation} kind=gauge source=/proc/diskstats "
+	    "here=no on=no\n"
+	    "disk disk:partition * discarded_bytes unit=By kind=counter source=/proc/diskstats "
+	    "here=no on=no\n");
+}
+
 int
 main(void)
 {
+	static const struct series_kind *const kinds[] = { &kind };
 	struct show w = { .probe = "disk", .source = "/proc/diskstats" };
 	struct report r = { .out = show_take, .out_arg = &w, .t_wall_ns = 5000000001 };
 
@@ -46,7 +76,8 @@ main(void)
 	show_keep_latest(&w, 2);
 	CHECK_INT(show_format_parse("csv"), SHOW_CSV);
 	CHECK_INT(show_format_parse("xml"), SHOW_NONE);
-	expect(&w, SHOW_LIST,
+	test_list_of_nothing();
+	expect_list(&w, &(struct show_probe){ "disk", "/proc/diskstats", kinds, 1, true },
 	    "disk disk:partition sda read_ms unit=ms kind=counter source=/proc/diskstats\n"
 	    "disk disk:partition a\"b read_ms unit=ms kind=counter source=/proc/diskstats\n"
 	    "disk disk:partition a\"b inflight unit={operation} kind=gauge source=/proc/diskstats\n"
@@ -87,7 +118,7 @@ main(void)
 	    &(struct series_kind){ SERIES_PREFIX "cpu:load", NULL,
 		&(struct series_field){ "onemin", "{process}", false }, 1 },
 	    (const double[]){ 1 });
-	expect(&w, SHOW_LIST,
+	expect_list(&w, &(struct show_probe){ "load", "/proc/loadavg", NULL, 0, true },
 	    "load cpu:load onemin unit={process} kind=gauge source=/proc/loadavg main=yes\n");
 	show_clear(&w);
 	return check_done("show");
