@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests wait in a queue for each server; its connections are threads: each takes a request, sends
- * the request and reads the answer. A failed connection is made anew once for each request.
+ * Requests wait in a queue for each server; its connections are threads: each takes a request,
+ * sends the request and reads the answer. A failed connection is made anew once for each request.
  */
 #include "dpss/sim/ranges.h"
 

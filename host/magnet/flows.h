@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * TCP connections, followed by the box's order: waiting times between layers, a series of each,
- * while the lease lasts. magnet asks the kernel for the connection's cookie, the socket's name in the
- * kernel's programs; a connection of another network namespace is not found.
+ * while the lease lasts. magnet asks the kernel for the connection's cookie, the socket's name in
+ * the kernel's programs; a connection of another network namespace is not found.
  */
 #ifndef MAGNET_FLOWS_H
 #define MAGNET_FLOWS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One object holds the maps, and each program has an object of its own with these maps. So a refused
- * program does not prevent the rest, and a point without a request costs nothing.
+ * One object holds the maps, and each program has an object of its own with these maps. So a
+ * refused program does not prevent the rest, and a point without a request costs nothing.
  */
 #include "host/magnet/kernel.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * This process's part in the kernel: the maps, and the programs of attached points. The first
- * switch attaches a point for the life of the process; switching is a store into a mapped page, seen
- * by the kernel at the next event.
+ * switch attaches a point for the life of the process; switching is a store into a mapped page,
+ * seen by the kernel at the next event.
  *
  * One thread uses a kernel. Errors are NW_E*; kernel_why() has the words, on loan until the next
  * call.

@@ -125,8 +125,8 @@ name_ends(const char *name, const char *end)
 	return n >= m && strcmp(name + n - m, end) == 0;
 }
 
-/* Gives an object the maps of another; constants, and libbpf's notes on probes in programs, stay each
- * object's own. */
+/* Gives an object the maps of another; constants, and libbpf's notes on probes in programs, stay
+ * each object's own. */
 static int
 maps_share(struct bpf_object *maps, struct bpf_object *o)
 {
