@@ -65,6 +65,8 @@ static const char *const sql[R_STMTS] = {
 	[R_PIN] = "SELECT 1 FROM sqlite_schema LIMIT 1", /* BEGIN alone takes no snapshot */
 	[R_HOSTS] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host ORDER BY id",
 	[R_HOST] = "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE id = ?",
+	[R_HOST_NAMED] =
+	    "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE name = ?",
 	[R_PROVIDERS] = "SELECT owner, id, stored_seq FROM provider ORDER BY owner, id",
 	[R_SESSIONS] =
 	    "SELECT " SESSION_COLUMNS
@@ -103,6 +105,10 @@ static const char *const sql[R_STMTS] = {
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_OF_HOST] =
 	    "SELECT " XSP_COLUMNS " FROM xsp_session WHERE host_id = ? ORDER BY id DESC LIMIT ?",
+	[R_HOST_USE] = "SELECT count(*), sum(closed_ns IS NULL), count(DISTINCT session_id),"
+		       " max(session_id), max(coalesce(closed_ns, opened_ns)) FROM"
+		       " (SELECT session_id, opened_ns, closed_ns FROM xsp_session"
+		       " WHERE host_id = ? ORDER BY id DESC LIMIT ?)",
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
 	[R_NOTES] = "SELECT id, session_id, t_ns, line, point, text, made_ns FROM note"
 		    " WHERE session_id = ? ORDER BY t_ns, id",
@@ -456,6 +462,18 @@ store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg)
 	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
 }
 
+int
+store_host_named(struct store_reader *r, const char *name, store_host_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.host = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_HOST_NAMED, &st, "t", name);
+
+	if (rc == NW_OK)
+		rc = each(r, R_HOST_NAMED, st, host_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
 static int
 provider_row(struct sink *s, sqlite3_stmt *st)
 {
@@ -740,6 +758,29 @@ store_xsp_of_host(
 	int rc = db_take(&r->stmts, R_XSP_OF_HOST, &st, "ii", host_id, (int64_t)limit);
 
 	return rc == NW_OK ? each(r, R_XSP_OF_HOST, st, xsp_row, &s) : rc;
+}
+
+static int
+host_use_row(struct sink *s, sqlite3_stmt *st)
+{
+	*(struct nw_host_use *)s->arg = (struct nw_host_use){
+		.n_connections = sqlite3_column_int64(st, 0),
+		.n_open = sqlite3_column_int64(st, 1),
+		.n_sessions = sqlite3_column_int64(st, 2),
+		.newest_session_id = sqlite3_column_int64(st, 3),
+		.last_wall_ns = sqlite3_column_int64(st, 4),
+	};
+	return 0;
+}
+
+int
+store_host_use(struct store_reader *r, int64_t host_id, size_t limit, struct nw_host_use *out)
+{
+	struct sink s = { .arg = out };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_HOST_USE, &st, "ii", host_id, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_HOST_USE, st, host_use_row, &s) : rc;
 }
 
 int

@@ -156,10 +156,11 @@ def check(value, rule, path):
         for key, item in value.items():
             assert key in rule["properties"], f"{path}.{key} is not described"
             check(item, rule["properties"][key], f"{path}.{key}")
+fill = lambda path: path[len("/api/v1/"):].replace("{id}", "1").replace("{host}", "dtn1")
 for path, operations in document["paths"].items():
     operation = operations["get"]
     example = re.search(r"/api/v1/([^']*)'", operation["description"]).group(1)
-    for query in [example, path[len("/api/v1/"):].replace("{id}", "1")]:
+    for query in [example, fill(path)]:
         rule = operation["responses"]["200"]["content"]["application/json"]["schema"]
         status, headers, body = get(query)
         assert status == 200, (query, status, body)
@@ -167,7 +168,7 @@ for path, operations in document["paths"].items():
             check(json.loads(body), rule, query)
     for p in operation["parameters"]:
         if p["in"] == "query":
-            got = get(f"{path[len('/api/v1/'):]}?{p['name']}={p['example']}")
+            got = get(f"{fill(path)}?{p['name']}={p['example']}")
             assert got[0] == 200, (path, p, got)
     for media in operation["responses"]["200"]["content"]:
         form = {"application/json": "json", "text/csv; charset=utf-8; header=present": "csv", "application/vnd.apache.arrow.stream": "arrow"}[media]
@@ -181,7 +182,7 @@ def ask(path, method, **headers):
     except urllib.error.HTTPError as e:
         return e.code, e.headers, e.read()
 for path, operations in document["paths"].items():
-    responses, name = operations["get"]["responses"], path[len("/api/v1/"):].replace("{id}", "1")
+    responses, name = operations["get"]["responses"], fill(path)
     command = re.search(r"curl '([^']*)'", operations["get"]["description"]).group(1).replace("http://localhost:8080", url)
     out = subprocess.run(["curl", "-sS", "-g", "-o", f"{directory}/example", "-w", "%{http_code}", command], capture_output=True, text=True)
     assert out.returncode == 0 and out.stdout == "200", (command, out)
@@ -196,6 +197,20 @@ for path, operations in document["paths"].items():
         assert headers["Content-Type"] == "application/problem+json", (path, method, headers["Content-Type"], body[:80])
         problem = json.loads(body)
         assert problem["status"] == code and problem["title"], problem
+# every path of the server is in the document
+served = set(re.findall(r'\{ "([a-z.]+)", ROUTE_API_', open("web/route.c").read())) - {"openapi.json"}
+assert len(served) > 10 and served <= {path[len("/api/v1/"):] for path in document["paths"]}, served
+hosts = load("hosts")
+assert [h["name"] for h in hosts["hosts"]] == ["dtn1", "dtn2", "dtn3"] and hosts["next_offset"] is None, hosts
+pages, offset = [], 0
+while offset is not None:
+    page = load(f"hosts?limit=1&offset={offset}")
+    pages += page["hosts"]
+    offset = page["next_offset"]
+assert pages == hosts["hosts"] and load("hosts/dtn2")["summary"] == pages[1], pages
+for path, status in (("hosts/nobody", 404), ("hosts/dtn1/nothing", 404), ("hosts/", 404), ("hosts/dtn1%00", 404), ("hosts?limit=0", 400),
+                     ("hosts?offset=-1", 400), ("hosts/dtn1/settings?before=x", 400), ("hosts/nobody/settings", 404)):
+    assert get(path)[0] == status, (path, get(path)[0])
 assert load("sessions")["sessions"][0]["id"] == 1 and load("sessions/last")["session"]["id"] == 1
 
 # --- what a foreign reader of Arrow must find ---

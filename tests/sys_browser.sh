@@ -104,7 +104,7 @@ tab_through() {
 
 base=$report
 host=/host?host=dtn-a.site-a.example.net
-for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/6 /session/7 /health /nothing /routes \
+for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/6 /session/7 /health /nothing /hosts /routes \
     "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync" "/compare?ids=1,3,5" "/?state=failed" "/session/3?from=100&to=300"; do
 	look_at "$path" 360x740 1280x900
 done

@@ -9,6 +9,8 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
+#include "web/hosts.h"
 #include "web/plot.h"
 
 #define RECORD_NS (30 * INT64_C(86400000000000)) /* the longest time that a record shows */
@@ -28,6 +30,79 @@ static const struct source sources[] = {
 	{ "ps:tools:blipp:linux:clock", "clock-service", "Clock by the host's time service",
 	    "the time service", false },
 };
+enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
+
+/* --- the newest row --- */
+
+struct newest {
+	struct store_reader *r;
+	const struct nw_layout_rec *layout;
+	const char *event_type;
+	int64_t t_wall_ns;
+	double offset_s, bound_s;
+};
+
+static int
+on_newest_row(void *arg, const struct store_block *b)
+{
+	struct newest *n = arg;
+	size_t last = b->n_rows - 1;
+	uint32_t i;
+
+	if (b->n_rows == 0 || b->t_wall_ns[last] < n->t_wall_ns)
+		return 0;
+	n->t_wall_ns = b->t_wall_ns[last];
+	for (i = 0; i < b->n_fields && i < n->layout->n_fields; i++) {
+		if (strcmp(n->layout->fields[i], "offset_s") == 0)
+			n->offset_s = b->columns[i][last];
+		if (strcmp(n->layout->fields[i], "bound_s") == 0)
+			n->bound_s = b->columns[i][last];
+	}
+	return 0;
+}
+
+static int
+on_newest_layout(void *arg, const struct nw_layout_rec *l)
+{
+	struct newest *n = arg;
+	int rc;
+
+	n->layout = l;
+	rc = store_last_row(n->r, l->id, on_newest_row, n);
+	return rc == NW_ENOTFOUND ? 0 : rc;
+}
+
+static int
+on_newest_meta(void *arg, const struct nw_meta_rec *m)
+{
+	struct newest *n = arg;
+
+	return strcmp(m->event_type, n->event_type) == 0
+	    ? store_layouts(n->r, m->id, on_newest_layout, n)
+	    : 0;
+}
+
+static int
+newest_read(struct newest *n, struct store_reader *r, int64_t host_id, const struct source *s)
+{
+	*n =
+	    (struct newest){ .r = r, .event_type = s->event_type, .offset_s = NAN, .bound_s = NAN };
+	return store_metas(r, 0, host_id, s->event_type, on_newest_meta, n);
+}
+
+int
+host_clock_newest(
+    struct store_reader *r, const struct nw_host_rec *host, double *offset_s, double *bound_s)
+{
+	struct newest n;
+	int rc = newest_read(&n, r, host->id, &sources[0]);
+
+	*offset_s = n.offset_s;
+	*bound_s = n.bound_s;
+	return rc;
+}
+
+/* --- the record --- */
 
 struct record {
 	struct store_reader *r;
@@ -36,9 +111,8 @@ struct record {
 	uint32_t field[2]; /* of the layout that is read */
 	/* sums of the offsets and their number, and largest bounds; afterwards means, NaN where
 	 * nothing is */
-	double n[STEPS], offset[STEPS], bound[STEPS], x[STEPS];
-	size_t n_steps, n_apart; /* steps with values; steps whose offset is beyond the bound */
-	double lowest, highest, worst;
+	double n[STEPS], offset[STEPS], bound[STEPS];
+	double lowest, highest;
 };
 
 static int
@@ -91,36 +165,18 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 							 : 0;
 }
 
-/* Closes the gaps: only steps with values stay, hours since the first of them. */
-static void
-record_finish(struct record *c)
-{
-	size_t i, k = 0, first = 0;
-
-	for (i = 0; i < STEPS; i++) {
-		if (!(c->n[i] > 0))
-			continue;
-		if (k == 0)
-			first = i;
-		c->offset[k] = c->offset[i] / c->n[i];
-		c->bound[k] = c->bound[i];
-		c->x[k] = (double)(i - first) * (double)c->step_ns / 3600e9;
-		c->worst = fmax(c->worst, c->bound[k]);
-		c->n_apart += fabs(c->offset[k]) > c->bound[k];
-		k++;
-	}
-	c->n_steps = k;
-	c->from_wall_ns += (int64_t)first * c->step_ns;
-}
-
 static int
 record_read(struct record *c, const struct nw_host_rec *host, const struct source *s)
 {
 	int64_t from = host->first_seen_wall_ns, to = host->last_seen_wall_ns;
-	int rc;
+	struct newest newest;
+	int rc = newest_read(&newest, c->r, host->id, s);
 
-	if (to < from || to > INT64_MAX - 2 * RECORD_NS || from < 0)
-		return NW_OK;
+	/* a collector tells of the clock long after its connection began */
+	if (newest.t_wall_ns > to)
+		to = newest.t_wall_ns;
+	if (rc < 0 || to < from || to > INT64_MAX - 2 * RECORD_NS || from < 0)
+		return rc;
 	if (to - from > RECORD_NS)
 		from = to - RECORD_NS;
 	c->step_ns = (to - from) / STEPS + INT64_C(1000000000);
@@ -129,90 +185,191 @@ record_read(struct record *c, const struct nw_host_rec *host, const struct sourc
 	c->event_type = s->event_type;
 	c->lowest = INFINITY;
 	c->highest = -INFINITY;
-	rc = store_metas(c->r, 0, host->id, s->event_type, on_meta, c);
-	record_finish(c);
+	return store_metas(c->r, 0, host->id, s->event_type, on_meta, c);
+}
+
+/* --- as a document --- */
+
+static void
+append(json_t *list, double v)
+{
+	json_array_append_new(list, isfinite(v) ? json_real(v) : json_null());
+}
+
+/* Steps with values, as lists of the document; returns how many offsets are beyond their bounds. */
+static size_t
+steps_put(json_t *o, const struct record *c)
+{
+	json_t *t = json_array(), *offset = json_array(), *bound = json_array();
+	size_t i, n_apart = 0;
+
+	for (i = 0; i < STEPS; i++) {
+		if (!(c->n[i] > 0))
+			continue;
+		json_array_append_new(
+		    t, json_string(fmt_int(c->from_wall_ns + (int64_t)i * c->step_ns).s));
+		append(offset, c->offset[i] / c->n[i]);
+		append(bound, c->bound[i]);
+		n_apart += fabs(c->offset[i] / c->n[i]) > c->bound[i];
+	}
+	result_set(o, KEY_clock_record_t_ns, t);
+	result_set(o, KEY_clock_record_offset_s, offset);
+	result_set(o, KEY_clock_record_bound_s, bound);
+	return n_apart;
+}
+
+/* NULL: no step has values. */
+static json_t *
+record_document(const struct record *c, const struct source *s)
+{
+	json_t *o = json_object();
+	size_t n_apart = steps_put(o, c);
+
+	if (json_array_size(result_list(o, KEY_clock_record_t_ns)) == 0) {
+		json_decref(o);
+		return NULL;
+	}
+	result_set(o, KEY_clock_record_figure, json_string(s->id));
+	result_set(o, KEY_clock_record_against, json_string(s->against));
+	result_set(o, KEY_clock_record_step_s, json_real((double)c->step_ns / 1e9));
+	result_set(o, KEY_clock_record_lowest_s, json_real(c->lowest));
+	result_set(o, KEY_clock_record_highest_s, json_real(c->highest));
+	result_set(o, KEY_clock_record_n_apart,
+	    s->apart ? json_integer((json_int_t)n_apart) : json_null());
+	return o;
+}
+
+int
+host_clock_list(struct store_reader *r, const struct nw_host_rec *host, json_t **out)
+{
+	struct record *c = malloc(sizeof(*c));
+	json_t *list = json_array(), *o;
+	size_t i;
+	int rc = c != NULL ? NW_OK : NW_ENOMEM;
+
+	for (i = 0; i < N_SOURCES && rc == NW_OK; i++) {
+		*c = (struct record){ .r = r };
+		rc = record_read(c, host, &sources[i]);
+		if (rc == NW_OK && (o = record_document(c, &sources[i])) != NULL)
+			json_array_append_new(list, o);
+	}
+	free(c);
+	*out = list;
+	if (rc < 0) {
+		json_decref(list);
+		*out = NULL;
+	}
 	return rc;
 }
 
+/* --- the section --- */
+
+static const struct source *
+source_of(const json_t *record)
+{
+	const char *figure = result_text(record, KEY_clock_record_figure);
+	size_t i = 0;
+
+	while (i + 1 < N_SOURCES && (figure == NULL || strcmp(figure, sources[i].id) != 0))
+		i++;
+	return &sources[i];
+}
+
+static int64_t
+begin_of(const json_t *record, size_t i)
+{
+	const json_t *list = result_list(record, KEY_clock_record_t_ns);
+	const char *text = json_string_value(json_array_get(list, i));
+
+	return text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
 static void
-record_sentence(char *text, size_t size, const struct record *c, const struct source *s)
+record_sentence(char *text, size_t size, const json_t *record, double worst)
 {
 	char from[80], to[80];
 
-	snprintf(from, sizeof(from), "%s", fmt_si(c->lowest, "s").s);
-	snprintf(to, sizeof(to), "%s", fmt_si(c->highest, "s").s);
+	snprintf(from, sizeof(from), "%s",
+	    fmt_si(result_number(record, KEY_clock_record_lowest_s), "s").s);
+	snprintf(
+	    to, sizeof(to), "%s", fmt_si(result_number(record, KEY_clock_record_highest_s), "s").s);
 	snprintf(text, size,
 	    "In the hours since %s, the clock was %s to %s ahead of %s (less than 0: behind), "
 	    "known within %s at worst.",
-	    page_local(c->from_wall_ns).s, from, to, s->against, fmt_si(c->worst, "s").s);
+	    page_local(begin_of(record, 0)).s, from, to,
+	    result_text(record, KEY_clock_record_against), fmt_si(worst, "s").s);
 }
 
 /* Whether the clocks differ, and not only the knowledge of them: bounds that cover the offset say
  * nothing. */
 static void
-record_judge(struct html *h, const struct record *c)
+record_judge(struct html *h, const json_t *record)
 {
+	double n_apart = result_number(record, KEY_clock_record_n_apart);
+
+	if (!isfinite(n_apart))
+		return;
 	html_raw(h, "<p>");
-	if (c->n_apart == 0)
+	if (n_apart == 0)
 		html_raw(
 		    h, "No offset was larger than its bound: the clocks may have been the same.");
 	else {
 		html_raw(h, "The offset was larger than its bound in ");
-		html_int(h, (int64_t)c->n_apart);
+		html_int(h, (int64_t)n_apart);
 		html_raw(h, " of ");
-		html_int(h, (int64_t)c->n_steps);
+		html_int(
+		    h, (int64_t)json_array_size(result_list(record, KEY_clock_record_offset_s)));
 		html_raw(h, " steps: there the clocks were apart.");
 	}
 	html_raw(h, "</p>");
 }
 
 static void
-record_write(struct html *h, const struct record *c, const struct source *s)
+record_write(struct html *h, const json_t *record)
 {
+	const struct source *s = source_of(record);
+	double offset[STEPS], bound[STEPS], x[STEPS], worst = 0;
+	size_t i, n = json_array_size(result_list(record, KEY_clock_record_t_ns));
 	char sentence[400];
 	const struct plot_line lines[] = {
-		{ "offset", c->offset, 0, true },
-		{ "bound", c->bound, 1, false },
+		{ "offset", offset, 0, true },
+		{ "bound", bound, 1, false },
 	};
 	const struct plot p = { .id = s->id,
 		.title = s->title,
 		.unit = PLOT_SECONDS,
 		.sentence = sentence,
-		.n = c->n_steps,
-		.x = c->x,
+		.n = n,
+		.x = x,
 		.across = PLOT_VALUE,
 		.across_words = "Hours since the first",
 		.lines = lines,
 		.n_lines = sizeof(lines) / sizeof(lines[0]) };
 
-	record_sentence(sentence, sizeof(sentence), c, s);
+	result_numbers(result_list(record, KEY_clock_record_offset_s), offset, n);
+	result_numbers(result_list(record, KEY_clock_record_bound_s), bound, n);
+	for (i = 0; i < n; i++) {
+		x[i] = (double)(begin_of(record, i) - begin_of(record, 0)) / 3600e9;
+		worst = fmax(worst, bound[i]);
+	}
+	record_sentence(sentence, sizeof(sentence), record, worst);
 	plot_write(h, &p);
-	if (s->apart)
-		record_judge(h, c);
+	record_judge(h, record);
 }
 
-int
-host_clock(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
+void
+host_clock(struct html *h, const json_t *clocks)
 {
-	struct record *c = malloc(sizeof(*c));
-	size_t i, n = 0;
-	int rc = c != NULL ? NW_OK : NW_ENOMEM;
+	size_t i;
 
 	html_raw(h, "<section><h2>Clock</h2>");
-	for (i = 0; i < sizeof(sources) / sizeof(sources[0]) && rc == NW_OK; i++) {
-		*c = (struct record){ .r = r };
-		rc = record_read(c, host, &sources[i]);
-		if (c->n_steps == 0)
-			continue;
-		if (n++ == 0)
-			plot_write_markers(h);
-		record_write(h, c, &sources[i]);
-	}
-	if (n == 0)
+	if (json_array_size(clocks) > 0)
+		plot_write_markers(h);
+	else
 		html_raw(h,
 		    "<p>There is no record: no collector of this host exchanged clocks with the "
 		    "box.</p>");
+	for (i = 0; i < json_array_size(clocks); i++)
+		record_write(h, json_array_get(clocks, i));
 	html_raw(h, "</section>");
-	free(c);
-	return rc;
 }

@@ -2,86 +2,161 @@
 /* The latest connections of a host's collectors, with losses, and what the collectors cost. */
 #include "web/page.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "narrows/err.h"
 #include "narrows/format.h"
-#include "web/collectors.h"
+#include "narrows/result.h"
+#include "web/hosts.h"
 #include "web/table.h"
 
 enum { SHOWN_MAX = 20, LOOKED_AT = 500 };
 
-struct collectors {
-	struct html *rows;
-	size_t n, n_open, n_host;
-	uint64_t samples, dropped, rejected;
-};
+/* --- connections --- */
 
-static void
-cell_count(struct html *h, const char *title, uint64_t v)
+static json_t *
+count_of(uint64_t v)
 {
-	html_raw(h, "<td role=\"cell\" class=\"num\"");
-	html_attr(h, "data-label", title);
-	html_raw(h, "><span>");
-	html_text(h, fmt_count(v).s);
-	html_raw(h, "</span></td>");
+	return json_integer((json_int_t)v);
 }
 
-static void
-write_end(struct html *h, const struct nw_xsp_rec *x)
+static json_t *
+time_or_null(int64_t t_wall_ns)
 {
-	html_raw(h, "<td role=\"cell\" data-label=\"Ended\"><span>");
-	if (x->closed_wall_ns == 0)
-		html_raw(h, "<b>open</b>");
-	else {
-		page_time(h, x->closed_wall_ns);
-		if (x->end_reason != NULL) {
-			html_raw(h, "<span class=\"under\">");
-			page_name(h, x->end_reason);
-			html_raw(h, "</span>");
-		}
-	}
-	html_raw(h, "</span></td>");
+	return t_wall_ns != 0 ? json_string(fmt_iso(t_wall_ns, 3).s) : json_null();
 }
 
-static void
-write_row(struct html *h, const struct nw_xsp_rec *x)
+static json_t *
+text_or_null(const char *text)
 {
-	html_raw(h, "<tr role=\"row\"><td role=\"cell\" data-label=\"Since\"><span>");
-	page_time(h, x->opened_wall_ns);
-	html_raw(h, "</span></td>");
-	write_end(h, x);
-	html_raw(h, "<td role=\"cell\" data-label=\"Collector\"><span>");
-	table_text(h, x->software);
-	if (x->session_id != 0) {
-		html_raw(h, "<span class=\"under\"><a href=\"/session/");
-		html_int(h, x->session_id);
-		html_raw(h, "\">session ");
-		html_int(h, x->session_id);
-		html_raw(h, "</a></span>");
-	}
-	html_raw(h, "</span></td>");
-	cell_count(h, "Samples", x->samples);
-	cell_count(h, "Lost before sending", x->dropped);
-	cell_count(h, "Rejected", x->rejected);
-	html_raw(h, "</tr>");
+	json_t *v = text != NULL ? json_string(text) : NULL;
+
+	return v != NULL ? v : json_null();
 }
 
 static int
 on_xsp(void *arg, const struct nw_xsp_rec *x)
 {
-	struct collectors *c = arg;
+	json_t *o = json_object();
 
-	c->n_open += x->closed_wall_ns == 0;
-	c->n_host += x->session_id == 0;
-	c->samples += x->samples;
-	c->dropped += x->dropped;
-	c->rejected += x->rejected;
-	if (c->rows != NULL && c->n < SHOWN_MAX)
-		write_row(c->rows, x);
-	c->n++;
-	return c->rows != NULL && c->n == SHOWN_MAX;
+	result_set(o, KEY_host_link_opened, time_or_null(x->opened_wall_ns));
+	result_set(o, KEY_host_link_closed, time_or_null(x->closed_wall_ns));
+	result_set(o, KEY_host_link_end_reason, text_or_null(x->end_reason));
+	result_set(o, KEY_host_link_software, text_or_null(x->software));
+	result_set(o, KEY_host_link_session,
+	    x->session_id != 0 ? json_integer(x->session_id) : json_null());
+	result_set(o, KEY_host_link_samples, count_of(x->samples));
+	result_set(o, KEY_host_link_dropped, count_of(x->dropped));
+	result_set(o, KEY_host_link_rejected, count_of(x->rejected));
+	return json_array_append_new(arg, o) == 0 ? 0 : NW_ENOMEM;
+}
+
+int
+host_link_list(struct store_reader *r, const struct nw_host_rec *host, json_t **out)
+{
+	json_t *list = json_array();
+	int rc = store_xsp_of_host(r, host->id, LOOKED_AT, on_xsp, list);
+
+	*out = list;
+	if (rc < 0) {
+		json_decref(list);
+		*out = NULL;
+	}
+	return rc;
+}
+
+static struct fmt
+count_fmt(double v)
+{
+	return v >= 0 && v < 1e18 ? fmt_count((uint64_t)v) : fmt_ratio(v);
+}
+
+TABLE_NUMBER(column_link_samples, KEY_host_link_samples, count_fmt)
+TABLE_NUMBER(column_link_dropped, KEY_host_link_dropped, count_fmt)
+TABLE_NUMBER(column_link_rejected, KEY_host_link_rejected, count_fmt)
+
+static void
+column_opened(struct html *h, const json_t *row)
+{
+	page_stamp(h, result_text(row, KEY_host_link_opened));
+}
+
+static void
+column_closed(struct html *h, const json_t *row)
+{
+	const char *why = result_text(row, KEY_host_link_end_reason),
+		   *closed = result_text(row, KEY_host_link_closed);
+
+	if (closed == NULL) {
+		html_raw(h, "<b>open</b>");
+		return;
+	}
+	page_stamp(h, closed);
+	if (why != NULL) {
+		html_raw(h, "<span class=\"under\">");
+		page_name(h, why);
+		html_raw(h, "</span>");
+	}
+}
+
+static void
+column_software(struct html *h, const json_t *row)
+{
+	double id = result_number(row, KEY_host_link_session);
+
+	table_text(h, result_text(row, KEY_host_link_software));
+	if (!isfinite(id))
+		return;
+	html_raw(h, "<span class=\"under\"><a href=\"/session/");
+	html_int(h, (int64_t)id);
+	html_raw(h, "\">session ");
+	html_int(h, (int64_t)id);
+	html_raw(h, "</a></span>");
+}
+
+/* What connections add up to. */
+struct sums {
+	size_t n_open, n_host;
+	double samples, dropped, rejected;
+};
+
+static struct sums
+links_sum(const json_t *links)
+{
+	struct sums s = { .n_open = 0 };
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(links, i, o)
+	{
+		s.n_open += result_text(o, KEY_host_link_closed) == NULL;
+		s.n_host += !isfinite(result_number(o, KEY_host_link_session));
+		s.samples += result_number(o, KEY_host_link_samples);
+		s.dropped += result_number(o, KEY_host_link_dropped);
+		s.rejected += result_number(o, KEY_host_link_rejected);
+	}
+	return s;
+}
+
+static void
+write_links(struct html *h, const json_t *links)
+{
+	static const struct table_column columns[] = {
+		{ "Since", column_opened, false },
+		{ "Ended", column_closed, false },
+		{ "Collector", column_software, false },
+		{ "Samples", column_link_samples, true },
+		{ "Lost before sending", column_link_dropped, true },
+		{ "Rejected", column_link_rejected, true },
+	};
+	json_t *shown = json_array();
+	size_t i;
+
+	for (i = 0; i < json_array_size(links) && i < SHOWN_MAX; i++)
+		json_array_append(shown, json_array_get(links, i));
+	table_write(h, shown, columns, sizeof(columns) / sizeof(columns[0]));
+	json_decref(shown);
 }
 
 /* --- cost and health --- */
@@ -91,12 +166,6 @@ TABLE_NUMBER(column_share, KEY_collector_cpu_share, fmt_percent)
 TABLE_NUMBER(column_memory, KEY_collector_resident_bytes, fmt_bytes)
 TABLE_NUMBER(column_interval, KEY_collector_interval_s, fmt_duration)
 TABLE_NUMBER(column_slowed, KEY_collector_slowed, fmt_ratio)
-
-static struct fmt
-count_fmt(double v)
-{
-	return v >= 0 && v < 1e18 ? fmt_count((uint64_t)v) : fmt_ratio(v);
-}
 
 TABLE_NUMBER(column_samples, KEY_collector_samples, count_fmt)
 TABLE_NUMBER(column_dropped, KEY_collector_dropped, count_fmt)
@@ -108,8 +177,8 @@ column_at(struct html *h, const json_t *row)
 	page_stamp(h, result_text(row, KEY_collector_at));
 }
 
-static int
-write_cost(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
+static void
+write_cost(struct html *h, const json_t *list)
 {
 	static const struct table_column columns[] = {
 		{ "Collector", column_name, false },
@@ -122,71 +191,54 @@ write_cost(struct html *h, struct store_reader *r, const struct nw_host_rec *hos
 		{ "Slowed by its budget", column_slowed, true },
 		{ "Budget overrun", column_overruns, true },
 	};
-	const json_t *list;
-	json_t *doc;
-	int rc = collectors_document(r, host->id, &doc);
 
-	if (rc < 0)
-		return rc;
-	list = result_list(doc, KEY_collectors_collectors);
 	html_raw(h, "<h3>Collector cost and health</h3>");
-	if (json_array_size(list) == 0)
+	if (json_array_size(list) == 0) {
 		html_raw(h, "<p>No collector of this host has told of its cost.</p>");
-	else {
-		html_raw(h,
-		    "<p class=\"note\">The latest word of each collector; all of them are the "
-		    "series "
-		    "<code>nw:collector</code>. Slowed: the factor by which the budget of "
-		    "processor "
-		    "time makes intervals longer.</p>");
-		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+		return;
 	}
-	json_decref(doc);
-	return NW_OK;
+	html_raw(h,
+	    "<p class=\"note\">The latest word of each collector; all of them are the series "
+	    "<code>nw:collector</code>. Slowed: the factor by which the budget of processor "
+	    "time makes intervals longer.</p>");
+	table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
 static void
-write_sentence(struct html *h, const struct collectors *c)
+write_sentence(struct html *h, const json_t *links)
 {
+	struct sums s = links_sum(links);
+	size_t n = json_array_size(links);
+
 	html_raw(h, "<p>");
-	html_text(h, c->n == LOOKED_AT ? "Latest connections" : "Connections");
+	html_text(h, n == LOOKED_AT ? "Latest connections" : "Connections");
 	html_raw(h, " of its collectors: ");
-	html_int(h, (int64_t)c->n);
+	html_int(h, (int64_t)n);
 	html_raw(h, ", of these ");
-	html_int(h, (int64_t)c->n_open);
+	html_int(h, (int64_t)s.n_open);
 	html_raw(h, " open now and ");
-	html_int(h, (int64_t)c->n_host);
+	html_int(h, (int64_t)s.n_host);
 	html_raw(h, " for the host alone. Samples: ");
-	html_text(h, fmt_count(c->samples).s);
+	html_text(h, count_fmt(s.samples).s);
 	html_raw(h, ". Documents lost before sending: ");
-	html_text(h, fmt_count(c->dropped).s);
+	html_text(h, count_fmt(s.dropped).s);
 	html_raw(h, "; rejected by the box: ");
-	html_text(h, fmt_count(c->rejected).s);
+	html_text(h, count_fmt(s.rejected).s);
 	html_raw(h, ".</p>");
 }
 
-int
-host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
+void
+host_collectors(struct html *h, const json_t *doc)
 {
-	static const struct table_column columns[] = { { .title = "Since" }, { .title = "Ended" },
-		{ .title = "Collector" }, { .title = "Samples", .num = true },
-		{ .title = "Lost before sending", .num = true },
-		{ .title = "Rejected", .num = true } };
-	struct collectors all = { .rows = NULL }, shown = { .rows = h };
-	int rc = store_xsp_of_host(r, host->id, LOOKED_AT, on_xsp, &all);
+	const json_t *links = result_list(doc, KEY_host_links);
 
 	html_raw(h, "<section><h2>Collectors</h2>");
-	if (all.n == 0) {
-		html_raw(h, "<p>No connection is known.</p></section>");
-		return rc;
+	if (json_array_size(links) == 0)
+		html_raw(h, "<p>No connection is known.</p>");
+	else {
+		write_sentence(h, links);
+		write_links(h, links);
+		write_cost(h, result_list(doc, KEY_host_collectors));
 	}
-	write_sentence(h, &all);
-	table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
-	if (rc == NW_OK)
-		rc = store_xsp_of_host(r, host->id, SHOWN_MAX, on_xsp, &shown);
-	table_close(h);
-	if (rc == NW_OK)
-		rc = write_cost(h, r, host);
 	html_raw(h, "</section>");
-	return rc;
 }

@@ -6,6 +6,7 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
+#include "web/hosts.h"
 #include "web/table.h"
 
 enum { LISTS_MAX = 20 };
@@ -25,9 +26,8 @@ column_worth(struct html *h, const json_t *row)
 }
 
 struct lists {
-	struct html *h;
+	json_t *list;
 	const char *host;
-	size_t n;
 };
 
 /* "sender", or NULL: the list does not name the host. */
@@ -50,7 +50,7 @@ role_of(const json_t *list, const char *host)
 
 /* Metrics of a list whose name begins with the role of the host. A new reference, or NULL. */
 static json_t *
-metrics_of(const json_t *list, const char *role, size_t *n_worth)
+metrics_of(const json_t *list, const char *role)
 {
 	json_t *all = json_array(), *o;
 	const json_t *metrics = result_list(list, KEY_keeplist_metrics);
@@ -58,20 +58,60 @@ metrics_of(const json_t *list, const char *role, size_t *n_worth)
 	const char *name;
 	size_t i;
 
-	*n_worth = 0;
 	json_array_foreach(metrics, i, o)
 	{
 		name = result_text(o, KEY_keep_metric_name);
-		if (name == NULL || strncmp(name, role, len) != 0 || name[len] != ':')
-			continue;
-		json_array_append(all, o);
-		*n_worth += result_bool(o, KEY_keep_metric_worth_keeping) == 1;
+		if (name != NULL && strncmp(name, role, len) == 0 && name[len] == ':')
+			json_array_append(all, o);
 	}
 	return all;
 }
 
+static json_t *
+text_or_null(const char *text)
+{
+	return text != NULL ? json_string(text) : json_null();
+}
+
+static int
+on_list(void *arg, const struct nw_keeplist_rec *rec)
+{
+	struct lists *l = arg;
+	json_t *list = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL, *o;
+	const char *role = role_of(list, l->host);
+
+	if (role != NULL) {
+		o = json_object();
+		result_set(
+		    o, KEY_host_kept_route, text_or_null(result_text(list, KEY_keeplist_route)));
+		result_set(o, KEY_host_kept_program,
+		    text_or_null(result_text(list, KEY_keeplist_program)));
+		result_set(o, KEY_host_kept_role, json_string(role));
+		result_set(o, KEY_host_kept_metrics, metrics_of(list, role));
+		json_array_append_new(l->list, o);
+	}
+	json_decref(list);
+	return json_array_size(l->list) == LISTS_MAX;
+}
+
+int
+host_kept_list(struct store_reader *r, const struct nw_host_rec *host, json_t **out)
+{
+	struct lists l = { .list = json_array(), .host = host->name };
+	int rc = store_keeplists(r, on_list, &l);
+
+	*out = l.list;
+	if (rc < 0) {
+		json_decref(l.list);
+		*out = NULL;
+	}
+	return rc;
+}
+
+/* --- the section --- */
+
 static void
-write_list(struct html *h, const json_t *list, const char *role)
+write_list(struct html *h, const json_t *list)
 {
 	static const struct table_column columns[] = {
 		{ "Metric", column_metric, false },
@@ -80,16 +120,19 @@ write_list(struct html *h, const json_t *list, const char *role)
 		{ "Chosen in", column_share, true },
 		{ "r", column_r, true },
 	};
-	const char *program = result_text(list, KEY_keeplist_program);
-	size_t n_worth;
-	json_t *metrics = metrics_of(list, role, &n_worth);
+	const char *program = result_text(list, KEY_host_kept_program);
+	const json_t *metrics = result_list(list, KEY_host_kept_metrics);
+	size_t i, n_worth = 0;
 
+	for (i = 0; i < json_array_size(metrics); i++)
+		n_worth +=
+		    result_bool(json_array_get(metrics, i), KEY_keep_metric_worth_keeping) == 1;
 	html_raw(h, "<h3>");
 	page_name(h, program != NULL ? program : "unknown program");
 	html_raw(h, ", ");
-	page_route(h, result_text(list, KEY_keeplist_route));
+	page_route(h, result_text(list, KEY_host_kept_route));
 	html_raw(h, "</h3><p>As ");
-	page_name(h, role);
+	page_name(h, result_text(list, KEY_host_kept_role));
 	html_raw(h, ": ");
 	html_int(h, (int64_t)n_worth);
 	html_raw(h, " worth keeping, ");
@@ -99,33 +142,18 @@ write_list(struct html *h, const json_t *list, const char *role)
 	    "rarely to be listed.</p>");
 	if (json_array_size(metrics) > 0)
 		table_write(h, metrics, columns, sizeof(columns) / sizeof(columns[0]));
-	json_decref(metrics);
 }
 
-static int
-on_list(void *arg, const struct nw_keeplist_rec *rec)
+void
+host_metrics(struct html *h, const json_t *doc)
 {
-	struct lists *l = arg;
-	json_t *list = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
-	const char *role = role_of(list, l->host);
-
-	if (role != NULL) {
-		write_list(l->h, list, role);
-		l->n++;
-	}
-	json_decref(list);
-	return l->h->failed ? NW_ENOMEM : l->n == LISTS_MAX;
-}
-
-int
-host_metrics(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
-{
-	struct lists l = { .h = h, .host = host->name };
-	int rc;
+	const json_t *lists = result_list(doc, KEY_host_kept);
+	size_t i;
 
 	html_raw(h, "<section><h2>Metrics kept and dropped</h2>");
-	rc = store_keeplists(r, on_list, &l);
-	if (l.n == 0)
+	for (i = 0; i < json_array_size(lists); i++)
+		write_list(h, json_array_get(lists, i));
+	if (i == 0)
 		html_raw(h, "<p>No list of metrics worth keeping names this host yet.</p>");
 	else
 		html_raw(h,
@@ -133,5 +161,4 @@ host_metrics(struct html *h, struct store_reader *r, const struct nw_host_rec *h
 		    "r: correlation with what the program delivered. <a href=\"/keep\">The whole "
 		    "lists</a>, <a href=\"/keep.json\">as JSON</a>.</p>");
 	html_raw(h, "</section>");
-	return rc;
 }

@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/format.h"
 #include "narrows/main_metrics.h"
+#include "narrows/result.h"
+#include "web/hosts.h"
 #include "web/table.h"
 
 #define MINUTE_NS INT64_C(60000000000)
@@ -27,14 +30,13 @@ static const struct usual {
 };
 
 struct looking {
-	struct html *h;
+	json_t *list;
 	struct store_reader *r;
 	const struct usual *usual;
 	const char *device;
 	uint32_t field; /* of the layout that is read */
 	int64_t last_wall_ns, first_wall_ns;
 	double last, first;
-	size_t n;
 };
 
 static int
@@ -79,51 +81,29 @@ value_of(const struct looking *l)
 	return s > 0 && l->last >= l->first ? (l->last - l->first) / s : NAN;
 }
 
-static struct fmt
-value_text(const struct usual *u, double v)
+/* A counter of bytes has a rate. */
+static const char *
+unit_of(const struct usual *u)
 {
-	if (u->counter || strcmp(u->unit, "By/s") == 0)
-		return fmt_bytes_per_s(v);
-	if (strcmp(u->unit, "By") == 0)
-		return fmt_bytes(v);
-	if (strcmp(u->unit, "KiBy") == 0)
-		return fmt_bytes(1024 * v);
-	if (strcmp(u->unit, "ms") == 0)
-		return fmt_si(v / 1e3, "s");
-	return strcmp(u->unit, "1") == 0 ? fmt_share(v) : fmt_ratio(v);
+	return u->counter && strcmp(u->unit, "By") == 0 ? "By/s" : u->unit;
 }
 
-enum { AT_METRIC, AT_DEVICE, AT_LATEST, AT_TIME };
-
-static const struct table_column columns[] = {
-	[AT_METRIC] = { .title = "Metric" },
-	[AT_DEVICE] = { .title = "Of" },
-	[AT_LATEST] = { .title = "Latest", .num = true },
-	[AT_TIME] = { .title = "At" },
-};
-
-static void
-write_row(struct looking *l)
+static int
+list_add(struct looking *l)
 {
-	struct html *h = l->h;
+	json_t *o = json_object();
 	double v = value_of(l);
+	char type[TYPE_BYTES];
 
-	if (l->n++ == 0)
-		table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
-	html_raw(h, "<tr role=\"row\">");
-	table_cell_open(h, &columns[AT_METRIC]);
-	html_text(h, l->usual->words);
-	table_cell_close(h);
-	table_cell_open(h, &columns[AT_DEVICE]);
-	page_name(h, l->device);
-	table_cell_close(h);
-	table_cell_open(h, &columns[AT_LATEST]);
-	table_value(h, v, value_text(l->usual, v));
-	table_cell_close(h);
-	table_cell_open(h, &columns[AT_TIME]);
-	page_time(h, l->last_wall_ns);
-	table_cell_close(h);
-	html_raw(h, "</tr>");
+	snprintf(type, sizeof(type), PREFIX "%s", l->usual->type);
+	result_set(o, KEY_latest_metric_event_type, json_string(type));
+	result_set(o, KEY_latest_metric_field, json_string(l->usual->field));
+	result_set(o, KEY_latest_metric_words, json_string(l->usual->words));
+	result_set(o, KEY_latest_metric_of, json_string(l->device));
+	result_set(o, KEY_latest_metric_value, isfinite(v) ? json_real(v) : json_null());
+	result_set(o, KEY_latest_metric_unit, json_string(unit_of(l->usual)));
+	result_set(o, KEY_latest_metric_at, json_string(fmt_iso(l->last_wall_ns, 3).s));
+	return json_array_append_new(l->list, o) == 0 ? NW_OK : NW_ENOMEM;
 }
 
 static int
@@ -176,27 +156,85 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 	l->last_wall_ns = l->first_wall_ns = 0;
 	rc = store_layouts(l->r, m->id, on_layout, l);
 	if (rc == NW_OK && l->last_wall_ns != 0)
-		write_row(l);
+		rc = list_add(l);
 	json_decref(subject);
-	return rc < 0 ? rc : l->h->failed ? NW_ENOMEM : l->n >= ROWS_MAX;
+	return rc < 0 ? rc : json_array_size(l->list) >= ROWS_MAX;
 }
 
 int
-host_usual(struct html *h, struct store_reader *r, const struct nw_host_rec *host)
+host_latest_list(struct store_reader *r, const struct nw_host_rec *host, json_t **out)
 {
-	struct looking l = { .h = h, .r = r };
+	struct looking l = { .r = r, .list = json_array() };
 	char type[TYPE_BYTES];
 	size_t i;
 	int rc = NW_OK;
 
-	html_raw(h, "<section id=\"usual\"><h2>Usual metrics</h2>");
 	for (i = 0; i < sizeof(usuals) / sizeof(usuals[0]) && rc == NW_OK; i++) {
 		l.usual = &usuals[i];
 		snprintf(type, sizeof(type), PREFIX "%s", usuals[i].type);
 		rc = store_metas(r, 0, host->id, type, on_meta, &l);
 	}
-	if (l.n > 0) {
-		table_close(h);
+	*out = l.list;
+	if (rc < 0) {
+		json_decref(l.list);
+		*out = NULL;
+	}
+	return rc < 0 ? rc : NW_OK;
+}
+
+/* --- the section --- */
+
+static struct fmt
+value_text(const char *unit, double v)
+{
+	if (strcmp(unit, "By/s") == 0)
+		return fmt_bytes_per_s(v);
+	if (strcmp(unit, "By") == 0)
+		return fmt_bytes(v);
+	if (strcmp(unit, "KiBy") == 0)
+		return fmt_bytes(1024 * v);
+	if (strcmp(unit, "ms") == 0)
+		return fmt_si(v / 1e3, "s");
+	return strcmp(unit, "1") == 0 ? fmt_share(v) : fmt_ratio(v);
+}
+
+TABLE_TEXT(column_words, KEY_latest_metric_words)
+
+static void
+column_device(struct html *h, const json_t *row)
+{
+	page_name(h, result_text(row, KEY_latest_metric_of));
+}
+
+static void
+column_value(struct html *h, const json_t *row)
+{
+	const char *unit = result_text(row, KEY_latest_metric_unit);
+	double v = result_number(row, KEY_latest_metric_value);
+
+	table_value(h, v, value_text(unit != NULL ? unit : "", v));
+}
+
+static void
+column_at(struct html *h, const json_t *row)
+{
+	page_stamp(h, result_text(row, KEY_latest_metric_at));
+}
+
+void
+host_usual(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "Metric", column_words, false },
+		{ "Of", column_device, false },
+		{ "Latest", column_value, true },
+		{ "At", column_at, false },
+	};
+	const json_t *list = result_list(doc, KEY_host_latest);
+
+	html_raw(h, "<section id=\"usual\"><h2>Usual metrics</h2>");
+	if (json_array_size(list) > 0) {
+		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 		html_raw(h,
 		    "<p class=\"note\">What people usually look at, beside the "
 		    "metrics that the lists below found worth keeping. Amounts are rates over the "
@@ -204,5 +242,4 @@ host_usual(struct html *h, struct store_reader *r, const struct nw_host_rec *hos
 	} else
 		html_raw(h, "<p>The host sends none of them: <code>blipp</code> does.</p>");
 	html_raw(h, "</section>");
-	return rc < 0 ? rc : NW_OK;
 }

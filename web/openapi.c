@@ -187,60 +187,104 @@ series_path(enum query_what what)
 	    words[what].id, words[what].summary, words[what].example, parameters, content);
 }
 
+/* Parameters of documents that are no series. */
+enum shown {
+	SHOWN_BEFORE,
+	SHOWN_SORT,
+	SHOWN_ID,
+	SHOWN_ROUTE,
+	SHOWN_PROGRAM,
+	SHOWN_HOST,
+	SHOWN_OFFSET,
+	SHOWN_LIMIT,
+	SHOWN_CHANGES_BEFORE,
+	SHOWN_PARAMS
+};
+static const struct {
+	const char *name, *in, *meaning, *form, *example;
+} shown_params[SHOWN_PARAMS] = {
+	[SHOWN_BEFORE] = { "before", "query", "Sessions with lower numbers only.", "a number",
+	    "120" },
+	[SHOWN_SORT] = { "sort", "query",
+	    "Order; by a number, sessions without that number are left out.",
+	    "newest, slowest, fastest, longest or largest", "slowest" },
+	[SHOWN_ID] = { "id", "path", "The session.", "a number or last", "last" },
+	[SHOWN_ROUTE] = { "route", "query", "The route as the list of routes has it.", "text",
+	    "dtn1%20-%3E%20dtn2" },
+	[SHOWN_PROGRAM] = { "program", "query", "Program; empty for an unknown one.", "text",
+	    "rsync" },
+	[SHOWN_HOST] = { "host", "path", "Name of the host.", "text", "dtn1" },
+	[SHOWN_OFFSET] = { "offset", "query", "So many hosts of the list are left out.",
+	    "a number, as next_offset of the page before has it", "0" },
+	[SHOWN_LIMIT] = { "limit", "query", "Hosts of a page.", "1 to 1000", "50" },
+	[SHOWN_CHANGES_BEFORE] = { "before", "query", "Older changes only.",
+	    "nanoseconds since 1970, as next_before of the page before has them",
+	    "1795162331250000000" },
+};
+
+/* Each document that is no series: its path, and what an answer holds. */
+static const struct {
+	const char *path, *id, *summary, *example, *schema;
+	unsigned params; /* a bit for each of shown_params */
+} documents[] = {
+	{ "/api/v1/sessions", "sessions", "Sessions, newest first, a page at a time.",
+	    "sessions?before=120", "sessions", 1U << SHOWN_BEFORE | 1U << SHOWN_SORT },
+	{ "/api/v1/sessions/{id}", "session", "The result document of a session.", "sessions/last",
+	    "result", 1U << SHOWN_ID },
+	{ "/api/v1/keep", "keep", "Metrics worth keeping, by route and program.", "keep",
+	    "keeplists", 0 },
+	{ "/api/v1/hosts", "hosts", "Hosts, those with a silent collector first, a page at a time.",
+	    "hosts?limit=10", "hosts", 1U << SHOWN_OFFSET | 1U << SHOWN_LIMIT },
+	{ "/api/v1/hosts/{host}", "host",
+	    "A host: facts, clock record, collectors, connections, usual metrics, metrics kept.",
+	    "hosts/dtn1", "host", 1U << SHOWN_HOST },
+	{ "/api/v1/hosts/{host}/settings", "settings",
+	    "Settings of a host, and how they changed, a page of changes at a time.",
+	    "hosts/dtn1/settings", "settings", 1U << SHOWN_HOST | 1U << SHOWN_CHANGES_BEFORE },
+	{ "/api/v1/collectors", "collectors", "Cost and health of the programs that measure hosts.",
+	    "collectors", "collectors", 0 },
+	{ "/api/v1/expected", "expected",
+	    "Sessions that come regularly, and whether one is missing.", "expected",
+	    "expected_list", 0 },
+	{ "/api/v1/routes", "routes", "Routes: programs between the same hosts, in short.",
+	    "routes", "routes", 0 },
+	{ "/api/v1/route", "route", "The history of a route.",
+	    "route?route=dtn1%20-%3E%20dtn2&program=rsync", "route",
+	    1U << SHOWN_ROUTE | 1U << SHOWN_PROGRAM },
+};
+
 static json_t *
-document_path(const char *id, const char *summary, const char *example, json_t *parameters,
-    const char *schema)
+document_path(size_t i)
 {
-	return operation(id, summary, example, parameters,
-	    json_pack("{s:{s:o}}", frame_json.content_type, "schema", reference(schema)));
+	json_t *parameters = json_array();
+	size_t k;
+
+	for (k = 0; k < SHOWN_PARAMS; k++)
+		if (documents[i].params & 1U << k)
+			json_array_append_new(parameters,
+			    parameter(shown_params[k].name, shown_params[k].in,
+				shown_params[k].meaning, shown_params[k].form,
+				shown_params[k].example));
+	for (k = 0; k < session_params_count && strcmp(documents[i].id, "sessions") == 0; k++)
+		json_array_append_new(parameters,
+		    parameter(session_params[k].name, "query", session_params[k].meaning,
+			session_params[k].form, session_params[k].example));
+	return operation(documents[i].id, documents[i].summary, documents[i].example, parameters,
+	    json_pack(
+		"{s:{s:o}}", frame_json.content_type, "schema", reference(documents[i].schema)));
 }
 
 static json_t *
 paths(void)
 {
-	json_t *before = json_pack("[oo]",
-		   parameter(
-		       "before", "query", "Sessions with lower numbers only.", "a number", "120"),
-		   parameter("sort", "query",
-		       "Order; by a number, sessions without that number are left out.",
-		       "newest, slowest, fastest, longest or largest", "slowest")),
-	       *id = json_pack(
-		   "[o]", parameter("id", "path", "The session.", "a number or last", "last")),
-	       *route = json_pack("[oo]",
-		   parameter("route", "query", "The route as the list of routes has it.", "text",
-		       "dtn1%20-%3E%20dtn2"),
-		   parameter(
-		       "program", "query", "Program; empty for an unknown one.", "text", "rsync"));
+	json_t *all = json_pack("{s:o, s:o, s:o, s:o}", "/api/v1/series", series_path(QUERY_SERIES),
+	    "/api/v1/values", series_path(QUERY_VALUES), "/api/v1/last", series_path(QUERY_LAST),
+	    "/api/v1/statistics", series_path(QUERY_STATISTICS));
 	size_t i;
 
-	for (i = 0; i < session_params_count; i++)
-		json_array_append_new(before,
-		    parameter(session_params[i].name, "query", session_params[i].meaning,
-			session_params[i].form, session_params[i].example));
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-	    "/api/v1/series", series_path(QUERY_SERIES), "/api/v1/values",
-	    series_path(QUERY_VALUES), "/api/v1/last", series_path(QUERY_LAST),
-	    "/api/v1/statistics", series_path(QUERY_STATISTICS), "/api/v1/sessions",
-	    document_path("sessions", "Sessions, newest first, a page at a time.",
-		"sessions?before=120", before, "sessions"),
-	    "/api/v1/sessions/{id}",
-	    document_path(
-		"session", "The result document of a session.", "sessions/last", id, "result"),
-	    "/api/v1/keep",
-	    document_path("keep", "Metrics worth keeping, by route and program.", "keep",
-		json_array(), "keeplists"),
-	    "/api/v1/collectors",
-	    document_path("collectors", "Cost and health of the programs that measure hosts.",
-		"collectors", json_array(), "collectors"),
-	    "/api/v1/expected",
-	    document_path("expected", "Sessions that come regularly, and whether one is missing.",
-		"expected", json_array(), "expected_list"),
-	    "/api/v1/routes",
-	    document_path("routes", "Routes: programs between the same hosts, in short.", "routes",
-		json_array(), "routes"),
-	    "/api/v1/route",
-	    document_path("route", "The history of a route.",
-		"route?route=dtn1%20-%3E%20dtn2&program=rsync", route, "route"));
+	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
+		json_object_set_new(all, documents[i].path, document_path(i));
+	return all;
 }
 
 int

@@ -45,7 +45,10 @@ write_links(struct html *h, const struct page_frame *f)
 	html_raw(h, ">Sessions</a><a href=\"/routes\"");
 	if (tab == PAGE_ROUTES)
 		html_raw(h, " aria-current=\"page\"");
-	html_raw(h, ">Routes</a><a href=\"/keep\"");
+	html_raw(h, ">Routes</a><a href=\"/hosts\"");
+	if (tab == PAGE_HOSTS)
+		html_raw(h, " aria-current=\"page\"");
+	html_raw(h, ">Hosts</a><a href=\"/keep\"");
 	if (tab == PAGE_KEEP)
 		html_raw(h, " aria-current=\"page\"");
 	html_raw(h, ">Metrics</a><a href=\"/health\"");

@@ -13,7 +13,7 @@
 #include "web/html.h"
 #include "web/session_filter.h"
 
-enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_KEEP, PAGE_HEALTH };
+enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_HOSTS, PAGE_KEEP, PAGE_HEALTH };
 
 /* Whether some port wants a login: the foot of each page then leads to the login. Set before the
  * thread starts. */
@@ -94,15 +94,21 @@ struct compare_query {
 bool compare_parse(struct compare_query *q, const char *query);
 int page_compare(struct html *h, struct store_reader *r, const struct compare_query *q);
 /* A host by its name: clock, settings and their history, sessions. NW_ENOTFOUND */
-int page_host(struct html *h, struct store_reader *r, const char *name);
+struct hosts_now;
+struct hosts_query;
+int
+page_host(struct html *h, struct store_reader *r, const struct hosts_now *now, const char *name);
+/* All hosts, those with a silent collector first. */
+int page_hosts(struct html *h, struct store_reader *r, const struct hosts_now *now,
+    const struct hosts_query *q);
 /* The numbers of a figure of that page, as of a session's. */
 int page_host_figure(
     struct store_reader *r, const char *name, const char *figure, char **text, size_t *len);
-/* Sections of the page of a host. */
-int host_clock(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
-int host_metrics(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
-int host_collectors(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
-int host_usual(struct html *h, struct store_reader *r, const struct nw_host_rec *host);
+/* Sections of the page of a host, of its document; of the clock, of the document's records. */
+void host_clock(struct html *h, const json_t *clocks);
+void host_metrics(struct html *h, const json_t *doc);
+void host_collectors(struct html *h, const json_t *doc);
+void host_usual(struct html *h, const json_t *doc);
 /* The name, with a link to its page unless the page stands alone. */
 void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);

@@ -239,7 +239,7 @@ write_reporters(
 		write_reporter_counts(h, &p);
 	html_raw(h,
 	    "</p><p class=\"note\">A collector (blipp, magnet) is silent after five minutes "
-	    "without a word.</p></section>");
+	    "without a word. <a href=\"/hosts\">All hosts</a></p></section>");
 }
 
 static void

@@ -9,64 +9,34 @@
 
 #include <event2/http.h>
 
-#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/result.h"
-
-enum { CHANGES_MAX = 200, SETTINGS_MAX = 3000, SESSIONS_SHOWN = 10 };
-
-struct host {
-	struct html *h;
-	struct store_reader *r;
-	const char *wanted;
-	struct nw_host_rec rec; /* name: wanted; info_json: the page's own copy */
-	char *info;
-	size_t n;
-};
-
-static int
-on_host(void *arg, const struct nw_host_rec *rec)
-{
-	struct host *host = arg;
-
-	if (rec->name == NULL || strcmp(rec->name, host->wanted) != 0)
-		return 0;
-	host->rec = *rec;
-	host->rec.name = host->wanted;
-	host->rec.info_json = host->info = rec->info_json != NULL ? strdup(rec->info_json) : NULL;
-	return 1;
-}
+#include "web/hosts.h"
+#include "web/table.h"
 
 static void
-info_item(struct html *h, const char *key, const json_t *value)
+write_info(struct html *h, const json_t *doc)
 {
+	const json_t *summary = result_get(doc, KEY_host_summary),
+		     *facts = result_list(doc, KEY_host_facts), *fact, *value;
 	char text[64];
-
-	if (json_is_string(value))
-		page_item(h, key, json_string_value(value));
-	else if (json_is_number(value)) {
-		snprintf(text, sizeof(text), "%.12g", json_number_value(value));
-		page_item(h, key, text);
-	} else if (json_is_boolean(value))
-		page_item(h, key, json_is_true(value) ? "yes" : "no");
-}
-
-static void
-write_info(struct html *h, const struct host *host)
-{
-	json_t *info = host->info != NULL ? json_loads(host->info, 0, NULL) : NULL, *value;
-	const char *key;
+	size_t i;
 
 	html_raw(h,
 	    "<section><h2>What it says of itself</h2><dl class=\"items\"><div><dt>First "
 	    "heard</dt><dd>");
-	page_time(h, host->rec.first_seen_wall_ns);
-	html_raw(h, "</dd></div><div><dt>Last connection began</dt><dd>");
-	page_time(h, host->rec.last_seen_wall_ns);
+	page_stamp(h, result_text(summary, KEY_host_listed_first_heard));
+	html_raw(h, "</dd></div><div><dt>Last heard</dt><dd>");
+	page_stamp(h, result_text(summary, KEY_host_listed_last_heard));
 	html_raw(h, "</dd></div>");
-	json_object_foreach(info, key, value) info_item(h, key, value);
+	json_array_foreach(facts, i, fact)
+	{
+		value = result_get(fact, KEY_host_fact_value);
+		snprintf(text, sizeof(text), "%.12g", json_number_value(value));
+		page_item(h, result_text(fact, KEY_host_fact_key),
+		    json_is_string(value) ? json_string_value(value) : text);
+	}
 	html_raw(h, "</dl></section>");
-	json_decref(info);
 }
 
 static void
@@ -80,85 +50,68 @@ write_value(struct html *h, const char *value)
 
 /* --- settings --- */
 
-struct changes {
-	struct html *h;
-	size_t n, n_skip; /* the newest are shown: so many older ones are not */
-};
-
-static int
-on_change_counted(void *arg, const struct nw_setting_rec *s)
+static void
+column_at(struct html *h, const json_t *row)
 {
-	*(size_t *)arg += !s->first;
-	return 0;
+	page_stamp(h, result_text(row, KEY_setting_change_at));
 }
 
-static int
-on_change(void *arg, const struct nw_setting_rec *s)
-{
-	struct changes *c = arg;
+TABLE_TEXT(column_name, KEY_setting_change_name)
 
-	if (s->first)
-		return 0;
-	if (c->n_skip > 0) {
-		c->n_skip--;
-		return 0;
-	}
-	c->n++;
-	html_raw(c->h, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">");
-	page_time(c->h, s->t_wall_ns);
-	html_raw(c->h, "</th><td role=\"cell\">");
-	page_name(c->h, s->name);
-	html_raw(c->h, "</td><td role=\"cell\">");
-	write_value(c->h, s->before);
-	html_raw(c->h, "</td><td role=\"cell\">");
-	write_value(c->h, s->value);
-	html_raw(c->h, "</td></tr>");
-	return c->h->failed ? NW_ENOMEM : 0;
+static void
+column_before(struct html *h, const json_t *row)
+{
+	write_value(h, result_text(row, KEY_setting_change_before));
 }
 
-static int
-write_changes(struct html *h, struct store_reader *r, const struct host *host)
+static void
+column_since(struct html *h, const json_t *row)
 {
-	struct changes c = { .h = h };
-	size_t all = 0;
-	int rc = store_config_changes(r, host->rec.id, 0, INT64_MAX, on_change_counted, &all);
+	write_value(h, result_text(row, KEY_setting_change_value));
+}
 
-	if (rc < 0)
-		return rc;
+static void
+write_changes(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "When", column_at, false },
+		{ "Setting", column_name, false },
+		{ "Before", column_before, false },
+		{ "Since", column_since, false },
+	};
+	const json_t *changes = result_list(doc, KEY_settings_changes);
+
 	html_raw(h, "<section><h2>Settings that changed</h2>");
-	if (all == 0) {
+	if (json_array_size(changes) > 0)
+		table_write(h, changes, columns, sizeof(columns) / sizeof(columns[0]));
+	else
 		html_raw(h,
 		    "<p>None since the host tells of its settings, or it tells of none: "
-		    "<code>blipp</code> does.</p></section>");
-		return NW_OK;
-	}
-	c.n_skip = all > CHANGES_MAX ? all - CHANGES_MAX : 0;
-	html_raw(h,
-	    "<table role=\"table\" class=\"rows\"><thead role=\"rowgroup\"><tr role=\"row\"><th "
-	    "role=\"columnheader\" scope=\"col\">When</th><th role=\"columnheader\" scope=\"col\">"
-	    "Setting</th><th role=\"columnheader\" scope=\"col\">Before</th><th "
-	    "role=\"columnheader\" scope=\"col\">Since</th></tr></thead><tbody "
-	    "role=\"rowgroup\">");
-	rc = store_config_changes(r, host->rec.id, 0, INT64_MAX, on_change, &c);
-	html_raw(h, "</tbody></table></section>");
-	return rc;
+		    "<code>blipp</code> does.</p>");
+	html_raw(h, "</section>");
 }
 
-static int
-on_setting(void *arg, const struct nw_setting_rec *s)
+static void
+write_settings(struct html *h, const json_t *doc)
 {
-	struct host *host = arg;
+	const json_t *settings = result_list(doc, KEY_settings_settings), *o;
+	size_t i;
 
-	if (host->n++ == 0)
-		html_raw(host->h,
-		    "<section><details class=\"fold\"><summary><h2>All settings</h2></summary><dl "
-		    "class=\"lines\">");
-	html_raw(host->h, "<div><dt>");
-	page_name(host->h, s->name);
-	html_raw(host->h, "</dt><dd>");
-	write_value(host->h, s->value);
-	html_raw(host->h, "</dd></div>");
-	return host->h->failed ? NW_ENOMEM : host->n == SETTINGS_MAX;
+	write_changes(h, doc);
+	if (json_array_size(settings) == 0)
+		return;
+	html_raw(h,
+	    "<section><details class=\"fold\"><summary><h2>All settings</h2></summary><dl "
+	    "class=\"lines\">");
+	json_array_foreach(settings, i, o)
+	{
+		html_raw(h, "<div><dt>");
+		page_name(h, result_text(o, KEY_setting_name));
+		html_raw(h, "</dt><dd>");
+		write_value(h, result_text(o, KEY_setting_value));
+		html_raw(h, "</dd></div>");
+	}
+	html_raw(h, "</dl></details></section>");
 }
 
 /* --- sessions --- */
@@ -203,8 +156,7 @@ page_host_link(struct html *h, const char *name)
 {
 	char *encoded = name != NULL ? evhttp_uriencode(name, -1, 1) : NULL, href[800];
 
-	if (encoded == NULL || h->session_id == 0 || h->foreign ||
-	    strlen(encoded) > sizeof(href) - 20) {
+	if (encoded == NULL || h->alone || h->foreign || strlen(encoded) > sizeof(href) - 20) {
 		page_name(h, name);
 		free(encoded);
 		return;
@@ -218,61 +170,88 @@ page_host_link(struct html *h, const char *name)
 	free(encoded);
 }
 
-static int
-write_settings(struct html *h, struct store_reader *r, struct host *host)
+/* The address of the same as JSON. */
+static void
+write_links(struct html *h)
 {
-	int rc = write_changes(h, r, host);
+	char href[800];
 
-	if (rc == NW_OK)
-		rc = store_config_at(r, host->rec.id, nw_wall_ns(), on_setting, host);
-	if (host->n > 0)
-		html_raw(h, "</dl></details></section>");
+	html_raw(h, "<p class=\"note\"><a href=\"/hosts\">All hosts</a>. The same as JSON: <a");
+	snprintf(href, sizeof(href), "/api/v1/hosts/%s", h->host);
+	html_attr(h, "href", href);
+	html_raw(h, ">host</a>, <a");
+	snprintf(href, sizeof(href), "/api/v1/hosts/%s/settings", h->host);
+	html_attr(h, "href", href);
+	html_raw(h, ">settings</a>.</p>");
+}
+
+static int
+write_page(struct html *h, struct store_reader *r, const char *name, const json_t *doc,
+    const json_t *settings)
+{
+	char title[160];
+	int rc;
+
+	snprintf(title, sizeof(title), "Host %.120s", name);
+	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_HOSTS });
+	html_raw(h, "<h1 class=\"page\">Host ");
+	page_name(h, name);
+	html_raw(h, "</h1>");
+	write_info(h, doc);
+	host_clock(h, result_list(doc, KEY_host_clocks));
+	host_collectors(h, doc);
+	host_usual(h, doc);
+	host_metrics(h, doc);
+	write_settings(h, settings);
+	rc = write_sessions(h, r, name);
+	write_links(h);
+	page_end(h);
 	return rc;
 }
 
 int
-page_host(struct html *h, struct store_reader *r, const char *name)
+page_host(struct html *h, struct store_reader *r, const struct hosts_now *now, const char *name)
 {
-	struct host host = { .h = h, .wanted = name };
-	char title[160], *encoded = evhttp_uriencode(name, -1, 1);
-	int rc = store_hosts(r, on_host, &host);
+	char *encoded = evhttp_uriencode(name, -1, 0);
+	json_t *doc = NULL, *settings = NULL;
+	int rc = encoded != NULL ? host_document(r, now, name, &doc) : NW_ENOMEM;
 
-	if (rc == NW_OK && host.rec.id != 0) {
-		snprintf(title, sizeof(title), "Host %.120s", name);
+	if (rc == NW_OK && (rc = host_settings_document(r, name, INT64_MAX, &settings)) == NW_OK) {
 		h->host = encoded;
-		page_begin(h, &(struct page_frame){ .title = title });
-		html_raw(h, "<h1 class=\"page\">Host ");
-		page_name(h, name);
-		html_raw(h, "</h1>");
-		write_info(h, &host);
-		if ((rc = host_clock(h, r, &host.rec)) == NW_OK)
-			rc = host_collectors(h, r, &host.rec);
-		if (rc == NW_OK)
-			rc = host_usual(h, r, &host.rec);
-		if (rc == NW_OK)
-			rc = host_metrics(h, r, &host.rec);
-		if (rc == NW_OK)
-			rc = write_settings(h, r, &host);
-		if (rc == NW_OK)
-			rc = write_sessions(h, r, name);
-		page_end(h);
+		rc = write_page(h, r, name, doc, settings);
 		h->host = NULL;
-	} else if (rc == NW_OK)
-		rc = NW_ENOTFOUND;
-	free(host.info);
+	}
+	json_decref(settings);
+	json_decref(doc);
 	free(encoded);
 	return rc;
+}
+
+/* --- figures --- */
+
+struct wanted {
+	struct store_reader *r;
+	const char *name;
+	json_t *clocks;
+};
+
+static int
+on_wanted(void *arg, const struct nw_host_rec *rec)
+{
+	struct wanted *w = arg;
+
+	return host_clock_list(w->r, rec, &w->clocks);
 }
 
 static int
 write_figure(struct html *h, void *arg)
 {
-	struct host *host = arg;
-	int rc = store_hosts(host->r, on_host, host);
+	struct wanted *w = arg;
+	int rc = store_host_named(w->r, w->name, on_wanted, w);
 
 	if (rc == NW_OK)
-		rc = host->rec.id != 0 ? host_clock(h, host->r, &host->rec) : NW_ENOTFOUND;
-	free(host->info);
+		host_clock(h, w->clocks);
+	json_decref(w->clocks);
 	return rc;
 }
 
@@ -280,7 +259,7 @@ int
 page_host_figure(
     struct store_reader *r, const char *name, const char *figure, char **text, size_t *len)
 {
-	struct host host = { .wanted = name, .r = r };
+	struct wanted w = { .r = r, .name = name };
 
-	return page_figure(figure, write_figure, &host, text, len);
+	return page_figure(figure, write_figure, &w, text, len);
 }

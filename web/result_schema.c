@@ -69,11 +69,13 @@ result_schema(void)
 	for (i = 0; i < OBJECT_none; i++)
 		json_object_set_new(objects, result_object_info((enum result_object)i)->name,
 		    object_schema((enum result_object)i));
-	return json_pack("{s:s, s:s, s:[ooooooo], s:o}", "$schema",
+	return json_pack("{s:s, s:s, s:[oooooooooo], s:o}", "$schema",
 	    "https://json-schema.org/draft/2020-12/schema", "title",
 	    "narrows-result/1, narrows-sessions/1, narrows-keep/1, narrows-routes/1, "
-	    "narrows-route/1, narrows-collectors/1 and narrows-expected/1",
+	    "narrows-route/1, narrows-hosts/1, narrows-host/1, narrows-settings/1, "
+	    "narrows-collectors/1 and narrows-expected/1",
 	    "anyOf", reference(OBJECT_result), reference(OBJECT_sessions),
 	    reference(OBJECT_keeplists), reference(OBJECT_routes), reference(OBJECT_route),
-	    reference(OBJECT_collectors), reference(OBJECT_expected_list), "$defs", objects);
+	    reference(OBJECT_collectors), reference(OBJECT_expected_list), reference(OBJECT_hosts),
+	    reference(OBJECT_host), reference(OBJECT_settings), "$defs", objects);
 }

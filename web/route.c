@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/http.h>
+
 /* Decimal digits 1 .. INT64_MAX up to `end`. */
 static bool
 parse_id(const char *text, const char *end, int64_t *id)
@@ -99,10 +101,29 @@ parse_session(const char *what, const char *query)
 	return r;
 }
 
+/* "dtn1", "dtn1/settings"; the name is encoded, a blank of it, too. */
+static void
+parse_api_host(const char *what, struct route *r)
+{
+	const char *end = what + strcspn(what, "/");
+	char *raw = strndup(what, (size_t)(end - what)), *name;
+	size_t len = 0;
+
+	name = raw != NULL ? evhttp_uridecode(raw, 0, &len) : NULL;
+	if (name != NULL && len > 0 && len < sizeof(r->filter.host) && strlen(name) == len) {
+		memcpy(r->filter.host, name, len + 1);
+		r->page = *end == '\0'              ? ROUTE_API_HOST
+		    : strcmp(end, "/settings") == 0 ? ROUTE_API_SETTINGS
+						    : ROUTE_API_NONE;
+	}
+	free(name);
+	free(raw);
+}
+
 static struct route
 parse_api(const char *what, const char *query)
 {
-	static const char sessions[] = "sessions/";
+	static const char sessions[] = "sessions/", hosts[] = "hosts/";
 	static const struct {
 		const char *path;
 		enum route_page page;
@@ -119,6 +140,7 @@ parse_api(const char *what, const char *query)
 		{ "expected", ROUTE_API_EXPECTED, 0 },
 		{ "routes", ROUTE_API_ROUTES, 0 },
 		{ "route", ROUTE_API_ROUTE, 0 },
+		{ "hosts", ROUTE_API_HOSTS, 0 },
 	};
 	struct route r = { .page = ROUTE_API_NONE, .query = query };
 	size_t i;
@@ -130,6 +152,8 @@ parse_api(const char *what, const char *query)
 		}
 	if (r.page == ROUTE_API_SESSIONS || r.page == ROUTE_API_ROUTE)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
+	if (strncmp(what, hosts, sizeof(hosts) - 1) == 0)
+		parse_api_host(what + sizeof(hosts) - 1, &r);
 	if (strncmp(what, sessions, sizeof(sessions) - 1) == 0) {
 		r = parse_session(what + sizeof(sessions) - 1, query);
 		r.page = r.page == ROUTE_SESSION ? ROUTE_API_SESSION : ROUTE_API_NONE;
@@ -155,6 +179,7 @@ route_parse(const char *path, const char *query)
 		{ "/route.json", ROUTE_ROUTE_JSON },
 		{ "/route.csv", ROUTE_ROUTE_CSV },
 		{ "/compare", ROUTE_COMPARE },
+		{ "/hosts", ROUTE_HOSTS },
 		{ "/host", ROUTE_HOST },
 		{ "/keep", ROUTE_KEEP },
 		{ "/keep.json", ROUTE_KEEP_JSON },
@@ -185,7 +210,7 @@ route_parse(const char *path, const char *query)
 	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV) || r.page == ROUTE_HOST ||
 	    r.page == ROUTE_HOST_FIGURE)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
-	if (r.page == ROUTE_COMPARE)
+	if (r.page == ROUTE_COMPARE || r.page == ROUTE_HOSTS)
 		r.query = query;
 	return r;
 }

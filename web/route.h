@@ -34,6 +34,7 @@ enum route_page {
 	ROUTE_ROUTE_JSON,
 	ROUTE_ROUTE_CSV,
 	ROUTE_COMPARE,
+	ROUTE_HOSTS,
 	ROUTE_HOST,
 	ROUTE_HOST_FIGURE,
 	ROUTE_KEEP,
@@ -51,6 +52,9 @@ enum route_page {
 	ROUTE_API_EXPECTED,
 	ROUTE_API_ROUTES,
 	ROUTE_API_ROUTE,
+	ROUTE_API_HOSTS,
+	ROUTE_API_HOST,
+	ROUTE_API_SETTINGS,
 	ROUTE_API_NONE, /* below /api/ without a page */
 	ROUTE_ACCESS,
 	ROUTE_STYLE,
@@ -63,7 +67,7 @@ enum { ROUTE_LAST = 0 }; /* id that means the newest session */
 struct route {
 	enum route_page page;
 	int64_t id;                   /* ROUTE_SESSION*: a session or ROUTE_LAST */
-	struct session_filter filter; /* of lists of sessions */
+	struct session_filter filter; /* of lists of sessions; host: of ROUTE_API_HOST, too */
 	enum query_what what;         /* ROUTE_API_SERIES */
 	enum lines_form form;         /* ROUTE_SESSION_LINES */
 	char figure[48];              /* ROUTE_SESSION_FIGURE, ROUTE_HOST_FIGURE: its id */

@@ -10,6 +10,7 @@
 
 enum {
 	SESSION_FILTER_BYTES = 96,
+	SESSION_HOST_BYTES = 256,
 	SESSION_ROUTE_BYTES = 600, /* two names of hosts, or an address */
 	SESSION_LIST_MAX = 50,
 	SESSION_SCAN_MAX = 20000
@@ -27,7 +28,7 @@ struct session_filter {
 	char stage[SESSION_FILTER_BYTES]; /* stage that limited, or "none"; "": any */
 	/* equal to these; "": any */
 	char program[SESSION_FILTER_BYTES], label[SESSION_FILTER_BYTES];
-	char host[SESSION_FILTER_BYTES];      /* one of the names in the route; "": any */
+	char host[SESSION_HOST_BYTES];        /* one of the names in the route; "": any */
 	char route[SESSION_ROUTE_BYTES];      /* equal to the route; "": any */
 	char state[SESSION_FILTER_BYTES];     /* open, failed, slower (than usual); "": any */
 	int64_t since_wall_ns, until_wall_ns; /* of the begin; 0: any */

@@ -37,6 +37,7 @@
 #include "web/api.h"
 #include "web/expected.h"
 #include "web/health.h"
+#include "web/hosts.h"
 #include "web/host_check.h"
 #include "web/login.h"
 #include "web/metrics.h"
@@ -149,6 +150,68 @@ answer_expected(struct reply *a)
 
 	reply_rc(
 	    a, l != NULL ? api_put_document(a->body, expected_document(l, nw_wall_ns())) : NW_EIO);
+}
+
+/* What the states of collectors are judged by. */
+static struct hosts_now
+hosts_now(const struct web *w)
+{
+	struct nw_health health;
+	bool known = read_health(w, &health);
+
+	return (struct hosts_now){ known ? health.started_wall_ns : 0, nw_wall_ns() };
+}
+
+static void
+answer_hosts(struct reply *a, const struct route *to)
+{
+	struct hosts_now now = hosts_now(a->w);
+	struct html h = { .out = a->body };
+	struct hosts_query q;
+
+	if (hosts_query_parse(&q, to->query))
+		reply_html(a, &h, page_hosts(&h, a->w->reader, &now, &q));
+	else
+		reply_error(a, 400);
+}
+
+static void
+answer_host(struct reply *a, const struct route *to)
+{
+	struct hosts_now now = hosts_now(a->w);
+	struct html h = { .out = a->body };
+
+	if (to->filter.host[0] != '\0')
+		reply_html(a, &h, page_host(&h, a->w->reader, &now, to->filter.host));
+	else {
+		reply_header(a, "Location", "/hosts");
+		reply_send(a, 303);
+	}
+}
+
+/* Hosts for programs. */
+static void
+answer_api_hosts(struct reply *a, const struct route *to)
+{
+	struct hosts_now now = hosts_now(a->w);
+	struct store_reader *r = a->w->reader;
+	struct hosts_query q;
+	json_t *doc;
+	int rc;
+
+	if (!hosts_query_parse(&q, to->query)) {
+		a->why = "offset: a number of hosts; limit: 1 to 1000; before: nanoseconds since "
+			 "1970";
+		reply_error(a, 400);
+		return;
+	}
+	rc = to->page == ROUTE_API_HOSTS ? hosts_document(r, &now, &q, &doc)
+	    : to->page == ROUTE_API_HOST
+	    ? host_document(r, &now, to->filter.host, &doc)
+	    : host_settings_document(r, to->filter.host, q.before_wall_ns, &doc);
+	if (rc == NW_ENOTFOUND)
+		a->why = "The box knows no host of that name.";
+	reply_rc(a, rc == NW_OK ? api_put_document(a->body, doc) : rc);
 }
 
 static void
@@ -347,6 +410,9 @@ answer_api(struct reply *a, const struct route *to)
 	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_API_COLLECTORS: reply_rc(a, api_collectors(a->body, r)); break;
 	case ROUTE_API_EXPECTED: answer_expected(a); break;
+	case ROUTE_API_HOSTS:
+	case ROUTE_API_HOST:
+	case ROUTE_API_SETTINGS: answer_api_hosts(a, to); break;
 	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
 	case ROUTE_API_ROUTE:
 		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
@@ -591,7 +657,8 @@ answer_page(struct reply *a, const struct route *to)
 		else
 			reply_error(a, 400);
 		break;
-	case ROUTE_HOST: reply_html(a, &h, page_host(&h, r, to->filter.host)); break;
+	case ROUTE_HOSTS: answer_hosts(a, to); break;
+	case ROUTE_HOST: answer_host(a, to); break;
 	case ROUTE_KEEP: reply_html(a, &h, page_keep(&h, r)); break;
 	case ROUTE_KEEP_JSON: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_HEALTH: answer_health(a); break;
@@ -607,6 +674,9 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_EXPECTED:
 	case ROUTE_API_ROUTES:
 	case ROUTE_API_ROUTE:
+	case ROUTE_API_HOSTS:
+	case ROUTE_API_HOST:
+	case ROUTE_API_SETTINGS:
 	case ROUTE_API_NONE: answer_api(a, to); break;
 	case ROUTE_ACCESS: answer_access(a); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;

@@ -341,6 +341,8 @@ typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
 typedef int store_route_fn(void *arg, const struct nw_route_rec *route);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
+/* A host by its name. NW_ENOTFOUND */
+int store_host_named(struct store_reader *r, const char *name, store_host_fn *fn, void *arg);
 /* NW_ENOTFOUND */
 int store_host_get(struct store_reader *r, int64_t id, store_host_fn *fn, void *arg);
 int store_providers(struct store_reader *r, store_provider_fn *fn, void *arg);
@@ -354,6 +356,13 @@ int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_f
 /* Newest first. */
 int store_xsp_of_host(
     struct store_reader *r, int64_t host_id, size_t limit, store_xsp_fn *fn, void *arg);
+/* The latest connections of a host, at most `limit` of them, in short. */
+struct nw_host_use {
+	int64_t n_connections, n_open;
+	int64_t n_sessions, newest_session_id; /* of these connections; the id is 0 without one */
+	int64_t last_wall_ns;                  /* when one of them began or ended last */
+};
+int store_host_use(struct store_reader *r, int64_t host_id, size_t limit, struct nw_host_use *out);
 /* NW_ENOTFOUND */
 int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *arg);
 /* Sessions with a result of this route and program ("" where unknown), that began before a time,

@@ -387,6 +387,7 @@ test_records(void)
 	struct store_reader *r;
 	struct nw_batch *b = nw_batch_new();
 	struct store_ids ids;
+	struct nw_host_use use;
 	int64_t last = 0;
 	int n = 0;
 
@@ -417,6 +418,13 @@ test_records(void)
 	CHECK_INT(store_xsp_of_host(r, 7, 0, xsp_seen, &n), NW_OK);
 	CHECK_INT(store_xsp_of_host(r, 8, 10, xsp_seen, &n), NW_OK);
 	CHECK_INT(n, 6);
+	CHECK_INT(store_host_named(r, "dtn7", host_seen, &n), NW_OK);
+	CHECK_INT(store_host_named(r, "dtn", host_seen, &n), NW_ENOTFOUND);
+	CHECK_INT(n, 7);
+	CHECK_INT(store_host_use(r, 7, 10, &use), NW_OK);
+	CHECK(use.n_connections == 1 && use.n_sessions == 1 && use.newest_session_id == 5);
+	CHECK_INT(store_host_use(r, 8, 10, &use), NW_OK);
+	CHECK(use.n_connections == 0 && use.n_sessions == 0 && use.newest_session_id == 0);
 	n = 0;
 	CHECK_INT(store_sessions(r, 0, 10, session_seen, &n), NW_OK);
 	CHECK_INT(store_session_get(r, 5, session_seen, &n), NW_OK);

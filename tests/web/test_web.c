@@ -809,6 +809,15 @@ static const struct {
 	{ "/compare?ids=1,2,3,4,5,6,7", 400, "text/html; charset=utf-8", "makes no sense" },
 	{ "/compare?ids=1,3&by=magic", 400, "text/html; charset=utf-8", "makes no sense" },
 	{ "/compare?ids=1,99999", 404, "text/html; charset=utf-8", "There is nothing" },
+	{ "/hosts", 200, "text/html; charset=utf-8", "<a href=\"/host?host=" },
+	{ "/hosts", 200, "text/html; charset=utf-8", "silent" },
+	{ "/hosts?offset=1000", 200, "text/html; charset=utf-8", "Hosts before these" },
+	{ "/hosts?offset=x", 400, "text/html; charset=utf-8", "makes no sense" },
+	{ "/host", 303, "text/html; charset=utf-8", "Location: /hosts" },
+	{ "/api/v1/hosts", 200, "application/json", "\"narrows-hosts/1\"" },
+	{ "/api/v1/hosts/" HOST, 200, "application/json", "\"against\": \"the box's clock\"" },
+	{ "/api/v1/hosts/" EVIL, 200, "application/json", "\"narrows-host/1\"" },
+	{ "/api/v1/hosts/" EVIL "/settings", 200, "application/json", "\"changes\": [" },
 	{ "/host?host=nobody", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "Settings that changed" },
 	{ "/host?host=" EVIL, 200, "text/html; charset=utf-8", "There is no record" },
@@ -1113,7 +1122,7 @@ test_hostile(void)
 {
 	static const char *const paths[] = { "/", "/?before=11", "/session/1", "/session/3",
 		"/session/5", "/session/6", "/health", "/routes", EVIL_ROUTE, "/compare?ids=3,5,6",
-		"/host?host=" EVIL, "/host?host=" HOST };
+		"/hosts", "/host?host=" EVIL, "/host?host=" HOST };
 	static const char *const never[] = { "<script>", "<img", "javascript:", "style=\"",
 		"http://", "https://", "\"//", "\xe2\x80\xae", "url(", "@import", "<iframe", "\a" };
 	struct reply r;
