@@ -24,7 +24,7 @@ assert len(page) < 1000000
 inside = json.loads(re.search(r'<script type="application/json" id="narrows-result">(.*?)</script>', page, re.S).group(1))
 assert inside == json.load(open(sys.argv[2]))
 assert not re.search(r'(href|src)="(?!#|data:text/csv)', page) and "url(" not in page
-figures = re.findall(r'<figure class="plot">.*?</figure>', page, re.S)
+figures = re.findall(r'<figure class="plot"[^>]*>.*?</figure>', page, re.S)
 links = re.findall(r'<a class="csv" download="([^"]*)" href="data:text/csv;charset=utf-8,([^"]*)"', page)
 assert len(links) == len(figures), (len(links), len(figures))
 for name, data in links:

@@ -111,9 +111,9 @@ load /session/3
 js_is "document.getElementById('main').dataset.live" 10 "an open session"
 js_is "document.querySelectorAll('head > meta[http-equiv=refresh]').length" 0 "the page would also be loaded anew"
 js_is "document.querySelector('.progress progress').getAttribute('aria-label')" "Read of the opened files" "the progress"
-js "(() => { window.facts = document.querySelector('.facts'); document.querySelector('#quality').open = true; document.querySelector('#quality summary').focus(); const ask = fetch, more = t => t.replace('Still running.', 'Still going.').replace('<h2>Data quality', '<h2>Better quality'); window.fetch = async (...a) => { const r = await ask(...a); return { ok: true, redirected: false, text: async () => more(await r.text()) }; }; return 'asked'; })()"
+js "(() => { window.facts = document.querySelector('.facts'); document.querySelector('#fold-quality').open = true; document.querySelector('#fold-quality summary').focus(); const ask = fetch, more = t => t.replace('Still running.', 'Still going.').replace('<h2>Data quality', '<h2>Better quality'); window.fetch = async (...a) => { const r = await ask(...a); return { ok: true, redirected: false, text: async () => more(await r.text()) }; }; return 'asked'; })()"
 js_until "document.querySelector('.running').textContent.includes('Still going.')" "an open session does not renew itself"
-js_is "document.querySelector('#quality h2').textContent + document.querySelector('#quality').open" "Better qualitytrue" "a fold that was open"
+js_is "document.querySelector('#fold-quality h2').textContent + document.querySelector('#fold-quality').open" "Better qualitytrue" "a fold that was open"
 js_is "document.activeElement.textContent" "Better quality" "the focus after a renewal"
 js_is "window.facts == document.querySelector('.facts')" true "the facts were swapped without a change"
 

@@ -213,6 +213,12 @@ page_stamp(struct html *h, const char *iso)
 		html_text(h, iso);
 }
 
+const char *
+page_either(const char *a, const char *b)
+{
+	return a != NULL ? a : b;
+}
+
 void
 page_item(struct html *h, const char *name, const char *value)
 {

@@ -44,6 +44,8 @@ void page_clock(struct html *h, int64_t t_wall_ns);
 void page_time(struct html *h, int64_t t_wall_ns);
 /* A time that comes as ISO 8601 text in UTC; other text is shown unchanged. */
 void page_stamp(struct html *h, const char *iso);
+/* The first text, or the second instead of NULL. */
+const char *page_either(const char *a, const char *b);
 /* One row of a list of names and values; the value is text. */
 void page_item(struct html *h, const char *name, const char *value);
 
@@ -123,6 +125,10 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 
 /* Contents of the sections of a session's page: `doc` is the result document, parts may be
  * missing. */
+void session_answers(struct html *h, const json_t *doc);
+void session_witnesses(struct html *h, const json_t *doc);
+/* The pipe that the data ran through; nothing without stages. */
+void session_pipe(struct html *h, const json_t *doc);
 void session_stages(struct html *h, const json_t *doc);
 /* Differences, of a session's or a route's object `changed`. */
 void session_differences(struct html *h, const json_t *changed);
@@ -141,6 +147,8 @@ void session_iotime(struct html *h, const json_t *doc);
 int session_sensors(struct html *h, struct store_reader *r, const json_t *doc);
 void session_reduction(struct html *h, const json_t *doc);
 void session_hosts(struct html *h, const json_t *doc);
+/* How far apart events of different hosts must be to have an order, in seconds; NaN if unknown. */
+double session_clock_bound(const json_t *doc);
 void session_quality(struct html *h, const json_t *doc);
 void session_files(struct html *h, const json_t *doc);
 void session_connections(struct html *h, const json_t *doc);

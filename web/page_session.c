@@ -25,10 +25,39 @@ enum { REFRESH_S = 10, LIST_MAX = 20 };
 
 /* --- one line of facts --- */
 
-static const char *
-first_text(const char *a, const char *b)
+/* "Data quality: 99.8 % of intervals, 2 hosts, clocks within 180 us, nothing lost." */
+static void
+write_quality(struct html *h, const json_t *doc)
 {
-	return a != NULL ? a : b;
+	const json_t *q = result_get(doc, KEY_result_quality),
+		     *hosts = result_list(result_get(doc, KEY_result_session), KEY_session_hosts);
+	double got = result_number(q, KEY_quality_intervals_got) /
+	    result_number(q, KEY_quality_intervals_expected),
+	       bound = session_clock_bound(doc),
+	       lost = result_number(q, KEY_quality_documents_dropped) +
+	    result_number(q, KEY_quality_documents_rejected);
+
+	if (q == NULL)
+		return;
+	html_raw(h, "<p class=\"note quality\">Data quality: ");
+	if (isfinite(got)) {
+		html_text(h, fmt_share(fmin(got, 1)).s);
+		html_raw(h, " of intervals, ");
+	}
+	html_int(h, (int64_t)json_array_size(hosts));
+	html_text(h, json_array_size(hosts) == 1 ? " host" : " hosts");
+	if (json_array_size(hosts) > 1)
+		html_text(
+		    h, isfinite(bound) ? ", clocks within " : ", order between clocks uncertain");
+	if (json_array_size(hosts) > 1 && isfinite(bound))
+		html_text(h, fmt_duration(bound).s);
+	if (lost > 0 && lost < 1e15) {
+		html_raw(h, ", <a href=\"#quality\">documents lost: ");
+		html_int(h, (int64_t)lost);
+		html_raw(h, "</a>");
+	} else if (lost >= 0)
+		html_raw(h, ", nothing lost");
+	html_raw(h, ".</p>");
 }
 
 static void
@@ -42,8 +71,8 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec,
 	page_route(h, result_text(s, KEY_session_route));
 	html_raw(h, "</h1><ul><li>");
 	page_name(h,
-	    first_text(
-		first_text(result_text(s, KEY_session_program), rec->program), "unknown program"));
+	    page_either(
+		page_either(result_text(s, KEY_session_program), rec->program), "unknown program"));
 	html_raw(h, "</li><li>");
 	page_time(h, start != 0 ? start : rec->opened_wall_ns);
 	html_raw(h, "</li><li>");
@@ -87,7 +116,9 @@ write_facts(struct html *h, const json_t *doc, const struct nw_session_rec *rec,
 		html_int(h, rec->id);
 		html_raw(h, ".csv\">CSV</a></li>");
 	}
-	html_raw(h, "</ul></header>");
+	html_raw(h, "</ul>");
+	write_quality(h, doc);
+	html_raw(h, "</header>");
 }
 
 /* --- the verdict --- */
@@ -178,296 +209,13 @@ write_imported(struct html *h, const json_t *doc)
 		html_int(h, (int64_t)id);
 	}
 	html_raw(h, "; ");
-	page_name(h, first_text(result_text(imported, KEY_imported_host), "a host"));
+	page_name(h, page_either(result_text(imported, KEY_imported_host), "a host"));
 	html_raw(h, " brought it here");
 	if (result_text(imported, KEY_imported_at) != NULL) {
 		html_raw(h, " on ");
 		page_stamp(h, result_text(imported, KEY_imported_at));
 	}
 	html_raw(h, ". Nothing of it was measured here, and no route counts it.</p>");
-}
-
-/* "2 witnesses agree, 1 disagrees." Witnesses without an opinion are in the list below. */
-static void
-write_agreement(struct html *h, const json_t *witnesses)
-{
-	size_t i, n = json_array_size(witnesses), agree = 0, against = 0;
-
-	for (i = 0; i < n; i++) {
-		int agrees = result_bool(json_array_get(witnesses, i), KEY_witness_agrees);
-
-		agree += agrees == 1;
-		against += agrees == 0;
-	}
-	if (agree > 0) {
-		html_raw(h, " ");
-		html_int(h, (int64_t)agree);
-		if (agree == 1)
-			html_raw(h, " witness agrees");
-		else
-			html_raw(h, " witnesses agree");
-	} else
-		html_raw(h, " No witness confirms it");
-	if (against > 0) {
-		html_raw(h, ", ");
-		html_int(h, (int64_t)against);
-		if (against == 1)
-			html_raw(h, " disagrees");
-		else
-			html_raw(h, " disagree");
-	}
-	html_raw(h, ".");
-}
-
-static void
-write_reasons(struct html *h, const json_t *verdict)
-{
-	const json_t *reasons = result_list(verdict, KEY_verdict_reasons);
-	size_t i, n = json_array_size(reasons);
-
-	if (n == 0)
-		return;
-	html_raw(h, "<ul class=\"reasons\">");
-	for (i = 0; i < n && i < LIST_MAX; i++) {
-		html_raw(h, "<li>");
-		html_text(h, json_string_value(json_array_get(reasons, i)));
-		html_raw(h, "</li>");
-	}
-	html_raw(h, "</ul>");
-}
-
-/* Whether the verdict is an answer, perhaps of two stages. */
-static bool
-is_answered(const json_t *verdict)
-{
-	const char *confidence = result_text(verdict, KEY_verdict_confidence);
-
-	return confidence != NULL && strcmp(confidence, "none") != 0;
-}
-
-static void
-write_candidates(struct html *h, const json_t *verdict)
-{
-	const json_t *list = result_list(verdict, KEY_verdict_candidates);
-	size_t i, n = json_array_size(list);
-
-	if (n < 2 || is_answered(verdict))
-		return;
-	html_raw(h, "<p>It may have been ");
-	for (i = 0; i < n && i < LIST_MAX; i++) {
-		if (i > 0 && i + 1 == n)
-			html_raw(h, " or ");
-		else if (i > 0)
-			html_raw(h, ", ");
-		html_text(h, result_stage_words(json_string_value(json_array_get(list, i))));
-	}
-	html_raw(h, ".</p>");
-}
-
-/* A sentence made of the fields, for documents without a sentence. */
-static void
-write_sentence(struct html *h, const json_t *verdict, const char *stage)
-{
-	const char *sentence = result_text(verdict, KEY_verdict_sentence);
-
-	if (sentence != NULL)
-		html_text(h, sentence);
-	else if (stage != NULL) {
-		html_raw(h, "The ");
-		html_text(h,
-		    first_text(result_text(verdict, KEY_verdict_words), result_stage_words(stage)));
-		html_raw(h, " limited this transfer.");
-	} else
-		html_raw(h, "What limited this transfer cannot be told from what was measured.");
-}
-
-/* Verdicts that stood here before the closed session opened again, and who opened it. */
-static void
-write_before(struct html *h, const json_t *list)
-{
-	const char *sentence;
-	const json_t *o;
-	size_t i;
-
-	json_array_foreach(list, i, o)
-	{
-		sentence = result_text(o, KEY_before_sentence);
-		html_raw(h, "<p class=\"note\">Until ");
-		html_text(h, first_text(result_text(o, KEY_before_replaced), "?"));
-		html_raw(h, " the verdict was: ");
-		html_text(h, first_text(sentence, "none"));
-		html_raw(h, " Then ");
-		html_text(h, first_text(result_text(o, KEY_before_why), "the session went on"));
-		html_raw(h, ".</p>");
-	}
-}
-
-/* "Confidence: medium, an account of this transfer." */
-static void
-write_confidence(struct html *h, const json_t *verdict)
-{
-	const char *claim = result_text(verdict, KEY_verdict_claim);
-	double n_eff = result_number(verdict, KEY_verdict_n_eff);
-
-	html_raw(h, "<p>Confidence: <b>");
-	html_text(h, first_text(result_text(verdict, KEY_verdict_confidence), "not stated"));
-	html_raw(h, "</b>");
-	if (claim != NULL && strcmp(claim, "account") == 0)
-		html_raw(h, ", an account of this transfer alone");
-	else if (claim != NULL && n_eff >= 1) {
-		html_raw(h, ", inferred from intervals worth ");
-		html_int(h, (int64_t)fmin(n_eff, 1e6));
-		html_raw(h, " independent ones");
-	}
-	html_raw(h, ".");
-	/* of two stages no witness says whether they limit together */
-	if (result_text(verdict, KEY_verdict_stage) != NULL)
-		write_agreement(h, result_list(verdict, KEY_verdict_witnesses));
-	html_raw(h, "</p>");
-}
-
-/* The comparison with the route's usual, and since when; nothing with too few sessions. */
-static void
-write_usual(struct html *h, const json_t *doc, bool alone)
-{
-	const json_t *usual = result_get(doc, KEY_result_usual),
-		     *s = result_get(doc, KEY_result_session);
-	const char *sentence = result_text(usual, KEY_usual_sentence),
-		   *since =
-		       result_text(result_get(usual, KEY_usual_since), KEY_route_change_sentence);
-
-	if (sentence == NULL)
-		return;
-	html_raw(h, "<p class=\"usual\"><b>");
-	html_text(h, sentence);
-	html_raw(h, "</b>");
-	if (since != NULL) {
-		html_raw(h, " This route: ");
-		html_text(h, since);
-	}
-	if (!alone && !h->foreign) {
-		html_raw(h, " <a");
-		page_route_href(h, "/route", result_text(s, KEY_session_route),
-		    result_text(s, KEY_session_program));
-		html_raw(h, ">History of the route</a>");
-	}
-	html_raw(h, "</p>");
-}
-
-static void
-session_verdict(struct html *h, const json_t *doc, bool alone)
-{
-	const json_t *verdict = result_get(doc, KEY_result_verdict);
-	const char *stage = result_text(verdict, KEY_verdict_stage);
-
-	if (verdict == NULL) {
-		html_raw(h,
-		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it "
-		    "narrow?</p><h2 class=\"sentence\">"
-		    "This session has not been analysed yet.</h2><p>A session is analysed within "
-		    "seconds after it ends.</p></section>");
-		return;
-	}
-	if (stage == NULL && is_answered(verdict))
-		html_raw(h,
-		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? Not "
-		    "in one place alone.</p>");
-	else if (stage == NULL)
-		html_raw(h,
-		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? It "
-		    "cannot be told.</p>");
-	else
-		html_raw(
-		    h, "<section class=\"verdict\"><p class=\"kicker\">Where did it narrow?</p>");
-	html_raw(h, "<h2 class=\"sentence\">");
-	write_sentence(h, verdict, stage);
-	html_raw(h, "</h2>");
-	write_usual(h, doc, alone);
-	if (stage != NULL || is_answered(verdict))
-		write_confidence(h, verdict);
-	else
-		write_candidates(h, verdict);
-	write_reasons(h, verdict);
-	write_before(h, result_list(doc, KEY_result_before));
-	html_raw(h, "</section>");
-}
-
-/* --- the size of the difference, and witnesses --- */
-
-/* "2.1x", "at least 1.5x", "at most 3x", or nothing. */
-static void
-write_effect(struct html *h, double effect, const double ends[2])
-{
-	bool about = isfinite(effect);
-
-	if (!about)
-		html_text(h, isfinite(ends[1]) ? "at most " : "at least ");
-	html_text(h, fmt_ratio(about ? effect : isfinite(ends[1]) ? ends[1] : ends[0]).s);
-	html_raw(h, "\xc3\x97");
-}
-
-static void
-session_effect(struct html *h, const json_t *doc)
-{
-	const json_t *verdict = result_get(doc, KEY_result_verdict);
-	double effect = result_number(verdict, KEY_verdict_effect), ends[2];
-
-	result_numbers(result_list(verdict, KEY_verdict_interval), ends, 2);
-	if (result_text(verdict, KEY_verdict_stage) == NULL ||
-	    !(isfinite(effect) || isfinite(ends[0]) || isfinite(ends[1])))
-		return;
-	html_raw(h, "<section class=\"effect\"><p class=\"figure\">");
-	write_effect(h, effect, ends);
-	html_raw(h, "</p><p>as fast without this limit");
-	if (isfinite(ends[1]) && result_text(verdict, KEY_verdict_runner_up) != NULL) {
-		html_raw(h, ", until the next limits: ");
-		html_text(h, result_stage_words(result_text(verdict, KEY_verdict_runner_up)));
-	}
-	if (isfinite(effect) && isfinite(ends[0]) && isfinite(ends[1])) {
-		html_raw(h, "; between ");
-		html_text(h, fmt_ratio(ends[0]).s);
-		html_raw(h, " and ");
-		html_text(h, fmt_ratio(ends[1]).s);
-	}
-	html_raw(h, ".</p></section>");
-}
-
-static void
-session_witnesses(struct html *h, const json_t *doc)
-{
-	const json_t *list =
-	    result_list(result_get(doc, KEY_result_verdict), KEY_verdict_witnesses);
-	size_t i, n = json_array_size(list);
-
-	if (n == 0)
-		return;
-	html_raw(h, "<ul class=\"witnesses\">");
-	for (i = 0; i < n && i < LIST_MAX; i++) {
-		const json_t *w = json_array_get(list, i);
-		const char *says = result_text(w, KEY_witness_says);
-
-		switch (result_bool(w, KEY_witness_agrees)) {
-		case 1:
-			html_raw(h, "<li class=\"yes\"><b class=\"mark\">\xe2\x9c\x93 agrees</b>");
-			break;
-		case 0:
-			html_raw(
-			    h, "<li class=\"no\"><b class=\"mark\">\xe2\x9c\x97 disagrees</b>");
-			break;
-		default: html_raw(h, "<li><b class=\"mark\">\xe2\x80\x93 neutral</b>");
-		}
-		html_raw(h, "<span><b>");
-		html_text(h, first_text(result_text(w, KEY_witness_name), "unnamed"));
-		html_raw(h, "</b>");
-		if (says != NULL) {
-			html_raw(h, " says ");
-			html_text(h, result_stage_words(says));
-		}
-		html_raw(h, "</span><span class=\"soft\">");
-		html_text(h, result_text(w, KEY_witness_detail));
-		html_raw(h, "</span></li>");
-	}
-	html_raw(h, "</ul>");
 }
 
 /* --- methods --- */
@@ -497,7 +245,7 @@ test_words(const char *test)
 		return "Welch's t-test on the means of windows";
 	if (test != NULL && strcmp(test, "student") == 0)
 		return "Student's t-test on the means of windows";
-	return first_text(test, "not stated");
+	return page_either(test, "not stated");
 }
 
 static void
@@ -528,7 +276,7 @@ session_methods(struct html *h, const json_t *doc)
 		html_raw(h, "</dd></div>");
 	}
 	item_seconds(h, "The analysis took", run, KEY_run_took_s);
-	page_item(h, "Version", first_text(result_text(run, KEY_run_version), "not stated"));
+	page_item(h, "Version", page_either(result_text(run, KEY_run_version), "not stated"));
 	html_raw(h, "</dl>");
 }
 
@@ -618,45 +366,42 @@ session_query_parse(struct session_query *q, const char *query)
 /* --- the page --- */
 
 /*
- * Depths of the page: the answer, then the evidence that an engineer looks at next, then everything
- * else, folded. A section writes a part of the document, or says that the part is absent.
+ * Depths of the page: the answers, then the evidence that an engineer looks at next, then
+ * everything else, folded. A section without content is not written.
  */
 static const struct section {
 	const char *id, *title;
 	void (*write)(struct html *h, const json_t *doc);
-	bool folded, optional;        /* optional: not shown without content */
+	bool folded;
 	enum result_key object, list; /* where the content is; list: RESULT_KEYS for none */
 } sections[] = {
-	{ "stages", "Stages", session_stages, false, false, KEY_result_bottleneck,
-	    KEY_bottleneck_stages },
-	{ "changed", "What changed", session_changed, false, true, KEY_result_changed,
-	    RESULT_KEYS },
-	{ "advice", "What to do", session_advice, false, true, KEY_result_advice, RESULT_KEYS },
-	{ "witnesses", "Witnesses", session_witnesses, false, true, KEY_result_verdict,
-	    KEY_verdict_witnesses },
-	{ "changes", "Since when in the session", session_changes, false, true, KEY_result_changes,
-	    KEY_changes_segments },
-	{ "time", "Over time", session_plots, false, false, KEY_result_timeline, RESULT_KEYS },
-	{ "tcp", "TCP over time", session_tcp, false, true, KEY_result_timeline,
+	{ "time", "Over time", session_plots, false, KEY_result_timeline, RESULT_KEYS },
+	{ "tcp", "TCP over time", session_tcp, false, KEY_result_timeline,
 	    KEY_timeline_connections },
-	{ "kernel", "Below the programs", session_kernel, false, true, KEY_result_kernel,
+	{ "stages", "Stages", session_stages, true, KEY_result_bottleneck, KEY_bottleneck_stages },
+	{ "witnesses", "Witnesses", session_witnesses, true, KEY_result_verdict,
+	    KEY_verdict_witnesses },
+	{ "changes", "Since when in the session", session_changes, true, KEY_result_changes,
+	    KEY_changes_segments },
+	{ "changed", "What changed", session_changed, true, KEY_result_changed,
+	    KEY_changed_differences },
+	{ "advice", "What to do", session_advice, true, KEY_result_advice, RESULT_KEYS },
+	{ "kernel", "Below the programs", session_kernel, true, KEY_result_kernel,
 	    KEY_kernel_waits },
-	{ "ops", "Operations by size and duration", session_ops, true, true, KEY_result_density,
+	{ "ops", "Operations by size and duration", session_ops, true, KEY_result_density,
 	    RESULT_KEYS },
-	{ "classes", "Classes of operations", session_classes, true, true, KEY_result_density,
+	{ "classes", "Classes of operations", session_classes, true, KEY_result_density,
 	    RESULT_KEYS },
-	{ "io", "Time lost in file operations", session_iotime, true, true, KEY_result_io,
-	    KEY_io_files },
-	{ "metrics", "Metrics that follow it", session_reduction, true, true, KEY_result_reduction,
+	{ "io", "Time lost in file operations", session_iotime, true, KEY_result_io, KEY_io_files },
+	{ "metrics", "Metrics that follow it", session_reduction, true, KEY_result_reduction,
 	    RESULT_KEYS },
-	{ "hosts", "Hosts and their clocks", session_hosts, true, false, KEY_result_session,
+	{ "hosts", "Hosts and their clocks", session_hosts, true, KEY_result_session,
 	    KEY_session_hosts },
-	{ "quality", "Data quality", session_quality, true, false, KEY_result_quality,
-	    RESULT_KEYS },
-	{ "files", "Files", session_files, true, false, KEY_result_session, KEY_session_files },
-	{ "connections", "Connections", session_connections, true, false, KEY_result_session,
+	{ "quality", "Data quality", session_quality, true, KEY_result_quality, RESULT_KEYS },
+	{ "files", "Files", session_files, true, KEY_result_session, KEY_session_files },
+	{ "connections", "Connections", session_connections, true, KEY_result_session,
 	    KEY_session_connections },
-	{ "methods", "Methods", session_methods, true, false, KEY_result_run, RESULT_KEYS },
+	{ "methods", "Methods", session_methods, true, KEY_result_run, RESULT_KEYS },
 };
 enum { N_SECTIONS = sizeof(sections) / sizeof(sections[0]) };
 
@@ -671,69 +416,99 @@ section_count(const struct section *s, const json_t *doc)
 	return json_is_array(part) ? json_array_size(part) : part != NULL;
 }
 
-static bool
-section_is_shown(const struct section *s, const json_t *doc)
+static void
+write_contents_entry(struct html *h, const struct section *s, size_t n)
 {
-	return !s->optional || section_count(s, doc) > 0;
+	html_raw(h, "<li><a href=\"#");
+	html_text(h, s->id);
+	html_raw(h, "\">");
+	html_text(h, s->title);
+	html_raw(h, "</a>");
+	if (s->list != RESULT_KEYS && n > 1) {
+		html_raw(h, " <span class=\"soft\">");
+		html_int(h, (int64_t)n);
+		html_raw(h, "</span>");
+	}
+	html_raw(h, "</li>");
+}
+
+/* What has nothing in it, in one sentence. */
+static void
+write_empty(struct html *h, const json_t *doc)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < N_SECTIONS; i++) {
+		if (section_count(&sections[i], doc) > 0)
+			continue;
+		if (n++ == 0)
+			html_raw(h, "<li class=\"soft\">Without content: ");
+		else
+			html_raw(h, ", ");
+		html_text(h, sections[i].title);
+	}
+	if (n > 0)
+		html_raw(h, "</li>");
 }
 
 static void
 write_contents(struct html *h, const json_t *doc, int64_t id, bool all)
 {
-	size_t i;
+	size_t i, n;
 
 	html_raw(h, "<nav class=\"contents\" aria-label=\"Contents\"><ul>");
-	for (i = 0; i < N_SECTIONS; i++) {
-		size_t n = section_count(&sections[i], doc);
-
-		if (!section_is_shown(&sections[i], doc))
-			continue;
-		html_raw(h, "<li><a href=\"#");
-		html_text(h, sections[i].id);
-		html_raw(h, "\">");
-		html_text(h, sections[i].title);
-		html_raw(h, "</a>");
-		if (n == 0)
-			html_raw(h, " <span class=\"soft\">nothing</span>");
-		else if (sections[i].list != RESULT_KEYS && n > 1) {
-			html_raw(h, " <span class=\"soft\">");
-			html_int(h, (int64_t)n);
-			html_raw(h, "</span>");
-		}
-		html_raw(h, "</li>");
-	}
+	for (i = 0; i < N_SECTIONS; i++)
+		if ((n = section_count(&sections[i], doc)) > 0)
+			write_contents_entry(h, &sections[i], n);
 	if (!all) {
 		html_raw(h, "<li><a href=\"/session/");
 		html_int(h, id);
 		html_raw(h, "?all=1\">Everything unfolded, to print</a></li>");
 	}
+	write_empty(h, doc);
 	html_raw(h, "</ul></nav>");
+}
+
+/* The id of a folded section stands within the fold: a browser that follows a link to the id opens
+ * the fold. */
+static void
+write_fold(struct html *h, const struct section *s, const json_t *doc, bool all)
+{
+	html_raw(h, "<details class=\"fold\" id=\"fold-");
+	html_text(h, s->id);
+	if (all)
+		html_raw(h, "\" open>");
+	else
+		html_raw(h, "\">");
+	html_raw(h, "<summary><h2>");
+	html_text(h, s->title);
+	html_raw(h, "</h2>");
+	if (s->list != RESULT_KEYS && section_count(s, doc) > 1) {
+		html_raw(h, " <span class=\"soft\">");
+		html_int(h, (int64_t)section_count(s, doc));
+		html_raw(h, "</span>");
+	}
+	html_raw(h, "</summary><div class=\"inside\"");
+	html_attr(h, "id", s->id);
+	html_raw(h, ">");
+	s->write(h, doc);
+	html_raw(h, "</div></details>");
 }
 
 static void
 write_section(struct html *h, const struct section *s, const json_t *doc, bool all)
 {
-	if (s->folded)
-		html_raw(h, "<details class=\"fold\"");
-	else
-		html_raw(h, "<section");
+	if (s->folded) {
+		write_fold(h, s, doc, all);
+		return;
+	}
+	html_raw(h, "<section");
 	html_attr(h, "id", s->id);
-	if (s->folded && all)
-		html_raw(h, " open");
-	if (s->folded)
-		html_raw(h, "><summary><h2>");
-	else
-		html_raw(h, "><h2>");
+	html_raw(h, "><h2>");
 	html_text(h, s->title);
-	if (s->folded)
-		html_raw(h, "</h2></summary>");
-	else
-		html_raw(h, "</h2>");
+	html_raw(h, "</h2>");
 	s->write(h, doc);
-	if (s->folded)
-		html_raw(h, "</details>");
-	else
-		html_raw(h, "</section>");
+	html_raw(h, "</section>");
 }
 
 /* A tab shows the begin of the title: the verdict, then what ran where. */
@@ -749,7 +524,7 @@ title_make(char *out, size_t size, const json_t *doc, const struct nw_session_re
 		: doc != NULL              ? "Cannot tell"
 		: rec->closed_wall_ns == 0 ? "Running"
 					   : "Session",
-	    first_text(first_text(result_text(s, KEY_session_program), rec->program), "unknown"),
+	    page_either(page_either(result_text(s, KEY_session_program), rec->program), "unknown"),
 	    route != NULL ? ", " : "", route != NULL ? route : "", fmt_int(rec->id).s);
 }
 
@@ -796,15 +571,13 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	write_imported(h, doc);
 	if (open)
 		write_running(h, doc);
-	session_verdict(h, doc, v->alone);
-	if (doc != NULL) {
-		session_effect(h, doc);
+	session_answers(h, doc);
+	if (doc != NULL)
 		write_contents(h, doc, rec->id, v->q.all);
-	}
 	for (i = 0; i < N_SECTIONS && doc != NULL; i++) {
 		if (sections[i].write == session_plots)
 			session_stretch(h, doc);
-		if (section_is_shown(&sections[i], doc))
+		if (section_count(&sections[i], doc) > 0)
 			write_section(h, &sections[i], doc, v->q.all);
 	}
 }
@@ -848,8 +621,10 @@ on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_re
 	size_t i;
 
 	(void)rec;
-	if (doc != NULL)
+	if (doc != NULL) {
+		session_answers(h, doc);
 		session_stretch(h, doc);
+	}
 	for (i = 0; i < N_SECTIONS && doc != NULL && !h->figure_found; i++)
 		sections[i].write(h, doc);
 	json_decref(doc);

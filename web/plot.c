@@ -920,6 +920,8 @@ write_figure(const struct drawing *d)
 	struct html *h = d->h;
 
 	html_raw(h, "<figure class=\"plot\"");
+	if (p->form == PLOT_BANDS || p->form == PLOT_BANDS_STRIP)
+		html_raw(h, " data-wide");
 	if (p->x == NULL && (h->session_id != 0 || h->host != NULL))
 		write_axis_data(h, p);
 	html_raw(h, "><figcaption><b>");

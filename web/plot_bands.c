@@ -11,9 +11,9 @@
 #include "narrows/format.h"
 
 enum {
-	NAME_PX = 18,
-	BAND_PX = 26,
-	GAP_PX = 8,
+	NAME_PX = 17,
+	BAND_PX = 22,
+	GAP_PX = 5,
 	STRIP_PX = 20,
 	STRIP_NUMBER_MIN = 25,
 	NAME_BYTES = 30

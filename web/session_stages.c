@@ -187,24 +187,21 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 			html_raw(h, "dark");
 		html_raw(h, "\">");
 		write_pipe(h, stages, n, i);
-		html_raw(h, "<div><b>");
+		html_raw(h, "<div><span><b>");
 		page_name(h, stages[i].words);
-		html_raw(h, "</b><span class=\"fig\">");
+		html_raw(h, "</b>");
+		if (stages[i].limits)
+			html_raw(h, "<span class=\"tag\">narrowest</span>");
+		html_raw(h, "</span><span class=\"fig\">");
 		if (is_rate(stages[i].rate))
 			write_could(h, &stages[i]);
 		else
 			html_raw(h, "not measured");
 		html_raw(h, "</span><span class=\"soft at\">");
 		write_where(h, stages[i].host);
-		html_raw(h, "</span>");
-		if (stages[i].limits)
-			html_raw(h, "<span class=\"tag\">narrowest</span>");
-		html_raw(h, "</div></li>");
+		html_raw(h, "</span></div></li>");
 	}
-	html_raw(h,
-	    "</ol><p class=\"note\">Data runs from left to right. The pipe shows the rate that "
-	    "each stage could have carried, as far as the accounts of calls and kernels bound it, "
-	    "on a logarithmic scale.</p>");
+	html_raw(h, "</ol>");
 }
 
 /* --- the table --- */
@@ -344,16 +341,27 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 }
 
 void
-session_stages(struct html *h, const json_t *doc)
+session_pipe(struct html *h, const json_t *doc)
 {
 	struct stage stages[STAGES_MAX];
 	size_t n = collect(doc, stages);
 
 	if (n == 0)
-		html_raw(h, "<p>No stage of this transfer was measured.</p>");
-	else {
-		find_widths(stages, n);
-		write_strip(h, stages, n);
-		write_stage_table(h, stages, n, result_get(doc, KEY_result_bottleneck));
-	}
+		return;
+	find_widths(stages, n);
+	write_strip(h, stages, n);
+}
+
+void
+session_stages(struct html *h, const json_t *doc)
+{
+	struct stage stages[STAGES_MAX];
+	size_t n = collect(doc, stages);
+
+	html_raw(h,
+	    "<p class=\"note\">In the drawing of the pipe data runs from left to right. Its width "
+	    "shows the rate that each stage could have carried, as far as the accounts of calls "
+	    "and "
+	    "kernels bound it, on a logarithmic scale.</p>");
+	write_stage_table(h, stages, n, result_get(doc, KEY_result_bottleneck));
 }

@@ -37,11 +37,28 @@ write_clock(struct html *h, const json_t *clock)
 	}
 }
 
+double
+session_clock_bound(const json_t *doc)
+{
+	const json_t *list = result_list(result_get(doc, KEY_result_session), KEY_session_hosts);
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < json_array_size(list) && i < ROWS_MAX; i++) {
+		const json_t *clock = result_get(json_array_get(list, i), KEY_session_host_clock);
+
+		sum += result_bool(clock, KEY_clock_known) == 1
+		    ? result_number(clock, KEY_clock_bound_s)
+		    : NAN;
+	}
+	return sum;
+}
+
 void
 session_hosts(struct html *h, const json_t *doc)
 {
 	const json_t *list = result_list(result_get(doc, KEY_result_session), KEY_session_hosts);
-	double sum = 0, bound;
+	double sum = session_clock_bound(doc);
 	size_t i, n = json_array_size(list);
 
 	if (n == 0) {
@@ -63,10 +80,6 @@ session_hosts(struct html *h, const json_t *doc)
 		html_raw(h, ": ");
 		write_clock(h, clock);
 		html_raw(h, "</li>");
-		bound = result_bool(clock, KEY_clock_known) == 1
-		    ? result_number(clock, KEY_clock_bound_s)
-		    : NAN;
-		sum += bound;
 	}
 	html_raw(h, "</ul>");
 	if (n > 1 && isfinite(sum)) {
