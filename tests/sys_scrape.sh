@@ -25,19 +25,22 @@ sort "$tmp/open" | grep -v '^#' | sed 's/ [^ ]*$//' | uniq -d | grep -q . && fai
 # --- the values: sums within 0.2 % of /proc, read before and after ---
 near() { awk -v a="$1" -v b="$2" -v v="$3" 'BEGIN { d = 0.002 * b; exit !(v >= a - d && v <= b + d) }'; }
 sum() { awk -v n="$1" 'index($1, n "{") == 1 || $1 == n { s += $2 } END { printf "%.17g\n", s }' "$tmp/now"; }
+mode() { awk -v mode="mode=\"$1\"" 'index($1, "node_cpu_seconds_total{cpu=\"") == 1 && index($1, mode) { s += $2 } END { printf "%.17g\n", s }' "$tmp/now"; }
 kernel() {
+	user=$(awk -v hz="$(getconf CLK_TCK)" '/^cpu[0-9]/ { s += $2 } END { printf "%.17g\n", s / hz }' /proc/stat)
 	ctxt=$(awk '$1 == "ctxt" { print $2 }' /proc/stat)
 	in=$(awk -F'[: ]+' '/:/ && ($3 + $4 + $11) > 0 { s += $3 } END { printf "%.17g\n", s }' /proc/net/dev)
 	segs=$(awk '$1 == "Tcp:" && $2 ~ /[0-9]/ { print $12 }' /proc/net/snmp)
 	total=$(awk '$1 == "MemTotal:" { print $2 * 1024 }' /proc/meminfo)
 }
 kernel
-ctxt0=$ctxt in0=$in segs0=$segs
+ctxt0=$ctxt in0=$in segs0=$segs user0=$user
 get >"$tmp/now"
 kernel
 near "$ctxt0" "$ctxt" "$(sum node_context_switches_total)" || fail "context switches: $(sum node_context_switches_total), not $ctxt0 to $ctxt"
 near "$in0" "$in" "$(sum node_network_receive_bytes_total)" || fail "bytes: $(sum node_network_receive_bytes_total), not $in0 to $in"
 near "$segs0" "$segs" "$(sum node_netstat_Tcp_OutSegs)" || fail "segments: $(sum node_netstat_Tcp_OutSegs), not $segs0 to $segs"
+near "$user0" "$user" "$(mode user)" || fail "user time of the processors: $(mode user) s, not $user0 to $user"
 near "$total" "$total" "$(sum node_memory_MemTotal_bytes)" || fail "memory: $(sum node_memory_MemTotal_bytes), not $total"
 
 # --- peers that say nothing, say too much, or ask for something else, take nobody's place ---

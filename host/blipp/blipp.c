@@ -45,6 +45,7 @@
 #define AWAY_NS         (10 * SECOND_NS)
 /* between a connection and the moment when its handshake and first samples are over */
 #define SETTLED_NS (5 * SECOND_NS)
+#define QUEUES_NS  (10 * SECOND_NS)
 /* time between looks at the provider, which may try again, without a socket to wait for */
 #define AWAY_POLL_NS (SECOND_NS / 4)
 
@@ -70,6 +71,8 @@ struct blipp {
 	struct linelog linelog;
 	struct control_client control;
 	struct followers followers;
+	struct queues queues;   /* of the followed connections' interfaces */
+	int64_t queues_mono_ns; /* of the next look for them */
 	struct configuration configuration;
 	struct overhead budget;
 	struct scrapes scrapes;
@@ -79,6 +82,7 @@ struct blipp {
 	int64_t interval_ns, report_ns; /* the shortest in force; the period in force */
 	uint64_t rejected;              /* orders, as far as logged */
 	bool listing;                   /* every probe samples, for show_list() */
+	bool for_prometheus;            /* the probe of single processors samples, too */
 	char hostname[HOSTNAME_BYTES];
 	char trouble[128]; /* of the box, as far as logged */
 	bool connected, complained;
@@ -125,6 +129,20 @@ usage(FILE *to)
 
 /* --- sampling --- */
 
+static bool
+is_wanted_whole(const struct blipp *b, size_t i)
+{
+	return b->conf.probes[i] || b->listing || (b->for_prometheus && i == PROBE_percpu) ||
+	    leases_started(&b->control.leases, blipp_probes[i]->event_type);
+}
+
+static bool
+is_wanted(const struct blipp *b, size_t i)
+{
+	return !b->absent[i] &&
+	    (is_wanted_whole(b, i) || (blipp_probes[i]->with_transfers && b->queues.n_irqs > 0));
+}
+
 static void
 sample_one(struct blipp *b, size_t i, void *state)
 {
@@ -132,6 +150,7 @@ sample_one(struct blipp *b, size_t i, void *state)
 	int rc;
 
 	b->report.why = NULL;
+	b->report.only = is_wanted_whole(b, i) ? NULL : &b->queues;
 	rc = probe->sample(state, &b->report, &b->buf);
 	if (rc == NW_OK || b->warned[i])
 		return;
@@ -142,14 +161,6 @@ sample_one(struct blipp *b, size_t i, void *state)
 		log_line(LOG_WARNING, "probe.error name=%s why=\"%s\"", probe->name,
 		    b->report.why != NULL ? b->report.why : nw_strerror(rc));
 	b->absent[i] = rc == NW_EIO;
-}
-
-static bool
-is_wanted(const struct blipp *b, size_t i)
-{
-	return !b->absent[i] &&
-	    (b->conf.probes[i] || b->listing ||
-		leases_started(&b->control.leases, blipp_probes[i]->event_type));
 }
 
 /* For struct report: out, with the history as out_arg. */
@@ -303,6 +314,7 @@ intervals_set(struct blipp *b, struct clock_pair now)
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
 	b->followers.stretch = b->budget.stretch;
 	followers_sync(&b->followers, &b->control.leases, b->interval_ns, &b->report, now);
+	b->queues_mono_ns = now.mono_ns;
 	b->report.ends = ends_list;
 	b->report.ends_for_peer = leases_started(&b->control.leases, probe_peer.event_type);
 	b->report.ends_for_bandwidth =
@@ -475,7 +487,9 @@ write_metrics(void *arg, bool classic, FILE *to)
 	b->report.bandwidth = NULL;
 	b->report.commands = b->report.peers = NULL; /* asking starts no command or connection */
 	b->report.t_wall_ns = nw_wall_ns();
+	b->for_prometheus = true;
 	show_round(b, b->scrape_states, &b->scraped);
+	b->for_prometheus = false;
 	b->report = saved;
 	show_keep_latest(&b->scraped, before);
 	write_self(classic, to);
@@ -579,6 +593,16 @@ look_at_budget(struct blipp *b, struct clock_pair now)
 	intervals_set(b, now);
 }
 
+/* Interrupts move between processors, so the queues are looked for now and then. */
+static void
+look_at_queues(struct blipp *b, struct clock_pair now)
+{
+	if (now.mono_ns < b->queues_mono_ns)
+		return;
+	followers_queues(&b->followers, &b->queues);
+	b->queues_mono_ns = b->followers.n > 0 ? now.mono_ns + QUEUES_NS : INT64_MAX;
+}
+
 static void
 look_at_configuration(struct blipp *b, struct clock_pair now)
 {
@@ -617,6 +641,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 		}
 		look_at_configuration(b, now);
 		look_at_budget(b, now);
+		look_at_queues(b, now);
 		log_rejected(b);
 		if (sample_due(b, now) && b->once && ++samples == 2)
 			return;
@@ -830,6 +855,7 @@ show_once(struct blipp *b, enum show_format format)
 	int status;
 
 	b->listing = format == SHOW_LIST;
+	b->for_prometheus = format == SHOW_OPENMETRICS;
 	b->report.out = show_take;
 	b->report.out_arg = &w;
 	b->report.host = hostname_get(b->conf.host, b->hostname);

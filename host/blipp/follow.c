@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "host/lib/addresses.h"
 #include "narrows/err.h"
 #include "narrows/frame.h"
 
@@ -403,6 +404,21 @@ followers_ends(const struct followers *f, char out[][PEER_HOST_BYTES], size_t ma
 			strcpy(out[n++], dst);
 	}
 	return n;
+}
+
+void
+followers_queues(const struct followers *f, struct queues *out)
+{
+	char interface[IF_NAMESIZE];
+	const char *before = "", *src;
+	size_t i;
+
+	*out = (struct queues){ .n_irqs = 0 };
+	for (i = 0; i < f->n; before = src, i++) {
+		src = f->list[i].order.src;
+		if (strcmp(src, before) != 0 && addresses_interface(src, interface))
+			queues_add(out, "/sys", "/proc", interface);
+	}
 }
 
 int64_t

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/blipp/queues.h"
 #include "host/lib/ticker.h"
 #include "host/lib/lease.h"
 #include "host/blipp/series.h"
@@ -50,6 +51,8 @@ int followers_sample(struct followers *f, struct report *r, struct clock_pair no
 /* The other ends of the connections that the kernel has known, each once, but not this host: an
  * order alone makes nobody an end, so orders aim no sensor at strangers. */
 size_t followers_ends(const struct followers *f, char out[][PEER_HOST_BYTES], size_t max);
+/* Finds the queues of the interfaces that carry the followed connections. */
+void followers_queues(const struct followers *f, struct queues *out);
 int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
 /* Fills a value per field of follow_kind out of the kernel's answer. */

@@ -65,6 +65,14 @@ static const struct equal equals[] = {
 	{ "filesystem", "files_free", "filesystem_files_free", 1 },
 	{ "kernel:tables", "open_files", "filefd_allocated", 1 },
 	{ "kernel:tables", "open_files_max", "filefd_maximum", 1 },
+	{ "nfs:client", "calls", "nfs_rpcs", 1 },
+	{ "nfs:client", "retransmitted", "nfs_rpc_retransmissions", 1 },
+	{ "nfs:server", "calls", "nfsd_server_rpcs", 1 },
+	{ "nfs:server", "threads", "nfsd_server_threads", 1 },
+	{ "nfs:server", "connections", "nfsd_connections", 1 },
+	{ "nfs:server", "read_bytes", "nfsd_disk_bytes_read", 1 },
+	{ "nfs:server", "written_bytes", "nfsd_disk_bytes_written", 1 },
+	{ "nfs:server", "replies_cached", "nfsd_reply_cache_hits", 1 },
 	{ "clock", "kernel_offset_s", "timex_offset_seconds", 1 },
 	{ "clock", "kernel_maxerror_s", "timex_maxerror_seconds", 1 },
 	{ "clock", "kernel_esterror_s", "timex_estimated_error_seconds", 1 },
@@ -150,6 +158,21 @@ family_find(const char *type, const char *field, const char *unit, struct nodena
 	return true;
 }
 
+/* All ways in which processors spend time are one metric. */
+static bool
+cpu_find(const char *type, const char *field, struct nodename *out)
+{
+	if (strcmp(type, "percpu:utilization") != 0)
+		return false;
+	out->label = "cpu";
+	out->label_skips = sizeof("cpu") - 1;
+	out->mode = strcmp(field, "hwirq") == 0 ? "irq"
+	    : strcmp(field, "swirq") == 0       ? "softirq"
+						: field;
+	strcpy(out->name, "node_cpu_seconds");
+	return true;
+}
+
 bool
 nodename_find(const char *type, const char *field, const char *unit, struct nodename *out)
 {
@@ -164,5 +187,5 @@ nodename_find(const char *type, const char *field, const char *unit, struct node
 			snprintf(out->name, sizeof(out->name), "node_%s", equals[i].name);
 			return true;
 		}
-	return family_find(type, field, unit, out);
+	return cpu_find(type, field, out) || family_find(type, field, unit, out);
 }

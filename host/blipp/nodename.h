@@ -12,7 +12,9 @@ struct nodename {
 	char name[NODENAME_BYTES]; /* without _total */
 	double factor;             /* from blipp's unit to the metric's */
 	const char *label;         /* label of the device; NULL: the series' own key */
-	bool untyped;              /* node_exporter gives the metric no type */
+	size_t label_skips; /* bytes at the begin of the device that the label does without */
+	const char *mode;   /* value of the label `mode`; NULL: there is no such label */
+	bool untyped;       /* node_exporter gives the metric no type */
 };
 
 /* type: the event type below blipp's prefix, without a final colon. False: node_exporter has no

@@ -22,7 +22,8 @@ struct probe {
 	const char *event_type; /* beginning of the event types of the probe's series */
 	/* series whose fields do not come from a file's own names; NULL: no more */
 	const struct series_kind *kinds[PROBE_KINDS_MAX];
-	size_t state_bytes; /* size of the probe's own memory, zero to start */
+	bool with_transfers; /* samples for connections that the box follows, too */
+	size_t state_bytes;  /* size of the probe's own memory, zero to start */
 	/* Samples once. NW_EIO: the system does not offer the file. After other errors the next
 	 * time may succeed. */
 	int (*sample)(void *state, struct report *r, struct procfs_buf *buf);
@@ -37,7 +38,7 @@ struct probe {
 /* clang-format off */
 #define BLIPP_DEFAULT_LIST(X) \
 	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
-	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(kernel) X(clock) \
+	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(nfs) X(kernel) X(clock) \
 	X(exec) X(peer) X(bandwidth) X(cgroup) X(process)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
 #define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
@@ -174,6 +175,14 @@ bool mount_next(struct scan *text, struct mount_line *out);
 struct nlmsghdr;
 bool qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS]);
 bool interrupt_next(struct scan *text, struct scan *name, double *count);
+
+/* --- /proc/net/rpc/nfs, nfsd and /proc/self/mountstats --- */
+enum { NFS_CLIENT_FIELDS = 7, NFS_SERVER_FIELDS = 16, NFS_MOUNT_FIELDS = 12 };
+/* False: no such text. */
+bool nfs_client_parse(struct scan text, double values[NFS_CLIENT_FIELDS]);
+bool nfs_server_parse(struct scan text, double values[NFS_SERVER_FIELDS]);
+/* The next mount by NFS. */
+bool nfs_mount_next(struct scan *text, struct scan *mountpoint, double values[NFS_MOUNT_FIELDS]);
 
 /* --- /proc/loadavg --- */
 struct load_info {

@@ -57,7 +57,7 @@ mount_next(struct scan *text, struct mount_line *out)
 
 	while (scan_line(text, &line))
 		if (scan_word(&line, &out->source) && scan_word(&line, &mountpoint) &&
-		    scan_word(&line, &type) && *out->source.at == '/' &&
+		    scan_word(&line, &type) && (*out->source.at == '/' || scan_is(type, "zfs")) &&
 		    !(type.end - type.at >= 4 && memcmp(type.at, "fuse", 4) == 0) &&
 		    unescape(mountpoint, out->mountpoint))
 			return true;

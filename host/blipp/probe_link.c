@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * /sys/class/net: speed, duplex, MTU and carrier of the interfaces that have moved anything. These
- * change seldom, so the probe looks every 16 seconds at most.
+ * /sys/class/net: speed, duplex, MTU and carrier of the interfaces that have moved anything, and
+ * the packets that found a ring full. Most of these change seldom, so the probe looks every 16
+ * seconds at most.
  */
 #include "host/blipp/probe.h"
 
@@ -24,6 +25,7 @@ static const struct series_field fields[] = {
 	{ "carrier", "1", false },
 	{ "carrier_changes", "{event}", true },
 	{ "tx_queue_length", "{packet}", false },
+	{ "ring_drops_in", "{packet}", true },
 };
 static const struct series_kind kind = { SERIES_PREFIX "network:link", "interface", fields,
 	sizeof(fields) / sizeof(fields[0]) };
@@ -75,8 +77,8 @@ link_send(struct series *s, struct report *r)
 	return series_send(s, &kind, r,
 	    (const double[]){ read_number(s->device, "speed") * 1e6, full,
 		read_number(s->device, "mtu"), read_number(s->device, "carrier"),
-		read_number(s->device, "carrier_changes"),
-		read_number(s->device, "tx_queue_len") });
+		read_number(s->device, "carrier_changes"), read_number(s->device, "tx_queue_len"),
+		read_number(s->device, "statistics/rx_missed_errors") });
 }
 
 static int

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * On request only, for they are many: the processors of /proc/stat one by one, as seconds, and the
- * lines of /proc/interrupts, summed over all processors.
+ * The processors of /proc/stat one by one, as seconds, and the lines of /proc/interrupts, summed
+ * over all processors. They are many: so all on request only, and without a request the processors
+ * and interrupts of followed connections (queues.h).
  */
 #include "host/blipp/probe.h"
 
 #include <unistd.h>
 
+#include "host/blipp/queues.h"
 #include "narrows/err.h"
 
 enum { TICKS = 8 };
@@ -32,6 +34,17 @@ struct lines_probe {
 	struct series_set set;
 };
 
+/* The number stands behind so many bytes of the name; a name without a number serves no queue. */
+static bool
+is_looked_at(const struct queues *only, struct scan name, size_t skip,
+    bool (*has)(const struct queues *, uint64_t))
+{
+	uint64_t number;
+
+	name.at += skip;
+	return only == NULL || (scan_u64(&name, &number) && has(only, number));
+}
+
 static int
 sample_percpu(void *state, struct report *r, struct procfs_buf *buf)
 {
@@ -48,7 +61,9 @@ sample_percpu(void *state, struct report *r, struct procfs_buf *buf)
 		if (!scan_word(&line, &word) || word.end - word.at < 4 ||
 		    memcmp(word.at, "cpu", 3) != 0)
 			continue;
-		s = series_set_get(&p->set, word.at, (size_t)(word.end - word.at));
+		s = is_looked_at(r->only, word, 3, queues_has_cpu)
+		    ? series_set_get(&p->set, word.at, (size_t)(word.end - word.at))
+		    : NULL;
 		if (s == NULL || scan_numbers(&line, ticks, TICKS) < TICKS)
 			continue;
 		for (i = 0; i < TICKS; i++)
@@ -90,7 +105,7 @@ sample_interrupts(void *state, struct report *r, struct procfs_buf *buf)
 	if ((rc = procfs_read(&p->file, "/proc/interrupts", buf, &text)) < 0)
 		return rc;
 	while (rc == NW_OK && interrupt_next(&text, &name, &count)) {
-		if (!(count > 0))
+		if (!(count > 0) || !is_looked_at(r->only, name, 0, queues_has_irq))
 			continue;
 		s = series_set_get(&p->set, name.at, (size_t)(name.end - name.at));
 		if (s != NULL)
@@ -113,6 +128,7 @@ const struct probe probe_percpu = {
 	.name = "percpu",
 	.source = "/proc/stat",
 	.event_type = SERIES_PREFIX "percpu:utilization",
+	.with_transfers = true,
 	.kinds = { &cpu_kind },
 	.state_bytes = sizeof(struct lines_probe),
 	.sample = sample_percpu,
@@ -122,6 +138,7 @@ const struct probe probe_interrupts = {
 	.name = "interrupts",
 	.source = "/proc/interrupts",
 	.event_type = SERIES_PREFIX "interrupts:count",
+	.with_transfers = true,
 	.kinds = { &interrupt_kind },
 	.state_bytes = sizeof(struct lines_probe),
 	.sample = sample_interrupts,

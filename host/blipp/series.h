@@ -39,6 +39,7 @@ struct series_kind {
 
 struct report;
 struct series;
+struct queues;
 /* Takes a sample in place of the provider. */
 typedef int series_out_fn(
     struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
@@ -70,6 +71,9 @@ struct report {
 	void *ends_arg;
 	bool ends_for_peer, ends_for_bandwidth; /* which probes the rule wants */
 	bool transfers;                         /* the box follows connections of this host */
+	/* NULL: every processor and interrupt is looked at; else these, for they serve the
+	 * connections that the box follows */
+	const struct queues *only;
 	const struct bandwidth_conf *bandwidth; /* NULL: nothing is sent */
 	double interval_s;
 	int64_t t_wall_ns;

@@ -312,7 +312,9 @@ write_metric(const struct metric *m, FILE *to)
 	fprintf(to, "%s%s", m->node.name, is_counter(m) ? "_total" : "");
 	if (r->key[0] != '\0') {
 		fprintf(to, "{%s=\"", m->node.label != NULL ? m->node.label : r->key);
-		put_label(to, r->device);
+		put_label(to, r->device + m->node.label_skips);
+		if (m->node.mode != NULL)
+			fprintf(to, "\",mode=\"%s", m->node.mode);
 		fputs("\"}", to);
 	}
 	fprintf(to, " %.17g\n", r->value * m->node.factor);

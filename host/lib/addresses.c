@@ -44,3 +44,19 @@ addresses_list(char *out, size_t cap)
 			    out + len, cap - len, "%s%s", len > 0 ? " " : "", text);
 	freeifaddrs(list);
 }
+
+bool
+addresses_interface(const char *address, char out[IF_NAMESIZE])
+{
+	struct ifaddrs *list = NULL, *a;
+	char text[INET6_ADDRSTRLEN];
+	bool found = false;
+
+	if (getifaddrs(&list) != 0)
+		return false;
+	for (a = list; a != NULL && !found; a = a->ifa_next)
+		if (address_text(a->ifa_addr, text) && strcmp(text, address) == 0)
+			found = snprintf(out, IF_NAMESIZE, "%s", a->ifa_name) < IF_NAMESIZE;
+	freeifaddrs(list);
+	return found;
+}

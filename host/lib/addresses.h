@@ -2,10 +2,14 @@
 #ifndef HOST_ADDRESSES_H
 #define HOST_ADDRESSES_H
 
+#include <net/if.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Lists this host's addresses as words, without the addresses of every host (loopback,
  * link-local). A word that does not fit is left out. */
 void addresses_list(char *out, size_t cap);
+/* The interface that has the address; false: none. */
+bool addresses_interface(const char *address, char out[IF_NAMESIZE]);
 
 #endif
