@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * NFS: calls of this host to servers (/proc/net/rpc/nfs), bytes and times of the reads and writes of
- * each mount (/proc/self/mountstats), and calls to this host (/proc/net/rpc/nfsd), all versions
+ * NFS: calls of this host to servers (/proc/net/rpc/nfs), bytes and times of each mount's reads and
+ * writes (/proc/self/mountstats), and calls to this host (/proc/net/rpc/nfsd), all versions
  * together. A host without NFS has none of the files, and the probe looks again every 16 seconds. A
  * server that does not answer holds up nothing here: the kernel answers from its memory.
  */
