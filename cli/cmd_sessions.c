@@ -2,6 +2,7 @@
 /* narrows sessions: the list, newest first, or those sessions that pass every filter. */
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include "cli/cmd.h"
 #include "cli/show.h"
 #include "cli/source.h"
+#include "narrows/csv.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
@@ -24,7 +26,7 @@ struct filter {
 	const char *verdict; /* NULL: any */
 	char *query;         /* of the filters that the box applies */
 	long count;
-	bool json;
+	enum form { FORM_TABLE, FORM_JSON, FORM_CSV } form;
 };
 
 /* Options that are parameters of the list, by their letter. */
@@ -43,6 +45,7 @@ static const struct {
 	{ 'M', "rate_max" },
 	{ 'q', "q" },
 	{ 'o', "sort" },
+	{ 'V', "stage" },
 };
 
 static bool
@@ -99,21 +102,77 @@ passes(const json_t *o, const struct filter *f)
 
 /* --- output --- */
 
+/* The exit status of a program that failed, else "-". */
+static struct fmt
+exit_words(const json_t *o)
+{
+	double status = result_number(o, KEY_listed_exit_status);
+
+	return status > 0 && status < 1e6 ? fmt_int((int64_t)status) : (struct fmt){ "-" };
+}
+
 static void
 session_print(const json_t *o)
 {
 	const char *verdict = verdict_words(o);
+	double duration = result_number(o, KEY_listed_duration_s);
 	char start[32], imported[16] = "";
 
 	if (result_bool(o, KEY_listed_imported) == 1)
 		snprintf(imported, sizeof(imported), " (imported)");
 	snprintf(start, sizeof(start), "%.19s", show_text(o, KEY_listed_start, "-"));
-	printf("%6" JSON_INTEGER_FORMAT "  %-19s  %-28s  %-12s  %9s  %11s  %s%s\n",
+	printf("%6" JSON_INTEGER_FORMAT
+	       "  %-19s  %10s  %-28s  %-12s  %4s  %9s  %11s  %-10s  %s%s\n",
 	    json_integer_value(result_get(o, KEY_listed_id)), start,
+	    isfinite(duration) ? fmt_duration(duration).s : "-",
 	    show_text(o, KEY_listed_route, "-"), show_text(o, KEY_listed_program, "-"),
-	    fmt_bytes(result_number(o, KEY_listed_bytes)).s,
+	    exit_words(o).s, fmt_bytes(result_number(o, KEY_listed_bytes)).s,
 	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
-	    verdict != NULL ? show_string(verdict) : "-", imported);
+	    show_text(o, KEY_listed_confidence, "-"), verdict != NULL ? show_string(verdict) : "-",
+	    imported);
+}
+
+static const enum result_key csv_columns[] = { KEY_listed_id, KEY_listed_start, KEY_listed_state,
+	KEY_listed_duration_s, KEY_listed_route, KEY_listed_program, KEY_listed_task_id,
+	KEY_listed_label, KEY_listed_exit_status, KEY_listed_bytes, KEY_listed_bytes_per_s,
+	KEY_listed_usual, KEY_listed_stage, KEY_listed_confidence, KEY_listed_effect,
+	KEY_listed_imported, KEY_listed_sentence };
+enum { CSV_COLUMNS = sizeof(csv_columns) / sizeof(csv_columns[0]) };
+
+/* A cell without a value is empty. */
+static void
+session_csv(const json_t *o)
+{
+	size_t i;
+
+	for (i = 0; i < CSV_COLUMNS; i++) {
+		const json_t *v = result_get(o, csv_columns[i]);
+		const char *number = json_is_integer(v) ? fmt_int(json_integer_value(v)).s
+		    : json_is_real(v)                   ? fmt_exact(json_real_value(v)).s
+		    : json_is_boolean(v)                ? json_is_true(v) ? "true" : "false"
+							: "";
+
+		if (i > 0)
+			putchar(',');
+		if (json_is_string(v))
+			csv_cell(stdout, json_string_value(v), CSV_SAFE);
+		else
+			fputs(number, stdout);
+	}
+	fputs("\r\n", stdout);
+}
+
+static void
+head_print(enum form form)
+{
+	size_t i;
+
+	if (form == FORM_TABLE)
+		printf("%6s  %-19s  %10s  %-28s  %-12s  %4s  %9s  %11s  %-10s  %s\n", "id",
+		    "start (UTC)", "duration", "route", "program", "exit", "bytes", "rate",
+		    "confidence", "limited by");
+	for (i = 0; form == FORM_CSV && i < CSV_COLUMNS; i++)
+		printf("%s%s", result_key_name(csv_columns[i]), i + 1 < CSV_COLUMNS ? "," : "\r\n");
 }
 
 /* Prints the sessions of a page that pass, at most *left of them. */
@@ -128,10 +187,11 @@ page_print(const json_t *list, const struct filter *f, long *left)
 		if (*left == 0 || !passes(o, f))
 			continue;
 		--*left;
-		if (f->json)
-			show_json_line(o);
-		else
-			session_print(o);
+		switch (f->form) {
+		case FORM_TABLE: session_print(o); break;
+		case FORM_CSV: session_csv(o); break;
+		case FORM_JSON: show_json_line(o);
+		}
 	}
 }
 
@@ -139,28 +199,47 @@ page_print(const json_t *list, const struct filter *f, long *left)
 static int
 sessions_print(struct source *s, const struct filter *f)
 {
+	char *query = xasprintf("%s&limit=%d", f->query != NULL ? f->query : "",
+	    f->count < SESSION_LIST_LIMIT_MAX && f->verdict == NULL ? (int)f->count
+								    : SESSION_LIST_LIMIT_MAX);
 	int64_t before = 0;
 	long left = f->count;
 	json_t *doc;
 
 	do {
-		if ((doc = source_sessions(s, before, f->query != NULL ? f->query : "")) == NULL)
-			return COMMAND_FAILED;
-		if (!f->json && before == 0)
-			printf("%6s  %-19s  %-28s  %-12s  %9s  %11s  %s\n", "id", "start (UTC)",
-			    "route", "program", "bytes", "rate", "limited by");
+		if ((doc = source_sessions(s, before, query)) == NULL)
+			break;
+		if (before == 0)
+			head_print(f->form);
 		page_print(result_list(doc, KEY_sessions_sessions), f, &left);
 		before = json_integer_value(result_get(doc, KEY_sessions_next_before));
 		json_decref(doc);
 	} while (before > 0 && left > 0);
-	return ferror(stdout) || fflush(stdout) != 0;
+	free(query);
+	return doc == NULL ? COMMAND_FAILED : ferror(stdout) || fflush(stdout) != 0;
+}
+
+/* The box looks for a stage that has a name; what the list calls the other sessions is found
+ * here. */
+static void
+verdict_ask(struct filter *f, const char *wanted)
+{
+	size_t i;
+
+	f->verdict = wanted;
+	for (i = 0; i < result_stages_count; i++)
+		if (strcmp(result_stages[i].stage, wanted) == 0 ||
+		    strcmp(result_stages[i].words, wanted) == 0) {
+			query_add(f, 'V', result_stages[i].stage);
+			return;
+		}
 }
 
 static bool
 filter_parse(struct filter *f, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
-		{ "host", required_argument, NULL, 'H' },
+		{ "csv", no_argument, NULL, 'c' }, { "host", required_argument, NULL, 'H' },
 		{ "program", required_argument, NULL, 'p' },
 		{ "route", required_argument, NULL, 'r' },
 		{ "label", required_argument, NULL, 'l' },
@@ -180,12 +259,13 @@ filter_parse(struct filter *f, int argc, char **argv)
 	*f = (struct filter){ .count = COUNT_DEFAULT };
 	while (good && (ch = getopt_long(argc, argv, "jn:", longs, NULL)) != -1)
 		switch (ch) {
-		case 'j': f->json = true; break;
+		case 'j': f->form = FORM_JSON; break;
+		case 'c': f->form = FORM_CSV; break;
 		case 'n':
 			f->count = strtol(optarg, &end, 10);
 			good = f->count > 0 && *end == '\0';
 			break;
-		case 'v': f->verdict = optarg; break;
+		case 'v': verdict_ask(f, optarg); break;
 		default: good = ch != '?' && query_add(f, ch, optarg);
 		}
 	return good && optind == argc && session_filter_parse(&asked, f->query) == NW_OK;
@@ -208,12 +288,14 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_sessions = {
 	.name = "sessions",
 	.summary = "list sessions, newest first",
-	.usage = "[-n COUNT] [--json] [--host HOST] [--program NAME] [--route ROUTE] [--label "
-		 "LABEL] [--state STATE] [--since TIME] [--until TIME] [--rate-min RATE] "
-		 "[--rate-max RATE] [--search TEXT] [--sort ORDER] [--verdict STAGE]",
+	.usage =
+	    "[-n COUNT] [--json | --csv] [--host HOST] [--program NAME] [--route ROUTE] [--label "
+	    "LABEL] [--state STATE] [--since TIME] [--until TIME] [--rate-min RATE] "
+	    "[--rate-max RATE] [--search TEXT] [--sort ORDER] [--verdict STAGE]",
 	.help =
 	    "  -n COUNT          list COUNT sessions; 20 if not given\n"
 	    "  -j, --json        one JSON object a line\n"
+	    "      --csv         the same as CSV, with a head\n"
 	    "      --host        only sessions with this host in their route\n"
 	    "      --program     only sessions of this program\n"
 	    "      --route       only sessions of this route, as the list prints it\n"

@@ -72,6 +72,11 @@ static const char *const sql[R_STMTS] = {
 	    "SELECT " SESSION_COLUMNS
 	    ", NULL, NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
 	    " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
+	[R_SESSIONS_AFTER] =
+	    "SELECT " SESSION_COLUMNS
+	    ", NULL, NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	    " WHERE s.id > ? ORDER BY s.id LIMIT ?",
+	[R_DATA_VERSION] = "PRAGMA data_version",
 	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned FROM session s "
 		      "LEFT JOIN result r ON r.session_id = s.id"
 		      " WHERE s.id = ?",
@@ -674,6 +679,31 @@ store_sessions(
 	    limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
 
 	return rc == NW_OK ? each(r, R_SESSIONS, st, session_row, &s) : rc;
+}
+
+int
+store_sessions_after(
+    struct store_reader *r, int64_t after_id, size_t limit, store_session_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.session = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_SESSIONS_AFTER, &st, "ii", after_id, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_SESSIONS_AFTER, st, session_row, &s) : rc;
+}
+
+int
+store_data_version(struct store_reader *r, int64_t *version)
+{
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_DATA_VERSION, &st, ""), step;
+
+	if (rc != NW_OK)
+		return rc;
+	*version = (step = sqlite3_step(st)) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	rc = db_code(step);
+	db_give(&r->stmts, R_DATA_VERSION, st);
+	return rc;
 }
 
 int

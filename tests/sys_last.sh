@@ -44,9 +44,18 @@ until_true 20 routed || fail "--host: $(nw sessions)"
 [ "$(count --host other)" = 0 ] || fail "--host: $(nw sessions)"
 [ "$(count --since 1h)" = 3 ] && [ "$(count --since 2200-01-01T00:00:00Z)" = 0 ] || fail "--since: $(nw sessions)"
 [ "$(count --verdict network)" = 0 ] || fail "--verdict: $(nw sessions)"
-words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  //')
+words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  [a-z-]* *//')
 [ "$(count --verdict "$words")" -ge 1 ] || fail "--verdict \"$words\": $(nw sessions)"
 [ "$(count --program cp -n 1)" = 1 ] || fail "-n 1: $(nw sessions)"
+nw sessions --csv >"$tmp/csv" || fail "--csv"
+nw sessions --json >"$tmp/json" || fail "--json"
+python3 - "$tmp/csv" "$tmp/json" <<'END' || fail "--csv: $(cat "$tmp/csv")"
+import csv, json, sys
+rows, docs = list(csv.DictReader(open(sys.argv[1], newline=""))), [json.loads(line) for line in open(sys.argv[2])]
+assert [r["id"] for r in rows] == [str(d["id"]) for d in docs] and len(rows) == 3
+for r, d in zip(rows, docs):
+    assert r["task_id"] == d["task_id"] and r["confidence"] == (d["confidence"] or "") and float(r["duration_s"]) == d["duration_s"]
+END
 
 # a mistyped box: the older session is shown as what it is
 run -t lost -b 127.0.0.1/1 cp "$tmp/in" "$tmp/out" 2>/dev/null

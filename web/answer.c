@@ -49,7 +49,7 @@ answer_json(struct store_reader *r, const struct route *to,
 
 	if (b == NULL)
 		return NW_ENOMEM;
-	rc = to->page == ROUTE_SESSIONS_JSON   ? api_sessions(b, r, &to->filter)
+	rc = to->page == ROUTE_SESSIONS_JSON   ? api_sessions(b, r, NULL, &to->filter)
 	    : to->page == ROUTE_KEEP_JSON      ? api_keep(b, r)
 	    : to->page == ROUTE_ROUTES_JSON    ? api_routes(b, r)
 	    : to->page == ROUTE_API_COLLECTORS ? api_collectors(b, r)

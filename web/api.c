@@ -111,21 +111,23 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 }
 
 int
-api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_filter *f)
+api_sessions(struct evbuffer *out, struct store_reader *r, struct session_index *x,
+    const struct session_filter *f)
 {
 	struct listing list = { .sessions = json_array() };
 	json_t *doc = json_object();
-	int64_t next;
+	struct session_listed listed;
 	int rc;
 
-	if ((rc = session_filter_list(r, f, on_listed, &list, &next)) < 0) {
+	if ((rc = session_list(x, r, f, on_listed, &list, &listed)) < 0) {
 		json_decref(list.sessions);
 		json_decref(doc);
 		return rc;
 	}
 	result_set(doc, KEY_sessions_schema, json_string("narrows-sessions/1"));
 	result_set(doc, KEY_sessions_sessions, list.sessions);
-	result_set(doc, KEY_sessions_next_before, next > 0 ? json_integer(next) : json_null());
+	result_set(doc, KEY_sessions_next_before,
+	    listed.next > 0 ? json_integer(listed.next) : json_null());
 	return api_put_document(out, doc);
 }
 

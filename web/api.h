@@ -12,13 +12,14 @@
 
 #include "narrows/store.h"
 #include "narrows/web.h"
-#include "web/session_filter.h"
+#include "web/session_list.h"
 
 struct evbuffer;
 
 /* Takes the reference of doc; NULL is NW_ENOMEM. */
 int api_put_document(struct evbuffer *out, json_t *doc);
-int api_sessions(struct evbuffer *out, struct store_reader *r, const struct session_filter *f);
+int api_sessions(struct evbuffer *out, struct store_reader *r, struct session_index *x,
+    const struct session_filter *f);
 /*
  * The result document as stored. Without a result: the state of the session, so that a program can
  * wait for the rest.

@@ -203,8 +203,8 @@ enum shown {
 static const struct {
 	const char *name, *in, *meaning, *form, *example;
 } shown_params[SHOWN_PARAMS] = {
-	[SHOWN_BEFORE] = { "before", "query", "Sessions with lower numbers only.", "a number",
-	    "120" },
+	[SHOWN_BEFORE] = { "before", "query", "Sessions behind this one in the order of the list.",
+	    "a number, as next_before of the page before has it", "120" },
 	[SHOWN_SORT] = { "sort", "query",
 	    "Order; by a number, sessions without that number are left out.",
 	    "newest, slowest, fastest, longest or largest", "slowest" },
@@ -216,7 +216,8 @@ static const struct {
 	[SHOWN_HOST] = { "host", "path", "Name of the host.", "text", "dtn1" },
 	[SHOWN_OFFSET] = { "offset", "query", "So many hosts of the list are left out.",
 	    "a number, as next_offset of the page before has it", "0" },
-	[SHOWN_LIMIT] = { "limit", "query", "Hosts of a page.", "1 to 1000", "50" },
+	[SHOWN_LIMIT] = { "limit", "query", "Entries of a page, 50 if not said.", "1 to 1000",
+	    "50" },
 	[SHOWN_CHANGES_BEFORE] = { "before", "query", "Older changes only.",
 	    "nanoseconds since 1970, as next_before of the page before has them",
 	    "1795162331250000000" },
@@ -228,7 +229,8 @@ static const struct {
 	unsigned params; /* a bit for each of shown_params */
 } documents[] = {
 	{ "/api/v1/sessions", "sessions", "Sessions, newest first, a page at a time.",
-	    "sessions?before=120", "sessions", 1U << SHOWN_BEFORE | 1U << SHOWN_SORT },
+	    "sessions?before=120", "sessions",
+	    1U << SHOWN_BEFORE | 1U << SHOWN_LIMIT | 1U << SHOWN_SORT },
 	{ "/api/v1/sessions/{id}", "session", "The result document of a session.", "sessions/last",
 	    "result", 1U << SHOWN_ID },
 	{ "/api/v1/keep", "keep", "Metrics worth keeping, by route and program.", "keep",

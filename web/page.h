@@ -11,7 +11,7 @@
 #include "narrows/store.h"
 #include "narrows/web.h"
 #include "web/html.h"
-#include "web/session_filter.h"
+#include "web/session_list.h"
 
 enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_HOSTS, PAGE_KEEP, PAGE_HEALTH };
 
@@ -61,8 +61,9 @@ int page_figure(const char *figure, int (*write)(struct html *h, void *arg), voi
 
 struct expected_list;
 /* health: NULL if the box does not tell; expected: NULL if nobody looked */
-int page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
-    const struct nw_health *health, const struct expected_list *expected);
+int page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
+    const struct session_filter *f, const struct nw_health *health,
+    const struct expected_list *expected);
 /* What comes regularly, as a table with its state; the missing ones as sentences. */
 void expected_table(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
 void expected_missing(struct html *h, const struct expected_list *l, int64_t now_wall_ns);

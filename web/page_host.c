@@ -136,17 +136,17 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 }
 
 static int
-write_sessions(struct html *h, struct store_reader *r, const char *name)
+write_sessions(struct html *h, struct store_reader *r, struct session_index *x, const char *name)
 {
 	struct session_filter f = { 0 };
-	int64_t next;
+	struct session_listed listed;
 	int rc;
 
 	if (strlen(name) >= sizeof(f.host))
 		return NW_OK;
 	strcpy(f.host, name);
 	html_raw(h, "<section><h2>Sessions</h2><ul>");
-	rc = session_filter_list(r, &f, on_session, h, &next);
+	rc = session_list(x, r, &f, on_session, h, &listed);
 	html_raw(h, "</ul></section>");
 	return rc;
 }
@@ -186,8 +186,8 @@ write_links(struct html *h)
 }
 
 static int
-write_page(struct html *h, struct store_reader *r, const char *name, const json_t *doc,
-    const json_t *settings)
+write_page(struct html *h, struct store_reader *r, struct session_index *x, const char *name,
+    const json_t *doc, const json_t *settings)
 {
 	char title[160];
 	int rc;
@@ -203,7 +203,7 @@ write_page(struct html *h, struct store_reader *r, const char *name, const json_
 	host_usual(h, doc);
 	host_metrics(h, doc);
 	write_settings(h, settings);
-	rc = write_sessions(h, r, name);
+	rc = write_sessions(h, r, x, name);
 	write_links(h);
 	page_end(h);
 	return rc;
@@ -218,7 +218,7 @@ page_host(struct html *h, struct store_reader *r, const struct hosts_now *now, c
 
 	if (rc == NW_OK && (rc = host_settings_document(r, name, INT64_MAX, &settings)) == NW_OK) {
 		h->host = encoded;
-		rc = write_page(h, r, name, doc, settings);
+		rc = write_page(h, r, now->sessions, name, doc, settings);
 		h->host = NULL;
 	}
 	json_decref(settings);

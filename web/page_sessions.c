@@ -18,8 +18,9 @@
 struct listing {
 	struct html *h;
 	const struct session_filter *f;
+	struct html idle; /* items of the fold that is open; .out NULL: none */
 	size_t n_own;     /* sessions other than self-tests */
-	size_t n, n_idle; /* n_idle: sessions of the fold that is open */
+	size_t n, n_idle; /* n_idle: sessions of that fold */
 	char day[16];     /* of the row before */
 };
 
@@ -53,12 +54,6 @@ write_figure(struct html *h, double v, struct fmt text)
 		html_text(h, text.s);
 	else
 		html_raw(h, "<span class=\"soft\" aria-label=\"unknown\">\xe2\x80\x93</span>");
-}
-
-static int64_t
-start_of(const struct nw_session_rec *s, const struct nw_result_rec *res)
-{
-	return res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns;
 }
 
 /* A row that names the day, before the first session of a day. */
@@ -130,11 +125,25 @@ write_against(struct html *h, const struct nw_result_rec *res)
 		html_raw(h, "\xc3\x97 faster than usual</span>");
 }
 
+/* The fold is written when its number of sessions is known. */
 static void
 idle_end(struct listing *list)
 {
-	if (list->n_idle > 0)
-		html_raw(list->h, "</ul></details></td></tr>");
+	struct html *h = list->h;
+
+	if (list->n_idle == 0)
+		return;
+	html_raw(h,
+	    "<tr role=\"row\" class=\"idle\"><td role=\"cell\" "
+	    "colspan=\"7\"><details><summary>");
+	html_int(h, (int64_t)list->n_idle);
+	if (list->n_idle == 1)
+		html_raw(h, " session moved nothing");
+	else
+		html_raw(h, " sessions moved nothing");
+	html_raw(h, "</summary><ul>");
+	h->failed |= list->idle.failed || evbuffer_add_buffer(h->out, list->idle.out) != 0;
+	html_raw(h, "</ul></details></td></tr>");
 	list->n_idle = 0;
 }
 
@@ -142,14 +151,11 @@ idle_end(struct listing *list)
 static void
 write_idle(struct listing *list, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
-	struct html *h = list->h;
+	struct html *h = &list->idle;
 
-	if (list->n_idle++ == 0)
-		html_raw(h,
-		    "<tr role=\"row\" class=\"idle\"><td role=\"cell\" colspan=\"7\"><details>"
-		    "<summary>Moved nothing</summary><ul>");
+	list->n_idle++;
 	html_raw(h, "<li>");
-	write_link(h, s->id, start_of(s, res));
+	write_link(h, s->id, session_start_wall_ns(s, res));
 	html_raw(h, " ");
 	write_program(h, s, res);
 	html_raw(h, "</li>");
@@ -162,7 +168,7 @@ write_row(struct html *h, const struct nw_session_rec *s, const struct nw_result
 	double duration = res != NULL ? (double)res->duration_ns / 1e9 : NAN;
 
 	html_raw(h, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"when\">");
-	write_link(h, s->id, start_of(s, res));
+	write_link(h, s->id, session_start_wall_ns(s, res));
 	html_raw(h, "</th><td role=\"cell\" class=\"num\">");
 	write_figure(h, duration, fmt_duration(duration));
 	html_raw(h, "</td><td role=\"cell\" class=\"route\">");
@@ -189,10 +195,10 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	list->n++;
 	list->n_own +=
 	    res == NULL || res->label == NULL || strcmp(res->label, RESULT_SELFTEST_LABEL) != 0;
-	snprintf(day, sizeof(day), "%.10s", page_local(start_of(s, res)).s);
+	snprintf(day, sizeof(day), "%.10s", page_local(session_start_wall_ns(s, res)).s);
 	if (!idle || strcmp(day, list->day) != 0)
 		idle_end(list);
-	write_day(list, start_of(s, res));
+	write_day(list, session_start_wall_ns(s, res));
 	if (idle)
 		write_idle(list, s, res);
 	else
@@ -429,6 +435,8 @@ add_filter(struct evbuffer *b, const struct session_filter *f)
 		add_param(b, "rate_max", fmt_exact(f->rate_max).s);
 	if (f->sort != SORT_NEWEST)
 		add_param(b, "sort", session_sort_name(f->sort));
+	if (f->limit > 0)
+		add_param(b, "limit", fmt_int(f->limit).s);
 }
 
 /* The address of a page of the list with this filter. */
@@ -462,12 +470,18 @@ write_more(struct html *h, const struct session_filter *f, int64_t next)
 	if (f->before != 0) {
 		html_raw(h, "<a");
 		write_page_link(h, f, 0, false);
-		html_raw(h, ">Newest</a>");
+		if (f->sort == SORT_NEWEST)
+			html_raw(h, ">Newest</a>");
+		else
+			html_raw(h, ">First</a>");
 	}
 	if (next > 0) {
 		html_raw(h, "<a rel=\"next\"");
 		write_page_link(h, f, next, false);
-		html_raw(h, ">Older</a>");
+		if (f->sort == SORT_NEWEST)
+			html_raw(h, ">Older</a>");
+		else
+			html_raw(h, ">Next</a>");
 	}
 	html_raw(h, "<a");
 	write_page_link(h, f, 0, true);
@@ -491,12 +505,36 @@ write_head(struct html *h)
 	    "</thead><tbody role=\"rowgroup\">");
 }
 
+static void
+write_none(struct html *h, const struct session_filter *f)
+{
+	if (f->before != 0 && f->sort == SORT_NEWEST)
+		html_raw(h, "<p>No older sessions.</p>");
+	else if (f->before != 0)
+		html_raw(h, "<p>No further sessions.</p>");
+	else
+		html_raw(h, "<p>No such session.</p>");
+}
+
+static void
+write_count(struct html *h, size_t n)
+{
+	html_raw(h, "<p class=\"note\">");
+	html_text(h, fmt_count(n).s);
+	if (n == 1)
+		html_raw(h, " session passes the filter.</p>");
+	else
+		html_raw(h, " sessions pass the filter.</p>");
+}
+
 int
-page_sessions(struct html *h, struct store_reader *r, const struct session_filter *f,
-    const struct nw_health *health, const struct expected_list *expected)
+page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
+    const struct session_filter *f, const struct nw_health *health,
+    const struct expected_list *expected)
 {
 	struct listing list = { .h = h, .f = f };
-	int64_t last, next;
+	struct session_listed listed;
+	int64_t last;
 	int rc;
 
 	page_begin(h, &(struct page_frame){ .title = "Sessions", .tab = PAGE_SESSIONS });
@@ -513,19 +551,21 @@ page_sessions(struct html *h, struct store_reader *r, const struct session_filte
 		expected_missing(h, expected, nw_wall_ns());
 	write_filter(h, f);
 	write_head(h);
-	if ((rc = session_filter_list(r, f, on_session, &list, &next)) < 0)
-		return rc;
+	if ((list.idle.out = evbuffer_new()) == NULL)
+		return NW_ENOMEM;
+	rc = session_list(x, r, f, on_session, &list, &listed);
 	idle_end(&list);
+	evbuffer_free(list.idle.out);
+	if (rc < 0)
+		return rc;
 	html_raw(h, "</tbody></table>");
-	if (list.n > 0 && list.n_own == 0 && next == 0 && health != NULL)
+	if (list.n > 0 && list.n_own == 0 && listed.next == 0 && health != NULL)
 		write_next(h, health);
-	if (list.n == 0 && next > 0)
-		html_raw(h, "<p>None of the newest sessions. Older sessions may be.</p>");
-	else if (list.n == 0 && f->before != 0)
-		html_raw(h, "<p>No older sessions.</p>");
-	else if (list.n == 0)
-		html_raw(h, "<p>No such session.</p>");
-	write_more(h, f, next);
+	if (list.n == 0)
+		write_none(h, f);
+	else if (listed.n_all > 0)
+		write_count(h, listed.n_all);
+	write_more(h, f, listed.next);
 	page_end(h);
 	return NW_OK;
 }

@@ -144,6 +144,8 @@ take(struct session_filter *f, const char *name, const char *value)
 			return take_text(texts[i].text, texts[i].size, value);
 	if (strcmp(name, "before") == 0)
 		return take_id(&f->before, value);
+	if (strcmp(name, "limit") == 0)
+		return take_id(&f->limit, value) && f->limit <= SESSION_LIST_LIMIT_MAX;
 	if (strcmp(name, "sort") == 0)
 		return take_sort(&f->sort, value);
 	if (strcmp(name, "state") == 0)
@@ -206,13 +208,11 @@ is_text(const char *text, const char *wanted)
 }
 
 /* Whether one of the names in "dtn-a -> dtn-b" or "vm (local)" is the host. */
-static bool
-route_has(const char *route, const char *host)
+bool
+session_route_has(const char *route, const char *host)
 {
 	size_t len;
 
-	if (*host == '\0')
-		return true;
 	for (; route != NULL && *route != '\0'; route += len + strspn(route + len, " ->")) {
 		len = strcspn(route, " ");
 		if (strlen(host) == len && strncmp(route, host, len) == 0)
@@ -221,49 +221,55 @@ route_has(const char *route, const char *host)
 	return false;
 }
 
-static bool
-state_passes(const char *state, const struct nw_session_rec *s, const struct nw_result_rec *res)
+bool
+session_state_passes(const char *state, bool open, double exit_status, double usual)
 {
 	switch (*state) {
-	case 'o': return s->closed_wall_ns == 0;
-	case 'f': return res != NULL && res->exit_status > 0;
-	case 's': return res != NULL && res->usual >= SESSION_SLOWER;
+	case 'o': return open;
+	case 'f': return exit_status > 0;
+	case 's': return usual >= SESSION_SLOWER;
 	default: return true;
 	}
 }
 
-static bool
-numbers_pass(
-    const struct session_filter *f, const struct nw_session_rec *s, const struct nw_result_rec *res)
+bool
+session_numbers_pass(const struct session_filter *f, int64_t start_wall_ns, double bytes_per_s)
 {
-	int64_t start =
-	    res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns;
-	double rate = res != NULL ? res->bytes_per_s : NAN;
+	return (f->since_wall_ns == 0 || start_wall_ns >= f->since_wall_ns) &&
+	    (f->until_wall_ns == 0 || start_wall_ns < f->until_wall_ns) &&
+	    (!(f->rate_min > 0) || bytes_per_s >= f->rate_min) &&
+	    (!(f->rate_max > 0) || bytes_per_s <= f->rate_max);
+}
 
-	return (f->since_wall_ns == 0 || start >= f->since_wall_ns) &&
-	    (f->until_wall_ns == 0 || start < f->until_wall_ns) &&
-	    (!(f->rate_min > 0) || rate >= f->rate_min) &&
-	    (!(f->rate_max > 0) || rate <= f->rate_max);
+int64_t
+session_start_wall_ns(const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	return res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns;
 }
 
 bool
 session_filter_passes(
     const struct session_filter *f, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
-	const char *stage = res != NULL ? res->stage : NULL;
+	static const struct nw_result_rec none = {
+		.bytes_per_s = NAN, .usual = NAN, .exit_status = NAN
+	};
+	const struct nw_result_rec *known = res != NULL ? res : &none;
+	const char *program = known->program != NULL ? known->program : s->program;
+	const bool no_stage = strcmp(f->stage, "none") == 0;
 
-	if (f->stage[0] != '\0' && strcmp(stage != NULL ? stage : "none", f->stage) != 0)
+	if (no_stage ? known->stage != NULL : !is_text(known->stage, f->stage))
 		return false;
-	if (!is_text(res != NULL && res->program != NULL ? res->program : s->program, f->program) ||
-	    !is_text(res != NULL ? res->label : NULL, f->label) ||
-	    !is_text(res != NULL ? res->route : NULL, f->route) ||
-	    !route_has(res != NULL ? res->route : NULL, f->host) ||
-	    !state_passes(f->state, s, res) || !numbers_pass(f, s, res))
+	if (!is_text(program, f->program) || !is_text(known->label, f->label) ||
+	    !is_text(known->route, f->route) ||
+	    (f->host[0] != '\0' && !session_route_has(known->route, f->host)) ||
+	    !session_state_passes(
+		f->state, s->closed_wall_ns == 0, known->exit_status, known->usual) ||
+	    !session_numbers_pass(f, session_start_wall_ns(s, res), known->bytes_per_s))
 		return false;
-	return f->text[0] == '\0' || has(s->task_id, f->text) || has(s->program, f->text) ||
-	    (res != NULL &&
-		(has(res->route, f->text) || has(res->program, f->text) ||
-		    has(res->label, f->text) || has(res->sentence, f->text)));
+	return f->text[0] == '\0' || has(s->task_id, f->text) || has(program, f->text) ||
+	    has(known->route, f->text) || has(known->label, f->text) ||
+	    has(known->sentence, f->text);
 }
 
 bool
@@ -271,167 +277,4 @@ session_is_idle(const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
 	return s->closed_wall_ns != 0 && res != NULL && res->stage == NULL && !(res->bytes > 0) &&
 	    !(res->exit_status > 0);
-}
-
-struct listing {
-	const struct session_filter *f;
-	store_session_fn *fn;
-	void *arg;
-	int64_t last_id;
-	size_t n, n_seen;
-	bool more;
-};
-
-static int
-on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
-{
-	struct listing *l = arg;
-	int rc = 0;
-
-	if (l->n == SESSION_LIST_MAX || l->n_seen == SESSION_SCAN_MAX) {
-		l->more = true;
-		return 1;
-	}
-	l->n_seen++;
-	l->last_id = s->id;
-	if (session_filter_passes(l->f, s, res)) {
-		rc = l->fn(l->arg, s, res);
-		l->n++;
-	}
-	return rc;
-}
-
-/* --- by a number --- */
-
-/* A session of the list, copied because the store's texts end with the callback. */
-struct kept {
-	struct nw_session_rec s;
-	struct nw_result_rec res;
-	double rank; /* the highest comes first */
-};
-
-struct ranking {
-	struct listing l;
-	struct kept kept[SESSION_LIST_MAX];
-	bool no_memory;
-};
-
-static char *
-copied(struct ranking *k, const char *text)
-{
-	char *copy = text != NULL ? strdup(text) : NULL;
-
-	k->no_memory |= text != NULL && copy == NULL;
-	return copy;
-}
-
-static void
-kept_take(struct ranking *k, struct kept *to, const struct nw_session_rec *s,
-    const struct nw_result_rec *res)
-{
-	to->s = *s;
-	to->res = *res;
-	to->res.json = NULL;
-	to->s.task_id = copied(k, s->task_id);
-	to->s.program = copied(k, s->program);
-	to->res.route = copied(k, res->route);
-	to->res.program = copied(k, res->program);
-	to->res.stage = copied(k, res->stage);
-	to->res.confidence = copied(k, res->confidence);
-	to->res.sentence = copied(k, res->sentence);
-	to->res.label = copied(k, res->label);
-}
-
-static void
-kept_free(struct kept *old)
-{
-	free((char *)old->s.task_id);
-	free((char *)old->s.program);
-	free((char *)old->res.route);
-	free((char *)old->res.program);
-	free((char *)old->res.stage);
-	free((char *)old->res.confidence);
-	free((char *)old->res.sentence);
-	free((char *)old->res.label);
-}
-
-/* NaN for a session without the number. */
-static double
-rank_of(enum session_sort sort, const struct nw_result_rec *res)
-{
-	if (!(res->bytes > 0))
-		return NAN;
-	switch (sort) {
-	case SORT_SLOWEST: return -res->bytes_per_s;
-	case SORT_FASTEST: return res->bytes_per_s;
-	case SORT_LONGEST: return (double)res->duration_ns;
-	default: return res->bytes;
-	}
-}
-
-/* Of equal sessions the newest comes first. */
-static int
-on_ranked(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
-{
-	struct ranking *k = arg;
-	struct listing *l = &k->l;
-	double rank;
-	size_t at;
-
-	if (l->n_seen == SESSION_SCAN_MAX) {
-		l->more = true;
-		return 1;
-	}
-	l->n_seen++;
-	l->last_id = s->id;
-	if (res == NULL || !session_filter_passes(l->f, s, res))
-		return 0;
-	rank = rank_of(l->f->sort, res);
-	for (at = l->n; at > 0 && rank > k->kept[at - 1].rank; at--)
-		;
-	if (isnan(rank) || at == SESSION_LIST_MAX)
-		return 0;
-	if (l->n == SESSION_LIST_MAX)
-		kept_free(&k->kept[--l->n]);
-	memmove(&k->kept[at + 1], &k->kept[at], (l->n - at) * sizeof(k->kept[0]));
-	k->kept[at].rank = rank;
-	kept_take(k, &k->kept[at], s, res);
-	l->n++;
-	return k->no_memory ? NW_ENOMEM : 0;
-}
-
-static int
-ranking_list(struct store_reader *r, const struct session_filter *f, store_session_fn *fn,
-    void *arg, int64_t *next)
-{
-	struct ranking *k = calloc(1, sizeof(*k));
-	size_t i;
-	int rc;
-
-	if (k == NULL)
-		return NW_ENOMEM;
-	k->l.f = f;
-	rc = store_sessions(r, f->before, SESSION_SCAN_MAX + 1, on_ranked, k);
-	*next = k->l.more ? k->l.last_id : 0;
-	for (i = 0; i < k->l.n; i++) {
-		if (rc == NW_OK)
-			rc = fn(arg, &k->kept[i].s, &k->kept[i].res);
-		kept_free(&k->kept[i]);
-	}
-	free(k);
-	return rc;
-}
-
-int
-session_filter_list(struct store_reader *r, const struct session_filter *f, store_session_fn *fn,
-    void *arg, int64_t *next)
-{
-	struct listing l = { .f = f, .fn = fn, .arg = arg };
-	int rc;
-
-	if (f->sort != SORT_NEWEST)
-		return ranking_list(r, f, fn, arg, next);
-	rc = store_sessions(r, f->before, SESSION_SCAN_MAX + 1, on_session, &l);
-	*next = l.more ? l.last_id : 0;
-	return rc;
 }

@@ -11,9 +11,9 @@
 enum {
 	SESSION_FILTER_BYTES = 96,
 	SESSION_HOST_BYTES = 256,
-	SESSION_ROUTE_BYTES = 600, /* two names of hosts, or an address */
-	SESSION_LIST_MAX = 50,
-	SESSION_SCAN_MAX = 20000
+	SESSION_ROUTE_BYTES = 600,    /* two names of hosts, or an address */
+	SESSION_LIST_MAX = 50,        /* sessions of a list that asks for no number */
+	SESSION_LIST_LIMIT_MAX = 1000 /* the most that a list may ask for */
 };
 
 /* Orders of the list: the newest first, or by a number, the largest or smallest first. */
@@ -23,7 +23,8 @@ enum session_sort { SORT_NEWEST, SORT_SLOWEST, SORT_FASTEST, SORT_LONGEST, SORT_
 
 struct session_filter {
 	enum session_sort sort;
-	int64_t before;                  /* numbers below this number; 0: all */
+	int64_t before; /* the list goes on behind this session; 0: from the begin */
+	int64_t limit;  /* sessions of the list; 0: SESSION_LIST_MAX */
 	char text[SESSION_FILTER_BYTES]; /* part of the task, route, program or sentence; "": any */
 	char stage[SESSION_FILTER_BYTES]; /* stage that limited, or "none"; "": any */
 	/* equal to these; "": any */
@@ -35,7 +36,7 @@ struct session_filter {
 	double rate_min, rate_max;            /* bytes/s; 0: any */
 };
 
-/* The parameters of a query that say which sessions, without `before` and `sort`. */
+/* The parameters of a query that say which sessions, without `before`, `limit` and `sort`. */
 struct session_param {
 	const char *name, *meaning, *form, *example;
 };
@@ -52,12 +53,11 @@ bool session_is_idle(const struct nw_session_rec *s, const struct nw_result_rec 
 /* The value of the parameter `sort`. */
 const char *session_sort_name(enum session_sort sort);
 
-/*
- * At most SESSION_LIST_MAX sessions that pass, in the order asked for; looks at SESSION_SCAN_MAX at
- * most, the newest. *next is where to go on (`before`), 0 behind the last session. By a number,
- * sessions without that number are left out, and the list goes on with the sessions not looked at.
- */
-int session_filter_list(struct store_reader *r, const struct session_filter *f,
-    store_session_fn *fn, void *arg, int64_t *next);
+/* Parts of session_filter_passes(). */
+bool session_route_has(const char *route, const char *host);
+bool session_state_passes(const char *state, bool open, double exit_status, double usual);
+bool
+session_numbers_pass(const struct session_filter *f, int64_t start_wall_ns, double bytes_per_s);
+int64_t session_start_wall_ns(const struct nw_session_rec *s, const struct nw_result_rec *res);
 
 #endif

@@ -52,6 +52,7 @@
 #include "web/route.h"
 #include "web/query/series.h"
 #include "web/script.h"
+#include "web/session_list.h"
 #include "web/shape.h"
 #include "web/style.h"
 
@@ -90,9 +91,11 @@ struct web {
 	struct port ports[PORTS];
 	struct store_reader *reader;
 	struct lines_cache *lines; /* NULL: memory was short */
+	struct session_index *index;
 	struct expected_list expected;
 	struct login *login; /* NULL: no port wants one */
 	struct event *on_stop, *on_drained;
+	struct event *on_follow; /* the index reads the sessions before the first question */
 	int stop_fd;
 	int64_t stop_mono_ns;
 	uint64_t n_requests, n_misdirected, n_malformed;
@@ -159,7 +162,7 @@ hosts_now(const struct web *w)
 	struct nw_health health;
 	bool known = read_health(w, &health);
 
-	return (struct hosts_now){ known ? health.started_wall_ns : 0, nw_wall_ns() };
+	return (struct hosts_now){ known ? health.started_wall_ns : 0, nw_wall_ns(), w->index };
 }
 
 static void
@@ -245,8 +248,9 @@ answer_sessions(struct reply *a, const struct route *to)
 	struct nw_health health;
 	const struct nw_health *known = read_health(a->w, &health) ? &health : NULL;
 
-	reply_html(
-	    a, &h, page_sessions(&h, a->w->reader, &to->filter, known, read_expected(a->w, known)));
+	reply_html(a, &h,
+	    page_sessions(
+		&h, a->w->reader, a->w->index, &to->filter, known, read_expected(a->w, known)));
 }
 
 static void
@@ -400,7 +404,9 @@ answer_api(struct reply *a, const struct route *to)
 	}
 	switch (to->page) {
 	case ROUTE_API_SERIES: answer_series(a, to); break;
-	case ROUTE_API_SESSIONS: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
+	case ROUTE_API_SESSIONS:
+		reply_rc(a, api_sessions(a->body, r, a->w->index, &to->filter));
+		break;
 	case ROUTE_API_SESSION:
 		if (id == ROUTE_LAST)
 			rc = store_session_last(r, &id);
@@ -627,7 +633,9 @@ answer_page(struct reply *a, const struct route *to)
 	switch (to->page) {
 	case ROUTE_NONE: reply_error(a, 404); break;
 	case ROUTE_SESSIONS: answer_sessions(a, to); break;
-	case ROUTE_SESSIONS_JSON: reply_rc(a, api_sessions(a->body, r, &to->filter)); break;
+	case ROUTE_SESSIONS_JSON:
+		reply_rc(a, api_sessions(a->body, r, a->w->index, &to->filter));
+		break;
 	case ROUTE_SESSION: answer_session(a, to); break;
 	case ROUTE_SESSION_JSON: reply_rc(a, api_session(a->body, r, to->id)); break;
 	case ROUTE_SESSION_HTML: answer_file(a, to); break;
@@ -1179,13 +1187,31 @@ open_ports(struct web *w, char why[STORE_WHY_BYTES])
 	return rc;
 }
 
+/* Stretches, so that requests are answered between them. */
+static void
+on_follow(evutil_socket_t fd, short what, void *arg)
+{
+	static const struct timeval soon = { 0, 1000 };
+	struct web *w = arg;
+	bool done = false;
+
+	(void)fd;
+	(void)what;
+	if (w->index != NULL &&
+	    session_index_follow(w->index, w->reader, SESSION_FOLLOW, &done) == NW_OK && !done)
+		evtimer_add(w->on_follow, &soon);
+}
+
 static int
 open_events(struct web *w, char why[STORE_WHY_BYTES])
 {
+	static const struct timeval at_once = { 0, 0 };
+
 	if ((w->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0 ||
 	    (w->on_stop = event_new(w->base, w->stop_fd, EV_READ, on_stop, w)) == NULL ||
 	    (w->on_drained = evtimer_new(w->base, on_drained, w)) == NULL ||
-	    event_add(w->on_stop, NULL) != 0) {
+	    (w->on_follow = evtimer_new(w->base, on_follow, w)) == NULL ||
+	    event_add(w->on_stop, NULL) != 0 || evtimer_add(w->on_follow, &at_once) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web: %s", strerror(errno));
 		return NW_ENOMEM;
 	}
@@ -1206,6 +1232,8 @@ web_free(struct web *w)
 		event_free(w->on_drained);
 	if (w->on_stop != NULL)
 		event_free(w->on_stop);
+	if (w->on_follow != NULL)
+		event_free(w->on_follow);
 	if (w->stop_fd >= 0)
 		close(w->stop_fd);
 	if (w->base != NULL)
@@ -1213,6 +1241,7 @@ web_free(struct web *w)
 	store_reader_close(w->reader);
 	expected_clear(&w->expected);
 	lines_cache_free(w->lines);
+	session_index_free(w->index);
 	login_free(w->login);
 	free(w);
 }
@@ -1235,6 +1264,7 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		return NW_ENOMEM;
 	}
 	w->lines = lines_cache_new();
+	w->index = session_index_new();
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
 	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0)
 		goto fail;

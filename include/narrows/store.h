@@ -349,6 +349,11 @@ int store_providers(struct store_reader *r, store_provider_fn *fn, void *arg);
 /* Newest first, ids below before_id (0: from the newest). The result comes without json. */
 int store_sessions(
     struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg);
+/* Oldest first, ids above after_id; without json. */
+int store_sessions_after(
+    struct store_reader *r, int64_t after_id, size_t limit, store_session_fn *fn, void *arg);
+/* A number that changes with each commit by others than this reader. */
+int store_data_version(struct store_reader *r, int64_t *version);
 /* NW_ENOTFOUND; with json */
 int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);
 int store_session_last(struct store_reader *r, int64_t *id); /* NW_ENOTFOUND */

@@ -9,11 +9,13 @@
 #include "narrows/splitmix.h"
 #include "tests/filled.h"
 #include "web/page.h"
+#include "web/session_list.h"
 
 enum { SESSIONS = 100000, BATCH = 2000, ROUTES = 40, CALLS = 11 };
 static const int64_t MINUTE_NS = INT64_C(60) * 1000000000, T0 = INT64_C(1780000000000000000);
 
 static struct store_reader *reader;
+static struct session_index *sessions;
 static char route[64];
 
 static void
@@ -21,9 +23,13 @@ session_put(struct nw_batch *b, int64_t id, uint64_t *seed)
 {
 	static const char *const stages[] = { "network", "disk.write", "disk.read", NULL };
 	uint64_t z = nw_splitmix(seed);
-	char name[64], task[32];
+	char name[64], task[32], sentence[160];
 
 	snprintf(name, sizeof(name), "dtn-%d -> dtn-%d", (int)(z % 8), (int)(z / 8 % 5));
+	snprintf(sentence, sizeof(sentence),
+	    "The network path from dtn-%d to dtn-%d limited this transfer: its sender waited %d of "
+	    "%d milliseconds for room in the window.",
+	    (int)(z % 8), (int)(z / 8 % 5), (int)(z / 16 % 60000), (int)(z / 32 % 90000));
 	snprintf(task, sizeof(task), "task-%d", (int)id);
 	nw_batch_session(b,
 	    &(struct nw_session_rec){ .id = id,
@@ -37,7 +43,7 @@ session_put(struct nw_batch *b, int64_t id, uint64_t *seed)
 		.program = "rsync",
 		.stage = stages[z / 64 % 4],
 		.confidence = "high",
-		.sentence = "The network path from one host to the other limited this transfer.",
+		.sentence = sentence,
 		.bytes = 1e9,
 		.bytes_per_s = 1e7 + (double)(z % 1000000),
 		.effect = 2,
@@ -68,14 +74,14 @@ routes_put(struct nw_batch *b)
 static int
 page_list(struct html *h)
 {
-	return page_sessions(h, reader, &(struct session_filter){ 0 }, NULL, NULL);
+	return page_sessions(h, reader, sessions, &(struct session_filter){ 0 }, NULL, NULL);
 }
 
 static int
 page_sorted(struct html *h)
 {
 	return page_sessions(
-	    h, reader, &(struct session_filter){ .sort = SORT_SLOWEST }, NULL, NULL);
+	    h, reader, sessions, &(struct session_filter){ .sort = SORT_SLOWEST }, NULL, NULL);
 }
 
 static int
@@ -84,13 +90,28 @@ page_one_route(struct html *h)
 	struct session_filter f = { .program = "rsync" };
 
 	snprintf(f.route, sizeof(f.route), "%s", route);
-	return page_sessions(h, reader, &f, NULL, NULL);
+	return page_sessions(h, reader, sessions, &f, NULL, NULL);
 }
 
 static int
 page_nothing(struct html *h)
 {
-	return page_sessions(h, reader, &(struct session_filter){ .label = "nobody" }, NULL, NULL);
+	return page_sessions(
+	    h, reader, sessions, &(struct session_filter){ .label = "nobody" }, NULL, NULL);
+}
+
+static int
+page_text(struct html *h)
+{
+	return page_sessions(
+	    h, reader, sessions, &(struct session_filter){ .text = "TASK-77777" }, NULL, NULL);
+}
+
+static int
+page_far(struct html *h)
+{
+	return page_sessions(h, reader, sessions,
+	    &(struct session_filter){ .sort = SORT_SLOWEST, .before = 1000 }, NULL, NULL);
 }
 
 static int
@@ -151,13 +172,17 @@ main(int argc, char **argv)
 	routes_put(b);
 	filled_commit(st, b);
 	CHECK_INT(store_reader_open(filled_path, &reader, why), NW_OK);
+	sessions = session_index_new();
 	printf("%lld sessions\n", (long long)n);
 	measure("list of sessions", page_list);
 	measure("list, slowest first", page_sorted);
 	measure("list of one route", page_one_route);
 	measure("list that finds nothing", page_nothing);
+	measure("list, rare text", page_text);
+	measure("list, 900th page, slowest", page_far);
 	measure("routes", page_all_routes);
 	measure("route", page_history);
+	session_index_free(sessions);
 	store_reader_close(reader);
 	store_close(st);
 	filled_remove();
