@@ -9,6 +9,10 @@
 static const double FACTOR = 1.25;
 /* Looks over a shorter time say nothing of a rate. */
 static const double LOOK_S = 2;
+/* Halvings from the slowest interval there is to the fastest. */
+enum { STEP_MAX = 13 };
+/* Reasons to look closer. */
+enum { UNEASY = BEHAVIOUR_SLOW | BEHAVIOUR_CHANGED | BEHAVIOUR_UNTOLD };
 
 void
 behaviour_begin(struct behaviour *b, int64_t steady_ns, int64_t now_mono_ns)
@@ -40,22 +44,38 @@ has_changed(const struct behaviour *b, const struct session_outcome *o, double r
 	return recent > before * FACTOR || recent < before / FACTOR;
 }
 
+static void
+step_take(struct behaviour *b, bool uneasy_before)
+{
+	bool uneasy = (b->is & UNEASY) != 0;
+
+	if (uneasy && uneasy_before && b->judged && b->step < STEP_MAX)
+		b->step++;
+	else if (!uneasy && b->step > 0)
+		b->step--;
+}
+
 void
 behaviour_take(struct behaviour *b, const struct session_outcome *o, int64_t now_mono_ns)
 {
 	double recent = recent_rate(b, o);
+	unsigned before = b->is;
 
 	b->is = BEHAVIOUR_OPEN;
+	if (isnan(recent) && b->judged) /* nobody knows better than at the look before */
+		b->is |= before & (BEHAVIOUR_SLOW | BEHAVIOUR_CHANGED);
 	if (recent < o->usual_bytes_per_s / FACTOR)
 		b->is |= BEHAVIOUR_SLOW;
 	if (has_changed(b, o, recent))
 		b->is |= BEHAVIOUR_CHANGED;
 	if (o->stage[0] == '\0')
 		b->is |= BEHAVIOUR_UNTOLD;
-	if (b->is != BEHAVIOUR_OPEN)
+	if ((b->is & UNEASY) != 0)
 		b->uneasy_mono_ns = now_mono_ns;
 	else if (now_mono_ns - b->uneasy_mono_ns >= b->steady_ns)
 		b->is |= BEHAVIOUR_STEADY;
+	if (!isnan(recent))
+		step_take(b, (before & UNEASY) != 0);
 	if (!b->judged || !isnan(recent))
 		b->last = *o;
 	b->judged = true;

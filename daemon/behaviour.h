@@ -34,6 +34,9 @@ struct behaviour {
 	unsigned is;
 	int64_t steady_ns;
 	int64_t uneasy_mono_ns; /* when one of slow, changed, untold was last true */
+	/* halvings of the interval of samples: looks in a row, after the first, in which one of
+	 * these was true; a calm look takes one back */
+	unsigned step;
 };
 
 /* The session begins. */

@@ -231,6 +231,7 @@ static const struct conf_row rows[] = {
 	{ "reduction-faithful", &conf_bool, AT(reduction_faithful), "no", NULL, NULL },
 	{ "escalate", &conf_bool, AT(escalate), "yes", NULL, NULL },
 	{ "escalate-interval", &conf_duration, AT(escalate_interval_ns), "100 ms", "10 ms", "1 m" },
+	{ "escalate-fastest", &conf_duration, AT(escalate_fastest_ns), "50 ms", "10 ms", "1 m" },
 	{ "escalate-report-period", &conf_duration, AT(escalate_report_ns), "500 ms", "10 ms",
 	    "1 m" },
 	{ "escalate-tcp", &conf_bool, AT(escalate_tcp), "yes", NULL, NULL },

@@ -81,6 +81,7 @@ struct conf {
 
 	bool escalate; /* a transfer's hosts sample faster while it runs */
 	int64_t escalate_interval_ns;
+	int64_t escalate_fastest_ns; /* to which the interval is halved while a session is uneasy */
 	int64_t escalate_report_ns;
 	int64_t escalate_keep_ns; /* samples that hosts of a steady session keep; 0: none */
 	char *expect;             /* lines of the directive `expect`; NULL: none */

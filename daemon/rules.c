@@ -84,17 +84,30 @@ order_id(struct nw_order *o, const struct escalation *e, size_t connection)
 		snprintf(o->id, sizeof(o->id), "s%" PRId64 "/%zu", e->session->id, connection);
 }
 
+/* The longer a session is uneasy, the shorter, step by step. */
+static int64_t
+interval_ns(const struct rules *r, const struct escalation *e)
+{
+	int64_t ns = r->conf->escalate_interval_ns;
+	unsigned i;
+
+	for (i = 0; i < e->behaviour.step && ns / 2 >= r->conf->escalate_fastest_ns; i++)
+		ns /= 2;
+	return ns;
+}
+
 static void
 tell_rate(const struct rules *r, const struct escalation *e, struct control_peer *p)
 {
 	struct nw_order o = { .opt = NW_OPT_RATE,
 		.event_type = "ps:",
-		.collection_ns = r->conf->escalate_interval_ns,
+		.collection_ns = interval_ns(r, e),
 		.report_ns = r->conf->escalate_report_ns,
 		.lease_ns = r->conf->escalate_lease_ns };
 
 	if ((e->behaviour.is & BEHAVIOUR_STEADY) != 0 && r->conf->escalate_keep_ns > 0) {
 		o.keep_ns = r->conf->escalate_keep_ns;
+		o.collection_ns = r->conf->escalate_interval_ns;
 		o.report_ns = 0;
 	}
 	order_id(&o, e, 0);
@@ -142,7 +155,7 @@ tell_connection(const struct rules *r, const struct escalation *e, size_t i, str
 {
 	struct nw_order o = { .opt = NW_OPT_START,
 		.event_type = "ps:host:tcp",
-		.collection_ns = r->conf->escalate_interval_ns,
+		.collection_ns = interval_ns(r, e),
 		.lease_ns = r->conf->escalate_lease_ns };
 
 	order_id(&o, e, i + 1);
@@ -389,20 +402,22 @@ void
 rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_ns)
 {
 	struct telling t = { .r = r };
-	unsigned before;
+	unsigned before, step;
 
 	HASH_FIND(hh, r->escalations, &o->session_id, sizeof(o->session_id), t.e);
 	if (t.e == NULL)
 		return;
 	before = t.e->behaviour.is;
+	step = t.e->behaviour.step;
 	behaviour_take(&t.e->behaviour, o, now_mono_ns);
-	if (before == t.e->behaviour.is)
+	if (before == t.e->behaviour.is && step == t.e->behaviour.step)
 		return;
-	log_debug("session.behaviour id=%" PRId64 " slow=%d changed=%d untold=%d steady=%d",
+	log_debug("session.behaviour id=%" PRId64
+		  " slow=%d changed=%d untold=%d steady=%d interval_ms=%" PRId64,
 	    o->session_id, (t.e->behaviour.is & BEHAVIOUR_SLOW) != 0,
 	    (t.e->behaviour.is & BEHAVIOUR_CHANGED) != 0,
 	    (t.e->behaviour.is & BEHAVIOUR_UNTOLD) != 0,
-	    (t.e->behaviour.is & BEHAVIOUR_STEADY) != 0);
+	    (t.e->behaviour.is & BEHAVIOUR_STEADY) != 0, interval_ns(r, t.e) / 1000000);
 	if (t.e->active)
 		control_each(r->control, tell_all, &t);
 }

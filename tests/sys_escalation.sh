@@ -52,7 +52,7 @@ rate() { [ "$(sed -n 's/.* rate interval_ms=\([0-9]*\) .*/\1/p' "$tmp/blipp-$1.l
 both() { rate a "$1" && rate b "$1"; }
 
 # --- an original client: nothing is ever said to it after the opening, whatever runs beside it ---
-start_box
+start_box -o escalate-fastest=100ms
 blipps_start
 cat >"$tmp/original.py" <<'PY'
 import os, socket, sys, time

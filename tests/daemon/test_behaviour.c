@@ -18,19 +18,20 @@ test_session(void)
 	static const struct {
 		const char *stage;
 		double rate, usual; /* since the analysis before; of the route */
-		unsigned is;
+		unsigned is, step;
 	} looks[] = {
-		{ "disk.read", 100, NAN, BEHAVIOUR_OPEN },
-		{ "disk.read", 110, NAN, BEHAVIOUR_OPEN },
-		{ "disk.read", 100, 90, BEHAVIOUR_OPEN | BEHAVIOUR_STEADY },
-		{ "disk.read", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_STEADY },
-		{ "disk.read", 50, 100, BEHAVIOUR_OPEN | BEHAVIOUR_SLOW | BEHAVIOUR_CHANGED },
-		{ "network", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_CHANGED },
-		{ "", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_CHANGED | BEHAVIOUR_UNTOLD },
-		{ "", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_UNTOLD },
-		{ "network", 95, 100, BEHAVIOUR_OPEN | BEHAVIOUR_CHANGED },
-		{ "network", 95, 100, BEHAVIOUR_OPEN },
-		{ "network", 95, 130, BEHAVIOUR_OPEN | BEHAVIOUR_SLOW },
+		{ "disk.read", 100, NAN, BEHAVIOUR_OPEN, 0 },
+		{ "disk.read", 110, NAN, BEHAVIOUR_OPEN, 0 },
+		{ "disk.read", 100, 90, BEHAVIOUR_OPEN | BEHAVIOUR_STEADY, 0 },
+		{ "disk.read", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_STEADY, 0 },
+		{ "disk.read", 50, 100, BEHAVIOUR_OPEN | BEHAVIOUR_SLOW | BEHAVIOUR_CHANGED, 0 },
+		{ "network", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_CHANGED, 1 },
+		{ "", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_CHANGED | BEHAVIOUR_UNTOLD, 2 },
+		{ "", 100, 100, BEHAVIOUR_OPEN | BEHAVIOUR_UNTOLD, 3 },
+		{ "network", 95, 100, BEHAVIOUR_OPEN | BEHAVIOUR_CHANGED, 4 },
+		{ "network", 95, 100, BEHAVIOUR_OPEN, 3 },
+		{ "network", 95, 130, BEHAVIOUR_OPEN | BEHAVIOUR_SLOW, 3 },
+		{ "network", 95, 100, BEHAVIOUR_OPEN, 2 },
 	};
 	struct session_outcome o = { .session_id = 1 };
 	int64_t now_mono_ns = 0;
@@ -47,7 +48,26 @@ test_session(void)
 		snprintf(o.stage, sizeof(o.stage), "%s", looks[i].stage);
 		behaviour_take(&b, &o, now_mono_ns);
 		CHECK_INT(b.is, looks[i].is);
+		CHECK_INT(b.step, looks[i].step);
 	}
+}
+
+/* A look too soon after another leaves a slow session slow: neither calm nor one more reason. */
+static void
+test_soon(void)
+{
+	struct session_outcome o = { .stage = "network", .usual_bytes_per_s = 100 };
+	struct behaviour b;
+	int i;
+
+	behaviour_begin(&b, SECOND_NS, 0);
+	for (i = 0; i < 6; i++) {
+		o.bytes += 10;
+		o.duration_s += 1;
+		behaviour_take(&b, &o, i);
+		CHECK_INT((b.is & BEHAVIOUR_SLOW) != 0, i >= 2);
+	}
+	CHECK_INT(b.step, 1);
 }
 
 /* Numbers that nobody should trust: none is a reason to look closer, and none ends the box. */
@@ -106,6 +126,7 @@ int
 main(void)
 {
 	test_session();
+	test_soon();
 	test_odd();
 	test_lines();
 	return check_done("test_behaviour");
