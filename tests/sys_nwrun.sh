@@ -103,6 +103,23 @@ for k in forward=10 same=5 backward=7 strided=2 random=5; do
 	[ "$(sum file "${k%=*}" 'resource=[^ ]*/src$')" = "${k#*=}" ] || fail "walk: not $k"
 done
 
+# two threads, each with steps of its own, share a descriptor
+cat >walks.py <<'END'
+import os, threading
+fd, turn = os.open("src", os.O_RDONLY), threading.Barrier(2)
+def walk(way):
+    for i in range(60):
+        turn.wait()
+        os.pread(fd, 9000, 600000 + way * 9000 * i)
+threads = [threading.Thread(target=walk, args=(way,)) for way in (1, -1)]
+for t in threads: t.start()
+for t in threads: t.join()
+END
+measured walks python3 -S walks.py
+for k in forward=59 backward=59 random=0; do
+	[ "$(sum file "${k%=*}" 'resource=[^ ]*/src$')" = "${k#*=}" ] || fail "walks of two threads: not $k"
+done
+
 # --- copying files ---
 
 measured dd dd if=src of=dd.dst bs=64k

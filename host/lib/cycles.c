@@ -4,9 +4,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define FIRST_NS  INT64_C(20000000) /* from the first reading to the first calibration */
 #define PERIOD_NS INT64_C(1000000000)
+#define SOON_NS   INT64_C(1000000)
 /* error of a prediction that ends the trust: a jump of the counter, or of the clock; the second
  * part is the fastest slewing of a clock */
 #define ERROR_NS    INT64_C(20000)
@@ -96,6 +98,22 @@ predicts(const struct nw_cycles *c, uint64_t ticks, int64_t mono_ns)
 	return error_ns <= (double)ERROR_NS + passed_ns * SLEW_PER_NS;
 }
 
+static void
+calibrate(struct nw_cycles *c, uint64_t ticks, int64_t mono_ns)
+{
+	if (ticks <= c->first_ticks || (c->seq != 0 && !predicts(c, ticks, mono_ns))) {
+		give_up(c);
+		return;
+	}
+	publish(c, c->seq + 2,
+	    (uint64_t)((double)(mono_ns - c->first_mono_ns) / (double)(ticks - c->first_ticks) *
+		TWO_TO_32),
+	    ticks, mono_ns);
+	/* the rate of the last period alone, from the second calibration on: slewing changes it */
+	c->first_ticks = ticks;
+	c->first_mono_ns = mono_ns;
+}
+
 void
 nw_cycles_calibrate(struct nw_cycles *c, int64_t now_mono_ns)
 {
@@ -115,16 +133,25 @@ nw_cycles_calibrate(struct nw_cycles *c, int64_t now_mono_ns)
 	}
 	read_pair(&ticks, &mono_ns);
 	c->next_mono_ns = now_mono_ns + PERIOD_NS;
-	if (ticks <= c->first_ticks || mono_ns - c->first_mono_ns < FIRST_NS / 2 ||
-	    (c->seq != 0 && !predicts(c, ticks, mono_ns))) {
+	if (mono_ns - c->first_mono_ns < FIRST_NS / 2)
 		give_up(c);
+	else
+		calibrate(c, ticks, mono_ns);
+}
+
+void
+nw_cycles_calibrate_soon(struct nw_cycles *c)
+{
+	struct timespec rest = { 0, 0 };
+	uint64_t ticks;
+	int64_t mono_ns;
+
+	if (c->given_up != 0 || c->first_mono_ns == 0)
 		return;
-	}
-	publish(c, c->seq + 2,
-	    (uint64_t)((double)(mono_ns - c->first_mono_ns) / (double)(ticks - c->first_ticks) *
-		TWO_TO_32),
-	    ticks, mono_ns);
-	/* the rate of the last period alone, from the second calibration on: slewing changes it */
-	c->first_ticks = ticks;
-	c->first_mono_ns = mono_ns;
+	rest.tv_nsec = (long)(c->first_mono_ns + SOON_NS - nw_mono_ns());
+	if (rest.tv_nsec > 0)
+		nanosleep(&rest, NULL);
+	read_pair(&ticks, &mono_ns);
+	if (mono_ns - c->first_mono_ns >= SOON_NS / 2)
+		calibrate(c, ticks, mono_ns);
 }

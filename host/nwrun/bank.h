@@ -18,12 +18,17 @@
 /* A duration in ns, and one divided by the duration. */
 typedef double nwshm_pair __attribute__((vector_size(16)));
 
-/* The first value is taken from all others, so that squares lose no digits. */
+/*
+ * The first value is taken from all others, so that squares lose no digits. The last duration is
+ * counted, and joins the sums with the next operation: the division then costs no time, for it
+ * waits for no clock.
+ */
 struct nwshm_run {
 	uint64_t n; /* operations; 0: there is no run */
 	uint64_t bytes;
-	int64_t min_ns, max_ns;
+	int64_t last_ns;
 	nwshm_pair first, sum, square;
+	int64_t min_ns, max_ns; /* without the last */
 };
 
 struct nwshm_bank {
@@ -42,21 +47,28 @@ nwshm_run_start(struct nwshm_run *r, uint64_t bytes, int64_t ns)
 
 	r->n = 1;
 	r->bytes = bytes;
-	r->min_ns = r->max_ns = ns;
+	r->last_ns = r->min_ns = r->max_ns = ns;
 	r->first = (nwshm_pair){ (double)ns, 1 / (double)ns };
 	r->sum = r->square = zero;
 }
 
 static inline void
-nwshm_run_add(struct nwshm_run *r, int64_t ns)
+nwshm_run_join(struct nwshm_run *r, int64_t ns)
 {
 	nwshm_pair from_first = (nwshm_pair){ (double)ns, 1 / (double)ns } - r->first;
 
-	r->n++;
 	r->sum += from_first;
 	r->square += from_first * from_first;
 	r->min_ns = ns < r->min_ns ? ns : r->min_ns;
 	r->max_ns = ns > r->max_ns ? ns : r->max_ns;
+}
+
+static inline void
+nwshm_run_add(struct nwshm_run *r, int64_t ns)
+{
+	nwshm_run_join(r, r->last_ns);
+	r->n++;
+	r->last_ns = ns;
 }
 
 /* Durations, or their reciprocals, times `scale`. */
@@ -74,15 +86,18 @@ nwshm_run_sum(const struct nwshm_run *r, int which, double min, double max, doub
 }
 
 /* Adds the run to the sums and ends the run. `rated`: its durations are known, so rates are. */
-static inline void
+static __attribute__((noinline, unused)) void
 nwshm_bank_fold(struct nwshm_bank *b, bool rated)
 {
-	const struct nwshm_run *r = &b->run;
-	double bytes = (double)r->bytes, min_ns = (double)r->min_ns, max_ns = (double)r->max_ns;
+	struct nwshm_run *r = &b->run;
+	double bytes = (double)r->bytes, min_ns, max_ns;
 	struct nw_caliper_sum v = { bytes * (double)r->n, bytes, bytes, bytes, 0 }, x;
 
 	if (r->n == 0)
 		return;
+	nwshm_run_join(r, r->last_ns);
+	min_ns = (double)r->min_ns;
+	max_ns = (double)r->max_ns;
 	nw_caliper_sum_merge(&b->v, b->n, &v, r->n);
 	x = nwshm_run_sum(r, 0, min_ns, max_ns, 1);
 	nw_caliper_sum_merge(&b->d, b->n, &x, r->n);
@@ -97,6 +112,18 @@ nwshm_bank_fold(struct nwshm_bank *b, bool rated)
 	b->run.n = 0;
 }
 
+/* An operation that begins a run. */
+static __attribute__((noinline, unused)) void
+nwshm_bank_add_other(struct nwshm_bank *b, uint64_t bytes, int64_t ns)
+{
+	nwshm_bank_fold(b, true);
+	nwshm_run_start(&b->run, bytes, ns > 0 ? ns : 1);
+	if (ns > 0)
+		return;
+	b->clamped++;
+	nwshm_bank_fold(b, false);
+}
+
 /* `ns` 0: the duration is unknown, or below the clock's step, and counts as 1. */
 static inline void
 nwshm_bank_add(struct nwshm_bank *b, uint64_t bytes, int64_t ns)
@@ -105,12 +132,7 @@ nwshm_bank_add(struct nwshm_bank *b, uint64_t bytes, int64_t ns)
 		nwshm_run_add(&b->run, ns);
 		return;
 	}
-	nwshm_bank_fold(b, true);
-	nwshm_run_start(&b->run, bytes, ns > 0 ? ns : 1);
-	if (ns > 0)
-		return;
-	b->clamped++;
-	nwshm_bank_fold(b, false);
+	nwshm_bank_add_other(b, bytes, ns);
 }
 
 #endif

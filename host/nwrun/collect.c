@@ -178,6 +178,19 @@ children_judge(struct collect *c, unsigned parent, int64_t now_mono_ns)
 			watch_end_usage(c, i);
 }
 
+/* Until the collector has numbers of its own, nwrun's are in force. */
+static void
+clock_calibrate(struct collect *c, int64_t now_mono_ns)
+{
+	struct nw_cycles shared = *(volatile struct nw_cycles *)&c->shm->cycles;
+
+	if (c->cycles.seq == 0 && c->cycles.given_up == 0 && (shared.seq & 1) == 0)
+		nw_cycles_share(&shared, &c->cycles);
+	nw_cycles_calibrate(&c->cycles, now_mono_ns);
+	if (c->cycles.seq != 0 || c->cycles.given_up != 0)
+		nw_cycles_share(&c->cycles, &c->shm->cycles);
+}
+
 /* Two passes, so that a single pause serves all processes whose interval ends now. */
 static int
 look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
@@ -186,8 +199,7 @@ look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 	uint32_t used = procs_used(c), i;
 	int alive = 0, due = 0;
 
-	nw_cycles_calibrate(&c->cycles, now_mono_ns);
-	nw_cycles_share(&c->cycles, &c->shm->cycles);
+	clock_calibrate(c, now_mono_ns);
 	for (i = 0; i < used; i++) {
 		alive += proc_judge(c, i, final, now_mono_ns);
 		due += c->watch[i].todo == WATCH_DUE;

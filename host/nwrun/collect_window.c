@@ -121,7 +121,8 @@ lane_take_hist(const struct nwshm_lane *l, struct lane_seen *seen, uint64_t hist
 static int64_t
 inflight_elapsed(const struct collect *c, uint64_t inflight, int64_t now_mono_ns)
 {
-	int64_t ns = now_mono_ns - c->base_mono_ns - (int64_t)(inflight >> 8);
+	int64_t since_ns = nwshm_inflight_since(inflight, &c->shm->cycles, c->base_mono_ns),
+		ns = (int64_t)((uint64_t)(now_mono_ns - c->base_mono_ns) - (uint64_t)since_ns);
 
 	return ns > 0 ? ns : 0;
 }

@@ -419,9 +419,11 @@ static const char *
 arrange_measurement(struct options *o, char *argv[])
 {
 	char so[PATH_MAX], path[PATH_MAX];
+	struct nw_cycles clock = { 0 };
 	struct region region;
 	const char *why;
 
+	nw_cycles_calibrate(&clock, nw_mono_ns());
 	if (!find_preload(so) && !o->outside)
 		return "nwrun.so was not found";
 	if (find_program(argv[0], path)) {
@@ -439,6 +441,7 @@ arrange_measurement(struct options *o, char *argv[])
 		region_free(&region);
 		return "no collector could be started";
 	}
+	region_start_clock(&region, &clock);
 	close(region.fd);
 	if (!set_environment(o, &region, so))
 		return "the environment cannot be changed";

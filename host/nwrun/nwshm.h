@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 9,
+	NWSHM_VERSION = 10,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -56,7 +56,8 @@ enum {
 	NWSHM_NAME_BYTES = 48,
 	NWSHM_ARGV_BYTES = 208,
 	NWSHM_LINE = 64,
-	NWSHM_CELL_ROWS = 4 /* sizes of a file that are told apart in a direction */
+	NWSHM_CELL_ROWS = 4, /* sizes of a file that are told apart in a direction */
+	NWSHM_WALKS = 16     /* files on which a thread's steps are followed at once */
 };
 
 /* The work of a thread in a stage; bank.h has an interval's. */
@@ -67,6 +68,13 @@ struct nwshm_lane {
 	/* of all durations ever; differences modulo 2^32 are right */
 	uint32_t hist[NW_HIST_BUCKETS];
 } __attribute__((aligned(NWSHM_PAGE)));
+
+/* A thread's last operation on a file. */
+struct nwshm_walk {
+	uint32_t object; /* number of the file's object; 0: there was no operation */
+	uint32_t life;   /* the cells' */
+	int64_t begin, end, step, end_mono_ns;
+} __attribute__((aligned(NWSHM_LINE)));
 
 struct nwshm_thread {
 	/* operation or wait of the thread now, see nwshm_inflight() */
@@ -80,18 +88,36 @@ struct nwshm_thread {
 	_Atomic uint64_t apart_bytes[2];
 	_Atomic uint64_t combined_bytes; /* bytes moved by calls that both read and wrote */
 	_Atomic uint64_t combined_ns;
+	struct nwshm_walk walk[NWSHM_WALKS]; /* by the object's number, direct mapped */
 	/* whether the lane's pages are there: without them a look may be SIGBUS */
 	_Atomic uint32_t ready[NWSHM_LANES];
 	struct nwshm_lane lane[NWSHM_LANES];
 } __attribute__((aligned(NWSHM_PAGE)));
 
 /* An operation under way: its begin (since the region's birth), its stage, the second stage of a
- * combined call. */
-#define NWSHM_INFLIGHT_WAIT 0x08u
+ * combined call. With the mark TICKS the begin is the cycle counter's. */
+#define NWSHM_INFLIGHT_WAIT  0x008u
+#define NWSHM_INFLIGHT_TICKS 0x100u
+#define NWSHM_INFLIGHT_SHIFT 9
 static inline uint64_t
 nwshm_inflight(int64_t since_base_ns, unsigned stage, unsigned stage2, unsigned flags)
 {
-	return (uint64_t)since_base_ns << 8 | stage2 << 4 | flags | stage;
+	return (uint64_t)since_base_ns << NWSHM_INFLIGHT_SHIFT | stage2 << 4 | flags | stage;
+}
+
+/* The begin of an operation under way, since `base_mono_ns`. */
+static inline int64_t
+nwshm_inflight_since(uint64_t word, const struct nw_cycles *c, int64_t base_mono_ns)
+{
+	uint64_t since = word >> NWSHM_INFLIGHT_SHIFT,
+		 base_ticks = __atomic_load_n(&c->base_ticks, __ATOMIC_RELAXED);
+	int64_t ticks = (int64_t)((since - base_ticks) << NWSHM_INFLIGHT_SHIFT) >>
+	    NWSHM_INFLIGHT_SHIFT; /* the upper bits of the counter are not in the word */
+
+	if ((word & NWSHM_INFLIGHT_TICKS) == 0)
+		return (int64_t)since;
+	return (int64_t)((uint64_t)c->base_mono_ns - (uint64_t)base_mono_ns +
+	    (uint64_t)((nw_int128)ticks * (int64_t)c->mult >> 32));
 }
 
 enum nwshm_state { NWSHM_FREE, NWSHM_SETUP, NWSHM_LIVE, NWSHM_ENDED };
@@ -139,12 +165,10 @@ struct nwshm_object {
 	_Atomic int32_t refs;   /* descriptors */
 	uint32_t owner;         /* process index */
 	uint32_t kind;
-	_Atomic uint32_t cells_ready; /* whether the object's page of cells is there; stays */
-	uint64_t dev, ino;
-	int64_t born_ns;            /* a file's birth, in its file system's clock; 0: unknown */
-	_Atomic int64_t size_bytes; /* when first used, and again when closed */
-	_Atomic uint64_t bytes[2], ns[2]; /* by direction */
+	_Atomic uint32_t cells_ready;     /* whether the object's page of cells is there; stays */
 	_Atomic uint32_t renames;         /* odd: the path is changing */
+	_Atomic uint64_t bytes[2], ns[2]; /* by direction */
+	/* up to here, and the path's first letters, each operation looks: a cache line */
 	union {
 		char path[NWSHM_PATH_BYTES]; /* empty until the file is worth a name */
 		struct {
@@ -154,13 +178,16 @@ struct nwshm_object {
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
 		} conn;
 	} u;
-};
+	uint64_t dev, ino;
+	int64_t born_ns;            /* a file's birth, in its file system's clock; 0: unknown */
+	_Atomic int64_t size_bytes; /* when first used, and again when closed */
+} __attribute__((aligned(NWSHM_LINE)));
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };
 
 /*
- * The way from one operation on a file to the next. Same: begins where the last began. Forward:
- * begins where the last ended. Backward: ends where the last began. Strided: as far from the last
- * begin as the last from the one before. Random: all others.
+ * The way from a thread's operation on a file to the thread's next. Same: begins where the last
+ * began. Forward: begins where the last ended. Backward: ends where the last began. Strided: as far
+ * from the last begin as the last from the one before. Random: all others.
  */
 enum nwshm_step {
 	NWSHM_STEP_FORWARD,
@@ -184,9 +211,10 @@ struct nwshm_steps {
  */
 struct nwshm_cells {
 	_Atomic uint8_t octave[2][NWSHM_CELL_ROWS]; /* of a row's sizes, plus 1; 0: free */
-	/* The descriptor's position as far as the calls tell, and the last operation; threads and
-	 * descriptors that share a file share these. */
-	_Atomic int64_t at, last_begin, last_end, last_step, last_mono_ns;
+	/* number of the file among all that were followed; 0: none yet */
+	_Atomic uint32_t life;
+	/* The descriptor's position as far as the calls tell; the file's descriptors share it. */
+	_Atomic int64_t at;
 	struct nwshm_steps steps[2];
 	_Atomic uint32_t count[2][NWSHM_CELL_ROWS][NW_CELL_DURATIONS];
 } __attribute__((aligned(NWSHM_PAGE)));
@@ -204,6 +232,7 @@ struct nwshm {
 	struct nw_cycles cycles;      /* the clock of the measured side; zero until calibrated */
 	_Atomic uint32_t generation;  /* last number given to an attached process */
 	_Atomic uint32_t small_named; /* small files with a name so far */
+	_Atomic uint32_t lives;       /* files whose steps were followed so far */
 	/* where the next search for a free object begins, and the count of freed objects */
 	_Atomic uint32_t objects_from, objects_freed;
 	/* set of the objects that got a path; members may have lost theirs since */
@@ -222,6 +251,7 @@ struct nwshm {
 	struct nwshm_thread thread[];
 };
 
+_Static_assert(offsetof(struct nwshm, generation) <= NWSHM_PAGE, "the clock is in the first page");
 _Static_assert(sizeof(struct nwshm_cells) == NWSHM_PAGE, "cells fill a page");
 
 /* Bytes that are allocated when the region is made: all but the cells of named objects. */

@@ -11,9 +11,9 @@
  *
  * Reading order: preload_find.c (the functions behind the replaced functions), preload_slot.c
  * (process and thread slots), preload_fd.c (kinds of descriptors), preload_object.c (files and
- * connections), preload_cells.c (sizes, durations and steps of a file's operations), preload_op.c
- * (one operation into the counters); then the wrappers: preload_io.c, preload_wait.c,
- * preload_stdio.c, preload_life.c.
+ * connections), preload_cells.c and preload_count.h (sizes, durations and steps of a file's
+ * operations), preload_op.c (one operation into the counters); then the wrappers: preload_io.c,
+ * preload_wait.c, preload_stdio.c, preload_life.c.
  */
 #ifndef HOST_PRELOAD_H
 #define HOST_PRELOAD_H
@@ -259,24 +259,14 @@ object_name_large(struct nwshm_object *o, int fd)
 /* Whether a file of the last part of that name has a path: else a new name changes nothing. */
 bool object_has_name(const char *name);
 void object_renamed(int dir, const char *name);
-void object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns);
 
 /* --- preload_cells.c: operations on a file by size, duration and step --- */
 
 /* offset: of a call that names its place in the file; OP_AT_POSITION of a call that goes on where
  * the descriptor is. */
 #define OP_AT_POSITION INT64_C(-1)
-void cells_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t offset,
-    int64_t begin_mono_ns, int64_t end_mono_ns);
 /* The program has moved the descriptor's position. */
 void cells_seek(struct nwshm_object *o, int64_t position);
-/* Whether an object is a file with a slot or the sum of files. */
-static inline bool
-object_is_file(const struct nwshm_object *o)
-{
-	return o == &region->object[NWSHM_OTHER_FILES] ||
-	    (o >= &region->object[NWSHM_OBJECTS_FIXED] && o->kind == NWSHM_FILE);
-}
 
 /* --- preload_op.c --- */
 
@@ -310,17 +300,62 @@ op_begin_known(
 	    memory_order_relaxed);
 }
 
-/* The same as op_begin(), without a call where nothing is new. */
-static inline __attribute__((always_inline)) void
-op_begin_quick(struct op *op, int fd, enum nwshm_dir dir)
-{
-	uint32_t word = fd_word_known(fd);
+/*
+ * The same for the usual call: the descriptor's kind is known, the thread has a slot, and the cycle
+ * counter is the clock. The kernel waits at its entrance until the program's arithmetic is done, so
+ * the counter's reading is noted as it is.
+ */
+struct quick {
+	struct nwshm_thread *thread;
+	uint32_t word, calibration; /* the descriptor's; the clock's */
+	unsigned stage;
+	int fd;
+	uint64_t begin_ticks;
+};
 
-	if (likely(word != 0 && self.slot != NULL &&
-		self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed)))
-		op_begin_known(op, self.slot, fd_word_info(word), fd, dir);
-	else
-		op_begin(op, fd, dir);
+/* False, and nothing done, for all other calls. */
+static inline __attribute__((always_inline)) bool
+quick_begin(struct quick *q, int fd, enum nwshm_dir dir)
+{
+	uint32_t seq, word = fd_word_known(fd);
+
+	if (unlikely(word == 0 || self.slot == NULL ||
+		self.generation != atomic_load_explicit(&state->generation, memory_order_relaxed)))
+		return false;
+	q->thread = self.slot;
+	q->word = word;
+	q->stage = (word & FD_STAGE_MASK) - 1 + (unsigned)dir;
+	q->fd = fd;
+	if (q->stage >= NWSHM_TIMED)
+		return true;
+	seq = __atomic_load_n(&region->cycles.seq, __ATOMIC_ACQUIRE);
+	if (unlikely(seq == 0 || (seq & 1) != 0))
+		return false;
+	q->calibration = seq;
+	q->begin_ticks = nw_ticks();
+	atomic_store_explicit(&q->thread->inflight,
+	    nwshm_inflight((int64_t)q->begin_ticks, q->stage, NWSHM_NO_STAGE, NWSHM_INFLIGHT_TICKS),
+	    memory_order_relaxed);
+	return true;
+}
+
+void quick_count(const struct quick *q, int64_t offset, ssize_t bytes);
+
+static inline __attribute__((always_inline)) void
+quick_end(const struct quick *q, int64_t offset, ssize_t bytes)
+{
+	if (likely(q->stage < NWSHM_TIMED))
+		quick_count(q, offset, bytes);
+	else if (bytes > 0)
+		nwshm_add(&q->thread->other_bytes[q->stage & 1], (uint64_t)bytes);
+}
+
+/* Notes bytes of a finished operation outside the kernel's rchar and wchar. */
+static inline void
+thread_apart(struct nwshm_thread *t, enum nwshm_dir dir, ssize_t bytes)
+{
+	if (t != NULL && bytes > 0)
+		nwshm_add(&t->apart_bytes[dir], (uint64_t)bytes);
 }
 
 /* The call names its place in the file. */
@@ -336,12 +371,10 @@ void op_end(struct op *op, ssize_t bytes);
 void op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes);
 /* The word of an operation under way (nwshm.h). */
 uint64_t op_inflight(unsigned stage, unsigned stage2, int64_t begin_mono_ns);
-/* Notes bytes of a finished operation outside the kernel's rchar and wchar. */
 static inline void
 op_apart(const struct op *op, enum nwshm_dir dir, ssize_t bytes)
 {
-	if (op->thread != NULL && bytes > 0)
-		nwshm_add(&op->thread->apart_bytes[dir], (uint64_t)bytes);
+	thread_apart(op->thread, dir, bytes);
 }
 /* Nothing moved after all. */
 void op_cancel(struct op *op);

@@ -20,32 +20,45 @@ ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen
 
 /* The real call inside begin and end. `bytes` is the part of the result `rc` to count; `apart`
  * notes that /proc/PID/io leaves the call out. */
-#define WRAP_CALL(type, name, dir, fd, at, bytes, apart, params, call) \
-	EXPORT type name params                                        \
-	{                                                              \
-		struct op op;                                          \
-		type rc;                                               \
-                                                                       \
-		op_begin_quick(&op, fd, dir);                          \
-		op_at(&op, at);                                        \
-		rc = call;                                             \
-		op_end(&op, bytes);                                    \
-		if (apart)                                             \
-			op_apart(&op, dir, bytes);                     \
-		return rc;                                             \
+#define WRAP_CALL(type, name, dir, fd, at, bytes, apart, params, args, call) \
+	static __attribute__((noinline)) type name##_slowly params           \
+	{                                                                    \
+		struct op op;                                                \
+		type rc;                                                     \
+                                                                             \
+		op_begin(&op, fd, dir);                                      \
+		op_at(&op, at);                                              \
+		rc = call;                                                   \
+		op_end(&op, bytes);                                          \
+		if (apart)                                                   \
+			op_apart(&op, dir, bytes);                           \
+		return rc;                                                   \
+	}                                                                    \
+	EXPORT type name params                                              \
+	{                                                                    \
+		struct quick quick;                                          \
+		type rc;                                                     \
+                                                                             \
+		if (unlikely(!quick_begin(&quick, fd, dir)))                 \
+			return name##_slowly args;                           \
+		rc = call;                                                   \
+		quick_end(&quick, at, bytes);                                \
+		if (apart)                                                   \
+			thread_apart(quick.thread, dir, bytes);              \
+		return rc;                                                   \
 	}
 #define WRAP_AT(type, name, dir, fd, at, bytes, apart, params, args) \
-	WRAP_CALL(type, name, dir, fd, at, bytes, apart, params, REAL(name) args)
+	WRAP_CALL(type, name, dir, fd, at, bytes, apart, params, args, REAL(name) args)
 #define WRAP(type, name, dir, fd, bytes, apart, params, args) \
 	WRAP_AT(type, name, dir, fd, OP_AT_POSITION, bytes, apart, params, args)
 #define IN(name, params, args)  WRAP(ssize_t, name, NWSHM_READ, fd, rc, false, params, args)
 #define OUT(name, params, args) WRAP(ssize_t, name, NWSHM_WRITE, fd, rc, false, params, args)
 /* Calls that are a system call of one name and order of arguments. */
-#define IN_CALL(name, at, number, params, ...)                          \
-	WRAP_CALL(ssize_t, name, NWSHM_READ, fd, at, rc, false, params, \
+#define IN_CALL(name, at, number, params, ...)                                         \
+	WRAP_CALL(ssize_t, name, NWSHM_READ, fd, at, rc, false, params, (__VA_ARGS__), \
 	    KERNEL(name, number, (__VA_ARGS__), __VA_ARGS__))
-#define OUT_CALL(name, at, number, params, ...)                          \
-	WRAP_CALL(ssize_t, name, NWSHM_WRITE, fd, at, rc, false, params, \
+#define OUT_CALL(name, at, number, params, ...)                                         \
+	WRAP_CALL(ssize_t, name, NWSHM_WRITE, fd, at, rc, false, params, (__VA_ARGS__), \
 	    KERNEL(name, number, (__VA_ARGS__), __VA_ARGS__))
 #define IN_AT(name, params, args) \
 	WRAP_AT(ssize_t, name, NWSHM_READ, fd, at, rc, false, params, args)
@@ -76,15 +89,16 @@ OUT_AT(pwritev2, (int fd, const struct iovec *v, int n, off_t at, int flags), (f
 OUT_AT(pwritev64v2, (int fd, const struct iovec *v, int n, off64_t at, int flags),
     (fd, v, n, at, flags))
 
-#define SEND(name, params, call) \
-	WRAP_CALL(ssize_t, name, NWSHM_WRITE, fd, OP_AT_POSITION, rc, true, params, call)
+#define SEND(name, params, args, call) \
+	WRAP_CALL(ssize_t, name, NWSHM_WRITE, fd, OP_AT_POSITION, rc, true, params, args, call)
 
-SEND(send, (int fd, const void *buf, size_t n, int flags),
+SEND(send, (int fd, const void *buf, size_t n, int flags), (fd, buf, n, flags),
     KERNEL(send, SYS_sendto, (fd, buf, n, flags), fd, buf, n, flags))
 SEND(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len),
+    (fd, buf, n, flags, to, len),
     KERNEL(
 	sendto, SYS_sendto, (fd, buf, n, flags, to, len), fd, buf, n, flags, to.__sockaddr__, len))
-SEND(sendmsg, (int fd, const struct msghdr *m, int flags),
+SEND(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags),
     KERNEL(sendmsg, SYS_sendmsg, (fd, m, flags), fd, m, flags))
 
 /* A look at waiting bytes moves nothing on; neither does the error queue. */
@@ -93,22 +107,23 @@ taken(ssize_t rc, int flags)
 {
 	return (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0 ? -1 : rc;
 }
-#define RECV(name, params, call) \
-	WRAP_CALL(               \
-	    ssize_t, name, NWSHM_READ, fd, OP_AT_POSITION, taken(rc, flags), true, params, call)
+#define RECV(name, params, args, call)                                                           \
+	WRAP_CALL(ssize_t, name, NWSHM_READ, fd, OP_AT_POSITION, taken(rc, flags), true, params, \
+	    args, call)
 
-RECV(recv, (int fd, void *buf, size_t n, int flags),
+RECV(recv, (int fd, void *buf, size_t n, int flags), (fd, buf, n, flags),
     KERNEL(recv, SYS_recvfrom, (fd, buf, n, flags), fd, buf, n, flags))
-RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags),
+RECV(__recv_chk, (int fd, void *buf, size_t n, size_t room, int flags), (fd, buf, n, room, flags),
     REAL(__recv_chk)(fd, buf, n, room, flags))
 RECV(recvfrom,
     (int fd, void *restrict buf, size_t n, int flags, __SOCKADDR_ARG from, socklen_t *restrict len),
+    (fd, buf, n, flags, from, len),
     KERNEL(recvfrom, SYS_recvfrom, (fd, buf, n, flags, from, len), fd, buf, n, flags,
 	from.__sockaddr__, len))
 RECV(__recvfrom_chk,
     (int fd, void *buf, size_t n, size_t room, int flags, __SOCKADDR_ARG from, socklen_t *len),
-    REAL(__recvfrom_chk)(fd, buf, n, room, flags, from, len))
-RECV(recvmsg, (int fd, struct msghdr *m, int flags),
+    (fd, buf, n, room, flags, from, len), REAL(__recvfrom_chk)(fd, buf, n, room, flags, from, len))
+RECV(recvmsg, (int fd, struct msghdr *m, int flags), (fd, m, flags),
     KERNEL(recvmsg, SYS_recvmsg, (fd, m, flags), fd, m, flags))
 
 static ssize_t

@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
-#include <sys/single_threaded.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -358,16 +357,4 @@ object_closing(struct nwshm_object *o, int fd)
 	if (o->u.path[0] != '\0' && nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
 	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0)
 		atomic_store_explicit(&o->size_bytes, (int64_t)st.stx_size, memory_order_relaxed);
-}
-
-void
-object_add(struct nwshm_object *o, enum nwshm_dir dir, uint64_t bytes, int64_t ns)
-{
-	if (__libc_single_threaded && o >= &region->object[NWSHM_OBJECTS_FIXED]) {
-		nwshm_add(&o->bytes[dir], bytes);
-		nwshm_add(&o->ns[dir], (uint64_t)ns);
-		return;
-	}
-	atomic_fetch_add_explicit(&o->bytes[dir], bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&o->ns[dir], (uint64_t)ns, memory_order_relaxed);
 }

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One operation into the counters. The cost is two clock reads and about as much again.
+ * One operation into the counters. The cost is two clock reads and less than as much again.
  */
-#include "host/nwrun/preload.h"
+#include "host/nwrun/preload_count.h"
 
 #include <math.h>
 
-static bool
-lane_is_ready(struct nwshm_thread *t, unsigned stage)
+static __attribute__((noinline, cold)) bool
+lane_make_ready(struct nwshm_thread *t, unsigned stage)
 {
-	if (likely(atomic_load_explicit(&t->ready[stage], memory_order_relaxed) != 0))
-		return true;
 	if (!region_touch(&t->lane[stage], sizeof(t->lane[stage])))
 		return false;
 	atomic_store_explicit(&t->ready[stage], 1, memory_order_release);
 	return true;
+}
+
+static inline bool
+lane_is_ready(struct nwshm_thread *t, unsigned stage)
+{
+	return likely(atomic_load_explicit(&t->ready[stage], memory_order_relaxed) != 0) ||
+	    lane_make_ready(t, stage);
 }
 
 void
@@ -26,14 +31,14 @@ lanes_prepare(struct nwshm_thread *t)
 		lane_is_ready(t, stage);
 }
 
-static void
+static __attribute__((noinline, cold)) void
 lane_miss(uint64_t bytes)
 {
 	atomic_fetch_add(&state->proc->missed_ops, 1);
 	atomic_fetch_add(&state->proc->missed_bytes, bytes);
 }
 
-static void
+static __attribute__((noinline, cold)) void
 bank_restart(struct nwshm_bank *b, uint32_t epoch, int64_t begin_mono_ns)
 {
 	static const struct nw_caliper_sum empty = { .min = INFINITY, .max = -INFINITY };
@@ -45,7 +50,7 @@ bank_restart(struct nwshm_bank *b, uint32_t epoch, int64_t begin_mono_ns)
 }
 
 /* A time of 0 ns is unknown (or below the clock's step): the operation counts, but has no rate. */
-static void
+static inline __attribute__((always_inline)) void
 lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t end_mono_ns,
     uint64_t bytes)
 {
@@ -80,29 +85,94 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 	atomic_store_explicit(&l->seq, seq + 2, memory_order_release);
 }
 
+/* Files and connections, by the operation's lane. */
+static inline __attribute__((always_inline)) void
+lane_and_object_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t offset,
+    int64_t begin_mono_ns, int64_t end_mono_ns, uint64_t bytes)
+{
+	struct span span = { offset, begin_mono_ns, end_mono_ns, bytes };
+	bool alone = __libc_single_threaded && o >= &region->object[NWSHM_OBJECTS_FIXED];
+
+	lane_add(t, stage, begin_mono_ns, end_mono_ns, bytes);
+	if (o == NULL)
+		return;
+	object_add(o, stage & 1, bytes, end_mono_ns - begin_mono_ns, alone);
+	if (stage <= NWSHM_DISK_WRITE && bytes > 0)
+		cells_add(t, o, stage & 1, &span, alone);
+}
+
+static inline __attribute__((always_inline)) void
+pipe_add(struct nwshm_thread *t, unsigned stage, int64_t ns, ssize_t bytes)
+{
+	if (likely(bytes > 0))
+		nwshm_add(&t->pipe_bytes[stage & 1], (uint64_t)bytes);
+	nwshm_add(&t->busy_ns[stage], (uint64_t)ns);
+}
+
 static void
 stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t offset,
     int64_t begin_mono_ns, int64_t end_mono_ns, ssize_t bytes)
 {
-	if (stage >= NWSHM_LANES) {
+	if (stage >= NWSHM_TIMED) {
 		if (bytes > 0)
-			nwshm_add(stage < NWSHM_TIMED ? &t->pipe_bytes[stage & 1]
-						      : &t->other_bytes[stage & 1],
-			    (uint64_t)bytes);
-		if (stage < NWSHM_TIMED)
-			nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
-		return;
-	}
-	if (bytes < 0) {
+			nwshm_add(&t->other_bytes[stage & 1], (uint64_t)bytes);
+	} else if (stage >= NWSHM_LANES) {
+		pipe_add(t, stage, end_mono_ns - begin_mono_ns, bytes);
+	} else if (bytes < 0) {
 		nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
+	} else {
+		lane_and_object_add(
+		    t, stage, o, offset, begin_mono_ns, end_mono_ns, (uint64_t)bytes);
+	}
+}
+
+/* The clock has other numbers than at the call's begin. */
+static __attribute__((noinline, cold)) int64_t
+clock_now(int64_t *ns, uint64_t since_ticks)
+{
+	int64_t ticks = (int64_t)(nw_ticks() - since_ticks);
+
+	*ns = (int64_t)((nw_int128)ticks * (int64_t)region->cycles.mult >> 32);
+	return nw_cycles_ns(&region->cycles);
+}
+
+/* Returns the time now, and the time since a reading of the counter. */
+static inline __attribute__((always_inline)) int64_t
+quick_stop(const struct quick *q, int64_t *ns)
+{
+	const struct nw_cycles *c = &region->cycles;
+	int64_t mult = (int64_t)__atomic_load_n(&c->mult, __ATOMIC_RELAXED);
+	uint64_t base_ticks = __atomic_load_n(&c->base_ticks, __ATOMIC_RELAXED), now_ticks;
+	int64_t base_mono_ns = __atomic_load_n(&c->base_mono_ns, __ATOMIC_RELAXED);
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (unlikely(__atomic_load_n(&c->seq, __ATOMIC_RELAXED) != q->calibration))
+		return clock_now(ns, q->begin_ticks);
+	now_ticks = nw_ticks();
+	*ns = (int64_t)((nw_int128)(int64_t)(now_ticks - q->begin_ticks) * mult >> 32);
+	return base_mono_ns + (int64_t)((nw_int128)(int64_t)(now_ticks - base_ticks) * mult >> 32);
+}
+
+void
+quick_count(const struct quick *q, int64_t offset, ssize_t bytes)
+{
+	struct nwshm_object *o = fd_word_object(q->word);
+	int64_t ns, end_mono_ns = quick_stop(q, &ns);
+
+	if (unlikely(ns < 0)) /* another processor's counter may be a little behind */
+		ns = 0;
+	atomic_store_explicit(&q->thread->inflight, 0, memory_order_relaxed);
+	if (q->stage >= NWSHM_LANES) {
+		pipe_add(q->thread, q->stage, ns, bytes);
 		return;
 	}
-	lane_add(t, stage, begin_mono_ns, end_mono_ns, (uint64_t)bytes);
-	if (o == NULL)
+	if (unlikely(bytes < 0)) {
+		nwshm_add(&q->thread->busy_ns[q->stage], (uint64_t)ns);
 		return;
-	object_add(o, stage & 1, (uint64_t)bytes, end_mono_ns - begin_mono_ns);
-	if (bytes > 0 && object_is_file(o))
-		cells_add(o, stage & 1, (uint64_t)bytes, offset, begin_mono_ns, end_mono_ns);
+	}
+	lane_and_object_add(
+	    q->thread, q->stage, o, offset, end_mono_ns - ns, end_mono_ns, (uint64_t)bytes);
+	object_name_large(o, q->fd);
 }
 
 static inline bool

@@ -155,6 +155,20 @@ region_new(struct region *r)
 }
 
 void
+region_start_clock(const struct region *r, struct nw_cycles *clock)
+{
+	struct nwshm *s = mmap(NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+
+	if (s == MAP_FAILED)
+		return;
+	nw_cycles_calibrate_soon(clock);
+	/* the collector may have been faster */
+	if (__atomic_load_n(&s->cycles.seq, __ATOMIC_ACQUIRE) == 0)
+		nw_cycles_share(clock, &s->cycles);
+	munmap(s, NWSHM_PAGE);
+}
+
+void
 region_free(struct region *r)
 {
 	if (r->fd < 0)

@@ -23,6 +23,9 @@ struct region {
 
 /* Makes the file, and removes leftovers beside it. Text on failure. */
 const char *region_new(struct region *r);
+/* The region's first clock, good until the collector has a better clock: `clock` has its first
+ * reading. */
+void region_start_clock(const struct region *r, struct nw_cycles *clock);
 /* Unlinks the file and releases the lock. Maps stay. */
 void region_free(struct region *r);
 /* The region in memory: the whole, or where address space is short the first chunk, as r->bytes

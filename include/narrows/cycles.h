@@ -33,6 +33,10 @@ struct nw_cycles {
  * reading, a call 20 ms or more later makes the counter usable. */
 NW_PUBLIC void nw_cycles_calibrate(struct nw_cycles *c, int64_t now_mono_ns);
 
+/* For a clock that is needed at once: the second reading a millisecond after the first, for which
+ * the call sleeps if need be. The numbers err by some 20 ppm, until the next calibration. */
+NW_PUBLIC void nw_cycles_calibrate_soon(struct nw_cycles *c);
+
 /* Copies the numbers in force to memory that other processes read and may write. */
 NW_PUBLIC void nw_cycles_share(const struct nw_cycles *from, struct nw_cycles *to);
 
