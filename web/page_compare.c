@@ -426,15 +426,22 @@ int
 page_compare(struct html *h, struct store_reader *r, const struct compare_query *q)
 {
 	struct comparison all = { .by = q->by };
-	size_t i;
+	char title[160];
+	size_t i, len = 0;
 	int rc = NW_OK;
 
 	for (i = 0; i < q->n && rc == NW_OK; i++)
 		if ((rc = store_session_get(r, q->id[i], on_session, &all.session[i])) == NW_OK)
 			all.n++;
 	if (rc == NW_OK) {
-		page_begin(
-		    h, &(struct page_frame){ .title = "Sessions compared", .tab = PAGE_SESSIONS });
+		for (i = 0; i < q->n; i++)
+			len += (size_t)snprintf(title + len, sizeof(title) - len, "%s %s",
+			    i == 0              ? "Compared: sessions"
+				: i + 1 == q->n ? " and"
+						: ",",
+			    fmt_int(q->id[i]).s);
+		page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_SESSIONS });
+		h->csv_inside = true;
 		html_raw(h, "<h1 class=\"page\">Sessions compared</h1>");
 		write_ways(h, &all);
 		html_raw(h, "<section><h2>Rates</h2>");

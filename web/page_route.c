@@ -182,10 +182,35 @@ write_patterns(struct html *h, const json_t *doc)
 			continue;
 		html_raw(h, "<p>");
 		html_text(h, result_text(o, KEY_route_pattern_sentence));
-		html_raw(h, " <span class=\"soft\">(p ");
-		html_text(h, fmt_p(result_number(o, KEY_route_pattern_p)).s);
-		html_raw(h, ", days permuted)</span></p>");
+		html_raw(h, "</p>");
 	}
+}
+
+/* How the patterns were tested. */
+static void
+write_methods(struct html *h, const json_t *doc)
+{
+	static const struct {
+		enum result_key key;
+		const char *words;
+	} patterns[] = {
+		{ KEY_route_hours, "Hours of the day, days permuted: p" },
+		{ KEY_route_weekdays, "Days of the week, days permuted: p" },
+	};
+	const json_t *o;
+	size_t i, n = 0;
+
+	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		if ((o = result_get(doc, patterns[i].key)) == NULL)
+			continue;
+		if (n++ == 0)
+			html_raw(h,
+			    "<details class=\"fold\"><summary><h2>Methods</h2></summary><dl "
+			    "class=\"items\">");
+		page_item(h, patterns[i].words, fmt_p(result_number(o, KEY_route_pattern_p)).s);
+	}
+	if (n > 0)
+		html_raw(h, "</dl></details>");
 }
 
 /* --- the rates --- */
@@ -194,6 +219,8 @@ struct rates {
 	double x[SHOWN_MAX], y[LINES][SHOWN_MAX];
 	size_t n;
 	int64_t first_wall_ns;
+	double unit_ns; /* of the time axis */
+	const char *words;
 };
 
 /* Sessions come latest first. */
@@ -211,7 +238,19 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return r->n == SHOWN_MAX;
 }
 
-/* Turns the order round, and times into days. */
+/* The unit of the time axis: days, or what a few of the unit fit. */
+static void
+rates_unit(struct rates *r)
+{
+	double span_s = (r->x[0] - (double)r->first_wall_ns) * 1e-9;
+
+	r->unit_ns = span_s > 3 * 86400 ? 86400e9 : span_s > 3 * 3600 ? 3600e9 : 60e9;
+	r->words = span_s > 3 * 86400 ? "Days since the first session"
+	    : span_s > 3 * 3600       ? "Hours since the first session"
+				      : "Minutes since the first session";
+}
+
+/* Turns the order round, and times into the unit of the axis. */
 static void
 rates_finish(struct rates *r, const json_t *doc)
 {
@@ -220,8 +259,9 @@ rates_finish(struct rates *r, const json_t *doc)
 	double kept;
 	size_t i, k;
 
+	rates_unit(r);
 	for (i = 0; i < r->n; i++) {
-		r->x[i] = (r->x[i] - (double)r->first_wall_ns) / 86400e9;
+		r->x[i] = (r->x[i] - (double)r->first_wall_ns) / r->unit_ns;
 		for (k = 1; k < LINES; k++)
 			r->y[k][i] = result_number(doc, keys[k - 1]);
 	}
@@ -253,7 +293,7 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 		.n = r->n,
 		.x = r->x,
 		.across = PLOT_VALUE,
-		.across_words = "Days since the first session",
+		.across_words = r->words,
 		.lines = lines,
 		.n_lines = LINES,
 		.marks = marks,
@@ -264,8 +304,9 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 		marks[p.n_marks++] =
 		    ((double)result_ns(json_array_get(list, i), KEY_route_change_at_ns) -
 			(double)r->first_wall_ns) /
-		    86400e9;
+		    r->unit_ns;
 	plot_write_markers(h);
+	h->csv_inside = true;
 	plot_write(h, &p);
 }
 
@@ -348,6 +389,7 @@ page_route_history(struct html *h, struct store_reader *r, const char *route, co
 		html_raw(h, "</section>");
 	}
 	write_verdicts(h, rec.doc);
+	write_methods(h, rec.doc);
 	route_advice(h, result_list(rec.doc, KEY_route_advice));
 	page_end(h);
 	json_decref(rec.doc);

@@ -17,6 +17,7 @@ enum {
 	PLOT_MARKERS = 9,
 	PLOT_MARKS_NAMED_MAX = 6,
 	TABLE_ROWS_MAX = 30,
+	LINES_SAID_MAX = 4,
 };
 
 /* --- axes --- */
@@ -622,13 +623,36 @@ write_legend(struct html *h, const struct plot *p)
 	html_raw(h, "</ul>");
 }
 
+/* The values that a line shows. */
+struct line_range {
+	double low, high, mean;
+	size_t n;
+};
+
+static struct line_range
+line_range(const struct plot *p, const struct plot_line *line)
+{
+	struct line_range r = { INFINITY, -INFINITY, 0, 0 };
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (shows(p, line->y[i])) {
+			r.low = fmin(r.low, line->y[i]);
+			r.high = fmax(r.high, line->y[i]);
+			r.mean += line->y[i];
+			r.n++;
+		}
+	r.mean /= (double)r.n;
+	return r;
+}
+
 /* One sentence per line, for readers who hear the page. */
 static void
 write_description(const struct drawing *d)
 {
 	const struct plot *p = d->p;
 	struct html *h = d->h;
-	size_t i, k, seen;
+	size_t i, k;
 
 	if (p->x == NULL) {
 		html_text(h, fmt_duration((double)p->n * p->step_s).s);
@@ -652,29 +676,43 @@ write_description(const struct drawing *d)
 	if (p->n_marks > 0)
 		html_raw(h, ".");
 	for (k = 0; k < p->n_lines; k++) {
-		double low = INFINITY, high = -INFINITY, sum = 0;
+		struct line_range r = line_range(p, &p->lines[k]);
 
-		for (i = seen = 0; i < p->n; i++)
-			if (shows(p, p->lines[k].y[i])) {
-				low = fmin(low, p->lines[k].y[i]);
-				high = fmax(high, p->lines[k].y[i]);
-				sum += p->lines[k].y[i];
-				seen++;
-			}
 		html_raw(h, " ");
 		html_text(h, p->lines[k].name);
-		if (seen == 0) {
+		if (r.n == 0) {
 			html_raw(h, ": no data.");
 			continue;
 		}
 		html_raw(h, ": ");
-		html_text(h, plot_value(p->unit, low).s);
+		html_text(h, plot_value(p->unit, r.low).s);
 		html_raw(h, " to ");
-		html_text(h, plot_value(p->unit, high).s);
+		html_text(h, plot_value(p->unit, r.high).s);
 		html_raw(h, ", mean ");
-		html_text(h, plot_value(p->unit, sum / (double)seen).s);
+		html_text(h, plot_value(p->unit, r.mean).s);
 		html_raw(h, ".");
 	}
+}
+
+/* "On average: host-a, busy 38 %; host-b, busy 7 %.": for plots whose makers say nothing. */
+static void
+write_ranges(struct html *h, const struct plot *p)
+{
+	size_t k, n = 0;
+
+	for (k = 0; k < p->n_lines && n < LINES_SAID_MAX; k++) {
+		struct line_range r = line_range(p, &p->lines[k]);
+
+		if (r.n == 0)
+			continue;
+		html_text(h, n++ > 0 ? "; " : "On average: ");
+		html_text(h, p->lines[k].name);
+		html_raw(h, " ");
+		html_text(h, plot_value(p->unit, r.mean).s);
+	}
+	if (k < p->n_lines)
+		html_raw(h, "; all lines are in the table");
+	html_raw(h, ".");
 }
 
 static double
@@ -786,7 +824,7 @@ write_csv_inside(struct html *h, const struct plot_numbers *n)
 void
 plot_csv_link(struct html *h, const struct plot_numbers *n)
 {
-	if (h->alone) {
+	if (h->alone || h->csv_inside) {
 		write_csv_inside(h, n);
 		return;
 	}
@@ -928,12 +966,17 @@ write_figure(const struct drawing *d)
 	html_text(h, p->title);
 	html_raw(h, "</b> <span class=\"unit\">");
 	write_unit(d);
-	html_raw(h, "</span></figcaption>");
-	if (p->sentence != NULL) {
-		html_raw(h, "<p class=\"note\">");
-		html_text(h, p->sentence);
-		html_raw(h, "</p>");
+	if (p->x != NULL && p->across == PLOT_VALUE) {
+		html_raw(h, "; across: ");
+		html_text(h, p->across_words);
 	}
+	html_raw(h, "</span></figcaption>");
+	html_raw(h, "<p class=\"note\">");
+	if (p->sentence != NULL)
+		html_text(h, p->sentence);
+	else
+		write_ranges(h, p);
+	html_raw(h, "</p>");
 	/* areas and bands carry their names */
 	if (p->n_areas == 0 && (p->form == PLOT_LINES || p->form == PLOT_STACK))
 		write_legend(h, p);

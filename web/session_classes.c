@@ -61,6 +61,37 @@ read_curve(const json_t *entry, double x[POINTS_MAX], double y[POINTS_MAX])
 	return n;
 }
 
+static const json_t *
+class_with_most(const json_t *classes, enum result_key share)
+{
+	const json_t *c, *most = NULL;
+	size_t i;
+
+	json_array_foreach(classes, i, c) if (result_number(c, share) >
+	    (most == NULL ? -1 : result_number(most, share))) most = c;
+	return most;
+}
+
+/* "Most operations took about 7 us: class A. Class B took 87 % of the time in 3 % of the
+ * operations." */
+static void
+curve_sentence(const json_t *classes, char *out, size_t size)
+{
+	const json_t *ops = class_with_most(classes, KEY_class_share_ops),
+		     *time = class_with_most(classes, KEY_class_share_time);
+	double share = result_number(time, KEY_class_share_ops);
+	int len = snprintf(out, size, "Most operations took about %s: class %.20s.",
+	    fmt_duration(result_number(ops, KEY_class_mode_s)).s,
+	    page_either(result_text(ops, KEY_class_name), "?"));
+
+	if (time != NULL)
+		snprintf(out + len, size - (size_t)len,
+		    " Class %.20s took %s of the time in %s of the operations.",
+		    page_either(result_text(time, KEY_class_name), "?"),
+		    fmt_share(result_number(time, KEY_class_share_time)).s,
+		    fmt_share(isfinite(share) ? share : 0).s);
+}
+
 static void
 write_curve(struct html *h, const json_t *entry, const char *title, size_t rank)
 {
@@ -68,11 +99,12 @@ write_curve(struct html *h, const json_t *entry, const char *title, size_t rank)
 	double x[POINTS_MAX], y[POINTS_MAX];
 	struct plot_area areas[CLASSES_MAX];
 	struct plot_line line = { .y = y, .style = 5 };
-	char id[24];
+	char id[24], sentence[400];
 	struct plot p = { .id = id,
 		.title = title,
+		.sentence = sentence,
 		.unit = PLOT_NUMBER,
-		.unit_words = "density of the logarithm of time",
+		.unit_words = "operations by duration, density on a logarithmic axis",
 		.x = x,
 		.across = PLOT_DURATION,
 		.across_words = "time",
@@ -84,6 +116,7 @@ write_curve(struct html *h, const json_t *entry, const char *title, size_t rank)
 		return;
 	snprintf(id, sizeof(id), "p-class%zu", rank);
 	snprintf(line.name, sizeof(line.name), "density");
+	curve_sentence(classes, sentence, sizeof(sentence));
 	for (p.n_areas = 0; p.n_areas < json_array_size(classes) && p.n_areas < CLASSES_MAX;
 	     p.n_areas++) {
 		const json_t *c = json_array_get(classes, p.n_areas);
@@ -137,33 +170,6 @@ column_time(struct html *h, const json_t *row)
 		html_raw(h, "\"/></svg> ");
 	}
 	table_value(h, share, fmt_share(share));
-}
-
-/* A sentence that names the class with most of the time. */
-static void
-write_most(struct html *h, const json_t *classes)
-{
-	const json_t *most = NULL;
-	size_t i;
-
-	for (i = 0; i < json_array_size(classes); i++) {
-		const json_t *c = json_array_get(classes, i);
-
-		if (most == NULL ||
-		    result_number(c, KEY_class_share_time) >
-			result_number(most, KEY_class_share_time))
-			most = c;
-	}
-	if (json_array_size(classes) < 2 || result_text(most, KEY_class_name) == NULL ||
-	    !isfinite(result_number(most, KEY_class_share_time)))
-		return;
-	html_raw(h, "<p>Class ");
-	page_name(h, result_text(most, KEY_class_name));
-	html_raw(h, " took ");
-	html_text(h, fmt_share(result_number(most, KEY_class_share_time)).s);
-	html_raw(h, " of the time in ");
-	html_text(h, fmt_share(number_or(most, KEY_class_share_ops, 0)).s);
-	html_raw(h, " of the operations.</p>");
 }
 
 /* How sure the number of classes is. */
@@ -234,7 +240,6 @@ write_entry(struct html *h, const json_t *entry, const char *title, size_t rank)
 	const json_t *classes = result_list(entry, KEY_density_classes);
 
 	write_curve(h, entry, title, rank);
-	write_most(h, classes);
 	table_write(h, classes, columns, sizeof(columns) / sizeof(columns[0]));
 	write_sure(h, entry);
 	write_outliers(h, entry);
@@ -269,7 +274,10 @@ session_classes(struct html *h, const json_t *doc)
 		if (shown < OPEN_MAX)
 			write_entry(h, entry, title, shown);
 		else {
-			html_raw(h, "<details class=\"more\"><summary>");
+			if (h->alone)
+				html_raw(h, "<details class=\"more\" open><summary>");
+			else
+				html_raw(h, "<details class=\"more\"><summary>");
 			page_name(h, title);
 			html_raw(h, "</summary>");
 			write_entry(h, entry, "How long they took", shown);

@@ -45,7 +45,7 @@ test_example(void)
 	json_t *doc = json_load_file("tests/data/result_example.json", 0, NULL);
 	static const char *const says[] = {
 		"disk write on dtn-b</",
-		"Class <bdi>C</bdi> took 74\xc2\xa0% of the time in 8.0\xc2\xa0% of the operations",
+		"Class C took 74\xc2\xa0% of the time in 8.0\xc2\xa0% of the operations",
 		"took longer than 9.20\xc2\xa0ms and belong to no class: 3.1\xc2\xa0%",
 		"Kinds with too few operations to tell classes: 1.",
 		"3 others go along",
