@@ -102,10 +102,25 @@ assert first["name"] == "sysctl.net.ipv4.tcp_rmem" and first["host"] == "b" and 
 assert first["before"] == "4096 131072 67108864" and first["after"] == "4096 4096 65536", first
 END
 page=$(curl -fs "$url/route?route=a+-%3E+b&program=mover")
-for what in 'Usually ' 'of 16 sessions' 'What changed' 'p-route'; do
+for what in 'Usually ' 'of 16 sessions' 'What changed' 'p-route' 'p-verdicts' 'Stretch by stretch' \
+    'href="/route/p-verdicts.csv?route=a+-%3E+b&amp;program=mover"'; do
 	case $page in *"$what"*) ;; *) fail "the route's page lacks $what" ;; esac
 done
 [ "$(curl -fs "$url/route.csv?route=a+-%3E+b&program=mover" | wc -l)" = 17 ] || fail "the route's CSV"
+curl -fs "$url/route.json?route=a+-%3E+b&program=mover" >"$tmp/route.json"
+curl -fs "$url/route/p-verdicts.csv?route=a+-%3E+b&program=mover" >"$tmp/mix.csv" || fail "the CSV of the verdicts over time"
+python3 - "$tmp/route.json" "$tmp/mix.csv" "$(sql "select count(*) from result where route = 'a -> b'")" <<'END' || fail "verdicts over time"
+import csv, json, sys
+doc, rows = json.load(open(sys.argv[1])), list(csv.DictReader(open(sys.argv[2], newline="")))
+periods = doc["periods"]
+assert len(periods) == len(rows) > 10 and sum(p["n_sessions"] for p in periods) == int(sys.argv[3]) == 16
+assert all(sum(s["n"] for s in p["stages"]) == p["n_sessions"] for p in periods)
+assert all(int(p["to_ns"]) - int(p["from_ns"]) == 86400 * 10**9 for p in periods)
+assert doc["verdicts_sentence"] and all(p["n_sessions"] <= 1 for p in periods)
+for p, r in zip(periods, rows):
+    del r["Days since the first session"]
+    assert (sum(float(v) for v in r.values()) == 1) if p["n_sessions"] else not any(r.values()), (p, r)
+END
 few=$(sql "select max(session_id) from result where route = 'a -> c'")
 case $(curl -fs "$url/session/$few") in *"than usual"*) fail "four sessions say something" ;; esac
 nw routes | grep -q 'a -> b .*mover .* 16 ' || fail "narrows routes: $(nw routes)"

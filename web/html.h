@@ -25,6 +25,9 @@ struct html {
 	double from_s, to_s; /* chosen stretch of the time axis; to_s 0 for none */
 	int64_t session_id;  /* of a page that links the CSV of its figures; 0 for no links */
 	const char *host;    /* encoded name, of the page of a host that links the CSV; or NULL */
+	/* of another page that links the CSV of its figures: the path before the figure's id, and
+	 * the query, encoded; NULL */
+	const char *figures, *figures_query;
 	/* a page that is written for the numbers of one figure alone: the figure's id, and where
 	 * its CSV goes; NULL */
 	const char *figure;

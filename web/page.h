@@ -85,6 +85,9 @@ int page_session_figure(struct store_reader *r, int64_t id, const struct session
 int page_routes(struct html *h, struct store_reader *r);
 int
 page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program);
+/* The numbers of a figure of that page. */
+int page_route_figure(struct store_reader *r, const char *route, const char *program,
+    const char *figure, char **text, size_t *len);
 /* The attribute href: path with the route and program as its query. */
 void page_route_href(struct html *h, const char *path, const char *route, const char *program);
 /* "ids=3,7&by=bytes": two to six sessions. False: the query makes no sense. */

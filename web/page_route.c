@@ -3,6 +3,7 @@
 #include "web/page.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,9 @@
 #include "web/plot.h"
 #include "web/table.h"
 
-enum { SHOWN_MAX = 500, LINES = 4 };
+enum { SHOWN_MAX = 500, LINES = 4, STAGES = 6, PERIODS_MAX = 25 };
+#define DAY_NS  86400e9
+#define HOUR_NS 3600e9
 
 /* --- addresses --- */
 
@@ -144,6 +147,116 @@ write_changes(struct html *h, const json_t *doc)
 	html_raw(h, "</section>");
 }
 
+/* --- verdicts over time --- */
+
+struct mix {
+	double x[PERIODS_MAX], y[STAGES][PERIODS_MAX];
+	const char *stage[STAGES - 1]; /* the most frequent ones; the last line is of all others */
+	size_t n, n_stages;
+	double unit_ns; /* of x */
+};
+
+static bool
+is_same(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static void
+mix_stages(struct mix *m, const json_t *doc)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(result_list(doc, KEY_route_verdicts), i, o)
+	{
+		if (i == STAGES - 1)
+			break;
+		m->stage[m->n_stages++] = result_text(o, KEY_route_verdict_stage);
+	}
+}
+
+/* Shares of the verdicts of a stretch; a stretch without sessions is a gap. */
+static void
+mix_period(struct mix *m, const json_t *period, double first_ns)
+{
+	const double n = result_number(period, KEY_route_period_n_sessions);
+	const json_t *o;
+	size_t i, k;
+
+	m->x[m->n] = ((double)result_ns(period, KEY_route_period_from_ns) - first_ns) / m->unit_ns;
+	for (k = 0; k < STAGES; k++)
+		m->y[k][m->n] = n > 0 ? 0 : NAN;
+	json_array_foreach(result_list(period, KEY_route_period_stages), i, o)
+	{
+		for (k = 0; k < m->n_stages; k++)
+			if (is_same(m->stage[k], result_text(o, KEY_route_period_stage_stage)))
+				break;
+		k = k < m->n_stages ? k : STAGES - 1;
+		m->y[k][m->n] += result_number(o, KEY_route_period_stage_n) / n;
+	}
+	m->n++;
+}
+
+static bool
+mix_read(struct mix *m, const json_t *doc)
+{
+	const json_t *list = result_list(doc, KEY_route_periods), *o;
+	size_t i;
+
+	mix_stages(m, doc);
+	json_array_foreach(list, i, o)
+	{
+		if (i == PERIODS_MAX)
+			break;
+		mix_period(m, o, (double)result_ns(doc, KEY_route_first_ns));
+	}
+	return m->n > 1;
+}
+
+static void
+mix_plot(struct html *h, const json_t *doc)
+{
+	const json_t *first = json_array_get(result_list(doc, KEY_route_periods), 0);
+	const double length_ns = (double)result_ns(first, KEY_route_period_to_ns) -
+	    (double)result_ns(first, KEY_route_period_from_ns);
+	const bool days = length_ns >= DAY_NS;
+	struct mix m = { .unit_ns = days ? DAY_NS : HOUR_NS };
+	struct plot_line lines[STAGES] = { 0 };
+	struct plot p = { .id = "p-verdicts",
+		.title = "Verdicts over time",
+		.unit = PLOT_SHARE,
+		.form = PLOT_STACK,
+		.sentence = result_text(doc, KEY_route_verdicts_sentence),
+		.x = m.x,
+		.across = PLOT_VALUE,
+		.across_words =
+		    days ? "Days since the first session" : "Hours since the first session",
+		.step_s = length_ns / m.unit_ns,
+		.lines = lines };
+	size_t k;
+
+	if (!mix_read(&m, doc))
+		return;
+	p.n = m.n;
+	for (k = 0; k < STAGES; k++) {
+		const char *stage = k < m.n_stages ? m.stage[k] : NULL;
+
+		if (k >= m.n_stages && k + 1 < STAGES)
+			continue;
+		snprintf(lines[p.n_lines].name, sizeof(lines[0].name), "%s",
+		    k + 1 == STAGES     ? "others"
+			: stage != NULL ? result_stage_words(stage)
+					: "cannot tell");
+		lines[p.n_lines].y = m.y[k];
+		lines[p.n_lines].style = (unsigned)k;
+		p.n_lines++;
+	}
+	if (json_array_size(result_list(doc, KEY_route_verdicts)) < STAGES)
+		p.n_lines--; /* there are no others */
+	plot_write(h, &p);
+}
+
 static void
 column_stage(struct html *h, const json_t *row)
 {
@@ -156,6 +269,33 @@ TABLE_NUMBER(column_n, KEY_route_verdict_n, fmt_ratio)
 TABLE_NUMBER(column_late, KEY_route_verdict_n_late, fmt_ratio)
 
 static void
+column_period(struct html *h, const json_t *row)
+{
+	page_time(h, result_ns(row, KEY_route_period_from_ns));
+}
+
+TABLE_NUMBER(column_period_n, KEY_route_period_n_sessions, fmt_ratio)
+
+/* "disk write 5, network 2" */
+static void
+column_period_stages(struct html *h, const json_t *row)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(result_list(row, KEY_route_period_stages), i, o)
+	{
+		const char *stage = result_text(o, KEY_route_period_stage_stage);
+
+		if (i > 0)
+			html_raw(h, ", ");
+		html_text(h, stage != NULL ? result_stage_words(stage) : "cannot tell");
+		html_raw(h, " ");
+		html_int(h, (int64_t)result_number(o, KEY_route_period_stage_n));
+	}
+}
+
+static void
 write_verdicts(struct html *h, const json_t *doc)
 {
 	static const struct table_column columns[] = {
@@ -163,10 +303,23 @@ write_verdicts(struct html *h, const json_t *doc)
 		{ "Sessions", column_n, true },
 		{ "In the later half", column_late, true },
 	};
+	static const struct table_column periods[] = {
+		{ "From", column_period, false },
+		{ "Sessions", column_period_n, true },
+		{ "Limited by", column_period_stages, false },
+	};
+	const json_t *list = result_list(doc, KEY_route_periods);
 
-	html_raw(h, "<section><h2>What limited it</h2>");
+	html_raw(h, "<section id=\"verdicts\"><h2>What limited it</h2>");
+	mix_plot(h, doc);
 	table_write(
 	    h, result_list(doc, KEY_route_verdicts), columns, sizeof(columns) / sizeof(columns[0]));
+	if (json_array_size(list) > 1) {
+		html_raw(
+		    h, "<details class=\"fold\"><summary><h3>Stretch by stretch</h3></summary>");
+		table_write(h, list, periods, sizeof(periods) / sizeof(periods[0]));
+		html_raw(h, "</details>");
+	}
 	html_raw(h, "</section>");
 }
 
@@ -306,7 +459,6 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 			(double)r->first_wall_ns) /
 		    r->unit_ns;
 	plot_write_markers(h);
-	h->csv_inside = true;
 	plot_write(h, &p);
 }
 
@@ -367,31 +519,90 @@ on_route(void *arg, const struct nw_route_rec *rec)
 	return 1;
 }
 
+/* The query of this page, encoded; free() the text. NULL: memory was short. */
+static char *
+query_of(const char *route, const char *program)
+{
+	char *r = evhttp_uriencode(route, -1, 1), *p = evhttp_uriencode(program, -1, 1), *query;
+
+	if (r == NULL || p == NULL || asprintf(&query, "route=%s&program=%s", r, p) < 0)
+		query = NULL;
+	free(r);
+	free(p);
+	return query;
+}
+
+static int
+write_page(struct html *h, struct store_reader *r, const json_t *doc, const char *route,
+    const char *program)
+{
+	char title[200];
+	int rc;
+
+	snprintf(title, sizeof(title), "%.90s, %.60s: route", route,
+	    *program != '\0' ? program : "unknown program");
+	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_ROUTES });
+	write_head(h, doc, route, program);
+	write_figures(h, doc);
+	rc = write_rates(h, r, doc, route, program);
+	write_changes(h, doc);
+	if (result_get(doc, KEY_route_changed) != NULL) {
+		html_raw(h, "<section><h2>What changed</h2>");
+		session_differences(h, result_get(doc, KEY_route_changed));
+		html_raw(h, "</section>");
+	}
+	write_verdicts(h, doc);
+	write_methods(h, doc);
+	route_advice(h, result_list(doc, KEY_route_advice));
+	page_end(h);
+	return rc;
+}
+
 int
 page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program)
 {
 	struct record rec = { NULL };
 	int rc = store_route_get(r, route, program, on_route, &rec);
-	char title[200];
+	char *query = query_of(route, program);
 
-	if (rc < 0)
-		return rc;
-	snprintf(title, sizeof(title), "%.90s, %.60s: route", route,
-	    *program != '\0' ? program : "unknown program");
-	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_ROUTES });
-	write_head(h, rec.doc, route, program);
-	write_figures(h, rec.doc);
-	rc = write_rates(h, r, rec.doc, route, program);
-	write_changes(h, rec.doc);
-	if (result_get(rec.doc, KEY_route_changed) != NULL) {
-		html_raw(h, "<section><h2>What changed</h2>");
-		session_differences(h, result_get(rec.doc, KEY_route_changed));
-		html_raw(h, "</section>");
+	if (rc == NW_OK && query == NULL)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK) {
+		h->figures = "/route/";
+		h->figures_query = query;
+		rc = write_page(h, r, rec.doc, route, program);
+		h->figures = h->figures_query = NULL;
 	}
-	write_verdicts(h, rec.doc);
-	write_methods(h, rec.doc);
-	route_advice(h, result_list(rec.doc, KEY_route_advice));
-	page_end(h);
+	json_decref(rec.doc);
+	free(query);
+	return rc;
+}
+
+struct figure_of {
+	struct store_reader *r;
+	const char *route, *program;
+};
+
+static int
+write_figure(struct html *h, void *arg)
+{
+	const struct figure_of *of = arg;
+	struct record rec = { NULL };
+	int rc = store_route_get(of->r, of->route, of->program, on_route, &rec);
+
+	if (rc == NW_OK)
+		rc = write_rates(h, of->r, rec.doc, of->route, of->program);
+	if (rc == NW_OK)
+		mix_plot(h, rec.doc);
 	json_decref(rec.doc);
 	return rc;
+}
+
+int
+page_route_figure(struct store_reader *r, const char *route, const char *program,
+    const char *figure, char **text, size_t *len)
+{
+	struct figure_of of = { r, route, program };
+
+	return page_figure(figure, write_figure, &of, text, len);
 }

@@ -190,7 +190,9 @@ plot_has_data(const struct plot *p)
 static double
 x_at(const struct plot *p, size_t i)
 {
-	return p->x != NULL ? p->x[i] : ((double)i + 0.5) * p->step_s;
+	if (p->x == NULL)
+		return ((double)i + 0.5) * p->step_s;
+	return p->form == PLOT_STACK ? p->x[i] + 0.5 * p->step_s : p->x[i];
 }
 
 static struct fmt
@@ -768,8 +770,9 @@ write_table(struct html *h, const struct plot *p)
 		html_raw(h, "<p class=\"note\">Each row is the mean of ");
 		html_int(h, (int64_t)every);
 		html_text(h,
-		    h->host != NULL ? " steps; the CSV has every step."
-				    : " steps; the JSON document has every step.");
+		    h->host != NULL || h->figures != NULL
+			? " steps; the CSV has every step."
+			: " steps; the JSON document has every step.");
 		html_raw(h, "</p>");
 	}
 	html_raw(h, "</div></details>");
@@ -828,10 +831,12 @@ plot_csv_link(struct html *h, const struct plot_numbers *n)
 		write_csv_inside(h, n);
 		return;
 	}
-	if (h->session_id == 0 && h->host == NULL)
+	if (h->session_id == 0 && h->host == NULL && h->figures == NULL)
 		return;
 	html_raw(h, "<a class=\"csv\" href=\"");
-	if (h->host != NULL)
+	if (h->figures != NULL)
+		html_text(h, h->figures);
+	else if (h->host != NULL)
 		html_raw(h, "/host/");
 	else {
 		html_raw(h, "/session/");
@@ -840,7 +845,10 @@ plot_csv_link(struct html *h, const struct plot_numbers *n)
 	}
 	html_text(h, n->id);
 	html_raw(h, ".csv");
-	if (h->host != NULL) {
+	if (h->figures != NULL) {
+		html_raw(h, "?");
+		html_text(h, h->figures_query);
+	} else if (h->host != NULL) {
 		html_raw(h, "?host=");
 		html_text(h, h->host);
 	}
@@ -869,7 +877,7 @@ plot_write_markers(struct html *h)
 static void
 axis_across(struct plot_axis *a, const struct plot *p)
 {
-	double low = p->x[0], high = p->x[p->n - 1];
+	double low = p->x[0], high = p->x[p->n - 1] + (p->form == PLOT_STACK ? p->step_s : 0);
 	size_t i, n = 0;
 
 	plot_axis_fit(a, low, high, p->across == PLOT_DURATION, 6);

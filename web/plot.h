@@ -52,8 +52,10 @@ struct plot {
 	const char *strip_words; /* of PLOT_BANDS_STRIP */
 	const char *sentence;    /* what the plot shows, in words; NULL for nothing to say */
 	double step_s;
-	size_t n;                 /* steps from time 0; step i covers i .. i + 1 */
-	const double *x;          /* or n rising positions instead of steps, not over time */
+	size_t n; /* steps from time 0; step i covers i .. i + 1 */
+	/* or n rising positions instead of steps, not over time; of a stack the begins of areas
+	 * that are step_s wide */
+	const double *x;
 	enum plot_across across;  /* kind of the positions; durations are on a logarithmic axis */
 	const char *across_words; /* the table's first column */
 	const struct plot_line *lines;

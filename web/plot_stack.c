@@ -27,6 +27,7 @@ write_area(const struct drawing *d, size_t k)
 {
 	const struct plot *p = d->p;
 	struct pen pen = { .h = d->h };
+	double begin;
 	long from, to, y;
 	size_t i;
 
@@ -39,8 +40,9 @@ write_area(const struct drawing *d, size_t k)
 			pen.down = false;
 			continue;
 		}
-		from = lround(plot_axis_place(&d->x, (double)i * p->step_s) * PLOT_UNITS);
-		to = lround(plot_axis_place(&d->x, (double)(i + 1) * p->step_s) * PLOT_UNITS);
+		begin = p->x != NULL ? p->x[i] : (double)i * p->step_s;
+		from = lround(plot_axis_place(&d->x, begin) * PLOT_UNITS);
+		to = lround(plot_axis_place(&d->x, begin + p->step_s) * PLOT_UNITS);
 		y = lround((1 - plot_axis_place(&d->y, v)) * PLOT_UNITS);
 		if (!pen.down)
 			plot_pen_to(&pen, from, PLOT_UNITS);

@@ -164,8 +164,8 @@ parse_api(const char *what, const char *query)
 struct route
 route_parse(const char *path, const char *query)
 {
-	static const char session[] = "/session/", host[] = "/host/", api[] = "/api/v1/",
-			  other_api[] = "/api/";
+	static const char session[] = "/session/", host[] = "/host/", one_route[] = "/route/",
+			  api[] = "/api/v1/", other_api[] = "/api/";
 	static const struct {
 		const char *path;
 		enum route_page page;
@@ -203,11 +203,14 @@ route_parse(const char *path, const char *query)
 		r.page = ROUTE_API_NONE;
 	if (strncmp(path, host, sizeof(host) - 1) == 0 && parse_figure(path + sizeof(host) - 1, &r))
 		r.page = ROUTE_HOST_FIGURE;
+	if (strncmp(path, one_route, sizeof(one_route) - 1) == 0 &&
+	    parse_figure(path + sizeof(one_route) - 1, &r))
+		r.page = ROUTE_ROUTE_FIGURE;
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)
 			r.page = fixed[i].page;
 	if (r.page == ROUTE_SESSIONS || r.page == ROUTE_SESSIONS_JSON ||
-	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_CSV) || r.page == ROUTE_HOST ||
+	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_FIGURE) || r.page == ROUTE_HOST ||
 	    r.page == ROUTE_HOST_FIGURE)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
 	if (r.page == ROUTE_COMPARE || r.page == ROUTE_HOSTS)

@@ -33,6 +33,7 @@ enum route_page {
 	ROUTE_ROUTE,
 	ROUTE_ROUTE_JSON,
 	ROUTE_ROUTE_CSV,
+	ROUTE_ROUTE_FIGURE,
 	ROUTE_COMPARE,
 	ROUTE_HOSTS,
 	ROUTE_HOST,
@@ -70,7 +71,7 @@ struct route {
 	struct session_filter filter; /* of lists of sessions; host: of ROUTE_API_HOST, too */
 	enum query_what what;         /* ROUTE_API_SERIES */
 	enum lines_form form;         /* ROUTE_SESSION_LINES */
-	char figure[48];              /* ROUTE_SESSION_FIGURE, ROUTE_HOST_FIGURE: its id */
+	char figure[48];              /* of ROUTE_*_FIGURE: its id */
 	const char *query;            /* of an export: as given, the caller's */
 	bool bad;                     /* 400: the query makes no sense */
 };

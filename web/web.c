@@ -523,6 +523,8 @@ answer_figure(struct reply *a, const struct route *to)
 	char *text = NULL;
 	size_t len = 0;
 	int rc = !session_query_parse(&q, to->query) ? NW_EINVAL
+	    : to->page == ROUTE_ROUTE_FIGURE ? page_route_figure(a->w->reader, to->filter.route,
+						   to->filter.program, to->figure, &text, &len)
 	    : to->page == ROUTE_HOST_FIGURE
 	    ? page_host_figure(a->w->reader, to->filter.host, to->figure, &text, &len)
 	    : page_session_figure(a->w->reader, to->id, &q, to->figure, &text, &len);
@@ -645,6 +647,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LOG:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_LINES: answer_lines(a, to); break;
+	case ROUTE_ROUTE_FIGURE:
 	case ROUTE_HOST_FIGURE:
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
 	case ROUTE_ROUTES: reply_html(a, &h, page_routes(&h, r)); break;

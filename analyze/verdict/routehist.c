@@ -10,6 +10,7 @@
 #include "analyze/verdict/past.h"
 #include "analyze/verdict/resultdoc_in.h"
 #include "analyze/verdict/routeadvice.h"
+#include "analyze/verdict/routemix.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
@@ -242,6 +243,7 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 {
 	const struct past_session *s = h->past.session;
 	json_t *o = json_object();
+	char *mix = routemix_words(&h->past);
 
 	put_text(o, KEY_route_schema, "narrows-route/1");
 	put_text(o, KEY_route_route, rec->route);
@@ -264,8 +266,11 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	    h->changed != NULL && h->changes.n > 0 ? json_incref(h->changed) : json_null());
 	result_set(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
 	result_set(o, KEY_route_verdicts, verdicts_doc(h));
+	put_text(o, KEY_route_verdicts_sentence, mix);
+	result_set(o, KEY_route_periods, routemix_periods(&h->past));
 	result_set(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
 	result_set(o, KEY_route_weekdays, pattern_doc(&h->weekdays, "on", weekday_words));
+	free(mix);
 	return o;
 }
 
