@@ -282,6 +282,9 @@ clocks_load(struct loader *l)
 			rc = source_read(l, &l->sources[k], (t0 < t1 ? t0 : t1) - EXCHANGE_LEAD_NS,
 			    (t0 < t1 ? t1 : t0) + EXCHANGE_LEAD_NS);
 		l->n_sources = n;
+		(void)nw_clock_span(&l->exchanges, t0 < t1 ? t0 : t1, t0 < t1 ? t1 : t0,
+		    &e->hosts[i].exchange_offset_s, &e->hosts[i].exchange_bound_s);
+		nw_clock_rows_clear(&l->exchanges);
 		if (e->n_hosts > 1)
 			e->hosts[i].ahead_ns = hosttime_ahead_ns(
 			    e->hosts[i].exchange_offset_s, e->hosts[i].exchange_bound_s);

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "narrows/log.h"
+
 static const double NS = 1e-9;
 static const int64_t LOOK_BACK_NS = 1000000000, SILENCE_NS = 120000000000;
 
@@ -81,17 +83,12 @@ clock_row(struct loader *l, const struct row *r)
 	}
 }
 
-/* The duration of an exchange bounds the error, so the shortest exchange knows best. */
 void
 exchange_row(struct loader *l, const struct row *r)
 {
-	struct evidence_host *h = &l->e->hosts[l->source->host];
-	double offset = row_cell(r, r->c->offset_s), bound = row_cell(r, r->c->bound_s);
-
-	if (isfinite(offset) && bound >= 0 && !(h->exchange_bound_s <= bound)) {
-		h->exchange_offset_s = offset;
-		h->exchange_bound_s = bound;
-	}
+	if (nw_clock_rows_add(&l->exchanges, r->b->t_wall_ns[r->i], row_cell(r, r->c->offset_s),
+		row_cell(r, r->c->bound_s)) < 0)
+		fatalx("no memory for the exchanges of a clock");
 }
 
 /* Where no chrony speaks, the box's own measurement does; a clock of known error counts as

@@ -9,6 +9,7 @@
 #define EVIDENCE_IN_H
 
 #include "analyze/verdict/evidence.h"
+#include "narrows/clockspan.h"
 #include "narrows/field.h"
 
 enum source_kind {
@@ -69,9 +70,10 @@ struct loader {
 	/* pass one: the lengths of windows vote for the step, weighted by time */
 	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
 	int64_t begin_wall_ns, end_wall_ns;
-	bool have_processes;   /* whether somebody reports every interval, busy or not */
-	bool filling;          /* whether this is pass two */
-	struct source *source; /* whose rows are in hand */
+	bool have_processes;            /* whether somebody reports every interval, busy or not */
+	bool filling;                   /* whether this is pass two */
+	struct source *source;          /* whose rows are in hand */
+	struct nw_clock_rows exchanges; /* of the host whose clock is in hand */
 };
 
 /* Positions of columns in a layout; -1 for a column missing there. */

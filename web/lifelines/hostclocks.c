@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "narrows/clockspan.h"
 #include "narrows/err.h"
 
 #define HOUR_NS    INT64_C(3600000000000)
@@ -15,26 +16,24 @@ struct clocks {
 	struct lineset_clock *clock; /* of the host that is read */
 	uint32_t offset, bound;      /* fields of the layout that is read */
 	bool exchange;               /* by CLOCK, not by chrony */
+	struct nw_clock_rows rows;
 };
 
 static int
 on_rows(void *arg, const struct store_block *b)
 {
 	struct clocks *c = arg;
-	double offset, bound;
+	double offset;
+	int rc = NW_OK;
 	size_t i;
 
-	for (i = 0; i < b->n_rows; i++) {
+	for (i = 0; i < b->n_rows && rc == NW_OK; i++) {
 		offset = b->columns[c->offset][i];
-		bound = b->columns[c->bound][i];
-		if (!c->exchange) /* chrony's bound covers the offset */
-			offset = 0;
-		if (isfinite(offset) && bound >= 0 && !(c->clock->bound_s <= bound)) {
-			c->clock->offset_s = offset;
-			c->clock->bound_s = bound;
-		}
+		/* chrony's bound covers the offset */
+		rc = nw_clock_rows_add(
+		    &c->rows, b->t_wall_ns[i], c->exchange ? offset : 0, b->columns[c->bound][i]);
 	}
-	return 0;
+	return rc;
 }
 
 static int
@@ -66,6 +65,23 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 	return store_layouts(c->r, m->id, on_layout, c);
 }
 
+/* The events bear the times of a clock that may be far ahead: what is known of the clock at those
+ * times tells when the events were by the box's clock. */
+static void
+clock_settle(struct clocks *c)
+{
+	double *offset = &c->clock->offset_s, *bound = &c->clock->bound_s;
+	int64_t from, to;
+
+	if (c->rows.n > 0 &&
+	    nw_clock_span(&c->rows, c->s->first_wall_ns, c->s->last_wall_ns, offset, bound) &&
+	    fabs(*offset) < LEAD_MAX_S &&
+	    !__builtin_sub_overflow(c->s->first_wall_ns, llround(*offset * 1e9), &from) &&
+	    !__builtin_sub_overflow(c->s->last_wall_ns, llround(*offset * 1e9), &to))
+		(void)nw_clock_span(&c->rows, from, to, offset, bound);
+	nw_clock_rows_clear(&c->rows);
+}
+
 static int
 on_host(void *arg, const struct nw_host_rec *h)
 {
@@ -81,9 +97,11 @@ on_host(void *arg, const struct nw_host_rec *h)
 	c->clock = &c->s->clock[i];
 	c->exchange = true;
 	rc = store_metas(c->r, 0, h->id, "nw:clock", on_meta, c);
+	clock_settle(c);
 	c->exchange = false;
 	if (rc == NW_OK && isnan(c->clock->bound_s))
 		rc = store_metas(c->r, 0, h->id, "ps:tools:blipp:linux:clock", on_meta, c);
+	clock_settle(c);
 	return rc;
 }
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/clockspan.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "narrows/err.h"
+
+#define AROUND_NS  (15 * INT64_C(1000000000)) /* the box compares clocks every 10 s */
+#define DRIFT_PPM  500                        /* the largest rate by which a kernel slews a clock */
+#define NEARLY     2                          /* bounds up to so many times the best */
+#define TIME_LIMIT (INT64_MAX / 2)
+
+int
+nw_clock_rows_add(struct nw_clock_rows *rows, int64_t t_wall_ns, double offset_s, double bound_s)
+{
+	struct nw_clock_row *grown;
+	size_t cap;
+
+	if (!isfinite(offset_s) || !isfinite(bound_s) || bound_s < 0)
+		return NW_OK;
+	if (rows->n == rows->cap) {
+		cap = rows->cap > 0 ? 2 * rows->cap : 64;
+		if ((grown = reallocarray(rows->row, cap, sizeof(*grown))) == NULL)
+			return NW_ENOMEM;
+		rows->row = grown;
+		rows->cap = cap;
+	}
+	rows->row[rows->n++] = (struct nw_clock_row){ t_wall_ns, offset_s, bound_s };
+	return NW_OK;
+}
+
+void
+nw_clock_rows_clear(struct nw_clock_rows *rows)
+{
+	free(rows->row);
+	*rows = (struct nw_clock_rows){ 0 };
+}
+
+static int64_t
+time_within(int64_t t_wall_ns)
+{
+	return t_wall_ns < 0 ? 0 : t_wall_ns > TIME_LIMIT ? TIME_LIMIT : t_wall_ns;
+}
+
+/* How far a time lies outside a span. */
+static int64_t
+distance(int64_t t_wall_ns, int64_t from_wall_ns, int64_t to_wall_ns)
+{
+	t_wall_ns = time_within(t_wall_ns);
+	return t_wall_ns < from_wall_ns ? from_wall_ns - t_wall_ns
+	    : t_wall_ns > to_wall_ns    ? t_wall_ns - to_wall_ns
+					: 0;
+}
+
+bool
+nw_clock_span(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to_wall_ns,
+    double *offset_s, double *bound_s)
+{
+	const int64_t from = time_within(from_wall_ns), to = time_within(to_wall_ns);
+	const struct nw_clock_row *best = NULL, *r;
+	int64_t away, least = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < rows->n; i++) {
+		r = &rows->row[i];
+		away = distance(r->t_wall_ns, from, to);
+		away = away > AROUND_NS ? away - AROUND_NS : 0;
+		if (away < least || (away == least && r->bound_s < best->bound_s)) {
+			best = r;
+			least = away;
+		}
+	}
+	if (best == NULL)
+		return false;
+	*offset_s = best->offset_s;
+	*bound_s = best->bound_s + DRIFT_PPM * 1e-6 * (double)least * 1e-9;
+	for (i = 0; i < rows->n && least == 0; i++) {
+		r = &rows->row[i];
+		if (distance(r->t_wall_ns, from, to) <= AROUND_NS &&
+		    r->bound_s <= NEARLY * best->bound_s)
+			*bound_s = fmax(*bound_s, fabs(r->offset_s - best->offset_s) + r->bound_s);
+	}
+	return true;
+}
