@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
-# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig
+# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|machines
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -13,6 +13,7 @@ tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 tar gzip xz
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing
+machines="qemu-system-x86 busybox-static" # machines that are emulated, with clocks of their own
 
 case ${1:-tests} in
 host) wanted=$host ;;
@@ -22,7 +23,8 @@ tests) wanted="$host $box $demo $tests" ;;
 fuzz) wanted="$host $box $demo $tests $fuzz" ;;
 packages) wanted="$host $box $packages" ;;
 rig) wanted="$host $box $demo $tests $rig" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig" >&2; exit 2 ;;
+machines) wanted="$host $box $demo $tests $machines" ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|machines" >&2; exit 2 ;;
 esac
 
 missing=
