@@ -58,6 +58,12 @@ done
 until_true 20 grep -q agent.start "$tmp/agent-a.log" || fail "the agent does not start: $(cat "$tmp/agent-a.log")"
 until_true 20 grep -q agent.start "$tmp/agent-b.log" || fail "the agent does not start: $(cat "$tmp/agent-b.log")"
 
+# The box knows of the agents, and what they cost, before anything moves.
+watches() { nw control all status | grep -q "^dtn-$1 host: .*collecting=\"flows watched=0\""; }
+for n in a b; do
+	until_true 20 watches $n || fail "the box hears nothing of the agent of dtn-$n: $(nw control all status)"
+done
+
 # An ordinary transfer: nothing here knows of any measuring. SLOW is the end that works on every piece.
 cat >"$tmp/transfer.py" <<'PY'
 import hashlib, os, socket, sys, time

@@ -13,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/lib/addresses.h"
+#include "host/lib/control_client.h"
+#include "host/lib/hostname.h"
 #include "host/lib/tcpinfo.h"
 #include "host/outside/attach.h"
 #include "host/outside/flow_look.h"
@@ -20,9 +23,12 @@
 #include "host/outside/targets.h"
 #include "host/outside/trace.h"
 #include "narrows/clock.h"
+#include "narrows/err.h"
 #include "narrows/log.h"
+#include "narrows/provider.h"
 
 enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 30 };
+enum { ADDRESSES_BYTES = 1024 };
 /* Connections of a transfer come and go one after the other. */
 #define GRACE_NS INT64_C(500000000)
 
@@ -55,6 +61,10 @@ struct agent {
 	struct worker workers[WORKERS_MAX];
 	uint64_t sessions, full;
 	int64_t now_mono_ns;
+	/* tells the box that the agent is there and what it costs; sessions have their own */
+	struct nw_provider *provider;
+	struct control_client control;
+	char host[HOSTNAME_BYTES];
 };
 
 static volatile sig_atomic_t told_to_end;
@@ -136,6 +146,7 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 		    .final_wait_ns = FINAL_WAIT_S * INT64_C(1000000000),
 		    .collect.host = a->conf->host } };
 	const char *why;
+	short unused;
 
 	signal(SIGINT, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -143,6 +154,8 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	close(a->diag_fd);
+	if (nw_provider_fd(a->provider, &unused) >= 0)
+		close(nw_provider_fd(a->provider, &unused));
 	if ((why = attach_prepare(&ready)) != NULL) {
 		log_warnx("session.refused why=\"%s\"", why);
 		_exit(1);
@@ -337,6 +350,44 @@ look(struct agent *a)
 	workers_settle(a);
 }
 
+/* --- the box --- */
+
+static int
+box_open(struct agent *a)
+{
+	char addresses[ADDRESSES_BYTES];
+	struct nw_provider_opts opts = { .box = a->conf->box,
+		.software = "nwflow-agent",
+		.host = hostname_get(a->conf->host, a->host),
+		.addresses = addresses,
+		.can = "status",
+		.on_order = control_client_order,
+		.on_order_arg = &a->control };
+	int rc;
+
+	addresses_list(addresses, sizeof(addresses));
+	control_client_init(&a->control, opts.can);
+	rc = nw_provider_new(&opts, &a->provider);
+	a->control.provider = a->provider;
+	return rc;
+}
+
+static void
+box_tell(struct agent *a)
+{
+	unsigned watched = 0;
+	struct worker *w;
+	char words[64];
+
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+		watched += w->process != 0 && !w->told;
+	snprintf(words, sizeof(words), "flows watched=%u", watched);
+	(void)control_client_step(&a->control, a->now_mono_ns);
+	nw_provider_run(a->provider, 0);
+	control_client_status(
+	    &a->control, a->now_mono_ns, words, a->conf->look_ns, a->conf->look_ns);
+}
+
 /* --- life --- */
 
 static void
@@ -392,16 +443,23 @@ agent_run(const struct flow_conf *conf)
 	}
 	if (conf->tls_dir != NULL)
 		setenv("NARROWS_TLS", conf->tls_dir, 1);
+	if (box_open(&a) < 0) {
+		log_warnx("agent.box why=\"no address of a box, or no memory\"");
+		return 1;
+	}
 	a.flows = flows_new(&a.limits);
 	log_info("agent.start look_ms=%lld bytes=%llu", (long long)(conf->look_ns / 1000000),
 	    (unsigned long long)conf->bytes);
 	while (!told_to_end) {
 		look(&a);
+		box_tell(&a);
 		poll(NULL, 0, (int)(conf->look_ns / 1000000));
 	}
 	workers_end(&a);
 	log_info("agent.end sessions=%llu full=%llu", (unsigned long long)a.sessions,
 	    (unsigned long long)a.full);
+	nw_provider_close(a.provider, 0);
+	control_client_clear(&a.control);
 	flows_free(a.flows);
 	close(a.diag_fd);
 	return 0;
