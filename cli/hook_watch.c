@@ -262,18 +262,16 @@ static void
 clock_look(const struct watching *w, const json_t *doc)
 {
 	static const char *events[] = { "clock.lost", "clock.back" };
-	const json_t *clock = json_object_get(doc, "clock");
-	bool synchronised = json_is_true(json_object_get(clock, "synchronised"));
+	json_t *clock = json_object_get(doc, "clock");
+	const char *part =
+	    json_string_value(json_object_get(json_object_get(doc, "parts"), "clock"));
+	bool synchronised = json_is_true(json_object_get(clock, "synchronised")),
+	     lost = part != NULL && strcmp(part, "ok") != 0;
 
-	/* that no time service answers says nothing of the clock */
-	if (!json_is_true(json_object_get(clock, "known")))
-		return;
-	/* a clock that never was synchronised is no loss */
-	if (synchronised)
-		json_object_set_new(w->memory, "clock_was", json_true());
-	if (json_is_true(json_object_get(w->memory, "clock_was")))
-		state_look(
-		    w, "clock", "box", !synchronised, events, json_pack("{s:O}", "clock", clock));
+	/* a box that has just started does not know of a loss, and of no return */
+	if (lost || synchronised)
+		state_look(w, "clock", "box", lost, events,
+		    json_pack("{s:O, s:s}", "clock", clock, "why", part != NULL ? part : "ok"));
 }
 
 static void
@@ -358,6 +356,8 @@ health_look(struct watching *w, struct source *src)
 		w->started_wall_ns = fmt_parse_iso(started);
 	clock_look(w, doc);
 	parts = json_object_get(doc, "parts");
+	/* the clock has events of its own */
+	json_object_del(parts, "clock");
 	json_object_foreach(parts, part, state)
 	    part_look(w, known, part, json_is_string(state) ? json_string_value(state) : "?");
 	json_decref(doc);

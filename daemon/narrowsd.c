@@ -258,7 +258,10 @@ health_fill(void *arg, struct nw_health *h)
 	h->counts.analysis_failures = s.failures;
 	h->last_analysis_wall_ns = s.last_wall_ns;
 	h->last_analysis_took_ns = s.last_took_ns;
+	h->analysis_busy_ns = s.busy_ns;
+	h->analysis_busy_session_id = s.busy_session_id;
 	h->clock_known = s.clock_known;
+	h->clock_lost_ns = s.clock_lost_ns;
 	h->clock_synchronised = s.clock_synchronised;
 	h->clock_offset_s = s.clock_offset_s;
 	h->clock_bound_s = s.clock_bound_s;

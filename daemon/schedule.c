@@ -78,6 +78,8 @@ struct schedule {
 	size_t next_undecided;
 	bool stopping;
 	struct schedule_stats stats;
+	int64_t busy_since_mono_ns; /* 0: the thread waits */
+	int64_t clock_seen_mono_ns; /* when the clock was synchronised last; 0: never */
 	struct session_outcome outcomes[OUTCOMES_MAX]; /* a ring */
 	uint64_t n_outcomes, n_taken;
 };
@@ -434,6 +436,8 @@ clock_look(struct schedule *s)
 	bool known = chrony_tracking_get(&t) == NW_OK;
 
 	pthread_mutex_lock(&s->lock);
+	if (known && t.synchronised)
+		s->clock_seen_mono_ns = nw_mono_ns();
 	s->stats.clock_known = known;
 	s->stats.clock_synchronised = known && t.synchronised;
 	s->stats.clock_offset_s = known ? t.offset_s : 0;
@@ -502,14 +506,15 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 	int64_t now;
 
 	pthread_mutex_lock(&s->lock);
+	s->busy_since_mono_ns = 0;
 	for (;;) {
 		now = nw_mono_ns();
-		if (s->over.n > 0)
+		if (now >= clock_at_mono_ns && !s->stopping)
+			job = JOB_CLOCK;
+		else if (s->over.n > 0)
 			job = JOB_JUDGE;
 		else if (s->stopping)
 			break;
-		else if (now >= clock_at_mono_ns)
-			job = JOB_CLOCK;
 		else if (s->open.n > 0 && now >= s->rest_until_mono_ns)
 			job = JOB_LOOK;
 		else if (s->routes != NULL && now >= s->routes->due_mono_ns)
@@ -518,8 +523,11 @@ job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
 			break;
 		(void)nw_cond_wait_until(&s->wake, &s->lock, next_due(s, clock_at_mono_ns));
 	}
+	*session_id = 0;
 	if (job == JOB_JUDGE || job == JOB_LOOK)
 		*session_id = queue_take(s, job == JOB_JUDGE ? &s->over : &s->open);
+	s->busy_since_mono_ns = job != JOB_CLOCK ? now : 0;
+	s->stats.busy_session_id = *session_id;
 	pthread_mutex_unlock(&s->lock);
 	return job;
 }
@@ -574,6 +582,7 @@ schedule_thread(void *arg)
 	enum job job;
 	int rc;
 
+	(void)pthread_setname_np(pthread_self(), "analysis");
 	(void)store_routes_lacking(s->reader, ROUTES_MAX, on_lacking, s);
 	while ((job = job_take(s, clock_at, &session_id)) != JOB_STOP) {
 		begin = nw_mono_ns();
@@ -668,8 +677,14 @@ schedule_is_undecided(struct schedule *s, int64_t session_id)
 void
 schedule_get_stats(struct schedule *s, struct schedule_stats *out)
 {
+	int64_t now = nw_mono_ns();
+
 	pthread_mutex_lock(&s->lock);
 	*out = s->stats;
 	out->queued = s->over.n + s->open.n;
+	out->busy_ns = s->busy_since_mono_ns != 0 ? now - s->busy_since_mono_ns : 0;
+	out->clock_lost_ns = s->clock_seen_mono_ns != 0 && !out->clock_synchronised
+	    ? now - s->clock_seen_mono_ns
+	    : 0;
 	pthread_mutex_unlock(&s->lock);
 }

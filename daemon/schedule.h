@@ -21,7 +21,13 @@ enum { SCHEDULE_UNDECIDED_MAX = 64 };
 struct schedule_stats {
 	uint64_t queued, runs, failures;
 	int64_t last_wall_ns, last_took_ns;
+	/* how long the work in hand takes so far, 0 while the thread waits; of which session (0: a
+	 * route) */
+	int64_t busy_ns, busy_session_id;
 	bool clock_known, clock_synchronised;
+	/* how long ago the clock was last seen to be synchronised; 0 while it is, or if it never
+	 * was */
+	int64_t clock_lost_ns;
 	double clock_offset_s, clock_bound_s;
 };
 

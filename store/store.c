@@ -57,8 +57,9 @@ struct store {
 	pthread_cond_t drained; /* store_sync(): nothing is queued any more */
 	struct batch_queue queue, done;
 	bool stop;
-	bool stuck;               /* the last group went back into the queue */
-	struct store_stats stats; /* queued_bytes counts batches until the commit */
+	int64_t waiting_since_mono_ns; /* of what is queued: the last commit, or the first batch */
+	bool stuck;                    /* the last group went back into the queue */
+	struct store_stats stats;      /* queued_bytes counts batches until the commit */
 };
 
 const struct store_opts store_opts_default = {
@@ -209,6 +210,7 @@ group_done(struct store *st, struct nw_batch *group)
 	struct nw_batch *b, *next, *silent = NULL;
 
 	pthread_mutex_lock(&st->lock);
+	st->waiting_since_mono_ns = nw_mono_ns();
 	for (b = group; b != NULL; b = next) {
 		next = b->next;
 		st->stats.queued_batches--;
@@ -298,6 +300,7 @@ writer_main(void *arg)
 	int64_t began, quiet_since = nw_mono_ns();
 	bool stop;
 
+	(void)pthread_setname_np(pthread_self(), "writer");
 	for (;;) {
 		pthread_mutex_lock(&st->lock);
 		group = group_take(st, &rule);
@@ -442,7 +445,8 @@ store_submit(struct store *st, struct nw_batch *b)
 		rc = NW_EFULL;
 	} else {
 		queue_append(&st->queue, b);
-		st->stats.queued_batches++;
+		if (st->stats.queued_batches++ == 0)
+			st->waiting_since_mono_ns = nw_mono_ns();
 		st->stats.queued_bytes += bytes;
 		pthread_cond_signal(&st->wake);
 	}
@@ -512,6 +516,8 @@ store_get_stats(struct store *st, struct store_stats *out)
 
 	pthread_mutex_lock(&st->lock);
 	*out = st->stats;
+	if (out->queued_batches > 0)
+		out->stalled_ns = nw_mono_ns() - st->waiting_since_mono_ns;
 	pthread_mutex_unlock(&st->lock);
 	out->file_bytes = file_size(st->path) + (wal == NULL ? 0 : file_size(wal));
 	sqlite3_free(wal);

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A bad disk for one program: LD_PRELOAD it, and while the file $BADDISK.read (.write, .sync) is
- * there, each such call on a store fails with EIO.
+ * there, each such call on a store fails with EIO. While the file $BADDISK.hang.NAME is there, the
+ * thread NAME waits in such calls.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+static void
+hang(const char *switches)
+{
+	char path[512], name[32];
+
+	if (prctl(PR_GET_NAME, name) != 0)
+		return;
+	snprintf(path, sizeof(path), "%s.hang.%s", switches, name);
+	while (access(path, F_OK) == 0)
+		usleep(20000);
+}
 
 ssize_t pread64(int fd, void *buf, size_t n, off_t at);
 ssize_t pwrite64(int fd, const void *buf, size_t n, off_t at);
@@ -23,6 +37,7 @@ is_bad(int fd, const char *what)
 
 	if (switches == NULL)
 		return 0;
+	hang(switches);
 	snprintf(path, sizeof(path), "%s.%s", switches, what);
 	if (access(path, F_OK) != 0)
 		return 0;

@@ -45,7 +45,7 @@ assert samples["narrows_documents_total", None] > 0 and samples["narrows_store_f
 assert samples["narrows_up", '{part="store"}'] == 1
 kind, old = get("/metrics")
 assert kind.startswith("text/plain; version=0.0.4") and "# TYPE narrows_documents_total counter\n" in old and "# EOF" not in old
-assert health["parts"] == {"store": "ok", "queue": "ok", "disk": "ok", "analysis": "ok"}, health["parts"]
+assert health["parts"] == {"store": "ok", "queue": "ok", "disk": "ok", "analysis": "ok", "clock": "ok"}, health["parts"]
 ready = json.loads(get("/readyz")[1])
 assert ready["ready"] and ready["parts"]["report"] == "ok", ready
 EOF

@@ -5,50 +5,90 @@
 
 #include "narrows/format.h"
 
-#define MINUTE_NS INT64_C(60000000000)
-/* A part failed if the box made no progress for so long. */
-#define COMMIT_LATE_NS   (MINUTE_NS / 2)
-#define ANALYSIS_LATE_NS (10 * MINUTE_NS)
+#define SECOND_NS INT64_C(1000000000)
+/* A part that makes no progress for so long has failed: each is told within a minute. The clock is
+ * looked at every 16 s, and a time service may start anew. */
+#define COMMIT_LATE_NS   (30 * SECOND_NS)
+#define ANALYSIS_LATE_NS (45 * SECOND_NS)
+#define CLOCK_LATE_NS    (40 * SECOND_NS)
 enum { DISK_MIN_BYTES = 64 << 20 };
 
-/* Nanoseconds since the last success, or since the start of the box without a success. */
-static int64_t
-since(const struct nw_health *h, int64_t last_wall_ns)
+static struct fmt
+span(int64_t ns)
 {
-	return h->now_wall_ns - (last_wall_ns != 0 ? last_wall_ns : h->started_wall_ns);
+	return fmt_duration((double)ns / 1e9);
+}
+
+static void
+store_judge(const struct nw_health *h, struct health_part *p)
+{
+	p->ok = h->store.trouble[0] == '\0';
+	if (!p->ok)
+		snprintf(p->why, sizeof(p->why), "%s", h->store.trouble);
+}
+
+static void
+queue_judge(const struct nw_health *h, struct health_part *p)
+{
+	p->ok = h->store.stalled_ns <= COMMIT_LATE_NS;
+	if (!p->ok)
+		snprintf(p->why, sizeof(p->why), "%s batches wait, and none was stored for %s",
+		    fmt_count(h->store.queued_batches).s, span(h->store.stalled_ns).s);
+}
+
+static void
+disk_judge(const struct nw_health *h, struct health_part *p)
+{
+	p->ok = h->disk_free_bytes < 0 || h->disk_free_bytes >= DISK_MIN_BYTES;
+	if (!p->ok)
+		snprintf(
+		    p->why, sizeof(p->why), "%s are free", fmt_bytes((double)h->disk_free_bytes).s);
+}
+
+static void
+analysis_judge(const struct nw_health *h, struct health_part *p)
+{
+	char what[80] = "a route";
+
+	p->ok = h->analysis_busy_ns <= ANALYSIS_LATE_NS;
+	if (p->ok)
+		return;
+	if (h->analysis_busy_session_id != 0)
+		snprintf(what, sizeof(what), "session %s", fmt_int(h->analysis_busy_session_id).s);
+	snprintf(p->why, sizeof(p->why), "%s is being analysed for %s, %s sessions wait", what,
+	    span(h->analysis_busy_ns).s, fmt_count(h->counts.analysis_queued).s);
+}
+
+static void
+clock_judge(const struct nw_health *h, struct health_part *p)
+{
+	p->ok = h->clock_lost_ns <= CLOCK_LATE_NS;
+	if (!p->ok)
+		snprintf(p->why, sizeof(p->why), "%s, for %s",
+		    h->clock_known ? "the clock is not synchronised any more"
+				   : "the time service does not answer any more",
+		    span(h->clock_lost_ns).s);
 }
 
 void
 health_parts(const struct nw_health *h, struct health_part out[HEALTH_PARTS])
 {
-	struct health_part *store = &out[0], *queue = &out[1], *disk = &out[2], *analysis = &out[3];
+	static const struct {
+		const char *name;
+		bool is_needed;
+		void (*judge)(const struct nw_health *h, struct health_part *p);
+	} parts[HEALTH_PARTS] = {
+		{ "store", true, store_judge },
+		{ "queue", true, queue_judge },
+		{ "disk", false, disk_judge },
+		{ "analysis", false, analysis_judge },
+		{ "clock", false, clock_judge },
+	};
+	size_t i;
 
-	*store = (struct health_part){ "store", h->store.trouble[0] == '\0', true, "" };
-	if (!store->ok)
-		snprintf(store->why, sizeof(store->why), "%s", h->store.trouble);
-	*queue = (struct health_part){ "queue", true, true, "" };
-	if (h->store.queued_batches > 0 &&
-	    since(h, h->store.last_commit_wall_ns) > COMMIT_LATE_NS) {
-		queue->ok = false;
-		snprintf(queue->why, sizeof(queue->why),
-		    "%s batches wait, the last commit was %s ago",
-		    fmt_count(h->store.queued_batches).s,
-		    fmt_duration((double)since(h, h->store.last_commit_wall_ns) / 1e9).s);
-	}
-	*disk = (struct health_part){ "disk", true, false, "" };
-	if (h->disk_free_bytes >= 0 && h->disk_free_bytes < DISK_MIN_BYTES) {
-		disk->ok = false;
-		snprintf(disk->why, sizeof(disk->why), "%s are free",
-		    fmt_bytes((double)h->disk_free_bytes).s);
-	}
-	*analysis = (struct health_part){ "analysis", true, false, "" };
-	if (h->counts.analysis_queued > 0 &&
-	    since(h, h->last_analysis_wall_ns) > ANALYSIS_LATE_NS) {
-		analysis->ok = false;
-		snprintf(analysis->why, sizeof(analysis->why),
-		    "%s sessions wait, the last analysis was %s ago",
-		    fmt_count(h->counts.analysis_queued).s,
-		    fmt_duration((double)since(h, h->last_analysis_wall_ns) / 1e9).s);
+	for (i = 0; i < HEALTH_PARTS; i++) {
+		out[i] = (struct health_part){ parts[i].name, true, parts[i].is_needed, "" };
+		parts[i].judge(h, &out[i]);
 	}
 }
 

@@ -7,10 +7,10 @@
 
 #include "narrows/web.h"
 
-enum { HEALTH_PARTS = 4 };
+enum { HEALTH_PARTS = 5 };
 
 struct health_part {
-	const char *name; /* store, queue, disk, analysis */
+	const char *name; /* store, queue, disk, analysis, clock */
 	bool ok;
 	bool is_needed; /* a box without this part takes no measurements */
 	char why[STORE_WHY_BYTES];

@@ -1028,6 +1028,7 @@ web_main(void *arg)
 	/* signals belong to the main thread; a client that leaves is an error of its connection */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	(void)pthread_setname_np(pthread_self(), "web");
 	event_base_dispatch(w->base);
 	return NULL;
 }

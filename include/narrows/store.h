@@ -248,6 +248,8 @@ struct store_ids {
 
 struct store_stats { /* a consistent copy */
 	uint64_t queued_batches, queued_bytes;
+	/* how long batches have waited without any commit; 0 while nothing waits */
+	int64_t stalled_ns;
 	uint64_t commits, batches, rows, samples, events, failed_batches;
 	int64_t last_commit_wall_ns, last_commit_took_ns;
 	uint64_t file_bytes;              /* file and WAL */

@@ -27,7 +27,12 @@ struct nw_health {
 	struct store_stats store;
 	struct nw_counts counts;
 	int64_t last_analysis_wall_ns, last_analysis_took_ns;
+	/* how long the analysis in hand takes so far, 0 for none; of which session (0: a route) */
+	int64_t analysis_busy_ns, analysis_busy_session_id;
 	bool clock_known, clock_synchronised;
+	/* how long ago the clock was last seen to be synchronised; 0 while it is, or if it never
+	 * was */
+	int64_t clock_lost_ns;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;
 	/* newest copy that narrows backup made of the store; the time is 0 without one */
