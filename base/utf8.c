@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/utf8.h"
 
+#include <string.h>
+
 size_t
 utf8_length(const char *s, size_t left)
 {
@@ -29,6 +31,17 @@ utf8_length(const char *s, size_t left)
 		if (p[i] < low || p[i] > high)
 			return 0;
 	return len;
+}
+
+bool
+utf8_whole(const char *text)
+{
+	size_t left = strlen(text), len;
+
+	for (; left > 0; text += len, left -= len)
+		if ((len = utf8_length(text, left)) == 0)
+			return false;
+	return true;
 }
 
 bool

@@ -70,17 +70,6 @@ first_event(const char *path, int64_t session_id, int64_t *t_wall_ns)
 	return rc == NW_OK && span.n == 0 ? NW_ENOTFOUND : rc;
 }
 
-static bool
-is_utf8(const char *s)
-{
-	size_t left = strlen(s), len;
-
-	for (; left > 0; s += len, left -= len)
-		if ((len = utf8_length(s, left)) == 0)
-			return false;
-	return true;
-}
-
 /* The time of a note; NW_EINVAL: no time. */
 static int
 time_find(const char *path, int64_t session_id, const char *at, int64_t *out)
@@ -117,7 +106,7 @@ add(const struct command_env *env, const char *path, const struct wish *w, char 
 	source_close(s);
 	if (rc < 0)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
-	if (!is_utf8(note.text) || !is_utf8(note.line) || !is_utf8(note.point))
+	if (!utf8_whole(note.text) || !utf8_whole(note.line) || !utf8_whole(note.point))
 		return command_failed("annotate", "not UTF-8");
 	rc = time_find(path, note.session_id, w->at, &note.t_wall_ns);
 	if (rc != NW_OK)

@@ -107,6 +107,14 @@ on_end(void *arg, const char *peer, const char *user)
 	audit_note(a->state_dir, "logout", user, peer);
 }
 
+static void
+on_changed(void *arg, const char *peer, const char *user, const char *event)
+{
+	struct webaccess *a = arg;
+
+	audit_note(a->state_dir, event, user, peer);
+}
+
 static int
 on_list(void *arg, void (*fn)(void *fn_arg, const struct account *account), void *fn_arg)
 {
@@ -135,6 +143,7 @@ webaccess_open(const struct conf *c, struct web_access *out)
 		.login = on_login,
 		.token = on_token,
 		.role = on_role,
+		.changed = on_changed,
 		.end = on_end,
 		.list = on_list,
 		.arg = a };

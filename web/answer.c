@@ -9,6 +9,7 @@
 #include "narrows/web.h"
 #include "narrows/clock.h"
 #include "web/api.h"
+#include "web/collectors.h"
 #include "web/expected.h"
 #include "narrows/export.h"
 #include "web/lines.h"
@@ -44,6 +45,7 @@ static int
 answer_json(struct store_reader *r, const struct route *to,
     int (*write)(void *arg, const char *text, size_t len), void *arg)
 {
+	const struct hosts_now now = { .now_wall_ns = nw_wall_ns() };
 	struct evbuffer *b = evbuffer_new();
 	int rc;
 
@@ -52,7 +54,7 @@ answer_json(struct store_reader *r, const struct route *to,
 	rc = to->page == ROUTE_SESSIONS_JSON   ? api_sessions(b, r, NULL, &to->filter)
 	    : to->page == ROUTE_KEEP_JSON      ? api_keep(b, r)
 	    : to->page == ROUTE_ROUTES_JSON    ? api_routes(b, r)
-	    : to->page == ROUTE_API_COLLECTORS ? api_collectors(b, r)
+	    : to->page == ROUTE_API_COLLECTORS ? api_collectors(b, r, &now)
 	    : to->page == ROUTE_API_EXPECTED   ? answer_expected(b, r)
 	    : to->page == ROUTE_ROUTE_JSON ? api_route(b, r, to->filter.route, to->filter.program)
 					   : api_session(b, r, to->id);

@@ -292,6 +292,10 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	json_object_set_new(doc, "disk_free_bytes",
 	    health->disk_free_bytes >= 0 ? json_integer(health->disk_free_bytes) : json_null());
 	json_object_set_new(doc, "last_backup", time_or_null(health->backup_wall_ns));
+	json_object_set_new(doc, "last_backup_bytes",
+	    health->backup_wall_ns != 0 ? json_integer(health->backup_bytes) : json_null());
+	json_object_set_new(doc, "last_backup_file",
+	    health->backup_wall_ns != 0 ? text_or_null(health->backup_path) : json_null());
 	json_object_set_new(doc, "last_analysis", time_or_null(health->last_analysis_wall_ns));
 	json_object_set_new(
 	    doc, "last_analysis_took_s", json_real((double)health->last_analysis_took_ns / 1e9));

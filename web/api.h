@@ -26,7 +26,12 @@ int api_sessions(struct evbuffer *out, struct store_reader *r, struct session_in
  */
 int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* Cost and health of the programs that measure hosts. */
-int api_collectors(struct evbuffer *out, struct store_reader *r);
+struct hosts_now;
+int api_collectors(struct evbuffer *out, struct store_reader *r, const struct hosts_now *now);
+/* What came of advice, by rule. */
+int api_advice(struct evbuffer *out, struct store_reader *r);
+/* Figures of a session's page. */
+int api_figures(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* Metrics worth keeping. */
 int api_keep(struct evbuffer *out, struct store_reader *r);
 /* Routes in short; the new document instead of text. */

@@ -12,6 +12,7 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/collectors.h"
+#include "web/page.h"
 
 enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
 
@@ -64,10 +65,19 @@ api_routes(struct evbuffer *out, struct store_reader *r)
 }
 
 int
-api_collectors(struct evbuffer *out, struct store_reader *r)
+api_collectors(struct evbuffer *out, struct store_reader *r, const struct hosts_now *now)
 {
 	json_t *doc;
-	int rc = collectors_document(r, 0, &doc);
+	int rc = collectors_document(r, now, 0, &doc);
+
+	return rc == NW_OK ? api_put_document(out, doc) : rc;
+}
+
+int
+api_figures(struct evbuffer *out, struct store_reader *r, int64_t id)
+{
+	json_t *doc;
+	int rc = page_session_figures(r, id, &doc);
 
 	return rc == NW_OK ? api_put_document(out, doc) : rc;
 }

@@ -130,10 +130,22 @@ collector_state(int64_t last_wall_ns, int64_t started_wall_ns, int64_t now_wall_
 	return started_wall_ns >= now_wall_ns - SILENT_NS ? COLLECTOR_AWAITED : COLLECTOR_SILENT;
 }
 
+const char *
+collector_state_name(enum collector_state state)
+{
+	static const char *const words[] = { [COLLECTOR_SPEAKS] = "speaks",
+		[COLLECTOR_AWAITED] = "awaited",
+		[COLLECTOR_SILENT] = "silent",
+		[COLLECTOR_GONE] = "gone" };
+
+	return words[state];
+}
+
 /* --- as a document --- */
 
 struct listing {
 	struct store_reader *r;
+	const struct hosts_now *now;
 	json_t *list;
 	json_t *host; /* name of the host of the present collector */
 };
@@ -163,15 +175,19 @@ on_collector(void *arg, const struct collector *c)
 	result_set(o, KEY_collector_host, l->host != NULL ? l->host : json_null());
 	result_set(o, KEY_collector_name, json_string(c->name));
 	result_set(o, KEY_collector_at, json_string(fmt_iso(c->t_wall_ns, 3).s));
+	result_set(o, KEY_collector_state,
+	    json_string(collector_state_name(
+		collector_state(c->t_wall_ns, l->now->started_wall_ns, l->now->now_wall_ns))));
 	for (i = 0; i < NW_COLLECTOR_FIELDS; i++)
 		result_set(o, keys[i], isfinite(c->v[i]) ? json_real(c->v[i]) : json_null());
 	return json_array_append_new(l->list, o) == 0 ? 0 : NW_ENOMEM;
 }
 
 int
-collectors_document(struct store_reader *r, int64_t host_id, json_t **out)
+collectors_document(
+    struct store_reader *r, const struct hosts_now *now, int64_t host_id, json_t **out)
 {
-	struct listing l = { .r = r, .list = json_array() };
+	struct listing l = { .r = r, .now = now, .list = json_array() };
 	int rc = collectors_each(r, host_id, on_collector, &l);
 	json_t *doc = json_object();
 

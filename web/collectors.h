@@ -10,6 +10,14 @@
 
 #include "narrows/order.h"
 #include "narrows/store.h"
+#include "narrows/web.h"
+
+/* What the state of a collector is judged by (narrows/web.h). */
+struct session_index;
+struct hosts_now {
+	int64_t started_wall_ns, now_wall_ns;
+	struct session_index *sessions; /* of the page's list of sessions; NULL: none is kept */
+};
 
 struct collector { /* on loan */
 	int64_t host_id;
@@ -22,6 +30,9 @@ typedef int collector_fn(void *arg, const struct collector *c); /* 0 go on, 1 st
 /* host_id 0: of all hosts. */
 int collectors_each(struct store_reader *r, int64_t host_id, collector_fn *fn, void *arg);
 /* The same as a document; a new reference. */
-int collectors_document(struct store_reader *r, int64_t host_id, json_t **out);
+int collectors_document(
+    struct store_reader *r, const struct hosts_now *now, int64_t host_id, json_t **out);
+/* "speaks", "silent", ... */
+const char *collector_state_name(enum collector_state state);
 
 #endif

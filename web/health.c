@@ -55,8 +55,8 @@ analysis_judge(const struct nw_health *h, struct health_part *p)
 		return;
 	if (h->analysis_busy_session_id != 0)
 		snprintf(what, sizeof(what), "session %s", fmt_int(h->analysis_busy_session_id).s);
-	snprintf(p->why, sizeof(p->why), "%s is being analysed for %s, %s sessions wait", what,
-	    span(h->analysis_busy_ns).s, fmt_count(h->counts.analysis_queued).s);
+	snprintf(p->why, sizeof(p->why), "%s is being analysed for %s; sessions that wait: %s",
+	    what, span(h->analysis_busy_ns).s, fmt_count(h->counts.analysis_queued).s);
 }
 
 static void

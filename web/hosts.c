@@ -13,7 +13,6 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/web.h"
-#include "web/collectors.h"
 
 enum { LINKS_LOOKED_AT = 1000, SETTINGS_MAX = 3000 };
 
@@ -182,10 +181,6 @@ known_compare(const void *a, const void *b)
 static int
 row_make(struct listing *l, struct known *k)
 {
-	static const char *const names[] = { [COLLECTOR_SPEAKS] = "speaks",
-		[COLLECTOR_AWAITED] = "awaited",
-		[COLLECTOR_SILENT] = "silent",
-		[COLLECTOR_GONE] = "gone" };
 	double offset_s = NAN, bound_s = NAN;
 	size_t weight = weight_of(k);
 	struct nw_host_use use;
@@ -200,7 +195,8 @@ row_make(struct listing *l, struct known *k)
 	result_set(o, KEY_host_listed_last_heard,
 	    time_or_null(use.last_wall_ns > k->last_wall_ns ? use.last_wall_ns : k->last_wall_ns));
 	result_set(o, KEY_host_listed_state,
-	    weight < STATES ? json_string(names[states_by_weight[weight]]) : json_null());
+	    weight < STATES ? json_string(collector_state_name(states_by_weight[weight]))
+			    : json_null());
 	result_set(o, KEY_host_listed_collectors,
 	    json_integer((json_int_t)(k->n[COLLECTOR_SPEAKS] + k->n[COLLECTOR_AWAITED] +
 		k->n[COLLECTOR_SILENT])));
@@ -288,7 +284,8 @@ on_named(void *arg, const struct nw_host_rec *rec)
 
 /* The lists of the host's document, in the order in which its page shows them. */
 static int
-lists_read(struct store_reader *r, const struct nw_host_rec *host, json_t *doc)
+lists_read(struct store_reader *r, const struct hosts_now *now, const struct nw_host_rec *host,
+    json_t *doc)
 {
 	static const struct {
 		enum result_key key;
@@ -306,7 +303,7 @@ lists_read(struct store_reader *r, const struct nw_host_rec *host, json_t *doc)
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]) && rc == NW_OK; i++)
 		if ((rc = lists[i].read(r, host, &list)) == NW_OK)
 			result_set(doc, lists[i].key, list);
-	if (rc == NW_OK && (rc = collectors_document(r, host->id, &list)) == NW_OK) {
+	if (rc == NW_OK && (rc = collectors_document(r, now, host->id, &list)) == NW_OK) {
 		result_set(doc, KEY_host_collectors,
 		    json_incref((json_t *)(uintptr_t)result_list(list, KEY_collectors_collectors)));
 		json_decref(list);
@@ -327,7 +324,7 @@ host_document(struct store_reader *r, const struct hosts_now *now, const char *n
 	if (rc == NW_OK) {
 		result_set(doc, KEY_host_summary, json_incref(n.l.all->row));
 		result_set(doc, KEY_host_facts, json_incref(n.facts));
-		rc = lists_read(r, &n.l.all->rec, doc);
+		rc = lists_read(r, now, &n.l.all->rec, doc);
 	}
 	json_decref(n.facts);
 	listing_clear(&n.l);

@@ -11,16 +11,9 @@
 #include <jansson.h>
 
 #include "narrows/store.h"
+#include "web/collectors.h"
 
 enum { HOSTS_PAGE = 50, HOSTS_PAGE_MAX = 1000, HOST_CHANGES_PAGE = 200 };
-
-/* What the state of a collector is judged by (narrows/web.h). */
-struct session_index;
-
-struct hosts_now {
-	int64_t started_wall_ns, now_wall_ns;
-	struct session_index *sessions; /* of the page's list of sessions; NULL: none is kept */
-};
 
 /* Which part of the list: the parameters `offset` and `limit`, and of settings `before`. */
 struct hosts_query {

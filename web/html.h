@@ -32,6 +32,10 @@ struct html {
 	 * its CSV goes; NULL */
 	const char *figure;
 	FILE *figure_csv;
+	/* a page that is written for the list of its figures alone, an array of
+	 * objects `figure`; or NULL */
+	struct json_t *figure_list;
+	bool may_change; /* the reader may write notes */
 	bool figure_found;
 };
 

@@ -9,6 +9,8 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
+#include "web/health.h"
+#include "web/query/counter.h"
 #include "web/query/frame.h"
 #include "web/query/query.h"
 #include "web/session_filter.h"
@@ -76,6 +78,117 @@ problem_schema(void)
 	    typed("string", "What is wrong with the request."));
 }
 
+struct described {
+	const char *name, *type, *meaning;
+};
+
+/* An object of these keys; each may be null. */
+static json_t *
+object_of(const struct described *keys, size_t n)
+{
+	json_t *p = json_object();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_object_set_new(p, keys[i].name,
+		    json_pack("{s:[ss], s:s}", "type", keys[i].type, "null", "description",
+			keys[i].meaning));
+	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
+}
+
+static json_t *
+counters_schema(void)
+{
+	json_t *p = json_object();
+	size_t i;
+
+	for (i = 0; i < counter_rows_count; i++)
+		json_object_set_new(
+		    p, counter_rows[i].name, typed("integer", counter_rows[i].words));
+	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
+}
+
+static json_t *
+parts_schema(void)
+{
+	const struct nw_health well = { .disk_free_bytes = -1 };
+	struct health_part list[HEALTH_PARTS];
+	json_t *p = json_object();
+	size_t i;
+
+	health_parts(&well, list);
+	for (i = 0; i < HEALTH_PARTS; i++)
+		json_object_set_new(p, list[i].name, typed("string", "ok, or why it failed."));
+	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
+}
+
+static json_t *
+health_schema(void)
+{
+	static const struct described keys[] = {
+		{ "ok", "boolean", "Whether the box is well." },
+		{ "problem", "string", "The first problem, if any." },
+		{ "version", "string", "Version of the box." },
+		{ "started", "string", "Start of the box, ISO 8601." },
+		{ "now", "string", "Time of the answer, ISO 8601." },
+		{ "listen_xsp", "string", "Where the box takes measurements." },
+		{ "listen_xsp_tls", "string", "Where it takes them encrypted." },
+		{ "listen_http", "string", "Where it shows them." },
+		{ "listen_https", "string", "Where it shows them encrypted." },
+		{ "store", "object", "State of the store." },
+		{ "clock", "object", "The box's clock." },
+		{ "disk_free_bytes", "integer", "Free room on the store's disk." },
+		{ "last_backup", "string", "Time of the newest backup, ISO 8601." },
+		{ "last_backup_bytes", "integer", "Its size." },
+		{ "last_backup_file", "string", "Its file." },
+		{ "last_analysis", "string", "Begin of the last analysis, ISO 8601." },
+		{ "last_analysis_took_s", "number", "How long it took." },
+	};
+	json_t *all = object_of(keys, sizeof(keys) / sizeof(keys[0])),
+	       *p = json_object_get(all, "properties");
+
+	json_object_set_new(p, "parts", parts_schema());
+	json_object_set_new(p, "counters", counters_schema());
+	return all;
+}
+
+static json_t *
+lifelines_schema(void)
+{
+	static const struct described keys[] = {
+		{ "session", "integer", "Number of the session." },
+		{ "sentence", "string", "What stands out, in words." },
+		{ "finding", "object", "The delay that stands out most." },
+		{ "findings", "array", "All delays that stand out." },
+		{ "events", "integer", "Events of the session." },
+		{ "events_left_out", "integer", "Events beyond the limit." },
+		{ "first", "string", "First event, ISO 8601." },
+		{ "last", "string", "Last event, ISO 8601." },
+		{ "lifelines", "integer", "Objects that were followed." },
+		{ "chosen", "integer", "Those that the query chose." },
+		{ "finished", "integer", "Those that came to the end of the path." },
+		{ "flushed", "integer", "Those that were flushed." },
+		{ "unfinished", "integer", "Those that stop before the end." },
+		{ "object", "array", "Attributes that name an object." },
+		{ "server_by", "string", "Attribute that names a server." },
+		{ "servers", "array", "The servers." },
+		{ "path", "array", "Points of the path, in order." },
+		{ "path_source", "string", "declared, known or learned." },
+		{ "duration_s", "object", "Quantiles of the whole path." },
+		{ "slow_lines", "integer", "The slowest twentieth." },
+		{ "slow_from_s", "number", "Their shortest duration." },
+		{ "segments", "array", "Durations between points." },
+		{ "stalls", "array", "Stretches in which nothing moved." },
+		{ "host_events", "array", "Events of hosts alone." },
+		{ "clocks", "array", "Clocks of the hosts." },
+		{ "notes", "array", "Annotations." },
+		{ "measure", "object", "The measurement that the query asked for." },
+		{ "against", "object", "Another session beside this one, if the query named one." },
+	};
+
+	return object_of(keys, sizeof(keys) / sizeof(keys[0]));
+}
+
 /* References of the result document's schema lead into this document. */
 static void
 references_move(json_t *v)
@@ -99,6 +212,8 @@ schemas(void)
 
 	references_move(all);
 	json_object_set_new(all, "problem", problem_schema());
+	json_object_set_new(all, "health", health_schema());
+	json_object_set_new(all, "lifelines", lifelines_schema());
 	json_decref(result);
 	return all;
 }
@@ -198,6 +313,7 @@ enum shown {
 	SHOWN_OFFSET,
 	SHOWN_LIMIT,
 	SHOWN_CHANGES_BEFORE,
+	SHOWN_FIGURE,
 	SHOWN_PARAMS
 };
 static const struct {
@@ -221,6 +337,8 @@ static const struct {
 	[SHOWN_CHANGES_BEFORE] = { "before", "query", "Older changes only.",
 	    "nanoseconds since 1970, as next_before of the page before has them",
 	    "1795162331250000000" },
+	[SHOWN_FIGURE] = { "figure", "path", "Id of the figure, as the list of figures has it.",
+	    "text", "p-held" },
 };
 
 /* Each document that is no series: its path, and what an answer holds. */
@@ -233,6 +351,20 @@ static const struct {
 	    1U << SHOWN_BEFORE | 1U << SHOWN_LIMIT | 1U << SHOWN_SORT },
 	{ "/api/v1/sessions/{id}", "session", "The result document of a session.", "sessions/last",
 	    "result", 1U << SHOWN_ID },
+	{ "/api/v1/sessions/{id}/figures", "figures", "The figures of a session's page.",
+	    "sessions/last/figures", "figures", 1U << SHOWN_ID },
+	{ "/api/v1/sessions/{id}/figures/{figure}", "figure",
+	    "The numbers of a figure, as CSV: one row for each step.",
+	    "sessions/last/figures/p-held", NULL, 1U << SHOWN_ID | 1U << SHOWN_FIGURE },
+	{ "/api/v1/sessions/{id}/lifelines", "lifelines",
+	    "What the lifelines of a session's events show.", "sessions/last/lifelines",
+	    "lifelines", 1U << SHOWN_ID },
+	{ "/api/v1/sessions/{id}/notes", "notes", "What people wrote about a session.",
+	    "sessions/last/notes", "notes", 1U << SHOWN_ID },
+	{ "/api/v1/advice", "advice", "What came of advice, by rule.", "advice", "advice_scores",
+	    0 },
+	{ "/api/v1/health", "health", "How the box is, as /healthz tells, with status 200.",
+	    "health", "health", 0 },
 	{ "/api/v1/keep", "keep", "Metrics worth keeping, by route and program.", "keep",
 	    "keeplists", 0 },
 	{ "/api/v1/hosts", "hosts", "Hosts, those with a silent collector first, a page at a time.",
@@ -276,6 +408,27 @@ document_path(size_t i)
 		"{s:{s:o}}", frame_json.content_type, "schema", reference(documents[i].schema)));
 }
 
+/* A new note: the one request that changes anything. */
+static json_t *
+note_operation(void)
+{
+	json_t *content =
+		   json_pack("{s:{s:o}}", frame_json.content_type, "schema", reference("notes")),
+	       *form = json_pack("{s:s, s:[s], s:{s:o, s:o}}", "type", "object", "required", "text",
+		   "properties", "text", typed("string", "1 to 2000 bytes."), "at",
+		   typed("string", "Seconds since the session's begin, or ISO 8601."));
+
+	return json_pack("{s:s, s:s, s:s, s:[o], s:{s:b, s:{s:{s:o}}}, s:o}", "operationId",
+	    "note_add", "summary", "Keeps a note with a session, for operators.", "description",
+	    "Example: curl -d text=tuned -d at=12 "
+	    "'http://localhost:8080/api/v1/sessions/last/notes'",
+	    "parameters",
+	    parameter(shown_params[SHOWN_ID].name, "path", shown_params[SHOWN_ID].meaning,
+		shown_params[SHOWN_ID].form, shown_params[SHOWN_ID].example),
+	    "requestBody", "required", 1, "content", "application/x-www-form-urlencoded", "schema",
+	    form, "responses", answers(content));
+}
+
 static json_t *
 paths(void)
 {
@@ -286,6 +439,8 @@ paths(void)
 
 	for (i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
 		json_object_set_new(all, documents[i].path, document_path(i));
+	json_object_set_new(
+	    json_object_get(all, "/api/v1/sessions/{id}/notes"), "post", note_operation());
 	return all;
 }
 

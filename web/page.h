@@ -77,6 +77,8 @@ struct session_query {
 /* NULL or unknown fields: nothing. False: the ends make no sense. */
 bool session_query_parse(struct session_query *q, const char *query);
 int page_session(struct html *h, struct store_reader *r, int64_t id, const struct session_query *q);
+/* The figures of that page, a document of result_keys.def; a new reference. NW_ENOTFOUND */
+int page_session_figures(struct store_reader *r, int64_t id, json_t **out);
 /* The numbers of the figure with this id as CSV; free() the text. NW_ENOTFOUND: no such session, or
  * no such figure on its page. */
 int page_session_figure(struct store_reader *r, int64_t id, const struct session_query *q,

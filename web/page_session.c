@@ -18,6 +18,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/notes.h"
 #include "web/session_stretch.h"
 
 enum { REFRESH_S = 10, LIST_MAX = 20 };
@@ -592,6 +593,8 @@ on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_r
 	write_page(v, doc, rec);
 	if (v->r != NULL && !v->h->foreign)
 		rc = session_sensors(v->h, v->r, doc);
+	if (rc == NW_OK && v->r != NULL)
+		rc = session_notes(v->h, v->r, rec->id);
 	write_compare(v->h, rec->id);
 	if (!v->h->foreign)
 		write_exports(v->h, rec->id);
@@ -652,6 +655,39 @@ page_session_figure(struct store_reader *r, int64_t id, const struct session_que
     const char *figure, char **text, size_t *len)
 {
 	return page_figure(figure, write_figure, &(struct wanted){ r, id, q }, text, len);
+}
+
+static int
+on_listed(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
+{
+	struct html *h = arg;
+	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+	size_t i;
+
+	h->session_id = rec->id;
+	for (i = 0; i < N_SECTIONS && doc != NULL; i++)
+		sections[i].write(h, doc);
+	json_decref(doc);
+	return h->failed ? NW_ENOMEM : 0;
+}
+
+/* The sections are written for the notes of their figures alone. */
+int
+page_session_figures(struct store_reader *r, int64_t id, json_t **out)
+{
+	struct html h = { .out = evbuffer_new(), .figure_list = json_array() };
+	json_t *doc = json_object();
+	int rc = h.out != NULL ? store_session_get(r, id, on_listed, &h) : NW_ENOMEM;
+
+	result_set(doc, KEY_figures_schema, json_string("narrows-figures/1"));
+	result_set(doc, KEY_figures_session, json_integer(id));
+	result_set(doc, KEY_figures_figures, h.figure_list);
+	if (h.out != NULL)
+		evbuffer_free(h.out);
+	*out = rc == NW_OK ? doc : NULL;
+	if (rc < 0)
+		json_decref(doc);
+	return rc;
 }
 
 /* The whole document stands behind the page, as data for programs. */

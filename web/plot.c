@@ -8,6 +8,7 @@
 
 #include "narrows/csv.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/plot_in.h"
 
 enum {
@@ -824,9 +825,21 @@ write_csv_inside(struct html *h, const struct plot_numbers *n)
 	free(text);
 }
 
+static void
+figure_note(struct html *h, const struct plot_numbers *n)
+{
+	json_t *o = json_object();
+
+	result_set(o, KEY_figure_id, json_string(n->id));
+	result_set(o, KEY_figure_title, json_string(n->title));
+	json_array_append_new(h->figure_list, o);
+}
+
 void
 plot_csv_link(struct html *h, const struct plot_numbers *n)
 {
+	if (h->figure_list != NULL)
+		figure_note(h, n);
 	if (h->alone || h->csv_inside) {
 		write_csv_inside(h, n);
 		return;

@@ -48,13 +48,23 @@ route_export_ending(enum route_page page)
 	return NULL;
 }
 
-/* "p-held.csv" */
+/* "12" or "last", up to `end`. */
 static bool
-parse_figure(const char *what, struct route *r)
+parse_session_id(const char *what, const char *end, int64_t *id)
+{
+	if (end - what != 4 || strncmp(what, "last", 4) != 0)
+		return parse_id(what, end, id);
+	*id = ROUTE_LAST;
+	return true;
+}
+
+/* "p-held.csv" for the ending ".csv" */
+static bool
+parse_figure(const char *what, const char *ending, struct route *r)
 {
 	size_t len = strspn(what, "abcdefghijklmnopqrstuvwxyz0123456789-");
 
-	if (len == 0 || len >= sizeof(r->figure) || strcmp(what + len, ".csv") != 0)
+	if (len == 0 || len >= sizeof(r->figure) || strcmp(what + len, ending) != 0)
 		return false;
 	memcpy(r->figure, what, len);
 	r->figure[len] = '\0';
@@ -87,14 +97,14 @@ parse_session(const char *what, const char *query)
 	const char *end = what + strcspn(what, "./");
 	size_t i;
 
-	if (strncmp(what, "last", 4) == 0 && end == what + 4)
-		r.id = ROUTE_LAST;
-	else if (!parse_id(what, end, &r.id))
+	if (!parse_session_id(what, end, &r.id))
 		return r;
 	if (*end == '/' && parse_lines(end + 1, &r))
 		r.page = ROUTE_SESSION_LINES;
-	else if (*end == '/' && r.id != ROUTE_LAST && parse_figure(end + 1, &r))
+	else if (*end == '/' && r.id != ROUTE_LAST && parse_figure(end + 1, ".csv", &r))
 		r.page = ROUTE_SESSION_FIGURE;
+	else if (r.id != ROUTE_LAST && strcmp(end, "/note") == 0)
+		r.page = ROUTE_SESSION_NOTE;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (strcmp(end, forms[i].ending) == 0)
 			r.page = forms[i].page;
@@ -120,6 +130,35 @@ parse_api_host(const char *what, struct route *r)
 	free(raw);
 }
 
+/* "12", "last", "12/figures", "12/figures/p-held", "12/lifelines", "12/notes". */
+static struct route
+parse_api_session(const char *what, const char *query)
+{
+	static const char figures[] = "/figures/";
+	static const struct {
+		const char *path;
+		enum route_page page;
+	} below[] = {
+		{ "", ROUTE_API_SESSION },
+		{ "/figures", ROUTE_API_FIGURES },
+		{ "/lifelines", ROUTE_API_LINES },
+		{ "/notes", ROUTE_API_NOTES },
+	};
+	struct route r = { .page = ROUTE_API_NONE, .query = query, .form = LINES_JSON };
+	const char *end = what + strcspn(what, "/");
+	size_t i;
+
+	if (!parse_session_id(what, end, &r.id))
+		return r;
+	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++)
+		if (strcmp(end, below[i].path) == 0)
+			r.page = below[i].page;
+	if (strncmp(end, figures, sizeof(figures) - 1) == 0 &&
+	    parse_figure(end + sizeof(figures) - 1, "", &r))
+		r.page = ROUTE_API_FIGURE;
+	return r;
+}
+
 static struct route
 parse_api(const char *what, const char *query)
 {
@@ -141,6 +180,8 @@ parse_api(const char *what, const char *query)
 		{ "routes", ROUTE_API_ROUTES, 0 },
 		{ "route", ROUTE_API_ROUTE, 0 },
 		{ "hosts", ROUTE_API_HOSTS, 0 },
+		{ "advice", ROUTE_API_ADVICE, 0 },
+		{ "health", ROUTE_API_HEALTH, 0 },
 	};
 	struct route r = { .page = ROUTE_API_NONE, .query = query };
 	size_t i;
@@ -154,10 +195,8 @@ parse_api(const char *what, const char *query)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
 	if (strncmp(what, hosts, sizeof(hosts) - 1) == 0)
 		parse_api_host(what + sizeof(hosts) - 1, &r);
-	if (strncmp(what, sessions, sizeof(sessions) - 1) == 0) {
-		r = parse_session(what + sizeof(sessions) - 1, query);
-		r.page = r.page == ROUTE_SESSION ? ROUTE_API_SESSION : ROUTE_API_NONE;
-	}
+	if (strncmp(what, sessions, sizeof(sessions) - 1) == 0)
+		r = parse_api_session(what + sizeof(sessions) - 1, query);
 	return r;
 }
 
@@ -201,10 +240,11 @@ route_parse(const char *path, const char *query)
 		return parse_api(path + sizeof(api) - 1, query);
 	if (strncmp(path, other_api, sizeof(other_api) - 1) == 0)
 		r.page = ROUTE_API_NONE;
-	if (strncmp(path, host, sizeof(host) - 1) == 0 && parse_figure(path + sizeof(host) - 1, &r))
+	if (strncmp(path, host, sizeof(host) - 1) == 0 &&
+	    parse_figure(path + sizeof(host) - 1, ".csv", &r))
 		r.page = ROUTE_HOST_FIGURE;
 	if (strncmp(path, one_route, sizeof(one_route) - 1) == 0 &&
-	    parse_figure(path + sizeof(one_route) - 1, &r))
+	    parse_figure(path + sizeof(one_route) - 1, ".csv", &r))
 		r.page = ROUTE_ROUTE_FIGURE;
 	for (i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		if (strcmp(path, fixed[i].path) == 0)

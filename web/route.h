@@ -27,6 +27,7 @@ enum route_page {
 	ROUTE_SESSION_LOG,
 	ROUTE_SESSION_BSON,
 	ROUTE_SESSION_LINES,
+	ROUTE_SESSION_NOTE, /* takes a form */
 	ROUTE_SESSION_FIGURE,
 	ROUTE_ROUTES,
 	ROUTE_ROUTES_JSON,
@@ -53,6 +54,12 @@ enum route_page {
 	ROUTE_API_EXPECTED,
 	ROUTE_API_ROUTES,
 	ROUTE_API_ROUTE,
+	ROUTE_API_FIGURES,
+	ROUTE_API_FIGURE,
+	ROUTE_API_LINES,
+	ROUTE_API_NOTES,
+	ROUTE_API_ADVICE,
+	ROUTE_API_HEALTH,
 	ROUTE_API_HOSTS,
 	ROUTE_API_HOST,
 	ROUTE_API_SETTINGS,
@@ -80,6 +87,19 @@ static inline bool
 route_is_session(enum route_page page)
 {
 	return page >= ROUTE_SESSION && page <= ROUTE_SESSION_FIGURE;
+}
+
+static inline bool
+route_is_api_session(enum route_page page)
+{
+	return page == ROUTE_API_SESSION || (page >= ROUTE_API_FIGURES && page <= ROUTE_API_NOTES);
+}
+
+/* Pages and paths that take a form besides. */
+static inline bool
+route_takes_form(enum route_page page)
+{
+	return page == ROUTE_SESSION_NOTE || page == ROUTE_API_NOTES;
 }
 
 /* ".csv" and so on, of a session's export; NULL of all else. */

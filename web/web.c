@@ -40,6 +40,7 @@
 #include "web/hosts.h"
 #include "web/host_check.h"
 #include "web/login.h"
+#include "web/notes.h"
 #include "web/metrics.h"
 #include "web/openapi.h"
 #include "web/conns.h"
@@ -387,46 +388,6 @@ answer_series(struct reply *a, const struct route *to)
 	answer_slices(a, &s);
 }
 
-static void
-answer_api(struct reply *a, const struct route *to)
-{
-	struct store_reader *r = a->w->reader;
-	int64_t id = to->id;
-	int rc = NW_OK;
-
-	a->errors = REPLY_PROBLEM;
-	a->type = reply_type_json;
-	if (to->bad) {
-		a->why = "before: a session's number; times: ISO 8601 or a span; texts: at most 95 "
-			 "bytes";
-		reply_error(a, 400);
-		return;
-	}
-	switch (to->page) {
-	case ROUTE_API_SERIES: answer_series(a, to); break;
-	case ROUTE_API_SESSIONS:
-		reply_rc(a, api_sessions(a->body, r, a->w->index, &to->filter));
-		break;
-	case ROUTE_API_SESSION:
-		if (id == ROUTE_LAST)
-			rc = store_session_last(r, &id);
-		reply_rc(a, rc == NW_OK ? api_session(a->body, r, id) : rc);
-		break;
-	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
-	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
-	case ROUTE_API_COLLECTORS: reply_rc(a, api_collectors(a->body, r)); break;
-	case ROUTE_API_EXPECTED: answer_expected(a); break;
-	case ROUTE_API_HOSTS:
-	case ROUTE_API_HOST:
-	case ROUTE_API_SETTINGS: answer_api_hosts(a, to); break;
-	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
-	case ROUTE_API_ROUTE:
-		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
-		break;
-	default: reply_error(a, 404);
-	}
-}
-
 static bool
 is_enrolment(const struct reply *a, const struct evhttp_uri *uri)
 {
@@ -543,7 +504,7 @@ answer_figure(struct reply *a, const struct route *to)
 static void
 answer_session(struct reply *a, const struct route *to)
 {
-	struct html h = { .out = a->body };
+	struct html h = { .out = a->body, .may_change = a->who.role >= ACCOUNT_OPERATOR };
 	struct session_query q;
 
 	if (session_query_parse(&q, to->query))
@@ -581,6 +542,97 @@ answer_lines(struct reply *a, const struct route *to)
 		reply_error(a, 400);
 	else
 		reply_html(a, &h, rc);
+}
+
+static void
+answer_collectors(struct reply *a)
+{
+	struct hosts_now now = hosts_now(a->w);
+
+	reply_rc(a, api_collectors(a->body, a->w->reader, &now));
+}
+
+/* The state of the box is another one each time: it has no tag. */
+static void
+answer_api_health(struct reply *a)
+{
+	struct nw_health health;
+	bool known = read_health(a->w, &health);
+	int rc = api_health(a->body, known ? &health : NULL);
+
+	if (rc < 0)
+		reply_rc(a, rc);
+	else
+		reply_send(a, 200);
+}
+
+/* What belongs to a session beside its document. */
+static void
+answer_api_part(struct reply *a, const struct route *to, int rc, int64_t id)
+{
+	struct route part = *to;
+	json_t *doc;
+
+	part.id = id;
+	a->why = rc == NW_ENOTFOUND ? "There is no session."
+	    : to->page == ROUTE_API_FIGURE
+	    ? "There is no such session, or no such figure: sessions/{id}/figures has them all."
+	    : NULL;
+	if (rc < 0)
+		reply_rc(a, rc);
+	else if (to->page == ROUTE_API_FIGURE)
+		answer_figure(a, &part);
+	else if (to->page == ROUTE_API_LINES)
+		answer_lines(a, &part);
+	else
+		reply_rc(a,
+		    (rc = notes_document(a->w->reader, id, &doc)) == NW_OK
+			? api_put_document(a->body, doc)
+			: rc);
+}
+
+static void
+answer_api(struct reply *a, const struct route *to)
+{
+	struct store_reader *r = a->w->reader;
+	int64_t id = to->id;
+	int rc = NW_OK;
+
+	a->errors = REPLY_PROBLEM;
+	a->type = reply_type_json;
+	if (to->bad) {
+		a->why = "before: a session's number; times: ISO 8601 or a span; texts: at most 95 "
+			 "bytes";
+		reply_error(a, 400);
+		return;
+	}
+	if (route_is_api_session(to->page) && id == ROUTE_LAST)
+		rc = store_session_last(r, &id);
+	switch (to->page) {
+	case ROUTE_API_SERIES: answer_series(a, to); break;
+	case ROUTE_API_SESSIONS:
+		reply_rc(a, api_sessions(a->body, r, a->w->index, &to->filter));
+		break;
+	case ROUTE_API_SESSION: reply_rc(a, rc == NW_OK ? api_session(a->body, r, id) : rc); break;
+	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
+	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
+	case ROUTE_API_COLLECTORS: answer_collectors(a); break;
+	case ROUTE_API_EXPECTED: answer_expected(a); break;
+	case ROUTE_API_FIGURES: reply_rc(a, rc == NW_OK ? api_figures(a->body, r, id) : rc); break;
+	case ROUTE_API_FIGURE:
+	case ROUTE_API_LINES:
+	case ROUTE_API_NOTES: answer_api_part(a, to, rc, id); break;
+	case ROUTE_API_ADVICE: reply_rc(a, api_advice(a->body, r)); break;
+	case ROUTE_API_HEALTH: answer_api_health(a); break;
+	case ROUTE_API_HOSTS:
+	case ROUTE_API_HOST:
+	case ROUTE_API_SETTINGS: answer_api_hosts(a, to); break;
+	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
+	case ROUTE_API_ROUTE:
+		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
+		break;
+	default: reply_error(a, 404);
+	}
 }
 
 static void
@@ -647,6 +699,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LOG:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_LINES: answer_lines(a, to); break;
+	case ROUTE_SESSION_NOTE: reply_error(a, 405); break;
 	case ROUTE_ROUTE_FIGURE:
 	case ROUTE_HOST_FIGURE:
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
@@ -685,6 +738,12 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_EXPECTED:
 	case ROUTE_API_ROUTES:
 	case ROUTE_API_ROUTE:
+	case ROUTE_API_FIGURES:
+	case ROUTE_API_FIGURE:
+	case ROUTE_API_LINES:
+	case ROUTE_API_NOTES:
+	case ROUTE_API_ADVICE:
+	case ROUTE_API_HEALTH:
 	case ROUTE_API_HOSTS:
 	case ROUTE_API_HOST:
 	case ROUTE_API_SETTINGS:
@@ -926,6 +985,62 @@ misdirection(const struct reply *a, const struct evhttp_uri *uri)
 	return code == 0 && in_uri != NULL ? host_check(in_uri, names, a->port->on_loopback) : code;
 }
 
+static void
+note_changed(const struct reply *a, const char *event)
+{
+	const struct web_access *access = a->w->opts.access;
+	char *peer = NULL;
+	uint16_t port;
+
+	evhttp_connection_get_peer(evhttp_request_get_connection(a->req), &peer, &port);
+	if (access != NULL && access->changed != NULL)
+		access->changed(access->arg, peer != NULL ? peer : "?", a->who.name, event);
+}
+
+/* Keeps a note of the form; then the page shows the note, and a program gets all notes. */
+static void
+answer_note(struct reply *a, const struct route *to)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
+	char form[BODY_MAX_BYTES + 1], location[64];
+	ssize_t n = evbuffer_copyout(in, form, BODY_MAX_BYTES);
+	char *text, *at;
+	int64_t id = to->id;
+	int rc = id == ROUTE_LAST ? store_session_last(a->w->reader, &id) : NW_OK;
+
+	form[n > 0 ? n : 0] = '\0';
+	text = field_get(form, "text");
+	at = field_get(form, "at");
+	if (rc == NW_OK)
+		rc = note_keep(a->w->reader, a->w->opts.store_path, id, at, text, &a->why);
+	free(text);
+	free(at);
+	if (rc == NW_OK)
+		note_changed(a, "note.add");
+	if (rc == NW_EINVAL)
+		reply_error(a, 400);
+	else if (rc < 0)
+		reply_rc(a, rc);
+	else if (to->page == ROUTE_API_NOTES)
+		answer_page(a, to);
+	else {
+		snprintf(location, sizeof(location), "/session/%" PRId64 "#notes", id);
+		reply_header(a, "Location", location);
+		reply_send(a, 303);
+	}
+}
+
+/* A form that changes something; roles were looked at before. */
+static void
+answer_form(struct reply *a, const struct route *to)
+{
+	if (is_foreign(a)) {
+		a->why = "The form comes from a page of another site.";
+		reply_error(a, 403);
+	} else
+		answer_note(a, to);
+}
+
 /* Answers somebody who may ask. */
 static void
 answer_known(struct reply *a, const struct evhttp_uri *uri)
@@ -934,17 +1049,23 @@ answer_known(struct reply *a, const struct evhttp_uri *uri)
 	const char *path;
 	struct route to;
 
-	if ((path = prometheus_path(a, uri)) != NULL)
+	if ((path = prometheus_path(a, uri)) != NULL) {
 		answer_prometheus(a, path, uri);
-	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
-		reply_header(a, "Allow", "GET, HEAD");
-		reply_error(a, 405);
-	} else if (uri == NULL)
-		reply_error(a, 400);
-	else {
-		to = route_parse(evhttp_uri_get_path(uri), evhttp_uri_get_query(uri));
-		answer_page(a, &to);
+		return;
 	}
+	if (uri == NULL) {
+		reply_error(a, 400);
+		return;
+	}
+	to = route_parse(evhttp_uri_get_path(uri), evhttp_uri_get_query(uri));
+	if (command == EVHTTP_REQ_POST && route_takes_form(to.page))
+		answer_form(a, &to);
+	else if (command != EVHTTP_REQ_GET && command != EVHTTP_REQ_HEAD) {
+		reply_header(
+		    a, "Allow", route_takes_form(to.page) ? "GET, HEAD, POST" : "GET, HEAD");
+		reply_error(a, 405);
+	} else
+		answer_page(a, &to);
 }
 
 /* Programs get each of their errors as a problem, whoever finds the error. */

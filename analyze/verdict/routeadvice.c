@@ -63,6 +63,7 @@ entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
 	put_real(o, KEY_route_advice_predicted, result_number(card, KEY_advice_gain));
 	result_set(o, KEY_route_advice_closed, json_null());
 	result_set(o, KEY_route_advice_obtained, json_null());
+	result_set(o, KEY_route_advice_kept, json_null());
 	return o;
 }
 
@@ -83,6 +84,9 @@ open_entries_judge(json_t *list, const json_t *cards, int64_t session_id, double
 		result_set(o, KEY_route_advice_closed, json_integer(session_id));
 		put_real(o, KEY_route_advice_obtained,
 		    bytes_per_s / result_number(o, KEY_route_advice_bytes_per_s));
+		result_set(o, KEY_route_advice_kept,
+		    json_boolean(advice_kept(result_number(o, KEY_route_advice_predicted),
+			result_number(o, KEY_route_advice_obtained))));
 	}
 }
 

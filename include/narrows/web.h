@@ -59,6 +59,8 @@ struct web_access {
 	    void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_BYTES]);
 	/* The role of a user who has logged in, as it is now. */
 	enum account_role (*role)(void *arg, const char *user);
+	/* Somebody changed something, for the audit log; user: "" where nobody logs in. */
+	void (*changed)(void *arg, const char *peer, const char *user, const char *event);
 	/* A user has logged out. */
 	void (*end)(void *arg, const char *peer, const char *user);
 	/* Calls fn for each account, without its secret. */

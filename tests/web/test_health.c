@@ -71,7 +71,8 @@ test_faults(void)
 	h.analysis_busy_ns = 50 * S;
 	h.analysis_busy_session_id = 7;
 	h.counts.analysis_queued = 2;
-	judge(h, "analysis", true, "session 7 is being analysed for 50\xc2\xa0s, 2 sessions wait");
+	judge(h, "analysis", true,
+	    "session 7 is being analysed for 50\xc2\xa0s; sessions that wait: 2");
 	h = well;
 	h.clock_synchronised = false;
 	h.clock_lost_ns = 50 * S;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Notes of a session: on its page, for programs, and from the page's form. */
+#ifndef NARROWS_WEB_NOTES_H
+#define NARROWS_WEB_NOTES_H
+
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "narrows/store.h"
+#include "web/html.h"
+
+/* The line of a note that says whether a verdict was right: the page shows it elsewhere. */
+#define NOTE_VERDICT_LINE "verdict"
+
+/* A new reference. NW_ENOTFOUND: no such session. */
+int notes_document(struct store_reader *r, int64_t session_id, json_t **out);
+/* The section of the session's page, with a form for readers who may write. */
+int session_notes(struct html *h, struct store_reader *r, int64_t session_id);
+/*
+ * Keeps a note. at: seconds since the session's begin, a time in ISO 8601, or ""/NULL for its
+ * begin. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no such
+ * session, or the session has too many notes.
+ */
+int note_keep(struct store_reader *r, const char *store_path, int64_t session_id, const char *at,
+    const char *text, const char **why);
+
+#endif
