@@ -52,9 +52,9 @@ struct nw_caliper {
 	unsigned lowest[2], top[2]; /* buckets in use: [lowest, top) */
 
 	int64_t window_mono_ns; /* the window's begin */
-	int64_t log_mono_ns;    /* next line of text; 0 before the first call */
 	int64_t carried_ns;     /* of the operation open at the last take: in busy_ns already */
 	struct caliper_ops ops;
+	struct caliper_log log;
 };
 
 struct nw_cycles nw_caliper_clock;
@@ -140,6 +140,8 @@ nw_caliper_free(struct nw_caliper *c)
 {
 	if (c == NULL)
 		return;
+	if (c->log.end != NULL)
+		c->log.end(c);
 	munmap(c->hists, 2 * HIST_BYTES);
 	free(c);
 }
@@ -285,15 +287,10 @@ nw_caliper_take(struct nw_caliper *c, int64_t now_mono_ns, struct nw_caliper_win
 	clock_calibrate(now_mono_ns);
 }
 
-bool
-caliper_log_due(struct nw_caliper *c, int64_t now_mono_ns, int64_t interval_ns)
+struct caliper_log *
+caliper_log_of(struct nw_caliper *c)
 {
-	if (c->log_mono_ns == 0)
-		c->log_mono_ns = now_mono_ns + interval_ns;
-	if (now_mono_ns < c->log_mono_ns)
-		return false;
-	c->log_mono_ns = now_mono_ns + interval_ns;
-	return true;
+	return &c->log;
 }
 
 struct caliper_ops *

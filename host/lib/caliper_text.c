@@ -81,17 +81,51 @@ log_open(void)
 }
 
 /* A line goes in one write, so that lines of several threads and processes stay whole. */
+static int
+window_write(const char *event, const struct nw_caliper_window *w)
+{
+	char line[LINE_BYTES];
+	size_t len = nw_caliper_text(line, sizeof(line), event, nw_wall_ns(), w);
+
+	return len > 0 && write(log_fd, line, len) == (ssize_t)len ? NW_OK : NW_EIO;
+}
+
+/* The time since the last line, if there was anything: a program that ends sooner than a line is
+ * due has its numbers, too. */
+static void
+log_end(struct nw_caliper *c)
+{
+	struct nw_caliper_window w;
+
+	nw_caliper_take(c, nw_mono_ns(), &w);
+	if (w.n > 0)
+		(void)window_write(caliper_log_of(c)->event, &w);
+}
+
+static void
+log_begin(struct caliper_log *log, const char *event, int64_t now_mono_ns)
+{
+	if (log->due_mono_ns == 0)
+		log->due_mono_ns = now_mono_ns + log_interval_ns;
+	log->said = event;
+	log->end = log_end;
+	snprintf(log->event, sizeof(log->event), "%s", event);
+}
+
 int
 nw_caliper_log(struct nw_caliper *c, const char *event, int64_t now_mono_ns)
 {
+	struct caliper_log *log = caliper_log_of(c);
 	struct nw_caliper_window w;
-	char line[LINE_BYTES];
-	size_t len;
 
 	pthread_once(&once, log_open);
-	if (log_fd < 0 || !caliper_log_due(c, now_mono_ns, log_interval_ns))
+	if (log_fd < 0)
 		return NW_EAGAIN;
+	if (log->said != event)
+		log_begin(log, event, now_mono_ns);
+	if (now_mono_ns < log->due_mono_ns)
+		return NW_EAGAIN;
+	log->due_mono_ns = now_mono_ns + log_interval_ns;
 	nw_caliper_take(c, now_mono_ns, &w);
-	len = nw_caliper_text(line, sizeof(line), event, nw_wall_ns(), &w);
-	return len > 0 && write(log_fd, line, len) == (ssize_t)len ? NW_OK : NW_EIO;
+	return window_write(event, &w);
 }

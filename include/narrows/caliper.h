@@ -131,7 +131,8 @@ NW_PUBLIC size_t nw_caliper_text(
     char *out, size_t cap, const char *event, int64_t t_wall_ns, const struct nw_caliper_window *w);
 /*
  * Every NL_INTERVAL seconds (default 1) takes a window and appends its line to the file NL_FILE.
- * Cheap to call after every operation. NW_EAGAIN: not yet, or there is no NL_FILE. NW_EIO.
+ * Cheap to call after every operation. The end of the caliper writes the line of the rest.
+ * NW_EAGAIN: not yet, or there is no NL_FILE. NW_EIO.
  */
 NW_PUBLIC int nw_caliper_log(struct nw_caliper *c, const char *event, int64_t now_mono_ns);
 

@@ -59,6 +59,10 @@ test_log(void)
 	}
 	CHECK_INT(lines, 3); /* at 1.5, 2.0 and 2.5 s */
 	nw_caliper_free(c);
+	lines++; /* the rest */
+	CHECK_INT(nw_caliper_new(&c), NW_OK);
+	CHECK_INT(nw_caliper_log(c, "x", now), NW_EAGAIN);
+	nw_caliper_free(c); /* nothing happened, nothing is said */
 	CHECK((f = fopen(path, "r")) != NULL);
 	while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
 		lines--;
