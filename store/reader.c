@@ -28,8 +28,13 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	" r.route, r.program, r.stage, r.sentence, r.bytes, r.bytes_per_s, r.start_ns, "       \
 	"r.duration_ns, r.confidence, r.effect, r.usual, r.label, r.exit_status"
 
-/* No report that another box made: the history of a route is of what was measured here. */
-#define MADE_HERE "coalesce(s.task_id, '') NOT GLOB '" RESULT_REPORT_TASK "*'"
+/* Whether another box made the result: the run says so, and the task alone proves nothing. */
+#define IMPORTED                                         \
+	"(s.task_id GLOB '" RESULT_REPORT_TASK "*' AND " \
+	"(SELECT n.kind = 'imported' FROM run n WHERE n.id = r.run_id))"
+
+/* The history of a route is of what was measured here. */
+#define MADE_HERE "NOT coalesce(" IMPORTED ", 0)"
 
 #define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
 
@@ -68,20 +73,20 @@ static const char *const sql[R_STMTS] = {
 	[R_HOST_NAMED] =
 	    "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE name = ?",
 	[R_PROVIDERS] = "SELECT owner, id, stored_seq FROM provider ORDER BY owner, id",
-	[R_SESSIONS] =
-	    "SELECT " SESSION_COLUMNS
-	    ", NULL, NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
-	    " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
-	[R_SESSIONS_AFTER] =
-	    "SELECT " SESSION_COLUMNS
-	    ", NULL, NULL, s.pinned FROM session s LEFT JOIN result r ON r.session_id = s.id"
-	    " WHERE s.id > ? ORDER BY s.id LIMIT ?",
+	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED
+		       " FROM session s LEFT JOIN result r ON r.session_id = s.id"
+		       " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
+	[R_SESSIONS_AFTER] = "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED
+			     " FROM session s LEFT JOIN result r ON r.session_id = s.id"
+			     " WHERE s.id > ? ORDER BY s.id LIMIT ?",
 	[R_DATA_VERSION] = "PRAGMA data_version",
-	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned FROM session s "
+	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned, " IMPORTED
+		      " FROM session s "
 		      "LEFT JOIN result r ON r.session_id = s.id"
 		      " WHERE s.id = ?",
 	[R_SESSIONS_OF_ROUTE] =
-	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned FROM result r INDEXED BY "
+	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED
+	    " FROM result r INDEXED BY "
 	    "result_by_route JOIN session s ON s.id = r.session_id WHERE r.route = ?1"
 	    " AND coalesce(r.program, '') = ?2 AND r.start_ns < ?3 AND " MADE_HERE
 	    " ORDER BY r.start_ns DESC"
@@ -661,6 +666,7 @@ session_row(struct sink *s, sqlite3_stmt *st)
 		.usual = real(st, 18),
 		.label = text(st, 19),
 		.exit_status = real(st, 20),
+		.imported = sqlite3_column_int(st, 24) != 0,
 	};
 	int rc = document_of(s->reader, st, 21, &res.json);
 

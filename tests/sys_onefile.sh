@@ -107,6 +107,13 @@ status=0
 nw import --session first "$tmp/files/other.html" >"$tmp/said" 2>&1 || status=$?
 [ "$status" = 2 ] || fail "a report takes a session's name: $(cat "$tmp/said")"
 [ "$(nw sessions --json | wc -l)" = "$before" ] || fail "a refused file left a session"
+
+# a session whose task only looks like a report's is measured here
+"$bin/nwrun" -b "$xsp" -t "narrows-report:0123456789abcdef0123456789abcdef" dd if=/dev/zero of="$tmp/out" bs=64k count=500 2>/dev/null || fail "nwrun"
+posed() { nw sessions --json | grep '"task_id":"narrows-report:0123456789abcdef0123456789abcdef"' | grep '"analysed":true' >"$tmp/posed"; }
+until_true 20 posed || fail "the session that looks like a report is not judged"
+grep -q '"imported":false' "$tmp/posed" || fail "a task makes an imported report: $(cat "$tmp/posed")"
+[ "$(nw sessions --json | grep -c '"imported":true')" -ge 1 ] || fail "no report is imported any more"
 stop_box
 nw verify >/dev/null || fail "verify"
 echo PASS

@@ -105,7 +105,7 @@ on_listed(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 		result_set(v, KEY_listed_label, text_or_null(res->label));
 		result_set(v, KEY_listed_exit_status, number_or_null(res->exit_status));
 	}
-	result_set(v, KEY_listed_imported, json_boolean(result_task_is_report(s->task_id)));
+	result_set(v, KEY_listed_imported, json_boolean(res != NULL && res->imported));
 	result_set(v, KEY_listed_analysed, json_boolean(res != NULL));
 	return json_array_append_new(list->sessions, v) == 0 ? 0 : NW_ENOMEM;
 }

@@ -100,7 +100,7 @@ write_program(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		page_name(h, res->label);
 		html_raw(h, "</span>");
 	}
-	if (result_task_is_report(s->task_id))
+	if (res != NULL && res->imported)
 		html_raw(h, " <span class=\"tag\">imported</span>");
 	if (res != NULL && res->exit_status > 0) {
 		html_raw(h, " <span class=\"tag\">failed: ");

@@ -111,6 +111,7 @@ struct nw_result_rec {
 	double usual;       /* usual rate of the route over this rate; NaN: too few sessions */
 	const char *label;  /* user's name for the session, or NULL */
 	double exit_status; /* of the program, above 128 for a signal; NaN: unknown */
+	bool imported;      /* read only: another box made the result */
 };
 
 /* The history of a route: of the sessions of a program between the same hosts

@@ -349,7 +349,7 @@ put_records(struct nw_batch *b)
 		.session_id = 5, .json = "{}", .sentence = "older", .bytes = 1 });
 	rc |= nw_batch_result(b,
 	    &(struct nw_result_rec){ 5, 2, "{\"verdict\":{}}", "a -> b", "rsync", NULL, NULL, NAN,
-		"cannot tell", 1e9, NAN, 1000, 5, NAN, NULL, NAN });
+		"cannot tell", 1e9, NAN, 1000, 5, NAN, NULL, NAN, false });
 	rc |= nw_batch_provider(b, "host:h", "p1", 42);
 	rc |= nw_batch_provider(b, "host:h", "p1", 41);
 	CHECK_INT(rc, NW_OK);
@@ -860,8 +860,8 @@ test_views(void)
 		.outcome = "ok" });
 	nw_batch_result(b,
 	    &(struct nw_result_rec){ 5, 1, "{}", "a -> b", "rsync", "path", "high", 2.5,
-		"It was the path.", 1000, 80, 1700000000000000000, 12500000000, 2.5, "nightly",
-		3 });
+		"It was the path.", 1000, 80, 1700000000000000000, 12500000000, 2.5, "nightly", 3,
+		false });
 	nw_batch_layout(
 	    b, &(struct nw_layout_rec){ 2, 1, 2, (const char *const[]){ "sum_v", "mean_r" } });
 	CHECK_INT(commit(st, b), NW_OK);
