@@ -18,6 +18,9 @@ probe flood every 200ms exec yes a=1
 END
 "$bin/blipp" -n -f "$tmp/blipp.conf" || fail "the configuration"
 ! "$bin/blipp" -n -o "probe=bad name exec x" 2>/dev/null || fail "a probe without exec"
+# A command that answers twice is one metric.
+"$bin/blipp" -o interval=1s -o probes=exec -o "probe=twice every 100ms exec echo a=1" --format openmetrics >"$tmp/open" || fail "--format openmetrics"
+[ "$(grep -c '^blipp_exec_twice_a 1$' "$tmp/open")" = 1 ] || fail "one metric: $(cat "$tmp/open")"
 "$bin/blipp" -f "$tmp/blipp.conf" 2>"$tmp/blipp.log" &
 blipp=$!
 pids="$pids $blipp"

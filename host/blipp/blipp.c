@@ -874,6 +874,7 @@ show_once(struct blipp *b, enum show_format format)
 	show_round(b, b->states, &w);
 	show_answers(b, &w, nw_mono_ns() + SECOND_NS / 2);
 	show_keep_latest(&w, first);
+	show_keep_last_of_field(&w);
 	if (format == SHOW_LIST)
 		list_metrics(b, &w);
 	show_write(&w, format, stdout);

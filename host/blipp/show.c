@@ -117,20 +117,54 @@ sampled_since(const struct show *w, size_t n, const char *probe)
 	return false;
 }
 
-void
-show_keep_latest(struct show *w, size_t n)
+static void
+row_forget(struct show_row *row)
+{
+	free(row->texts);
+	row->texts = NULL;
+}
+
+static void
+rows_sweep(struct show *w)
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < w->n; i++)
-		if (i < n && sampled_since(w, n, w->rows[i].probe)) {
-			free(w->rows[i].texts);
-			w->rows[i].texts = NULL;
-		}
-	for (i = 0; i < w->n; i++)
 		if (w->rows[i].texts != NULL)
 			w->rows[kept++] = w->rows[i];
 	w->n = kept;
+}
+
+void
+show_keep_latest(struct show *w, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && i < w->n; i++)
+		if (sampled_since(w, n, w->rows[i].probe))
+			row_forget(&w->rows[i]);
+	rows_sweep(w);
+}
+
+static bool
+same_field(const struct show_row *a, const struct show_row *b)
+{
+	return a->probe == b->probe && strcmp(a->field, b->field) == 0 &&
+	    strcmp(a->device, b->device) == 0 && strcmp(a->event_type, b->event_type) == 0;
+}
+
+void
+show_keep_last_of_field(struct show *w)
+{
+	size_t i, k;
+
+	for (i = 0; i < w->n; i++)
+		for (k = i + 1; k < w->n; k++)
+			if (same_field(&w->rows[i], &w->rows[k])) {
+				row_forget(&w->rows[i]);
+				break;
+			}
+	rows_sweep(w);
 }
 
 /* --- writing --- */

@@ -48,6 +48,8 @@ void show_write(const struct show *w, enum show_format format, FILE *to);
 void show_write_metrics(const struct show *w, bool classic, FILE *to);
 /* Of the first n rows forgets those of probes that have sampled again since. */
 void show_keep_latest(struct show *w, size_t n);
+/* Of several rows of one field keeps the last: commands may answer more than once. */
+void show_keep_last_of_field(struct show *w);
 /* Forgets all rows. */
 void show_clear(struct show *w);
 

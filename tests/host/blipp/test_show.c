@@ -72,8 +72,10 @@ main(void)
 
 	take(&r, "old", 1, 1, NAN);
 	take(&r, "sda", 4096, NAN, NAN);
+	take(&r, "a\"b", 400, NAN, 6);
 	take(&r, "a\"b", 500, 2, 7);
 	show_keep_latest(&w, 2);
+	show_keep_last_of_field(&w);
 	CHECK_INT(show_format_parse("csv"), SHOW_CSV);
 	CHECK_INT(show_format_parse("xml"), SHOW_NONE);
 	test_list_of_nothing();
