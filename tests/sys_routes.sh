@@ -121,6 +121,21 @@ for p, r in zip(periods, rows):
     del r["Days since the first session"]
     assert (sum(float(v) for v in r.values()) == 1) if p["n_sessions"] else not any(r.values()), (p, r)
 END
+# side by side: the setting that changed, and the rates
+curl -fs "$url/api/v1/compare?ids=$(sql "select min(session_id) from result where route = 'a -> b'"),$last&by=bytes" >"$tmp/compare" || fail "compare"
+python3 - "$tmp/compare" <<'END' || fail "compare: $(cat "$tmp/compare")"
+import json, sys
+doc = json.load(open(sys.argv[1]))
+rows = {(r["group"], r["name"]): r for r in doc["rows"]}
+rmem = rows["setting", "sysctl.net.ipv4.tcp_rmem"]
+assert rmem["host"] == "b" and rmem["values"] == ["4096 131072 67108864", "4096 4096 65536"] and rmem["differs"]
+assert doc["settings_equal"] == 1 and ("setting", "sysctl.vm.swappiness") not in rows
+rate = rows["session", "Mean rate"]
+assert rate["differs"] and rate["numbers"][0] > 2 * rate["numbers"][1] > 0 and not rows["session", "Route"]["differs"]
+assert [r["session"] for r in doc["rates"]] == doc["sessions"] and all(len(r["bytes_per_s"]) == len(doc["positions"]) == 100 for r in doc["rates"])
+assert any(r["group"] == "metric" and r["name"].startswith("time held by ") and len(r["numbers"]) == 2 for r in doc["rows"])
+END
+curl -fs "$url/compare?ids=$last" | grep -q "value=\"$last\" checked" || fail "one session leads to no form"
 few=$(sql "select max(session_id) from result where route = 'a -> c'")
 case $(curl -fs "$url/session/$few") in *"than usual"*) fail "four sessions say something" ;; esac
 nw routes | grep -q 'a -> b .*mover .* 16 ' || fail "narrows routes: $(nw routes)"

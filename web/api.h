@@ -43,6 +43,8 @@ int api_route_or_none(
 int api_route(struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
 int
 api_route_csv(struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
+/* The rows of a comparison (web/compare.h): a line for each, a column for each session. */
+int api_compare_csv(struct evbuffer *out, const json_t *doc);
 /* NULL: the box does not tell */
 int api_health(struct evbuffer *out, const struct nw_health *health);
 /* Whether the box can take measurements and show reports, part by part. */

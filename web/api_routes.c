@@ -3,6 +3,8 @@
 #include "web/api.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <event2/buffer.h>
@@ -146,4 +148,53 @@ api_route_csv(struct evbuffer *out, struct store_reader *r, const char *route, c
 	    "session,start,start_ns,duration_s,bytes,bytes_per_s,usual_over_rate,exit_status,stage,"
 	    "confidence\r\n");
 	return store_sessions_of_route(r, route, program, INT64_MAX, CSV_SESSIONS_MAX, on_csv, out);
+}
+
+static void
+csv_compared(FILE *f, const json_t *row)
+{
+	const json_t *numbers = result_list(row, KEY_compare_row_numbers), *v;
+	static const enum result_key texts[] = { KEY_compare_row_group, KEY_compare_row_name,
+		KEY_compare_row_host, KEY_compare_row_unit };
+	const char *text;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if ((text = result_text(row, texts[i])) != NULL)
+			csv_cell(f, text, CSV_SAFE);
+		fputc(',', f);
+	}
+	fputs(result_bool(row, KEY_compare_row_differs) == 1 ? "true" : "false", f);
+	json_array_foreach(result_list(row, KEY_compare_row_values), i, v)
+	{
+		const json_t *number = json_array_get(numbers, i);
+
+		fputc(',', f);
+		if (json_is_number(number))
+			fputs(fmt_exact(json_number_value(number)).s, f);
+		else if (json_is_string(v))
+			csv_cell(f, json_string_value(v), CSV_SAFE);
+	}
+	fputs("\r\n", f);
+}
+
+int
+api_compare_csv(struct evbuffer *out, const json_t *doc)
+{
+	char *text = NULL;
+	size_t len = 0, i;
+	FILE *f = open_memstream(&text, &len);
+	const json_t *v;
+	int rc;
+
+	if (f == NULL)
+		return NW_ENOMEM;
+	fputs("group,name,host,unit,differs", f);
+	json_array_foreach(result_list(doc, KEY_compare_sessions), i, v)
+	    fprintf(f, ",session_%s", fmt_int(json_integer_value(v)).s);
+	fputs("\r\n", f);
+	json_array_foreach(result_list(doc, KEY_compare_rows), i, v) csv_compared(f, v);
+	rc = fclose(f) == 0 && evbuffer_add(out, text, len) == 0 ? NW_OK : NW_ENOMEM;
+	free(text);
+	return rc;
 }

@@ -314,6 +314,8 @@ enum shown {
 	SHOWN_LIMIT,
 	SHOWN_CHANGES_BEFORE,
 	SHOWN_FIGURE,
+	SHOWN_IDS,
+	SHOWN_BY,
 	SHOWN_PARAMS
 };
 static const struct {
@@ -339,6 +341,10 @@ static const struct {
 	    "1795162331250000000" },
 	[SHOWN_FIGURE] = { "figure", "path", "Id of the figure, as the list of figures has it.",
 	    "text", "p-held" },
+	[SHOWN_IDS] = { "ids", "query", "Two to six sessions; the parameter may come again.",
+	    "numbers with commas", "3,7" },
+	[SHOWN_BY] = { "by", "query", "How the rates are lined up.", "start, bytes or clock",
+	    "bytes" },
 };
 
 /* Each document that is no series: its path, and what an answer holds. */
@@ -385,6 +391,9 @@ static const struct {
 	{ "/api/v1/route", "route", "The history of a route.",
 	    "route?route=dtn1%20-%3E%20dtn2&program=rsync", "route",
 	    1U << SHOWN_ROUTE | 1U << SHOWN_PROGRAM },
+	{ "/api/v1/compare", "compare",
+	    "Sessions side by side: facts, settings that differ, metrics, and rates.",
+	    "compare?ids=3,7&by=bytes", "compare", 1U << SHOWN_IDS | 1U << SHOWN_BY },
 };
 
 static json_t *

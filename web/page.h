@@ -10,6 +10,7 @@
 #include "narrows/format.h"
 #include "narrows/store.h"
 #include "narrows/web.h"
+#include "web/compare.h"
 #include "web/html.h"
 #include "web/session_list.h"
 
@@ -92,15 +93,9 @@ int page_route_figure(struct store_reader *r, const char *route, const char *pro
     const char *figure, char **text, size_t *len);
 /* The attribute href: path with the route and program as its query. */
 void page_route_href(struct html *h, const char *path, const char *route, const char *program);
-/* "ids=3,7&by=bytes": two to six sessions. False: the query makes no sense. */
-enum compare_by { COMPARE_START, COMPARE_BYTES, COMPARE_CLOCK };
-struct compare_query {
-	int64_t id[6];
-	size_t n;
-	enum compare_by by;
-};
-bool compare_parse(struct compare_query *q, const char *query);
-int page_compare(struct html *h, struct store_reader *r, const struct compare_query *q);
+/* Sessions side by side, or a form to choose them; *status is the HTTP status of the page. */
+int page_compare(struct html *h, struct store_reader *r, struct session_index *x, const char *query,
+    int *status);
 /* A host by its name: clock, settings and their history, sessions. NW_ENOTFOUND */
 struct hosts_now;
 struct hosts_query;

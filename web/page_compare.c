@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two to six sessions side by side: their rates over each other, and a table of what differs. */
+/* Two to six sessions side by side: their rates over each other, and a table of what differs; or a
+ * form to choose the sessions. */
 #include "web/page.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,445 +11,426 @@
 #include "narrows/err.h"
 #include "narrows/result.h"
 #include "web/plot.h"
+#include "web/table.h"
 
-enum { SESSIONS_MIN = 2, SESSIONS_MAX = 6, STEPS = 400, BINS = 100 };
+enum { POINTS_MAX = 400, OFFERED = 20, COLUMNS_MAX = COMPARE_MAX + 1 };
 
-struct compared {
-	int64_t id;
-	json_t *doc;
-	const double *rate; /* delivered, by steps of the timeline */
-	double *room;
-	size_t n;
-	double step_s;
-	int64_t t0_wall_ns;
-};
-
-struct comparison {
-	struct compared session[SESSIONS_MAX];
-	size_t n;
-	enum compare_by by;
-};
-
-/* --- the query --- */
-
-/* Passes commas and blanks, as browsers send them; NULL if another sign stands there. */
-static const char *
-gap_pass(const char *text)
-{
-	static const char *const gaps[] = { ",", "%2C", "%2c", "+", "%20" };
-	const char *at = text;
-	size_t i = 0;
-
-	while (i < sizeof(gaps) / sizeof(gaps[0])) {
-		size_t len = strlen(gaps[i]);
-
-		if (strncmp(at, gaps[i], len) == 0) {
-			at += len;
-			i = 0;
-		} else
-			i++;
-	}
-	return at > text || *at == '\0' || *at == '&' ? at : NULL;
-}
-
-static bool
-ids_take(struct compare_query *q, const char *text)
-{
-	char *end;
-
-	for (q->n = 0; *text != '\0' && *text != '&';) {
-		if (q->n == SESSIONS_MAX || *text < '1' || *text > '9')
-			return false;
-		errno = 0;
-		q->id[q->n++] = strtoll(text, &end, 10);
-		if (errno != 0)
-			return false;
-		if ((text = gap_pass(end)) == NULL)
-			return false;
-	}
-	return q->n >= SESSIONS_MIN;
-}
-
-bool
-compare_parse(struct compare_query *q, const char *query)
-{
-	static const char *const names[] = { "start", "bytes", "clock" };
-	const char *at;
-	size_t i, len;
-
-	*q = (struct compare_query){ 0 };
-	if (query == NULL || strncmp(query, "ids=", 4) != 0 || !ids_take(q, query + 4))
-		return false;
-	if ((at = strstr(query, "&by=")) == NULL)
-		return true;
-	len = strcspn(at + 4, "&");
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == len && strncmp(names[i], at + 4, len) == 0) {
-			q->by = (enum compare_by)i;
-			return true;
-		}
-	return false;
-}
-
-/* --- reading --- */
-
-static double
-sum_of(const json_t *list)
-{
-	const json_t *v;
-	double sum = 0;
-	size_t i;
-
-	json_array_foreach(list, i, v) sum += json_is_number(v) ? json_number_value(v) : 0;
-	return sum;
-}
-
-/* The rate of the operation that moved most bytes; at equal bytes the last one of the path. */
-static void
-rate_read(struct compared *c)
-{
-	const json_t *t = result_get(c->doc, KEY_result_timeline), *o, *list, *best = NULL;
-	double most = 0, sum;
-	size_t i;
-
-	json_array_foreach(result_list(t, KEY_timeline_stages), i, o)
-	{
-		list = result_list(o, KEY_timeline_stage_bytes_per_s);
-		if ((sum = sum_of(list)) > 0 && sum >= 0.99 * most) {
-			most = fmax(most, sum);
-			best = list;
-		}
-	}
-	c->step_s = result_number(t, KEY_timeline_step_s);
-	c->t0_wall_ns = result_ns(t, KEY_timeline_t0_ns);
-	c->n = json_array_size(best);
-	if (!(c->step_s > 0) || c->n == 0 || (c->room = calloc(c->n, sizeof(*c->room))) == NULL)
-		c->n = 0;
-	else
-		result_numbers(best, c->room, c->n);
-	c->rate = c->room;
-}
-
-static int
-on_session(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
-{
-	struct compared *c = arg;
-
-	c->id = rec->id;
-	c->doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
-	rate_read(c);
-	return 1;
-}
-
-static void
-comparison_clear(struct comparison *all)
-{
-	size_t i;
-
-	for (i = 0; i < all->n; i++) {
-		json_decref(all->session[i].doc);
-		free(all->session[i].room);
-	}
-}
+static const char *const way_words[COMPARE_WAYS] = { "from the start", "by share of the bytes",
+	"by the clock" };
 
 /* --- the plot --- */
 
-/* Mean rate of a stretch of the session's time, in seconds from its own begin. */
-static double
-mean_between(const struct compared *c, double from_s, double to_s)
-{
-	double sum = 0, n = 0;
-	size_t i = from_s > 0 ? (size_t)(from_s / c->step_s) : 0;
-
-	if (to_s <= 0)
-		return NAN;
-	for (; i < c->n && (double)i * c->step_s < to_s; i++)
-		if (isfinite(c->rate[i])) {
-			sum += c->rate[i];
-			n++;
-		}
-	return n > 0 ? sum / n : NAN;
-}
-
-/* Rates by the share of the bytes that were moved. */
-static void
-bins_fill(const struct compared *c, double *y)
-{
-	double all = 0, so_far = 0;
-	size_t i, bin;
-
-	for (i = 0; i < BINS; i++)
-		y[i] = NAN;
-	for (i = 0; i < c->n; i++)
-		all += isfinite(c->rate[i]) ? c->rate[i] : 0;
-	for (i = 0; i < c->n && all > 0; i++) {
-		double r = isfinite(c->rate[i]) ? c->rate[i] : 0;
-		size_t last;
-
-		bin = (size_t)(so_far / all * BINS);
-		so_far += r;
-		last = (size_t)(so_far / all * BINS);
-		for (; bin <= last && bin < BINS; bin++)
-			y[bin] = r;
-	}
-}
-
-static int64_t
-first_begin(const struct comparison *all)
-{
-	int64_t first = INT64_MAX;
-	size_t i;
-
-	for (i = 0; i < all->n; i++)
-		if (all->session[i].n > 0 && all->session[i].t0_wall_ns < first)
-			first = all->session[i].t0_wall_ns;
-	return first;
-}
-
-static double
-offset_s(const struct comparison *all, size_t i)
-{
-	return all->by == COMPARE_CLOCK
-	    ? (double)(all->session[i].t0_wall_ns - first_begin(all)) * 1e-9
-	    : 0;
-}
+struct drawn {
+	double x[POINTS_MAX], y[COMPARE_MAX][POINTS_MAX];
+	struct plot_line lines[COMPARE_MAX];
+};
 
 static void
-steps_fill(const struct comparison *all, double step_s, double *y)
+plot_fill(struct drawn *d, struct plot *p, const json_t *doc)
 {
-	size_t i, k;
-
-	for (i = 0; i < all->n; i++)
-		for (k = 0; k < STEPS; k++)
-			y[i * STEPS + k] = all->session[i].n == 0
-			    ? NAN
-			    : mean_between(&all->session[i], (double)k * step_s - offset_s(all, i),
-				  (double)(k + 1) * step_s - offset_s(all, i));
-}
-
-static double
-length_s(const struct comparison *all)
-{
-	double longest = 0;
+	const json_t *o, *positions = result_list(doc, KEY_compare_positions);
 	size_t i;
 
-	for (i = 0; i < all->n; i++)
-		longest = fmax(
-		    longest, offset_s(all, i) + (double)all->session[i].n * all->session[i].step_s);
-	return longest;
-}
-
-static void
-lines_name(const struct comparison *all, struct plot_line *lines, const double *y, size_t n)
-{
-	size_t i;
-
-	for (i = 0; i < all->n; i++) {
-		snprintf(lines[i].name, sizeof(lines[i].name), "session %s",
-		    fmt_int(all->session[i].id).s);
-		lines[i].y = y + i * n;
-		lines[i].style = (unsigned)i;
+	p->n = json_array_size(positions);
+	if (p->n > POINTS_MAX)
+		p->n = POINTS_MAX;
+	result_numbers(positions, d->x, p->n);
+	p->lines = d->lines;
+	json_array_foreach(result_list(doc, KEY_compare_rates), i, o)
+	{
+		if (i == COMPARE_MAX)
+			break;
+		snprintf(d->lines[i].name, sizeof(d->lines[i].name), "session %s",
+		    fmt_int((int64_t)result_number(o, KEY_compare_rate_session)).s);
+		result_numbers(result_list(o, KEY_compare_rate_bytes_per_s), d->y[i], p->n);
+		d->lines[i].y = d->y[i];
+		d->lines[i].style = (unsigned)i;
+		p->n_lines++;
 	}
 }
 
 static void
-write_plot(struct html *h, const struct comparison *all)
+write_plot(struct html *h, const json_t *doc, enum compare_by by)
 {
-	struct plot_line lines[SESSIONS_MAX] = { 0 };
-	double *y = calloc(SESSIONS_MAX * STEPS, sizeof(*y)), x[BINS], length = length_s(all);
+	struct drawn *d = calloc(1, sizeof(*d));
 	struct plot p = { .id = "p-compare",
 		.title = "Rate of the operation that moved most bytes",
-		.unit = PLOT_BYTES_PER_S,
-		.lines = lines,
-		.n_lines = all->n };
-	size_t i;
+		.unit = PLOT_BYTES_PER_S };
 
-	if (y == NULL || !(length > 0)) {
-		html_raw(h, "<p>None of the sessions has rates over time.</p>");
-		free(y);
+	if (d == NULL) {
+		h->failed = true;
 		return;
 	}
-	if (all->by == COMPARE_BYTES) {
-		for (i = 0; i < BINS; i++)
-			x[i] = ((double)i + 0.5) * 100 / BINS;
-		for (i = 0; i < all->n; i++)
-			bins_fill(&all->session[i], y + i * BINS);
-		lines_name(all, lines, y, BINS);
-		p.n = BINS;
-		p.x = x;
+	plot_fill(d, &p, doc);
+	if (by == COMPARE_BYTES) {
+		p.x = d->x;
 		p.across = PLOT_VALUE;
 		p.across_words = "Per cent of the bytes";
-	} else {
-		p.step_s = length / STEPS;
-		steps_fill(all, p.step_s, y);
-		lines_name(all, lines, y, STEPS);
-		p.n = STEPS;
-	}
-	plot_write_markers(h);
-	plot_write(h, &p);
-	free(y);
+	} else
+		p.step_s = result_number(doc, KEY_compare_step);
+	if (p.n_lines > 0) {
+		plot_write_markers(h);
+		plot_write(h, &p);
+	} else
+		html_raw(h, "<p>None of the sessions has rates over time.</p>");
+	free(d);
 }
 
 /* --- the table --- */
 
-static struct fmt
-cell_number(
-    const json_t *doc, enum result_key object, enum result_key key, struct fmt (*format)(double v))
-{
-	double v = result_number(result_get(doc, object), key);
-
-	return isfinite(v) ? format(v) : (struct fmt){ "unknown" };
-}
-
 static void
-cell_text(const struct compared *c, size_t row, char *out, size_t size)
+write_value(struct html *h, const char *text, bool differs, bool is_time)
 {
-	const json_t *s = result_get(c->doc, KEY_result_session),
-		     *v = result_get(c->doc, KEY_result_verdict);
-	const char *text = NULL;
-
-	switch (row) {
-	case 0: text = result_text(s, KEY_session_route); break;
-	case 1: text = result_text(s, KEY_session_program); break;
-	case 2: snprintf(out, size, "%s", page_local(result_ns(s, KEY_session_start_ns)).s); return;
-	case 3:
-		snprintf(out, size, "%s",
-		    cell_number(c->doc, KEY_result_session, KEY_session_duration_s, fmt_duration)
-			.s);
+	if (text == NULL) {
+		html_raw(h, "<span class=\"soft\" aria-label=\"unknown\">\xe2\x80\x93</span>");
 		return;
-	case 4:
-		snprintf(out, size, "%s",
-		    cell_number(c->doc, KEY_result_session, KEY_session_bytes, fmt_bytes).s);
-		return;
-	case 5:
-		snprintf(out, size, "%s",
-		    cell_number(
-			c->doc, KEY_result_session, KEY_session_bytes_per_s, fmt_bytes_per_s)
-			.s);
-		return;
-	case 6:
-		text = result_stage_words(result_text(v, KEY_verdict_stage));
-		if (text == NULL)
-			text = "cannot tell";
-		break;
-	case 7: text = result_text(v, KEY_verdict_confidence); break;
-	case 8: text = result_text(result_get(c->doc, KEY_result_usual), KEY_usual_said); break;
-	case 9: text = result_text(s, KEY_session_label); break;
-	default: break;
 	}
-	snprintf(out, size, "%s", text != NULL ? text : "unknown");
+	if (differs)
+		html_raw(h, "<b>");
+	if (is_time)
+		page_stamp(h, text);
+	else
+		page_name(h, text);
+	if (differs)
+		html_raw(h, "</b>");
 }
 
 static void
-write_row(struct html *h, const struct comparison *all, const char *title, size_t row)
+write_row(struct html *h, const json_t *row, const struct table_column *columns)
 {
-	char text[SESSIONS_MAX][300];
-	bool differs = false;
+	const bool differs = result_bool(row, KEY_compare_row_differs) == 1;
+	const char *name = result_text(row, KEY_compare_row_name),
+		   *host = result_text(row, KEY_compare_row_host);
+	const json_t *v;
 	size_t i;
 
-	for (i = 0; i < all->n; i++) {
-		cell_text(&all->session[i], row, text[i], sizeof(text[i]));
-		differs |= strcmp(text[i], text[0]) != 0;
-	}
 	html_raw(h, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\">");
-	html_text(h, title);
+	page_name(h, name);
+	if (host != NULL) {
+		html_raw(h, " <span class=\"soft under\">on ");
+		page_name(h, host);
+		html_raw(h, "</span>");
+	}
 	if (differs)
 		html_raw(h, " <span class=\"soft under\">differs</span>");
 	html_raw(h, "</th>");
-	for (i = 0; i < all->n; i++) {
-		html_raw(h, "<td role=\"cell\">");
-		if (differs)
-			html_raw(h, "<b>");
-		page_name(h, text[i]);
-		if (differs)
-			html_raw(h, "</b>");
-		html_raw(h, "</td>");
+	json_array_foreach(result_list(row, KEY_compare_row_values), i, v)
+	{
+		if (i == COMPARE_MAX)
+			break;
+		table_cell_open(h, &columns[i + 1]);
+		write_value(
+		    h, json_string_value(v), differs, name != NULL && strcmp(name, "Start") == 0);
+		table_cell_close(h);
 	}
 	html_raw(h, "</tr>");
 }
 
-static void
-write_table(struct html *h, const struct comparison *all)
+static size_t
+group_count(const json_t *doc, const char *group)
 {
-	static const char *const rows[] = { "Route", "Program", "Start", "Duration", "Bytes",
-		"Mean rate", "Limited by", "Confidence", "Against the usual", "Label" };
-	size_t i;
+	const json_t *row;
+	size_t i, n = 0;
 
-	html_raw(h,
-	    "<section><h2>What differs</h2><div class=\"scroll tall\" tabindex=\"0\" "
-	    "role=\"region\" "
-	    "aria-label=\"What differs\"><table role=\"table\"><thead role=\"rowgroup\"><tr "
-	    "role=\"row\"><th role=\"columnheader\" scope=\"col\">Session</th>");
-	for (i = 0; i < all->n; i++) {
-		html_raw(h, "<th role=\"columnheader\" scope=\"col\"><a href=\"/session/");
-		html_int(h, all->session[i].id);
-		html_raw(h, "\">");
-		html_int(h, all->session[i].id);
-		html_raw(h, "</a></th>");
+	json_array_foreach(result_list(doc, KEY_compare_rows), i, row)
+	{
+		const char *is = result_text(row, KEY_compare_row_group);
+
+		n += is != NULL && strcmp(is, group) == 0;
 	}
-	html_raw(h, "</tr></thead><tbody role=\"rowgroup\">");
-	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		write_row(h, all, rows[i], i);
-	html_raw(h, "</tbody></table></div></section>");
+	return n;
+}
+
+static void
+write_group(struct html *h, const json_t *doc, const char *group, const char *title)
+{
+	struct table_column columns[COLUMNS_MAX] = { { title, NULL, false } };
+	char names[COMPARE_MAX][80];
+	const json_t *row, *v;
+	size_t i, n = 1;
+
+	if (group_count(doc, group) == 0)
+		return;
+	json_array_foreach(result_list(doc, KEY_compare_sessions), i, v)
+	{
+		if (i == COMPARE_MAX)
+			break;
+		snprintf(
+		    names[i], sizeof(names[i]), "session %s", fmt_int(json_integer_value(v)).s);
+		columns[n++] = (struct table_column){ names[i], NULL, false };
+	}
+	table_open(h, columns, n);
+	json_array_foreach(result_list(doc, KEY_compare_rows), i, row)
+	{
+		const char *is = result_text(row, KEY_compare_row_group);
+
+		if (is != NULL && strcmp(is, group) == 0)
+			write_row(h, row, columns);
+	}
+	table_close(h);
+}
+
+static void
+write_settings(struct html *h, const json_t *doc)
+{
+	const double equal = result_number(doc, KEY_compare_settings_equal);
+
+	html_raw(h, "<section id=\"settings\"><h2>Settings</h2>");
+	write_group(h, doc, "setting", "Setting at the begin");
+	if (group_count(doc, "setting") == 0 && !(equal > 0))
+		html_raw(h,
+		    "<p>No host of the sessions told of its settings (<code>blipp</code> "
+		    "does).</p>");
+	else {
+		html_raw(h, "<p class=\"note\">");
+		html_text(h, fmt_count((uint64_t)equal).s);
+		html_raw(h, " settings do not differ.</p>");
+	}
+	html_raw(h, "</section>");
 }
 
 /* --- the page --- */
 
 static void
-write_ways(struct html *h, const struct comparison *all)
+write_query(struct html *h, const char *path, const json_t *doc, enum compare_by by)
 {
-	static const char *const words[] = { "from the start", "by share of the bytes",
-		"by the clock" };
-	static const char *const names[] = { "start", "bytes", "clock" };
-	char href[200];
-	size_t i, k, len;
+	char href[240];
+	const json_t *v;
+	size_t i, len = (size_t)snprintf(href, sizeof(href), "%s?ids=", path);
+
+	json_array_foreach(result_list(doc, KEY_compare_sessions), i, v) len +=
+	    (size_t)snprintf(href + len, sizeof(href) - len, "%s%s", i > 0 ? "," : "",
+		fmt_int(json_integer_value(v)).s);
+	snprintf(href + len, sizeof(href) - len, "&by=%s", compare_names[by]);
+	html_attr(h, "href", href);
+}
+
+static void
+write_ways(struct html *h, const json_t *doc, enum compare_by by)
+{
+	const json_t *v;
+	size_t i;
 
 	html_raw(h, "<nav class=\"links\" aria-label=\"Alignment\">");
-	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		len = (size_t)snprintf(href, sizeof(href), "/compare?ids=");
-		for (k = 0; k < all->n; k++)
-			len += (size_t)snprintf(href + len, sizeof(href) - len, "%s%s",
-			    k > 0 ? "," : "", fmt_int(all->session[k].id).s);
-		snprintf(href + len, sizeof(href) - len, "&by=%s", names[i]);
+	for (i = 0; i < COMPARE_WAYS; i++) {
 		html_raw(h, "<a");
-		html_attr(h, "href", href);
-		if (i == all->by)
+		write_query(h, "/compare", doc, (enum compare_by)i);
+		if (i == by)
 			html_raw(h, " aria-current=\"page\"");
 		html_raw(h, ">");
-		html_text(h, words[i]);
+		html_text(h, way_words[i]);
 		html_raw(h, "</a> ");
 	}
-	html_raw(h, "</nav>");
+	json_array_foreach(result_list(doc, KEY_compare_sessions), i, v)
+	{
+		html_raw(h, "<a href=\"/session/");
+		html_int(h, json_integer_value(v));
+		html_raw(h, "\">session ");
+		html_int(h, json_integer_value(v));
+		html_raw(h, "</a> ");
+	}
+	html_raw(h, "<a");
+	write_query(h, "/compare.csv", doc, by);
+	html_raw(h, ">CSV</a> <a");
+	write_query(h, "/api/v1/compare", doc, by);
+	html_raw(h, ">JSON</a></nav>");
+}
+
+static void
+write_compared(struct html *h, const json_t *doc, const struct compare_query *q)
+{
+	char title[160];
+	size_t i, len = 0;
+
+	for (i = 0; i < q->n; i++)
+		len += (size_t)snprintf(title + len, sizeof(title) - len, "%s %s",
+		    i == 0              ? "Compared: sessions"
+			: i + 1 == q->n ? " and"
+					: ",",
+		    fmt_int(q->id[i]).s);
+	page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_SESSIONS });
+	h->csv_inside = true;
+	html_raw(h, "<h1 class=\"page\">Sessions compared</h1>");
+	write_ways(h, doc, q->by);
+	html_raw(h, "<section><h2>What differs</h2>");
+	write_group(h, doc, "session", "Session");
+	html_raw(h, "</section><section><h2>Rates</h2>");
+	write_plot(h, doc, q->by);
+	html_raw(h, "</section>");
+	write_settings(h, doc);
+	html_raw(h, "<section id=\"metrics\"><h2>Metrics</h2>");
+	write_group(h, doc, "metric", "Mean over the session");
+	if (group_count(doc, "metric") == 0)
+		html_raw(h, "<p>Nothing was measured beside the bytes.</p>");
+	html_raw(h, "</section>");
+	page_end(h);
+}
+
+/* --- the form --- */
+
+struct offer {
+	struct html *h;
+	const struct compare_query *q;
+	bool typed;  /* the field has the sessions asked for, so the list has them unchosen */
+	bool chosen; /* the list is at the chosen ones */
+};
+
+static bool
+is_chosen(const struct offer *o, int64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < o->q->n && !o->typed; i++)
+		if (o->q->id[i] == id)
+			return true;
+	return false;
+}
+
+static int
+on_offered(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct offer *o = arg;
+	struct html *h = o->h;
+
+	if (is_chosen(o, s->id) != o->chosen)
+		return 0;
+	html_raw(h, "<li><label><input type=\"checkbox\" name=\"ids\"");
+	html_attr(h, "value", fmt_int(s->id).s);
+	if (o->chosen)
+		html_raw(h, " checked");
+	html_raw(h, "> ");
+	html_int(h, s->id);
+	html_raw(h, ": ");
+	page_time(h, session_start_wall_ns(s, res));
+	html_raw(h, ", ");
+	page_route(h, res != NULL ? res->route : NULL);
+	html_raw(h, " ");
+	page_name(h, res != NULL && res->program != NULL ? res->program : s->program);
+	if (res != NULL && res->bytes_per_s > 0) {
+		html_raw(h, ", ");
+		html_text(h, fmt_bytes_per_s(res->bytes_per_s).s);
+	}
+	if (res != NULL && res->stage != NULL) {
+		html_raw(h, ", ");
+		html_text(h, result_stage_words(res->stage));
+	}
+	html_raw(h, "</label></li>");
+	return 0;
+}
+
+/* Sessions of the route of the first one chosen, else the newest ones. */
+static int
+on_first(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct session_filter *f = arg;
+
+	(void)s;
+	if (res != NULL && res->route != NULL && strlen(res->route) < sizeof(f->route))
+		strcpy(f->route, res->route);
+	return 1;
+}
+
+static int
+write_offers(struct html *h, struct store_reader *r, struct session_index *x,
+    const struct compare_query *q, bool typed)
+{
+	struct session_filter f = { .limit = OFFERED };
+	struct offer offer = { h, q, typed, true };
+	struct session_listed listed;
+	int rc = q->n > 0 ? store_session_get(r, q->id[0], on_first, &f) : NW_OK;
+	size_t i;
+
+	if (rc < 0 && rc != NW_ENOTFOUND)
+		return rc;
+	html_raw(h, "<fieldset><legend>");
+	if (f.route[0] != '\0') {
+		html_raw(h, "Newest sessions of ");
+		page_route(h, f.route);
+	} else
+		html_raw(h, "Newest sessions");
+	html_raw(h, "</legend><ul class=\"choose\">");
+	for (i = 0, rc = NW_OK; i < q->n && !typed && rc == NW_OK; i++)
+		rc = store_sessions(r, q->id[i] + 1, 1, on_offered, &offer);
+	offer.chosen = false;
+	if (rc == NW_OK)
+		rc = session_list(x, r, &f, on_offered, &offer, &listed);
+	html_raw(h, "</ul></fieldset>");
+	return rc;
+}
+
+/* What was typed stays in the field if something is wrong with it. */
+static void
+write_form(struct html *h, const struct compare_query *q, bool typed)
+{
+	size_t i;
+
+	html_raw(h,
+	    "<form class=\"filter\" action=\"/compare\"><label>Numbers of sessions, with commas "
+	    "<input name=\"ids\" maxlength=\"150\"");
+	html_attr(h, "value", typed ? q->text : "");
+	html_raw(h, "></label> <label>lined up <select name=\"by\">");
+	for (i = 0; i < COMPARE_WAYS; i++) {
+		html_raw(h, "<option");
+		html_attr(h, "value", compare_names[i]);
+		if (i == q->by)
+			html_raw(h, " selected");
+		html_raw(h, ">");
+		html_text(h, way_words[i]);
+		html_raw(h, "</option>");
+	}
+	html_raw(h, "</select></label> <button>Compare</button>");
+}
+
+static int
+write_choose(struct html *h, struct store_reader *r, struct session_index *x,
+    const struct compare_query *q, int64_t missing)
+{
+	const bool typed = q->why != NULL || missing != 0;
+	int rc;
+
+	page_begin(h, &(struct page_frame){ .title = "Compare sessions", .tab = PAGE_SESSIONS });
+	html_raw(h, "<h1 class=\"page\">Compare sessions</h1>");
+	if (typed) {
+		html_raw(h, "<p class=\"running\" role=\"alert\">");
+		if (q->why != NULL)
+			html_text(h, q->why);
+		else {
+			html_raw(h, "There is no session ");
+			html_int(h, missing);
+			html_raw(h, ".");
+		}
+		html_raw(h, "</p>");
+	} else if (q->n == 1)
+		html_raw(h, "<p>Choose one to five others.</p>");
+	else
+		html_raw(h, "<p>Choose two to six.</p>");
+	write_form(h, q, typed);
+	rc = write_offers(h, r, x, q, typed);
+	html_raw(h, "</form>");
+	page_end(h);
+	return rc;
 }
 
 int
-page_compare(struct html *h, struct store_reader *r, const struct compare_query *q)
+page_compare(
+    struct html *h, struct store_reader *r, struct session_index *x, const char *query, int *status)
 {
-	struct comparison all = { .by = q->by };
-	char title[160];
-	size_t i, len = 0;
+	struct compare_query q;
+	int64_t missing = 0;
+	json_t *doc = NULL;
 	int rc = NW_OK;
 
-	for (i = 0; i < q->n && rc == NW_OK; i++)
-		if ((rc = store_session_get(r, q->id[i], on_session, &all.session[i])) == NW_OK)
-			all.n++;
-	if (rc == NW_OK) {
-		for (i = 0; i < q->n; i++)
-			len += (size_t)snprintf(title + len, sizeof(title) - len, "%s %s",
-			    i == 0              ? "Compared: sessions"
-				: i + 1 == q->n ? " and"
-						: ",",
-			    fmt_int(q->id[i]).s);
-		page_begin(h, &(struct page_frame){ .title = title, .tab = PAGE_SESSIONS });
-		h->csv_inside = true;
-		html_raw(h, "<h1 class=\"page\">Sessions compared</h1>");
-		write_ways(h, &all);
-		html_raw(h, "<section><h2>Rates</h2>");
-		write_plot(h, &all);
-		html_raw(h, "</section>");
-		write_table(h, &all);
-		page_end(h);
+	*status = 200;
+	if (compare_parse(&q, query))
+		rc = compare_document(r, &q, &doc, &missing);
+	if (rc < 0 && rc != NW_ENOTFOUND)
+		return rc;
+	if (doc != NULL)
+		write_compared(h, doc, &q);
+	else {
+		*status = q.why != NULL ? 400 : rc == NW_ENOTFOUND ? 404 : 200;
+		rc = write_choose(h, r, x, &q, rc == NW_ENOTFOUND ? missing : 0);
 	}
-	comparison_clear(&all);
-	return rc;
+	json_decref(doc);
+	return rc < 0 && rc != NW_ENOTFOUND ? rc : NW_OK;
 }

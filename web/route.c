@@ -179,6 +179,7 @@ parse_api(const char *what, const char *query)
 		{ "expected", ROUTE_API_EXPECTED, 0 },
 		{ "routes", ROUTE_API_ROUTES, 0 },
 		{ "route", ROUTE_API_ROUTE, 0 },
+		{ "compare", ROUTE_API_COMPARE, 0 },
 		{ "hosts", ROUTE_API_HOSTS, 0 },
 		{ "advice", ROUTE_API_ADVICE, 0 },
 		{ "health", ROUTE_API_HEALTH, 0 },
@@ -218,6 +219,7 @@ route_parse(const char *path, const char *query)
 		{ "/route.json", ROUTE_ROUTE_JSON },
 		{ "/route.csv", ROUTE_ROUTE_CSV },
 		{ "/compare", ROUTE_COMPARE },
+		{ "/compare.csv", ROUTE_COMPARE_CSV },
 		{ "/hosts", ROUTE_HOSTS },
 		{ "/host", ROUTE_HOST },
 		{ "/keep", ROUTE_KEEP },
@@ -253,7 +255,7 @@ route_parse(const char *path, const char *query)
 	    (r.page >= ROUTE_ROUTE && r.page <= ROUTE_ROUTE_FIGURE) || r.page == ROUTE_HOST ||
 	    r.page == ROUTE_HOST_FIGURE)
 		r.bad = session_filter_parse(&r.filter, query) < 0;
-	if (r.page == ROUTE_COMPARE || r.page == ROUTE_HOSTS)
+	if (r.page == ROUTE_COMPARE || r.page == ROUTE_COMPARE_CSV || r.page == ROUTE_HOSTS)
 		r.query = query;
 	return r;
 }

@@ -388,6 +388,31 @@ answer_series(struct reply *a, const struct route *to)
 	answer_slices(a, &s);
 }
 
+/* The comparison as CSV or JSON. */
+static void
+answer_compared(struct reply *a, const struct route *to)
+{
+	struct compare_query q;
+	json_t *doc;
+	int64_t missing;
+	int rc;
+
+	compare_parse(&q, to->query); /* fewer than two are a short list, and no error */
+	if (q.why != NULL) {
+		a->why = q.why;
+		reply_error(a, 400);
+		return;
+	}
+	rc = compare_document(a->w->reader, &q, &doc, &missing);
+	if (rc == NW_OK && to->page == ROUTE_COMPARE_CSV) {
+		a->type = "text/csv; charset=utf-8";
+		rc = api_compare_csv(a->body, doc);
+		json_decref(doc);
+	} else if (rc == NW_OK)
+		rc = api_put_document(a->body, doc);
+	reply_rc(a, rc);
+}
+
 static bool
 is_enrolment(const struct reply *a, const struct evhttp_uri *uri)
 {
@@ -627,6 +652,7 @@ answer_api(struct reply *a, const struct route *to)
 	case ROUTE_API_HOSTS:
 	case ROUTE_API_HOST:
 	case ROUTE_API_SETTINGS: answer_api_hosts(a, to); break;
+	case ROUTE_API_COMPARE: answer_compared(a, to); break;
 	case ROUTE_API_ROUTES: reply_rc(a, api_routes(a->body, r)); break;
 	case ROUTE_API_ROUTE:
 		reply_rc(a, api_route_or_none(a->body, r, to->filter.route, to->filter.program));
@@ -664,10 +690,23 @@ answer_last(struct reply *a, const struct route *to)
 }
 
 static void
+answer_compare(struct reply *a, const struct route *to)
+{
+	struct html h = { .out = a->body };
+	int status, rc = page_compare(&h, a->w->reader, a->w->index, to->query, &status);
+
+	if (rc < 0 || h.failed)
+		reply_rc(a, rc < 0 ? rc : NW_ENOMEM);
+	else if (status != 200)
+		reply_send(a, status);
+	else
+		reply_rc(a, NW_OK);
+}
+
+static void
 answer_page(struct reply *a, const struct route *to)
 {
 	struct store_reader *r = a->w->reader;
-	struct compare_query compared;
 	struct html h = { .out = a->body };
 
 	if (to->page == ROUTE_SESSIONS_JSON || to->page == ROUTE_SESSION_JSON ||
@@ -715,12 +754,8 @@ answer_page(struct reply *a, const struct route *to)
 		a->type = "text/csv; charset=utf-8";
 		reply_rc(a, api_route_csv(a->body, r, to->filter.route, to->filter.program));
 		break;
-	case ROUTE_COMPARE:
-		if (compare_parse(&compared, to->query))
-			reply_html(a, &h, page_compare(&h, r, &compared));
-		else
-			reply_error(a, 400);
-		break;
+	case ROUTE_COMPARE: answer_compare(a, to); break;
+	case ROUTE_COMPARE_CSV: answer_compared(a, to); break;
 	case ROUTE_HOSTS: answer_hosts(a, to); break;
 	case ROUTE_HOST: answer_host(a, to); break;
 	case ROUTE_KEEP: reply_html(a, &h, page_keep(&h, r)); break;
@@ -747,6 +782,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_HOSTS:
 	case ROUTE_API_HOST:
 	case ROUTE_API_SETTINGS:
+	case ROUTE_API_COMPARE:
 	case ROUTE_API_NONE: answer_api(a, to); break;
 	case ROUTE_ACCESS: answer_access(a); break;
 	case ROUTE_STYLE: answer_constant(a, "text/css; charset=utf-8", style_css); break;
