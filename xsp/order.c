@@ -167,6 +167,57 @@ nw_order_decode(struct nw_order *o, uint16_t opt, const uint8_t *buf, size_t len
 	return nw_order_check(o, why);
 }
 
+/* --- DIET --- */
+
+static int
+diet_check(const struct nw_diet *d, const char **why)
+{
+	*why = NULL;
+	if (d->series == NULL || strlen(d->series) > NW_DIET_BYTES_MAX)
+		*why = "a diet without series, or with too many";
+	else if (!within(d->interval_ns, NW_ORDER_COLLECTION_MIN_NS, NW_ORDER_PERIOD_MAX_NS))
+		*why = "interval of a diet out of range 10 ms to 1 h";
+	else if (!within(d->lease_ns, NW_ORDER_LEASE_MIN_NS, NW_ORDER_LEASE_MAX_NS))
+		*why = "lease out of range 100 ms to 1 d";
+	return *why == NULL ? NW_OK : NW_EPROTO;
+}
+
+int
+nw_diet_encode(struct nw_doc_buf *out, const struct nw_diet *d)
+{
+	struct nw_kv kv[3];
+	const char *why;
+	size_t n = 0;
+
+	if (diet_check(d, &why) < 0)
+		return NW_EINVAL;
+	kv[n++] = (struct nw_kv){ "series", NW_KV_TEXT, { .text = d->series } };
+	put_seconds(kv, &n, "interval_s", d->interval_ns);
+	put_seconds(kv, &n, "lease_s", d->lease_ns);
+	return nw_kv_encode(out, kv, n);
+}
+
+int
+nw_diet_decode(struct nw_diet *d, const uint8_t *buf, size_t len, const char **why)
+{
+	struct nw_kv kv[NW_ORDER_KEYS_MAX];
+	size_t n = 0;
+	int rc;
+
+	memset(d, 0, sizeof(*d));
+	if ((rc = nw_kv_decode(buf, len, kv, NW_ORDER_KEYS_MAX, &n, why)) < 0)
+		return rc;
+	d->series = nw_kv_text(kv, n, "series");
+	if (d->series == NULL)
+		d->series = ""; /* the end of a diet */
+	if (!take_seconds(kv, n, "interval_s", &d->interval_ns) ||
+	    !take_seconds(kv, n, "lease_s", &d->lease_ns)) {
+		*why = "number of a diet out of range";
+		return NW_EPROTO;
+	}
+	return diet_check(d, why);
+}
+
 /* --- STATUS --- */
 
 int
@@ -192,6 +243,10 @@ nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s)
 	if (s->samples != NW_STATUS_UNSAID)
 		put_int(kv, &n, "samples", s->samples);
 	put_int(kv, &n, "overruns", s->overruns);
+	if (s->diet_series != NW_STATUS_UNSAID) {
+		put_int(kv, &n, "diet_series", s->diet_series);
+		put_int(kv, &n, "diet_unknown", s->diet_unknown);
+	}
 	return nw_kv_encode(out, kv, n);
 }
 
@@ -220,6 +275,8 @@ nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len
 	s->orders_rejected = nw_kv_int(kv, n, "orders_rejected", 0);
 	s->samples = nw_kv_int(kv, n, "samples", NW_STATUS_UNSAID);
 	s->overruns = nw_kv_int(kv, n, "overruns", 0);
+	s->diet_series = nw_kv_int(kv, n, "diet_series", NW_STATUS_UNSAID);
+	s->diet_unknown = nw_kv_int(kv, n, "diet_unknown", NW_STATUS_UNSAID);
 	if (!(s->cpu_s >= 0)) {
 		*why = "STATUS without cpu_s";
 		return NW_EPROTO;

@@ -26,6 +26,7 @@
 #include "host/blipp/blipp_conf.h"
 #include "host/blipp/overhead.h"
 #include "host/blipp/configuration.h"
+#include "host/blipp/diet.h"
 #include "host/blipp/follow.h"
 #include "host/blipp/giveback.h"
 #include "host/blipp/linelog.h"
@@ -65,6 +66,11 @@ struct blipp {
 	void *keep_states[BLIPP_PROBES];
 	struct ticker keepers[BLIPP_PROBES];
 	struct history history;
+	/* series that the box wants sent seldom; probes all of whose series are on the diet, and
+	 * probes whose event types another order samples faster than the diet */
+	struct diet diet;
+	bool lean[BLIPP_PROBES], urged[BLIPP_PROBES];
+	uint32_t diet_number; /* of the diet for which lean[] holds */
 	/* lines of events: memory of the probes, and when they are due */
 	void *log_states[BLIPP_PROBES];
 	struct ticker log_ticker;
@@ -221,6 +227,34 @@ log_due(struct blipp *b, struct clock_pair now)
 	linelog_flush(&b->linelog, now.mono_ns);
 }
 
+static int64_t
+probe_interval_ns(const struct blipp *b, size_t i)
+{
+	int64_t ns = leases_interval_ns(
+	    &b->control.leases, blipp_probes[i]->event_type, b->conf.interval_ns);
+
+	if (b->lean[i] && !b->urged[i] && b->diet.interval_ns > ns)
+		ns = b->diet.interval_ns;
+	return ns * b->budget.stretch;
+}
+
+/* Samples a probe under the diet. Once all its series are on the diet, the probe itself is slow; a
+ * probe that answers later, or is urged, is not. */
+static void
+sample_lean(struct blipp *b, size_t i, struct clock_pair now)
+{
+	bool before = b->lean[i];
+
+	b->report.diet = b->diet.n == 0 || b->urged[i] ? NULL : &b->diet;
+	diet_round(&b->diet, before);
+	sample_one(b, i, b->states[i]);
+	if (b->report.diet != NULL && blipp_probes[i]->fd == NULL)
+		b->lean[i] = diet_is_whole(&b->diet);
+	b->report.diet = NULL;
+	if (b->lean[i] != before)
+		ticker_set(&b->tickers[i], probe_interval_ns(b, i), now);
+}
+
 /* Returns whether anything was due. */
 static bool
 sample_due(struct blipp *b, struct clock_pair now)
@@ -232,7 +266,7 @@ sample_due(struct blipp *b, struct clock_pair now)
 	b->report.t_wall_ns = now.wall_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i) && ticker_is_due(&b->tickers[i], now)) {
-			sample_one(b, i, b->states[i]);
+			sample_lean(b, i, now);
 			any = true;
 		}
 	keep_due(b, now);
@@ -301,14 +335,16 @@ intervals_set(struct blipp *b, struct clock_pair now)
 	size_t i;
 
 	for (i = 0; i < BLIPP_PROBES; i++) {
-		ns = leases_interval_ns(
-			 &b->control.leases, blipp_probes[i]->event_type, b->conf.interval_ns) *
-		    b->budget.stretch;
+		b->urged[i] =
+		    leases_interval_ns(&b->control.leases, blipp_probes[i]->event_type, 0) != 0;
+		b->lean[i] = b->lean[i] && b->diet_number == b->diet.number;
+		ns = probe_interval_ns(b, i);
 		ticker_set(&b->tickers[i], ns, now);
 		history_wanted |= !keeper_set(b, i, ns, now);
 		if (is_wanted(b, i) && ns < shortest)
 			shortest = ns;
 	}
+	b->diet_number = b->diet.number;
 	ticker_set(&b->log_ticker, b->conf.log_interval_ns * b->budget.stretch, now);
 	history_look(b, history_wanted);
 	b->interval_ns = shortest != INT64_MAX ? shortest : b->conf.interval_ns;
@@ -373,6 +409,10 @@ say_status(struct blipp *b, struct clock_pair now)
 		    o->src, o->sport, o->dst, o->dport);
 	}
 	b->control.samples = (int64_t)b->report.values;
+	if (b->conf.diet) {
+		b->control.diet_series = (int64_t)b->diet.n_met;
+		b->control.diet_unknown = (int64_t)(b->diet.n - b->diet.n_met);
+	}
 	control_client_status(&b->control, now.mono_ns, words, b->interval_ns, b->report_ns);
 }
 
@@ -421,6 +461,8 @@ next_due(const struct blipp *b)
 		due = b->configuration.due_mono_ns;
 	if (b->report_ns > b->interval_ns && b->report_ticker.due_mono_ns < due)
 		due = b->report_ticker.due_mono_ns;
+	if (b->diet.n > 0 && b->diet.until_mono_ns < due)
+		due = b->diet.until_mono_ns;
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i)) {
 			if (b->tickers[i].due_mono_ns < due)
@@ -625,6 +667,7 @@ run(struct blipp *b, const sigset_t *while_waiting)
 {
 	struct clock_pair now = clock_pair_now();
 	int samples = 0;
+	bool ordered;
 
 	b->seen_mono_ns = now.mono_ns;
 	b->settle_mono_ns = INT64_MAX;
@@ -634,7 +677,8 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	intervals_set(b, now);
 	while (!stop_wanted) {
 		now = clock_pair_now();
-		if (control_client_step(&b->control, now.mono_ns)) {
+		ordered = control_client_step(&b->control, now.mono_ns);
+		if (diet_expire(&b->diet, now.mono_ns) || ordered) {
 			intervals_set(b, now);
 			if (b->control.leases.n > 0)
 				configuration_hasten(&b->configuration);
@@ -697,6 +741,20 @@ catch_signals(sigset_t *while_waiting)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+static int
+take_diet(void *arg, const uint8_t *doc, size_t len, const char **why)
+{
+	struct blipp *b = arg;
+	bool changed = false;
+	int rc = diet_take(&b->diet, doc, len, nw_mono_ns(), &changed, why);
+
+	b->control.changed |= changed;
+	if (changed)
+		log_line(LOG_INFO, "diet.taken series=%zu interval_ms=%lld", b->diet.n,
+		    (long long)(b->diet.interval_ns / 1000000));
+	return rc;
+}
+
 static void
 blipp_clear(struct blipp *b)
 {
@@ -719,6 +777,7 @@ blipp_clear(struct blipp *b)
 	scrapes_close(&b->scrapes);
 	show_clear(&b->scraped);
 	history_clear(&b->history);
+	diet_clear(&b->diet);
 	linelog_close(&b->linelog);
 	followers_clear(&b->followers);
 	control_client_clear(&b->control);
@@ -737,7 +796,8 @@ blipp_open(struct blipp *b)
 		.spool_dir = b->conf.spool_dir,
 		.spool_max_bytes = b->conf.spool_bytes,
 		.spool_max_age_ns = b->conf.spool_age_ns,
-		.can = "start stop rate status keep",
+		.can = b->conf.diet ? "start stop rate status keep diet"
+				    : "start stop rate status keep",
 		.on_order = control_client_order,
 		.on_order_arg = &b->control,
 	};
@@ -748,6 +808,10 @@ blipp_open(struct blipp *b)
 	addresses_list(addresses, sizeof(addresses));
 	opts.addresses = addresses;
 	control_client_init(&b->control, opts.can);
+	if (b->conf.diet) {
+		b->control.take_diet = take_diet;
+		b->control.diet_arg = b;
+	}
 	followers_init(&b->followers);
 	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
 	b->report.interval_s = (double)b->conf.interval_ns / 1e9;

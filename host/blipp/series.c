@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/blipp/diet.h"
 #include "narrows/err.h"
 
 static const char *
@@ -75,6 +76,8 @@ series_send(
 		return r->out(r, s, kind, values);
 	if (!s->announced && (rc = announce(s, kind, r)) < 0)
 		return rc;
+	if (r->diet != NULL && diet_holds(r->diet, s, kind, r->t_wall_ns))
+		return NW_OK;
 	for (i = 0; i < kind->n_fields; i++)
 		names[i] = kind->fields[i].name;
 	r->values += kind->n_fields;

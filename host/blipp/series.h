@@ -37,6 +37,7 @@ struct series_kind {
 	size_t n_fields;
 };
 
+struct diet;
 struct report;
 struct series;
 struct queues;
@@ -56,6 +57,7 @@ struct report {
 	struct nw_provider *provider;
 	series_out_fn *out; /* NULL: the provider gets the samples */
 	void *out_arg;
+	struct diet *diet; /* series that are sent seldom; NULL: none */
 	struct filter filter;
 	const char *host;
 	const char *chronyd; /* address; NULL: the usual one */
@@ -85,6 +87,9 @@ struct series {
 	bool announced, seen;
 	/* notes of the probe: it knows the device, or it does not want the device */
 	bool known, ignored;
+	bool lean;            /* the diet of this number (diet.h) names the series */
+	uint32_t diet_number; /* 0: not looked up yet */
+	int64_t lean_sent_ns; /* wall time of the newest sample sent under a diet */
 	char device[SERIES_DEVICE_BYTES];
 	char id[SERIES_ID_BYTES];
 };

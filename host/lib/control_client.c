@@ -22,6 +22,7 @@ control_client_init(struct control_client *o, const char *can)
 	memset(o, 0, sizeof(*o));
 	o->can = can;
 	o->samples = NW_STATUS_UNSAID;
+	o->diet_series = o->diet_unknown = NW_STATUS_UNSAID;
 	o->cpu_share = NAN;
 }
 
@@ -51,7 +52,9 @@ control_client_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
 	bool changed = false;
 	int rc = NW_EUNSUPPORTED;
 
-	if (nw_order_word(o->can, order_word(opt)) &&
+	if (opt == NW_OPT_DIET && o->take_diet != NULL) {
+		rc = o->take_diet(o->diet_arg, doc, len, &why);
+	} else if (nw_order_word(o->can, order_word(opt)) &&
 	    (rc = nw_order_decode(&order, opt, doc, len, &why)) == NW_OK)
 		rc = leases_take(&o->leases, &order, nw_mono_ns(), &changed);
 	if (rc < 0) {
@@ -146,6 +149,8 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 		.rss_bytes = rss_bytes(),
 		.samples = o->samples,
 		.overruns = o->overruns,
+		.diet_series = o->diet_series,
+		.diet_unknown = o->diet_unknown,
 		.orders_rejected = (int64_t)o->rejected };
 	char ids[IDS_BYTES];
 

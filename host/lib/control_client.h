@@ -26,6 +26,11 @@ struct control_client {
 	char refused[CONTROL_REFUSED_BYTES];
 	double budget, slowed; /* for STATUS, see order.h; 0: the provider has no budget */
 	int64_t samples;       /* for STATUS, see order.h */
+	/* Takes a DIET, and sets `changed` if the diet is another; a negative code comes with *why.
+	 * NULL: the provider takes none. */
+	int (*take_diet)(void *arg, const uint8_t *doc, size_t len, const char **why);
+	void *diet_arg;
+	int64_t diet_series, diet_unknown; /* for STATUS, see order.h */
 	int64_t overruns;
 	/* begin of the stretch whose share of a core is told next */
 	int64_t cost_mono_ns;

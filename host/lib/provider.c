@@ -692,7 +692,8 @@ take_order(struct nw_provider *p, const struct nw_block *b)
 	if (b->type == NW_OPT_CLOCK)
 		return answer_clock(p, b, nw_wall_ns());
 	if (p->on_order != NULL &&
-	    (b->type == NW_OPT_START || b->type == NW_OPT_STOP || b->type == NW_OPT_RATE))
+	    (b->type == NW_OPT_START || b->type == NW_OPT_STOP || b->type == NW_OPT_RATE ||
+		b->type == NW_OPT_DIET))
 		p->on_order(p->on_order_arg, b->type, b->data, b->len);
 	return NW_OK;
 }

@@ -74,7 +74,8 @@ enum nw_opt {
 	NW_OPT_CLOCK,
 	NW_OPT_BATCH,
 	NW_OPT_OPS,
-	NW_OPT_LOST /* numbers of documents that died with an earlier life of the provider */
+	NW_OPT_LOST, /* numbers of documents that died with an earlier life of the provider */
+	NW_OPT_DIET  /* series of the provider to be sampled at a slower interval */
 };
 
 struct nw_frame_limits {

@@ -57,6 +57,23 @@ nw_order_has_connection(const struct nw_order *o)
 	return o->src[0] != '\0' && o->dst[0] != '\0' && o->sport != 0 && o->dport != 0;
 }
 
+/*
+ * DIET: the whole list of series that a provider is to sample at a slower interval, on lease. A
+ * later DIET replaces the list; an empty list ends it. An order that names a series' event type and
+ * an interval goes before the diet.
+ */
+struct nw_diet {
+	/* names of series, each with a newline behind: event types without "ps:tools:blipp:linux:",
+	 * with a blank and the device where the type does not end in it; on loan: from the caller,
+	 * or out of buf */
+	const char *series;
+	int64_t interval_ns, lease_ns;
+};
+enum { NW_DIET_BYTES_MAX = 256 << 10 };
+int nw_diet_encode(struct nw_doc_buf *out, const struct nw_diet *d);
+/* NW_EPROTO with *why */
+int nw_diet_decode(struct nw_diet *d, const uint8_t *buf, size_t len, const char **why);
+
 enum { NW_STATUS_UNSAID = -1 };
 
 /* STATUS: the work of a provider now, and its cost. Text is on loan: from the caller, or out of
@@ -74,6 +91,9 @@ struct nw_order_status {
 	int64_t rss_bytes, docs_queued, docs_dropped, orders_rejected;
 	int64_t samples;  /* values sent since the provider began; NW_STATUS_UNSAID: not said */
 	int64_t overruns; /* how often the budget made the provider slower */
+	/* names of the diet that series of the provider have, and names that no series has;
+	 * NW_STATUS_UNSAID: the provider takes no diet */
+	int64_t diet_series, diet_unknown;
 };
 int nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s);
 int
@@ -86,7 +106,8 @@ nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len
 	X(cpu_share, "1", "gauge") X(resident_bytes, "By", "gauge") \
 	X(samples, "{sample}", "counter") X(documents, "{document}", "counter") \
 	X(dropped, "{document}", "counter") X(interval_s, "s", "gauge") X(slowed, "1", "gauge") \
-	X(overruns, "{event}", "counter")
+	X(overruns, "{event}", "counter") X(diet_series, "{series}", "gauge") \
+	X(diet_unknown, "{series}", "gauge")
 /* clang-format on */
 #define NW_COLLECTOR_ENUM(name, unit, kind) NW_COLLECTOR_##name,
 enum { NW_COLLECTOR_LIST(NW_COLLECTOR_ENUM) NW_COLLECTOR_FIELDS };

@@ -41,6 +41,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct nw_order_status s;
 	struct nw_order o;
+	struct nw_diet d;
 	struct nw_clock c;
 	const char *why = NULL;
 	double offset_s, bound_s;
@@ -50,6 +51,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	switch (data[0]) {
 	case NW_OPT_STATUS: rc = nw_order_status_decode(&s, data + 1, len - 1, &why); break;
+	case NW_OPT_DIET: rc = nw_diet_decode(&d, data + 1, len - 1, &why); break;
 	case NW_OPT_CLOCK:
 		rc = nw_clock_decode(&c, data + 1, len - 1, &why);
 		if (rc == NW_OK && nw_clock_offset(&c, c.t1_wall_ns, &offset_s, &bound_s) == NW_OK)
