@@ -78,6 +78,10 @@ struct conf {
 	int64_t reduction_every_ns;   /* between reductions over days; 0: there are none */
 	int64_t reduction_history_ns; /* sessions that a reduction over days looks at */
 	bool reduction_faithful;
+	int64_t
+	    diet_after_ns; /* how long series carry nothing before they are proposed; 0: never */
+	int64_t diet_interval_ns; /* of series on a diet */
+	char *diet_accept;        /* hosts whose proposals are accepted as they come, any or none */
 
 	bool escalate; /* a transfer's hosts sample faster while it runs */
 	int64_t escalate_interval_ns;

@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "daemon/conf.h"
+#include "daemon/diets.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -32,6 +33,7 @@ struct hand {
 struct control {
 	const struct conf *conf;
 	struct control_rule rule; /* joined NULL: without rule */
+	struct diets *diets;      /* NULL: none */
 	struct control_peer *peers;
 	struct hand *hands;
 	size_t n_hands;
@@ -93,6 +95,18 @@ control_set_rule(struct control *c, const struct control_rule *rule)
 }
 
 void
+control_set_diets(struct control *c, struct diets *d)
+{
+	c->diets = d;
+}
+
+struct diets *
+control_get_diets(const struct control *c)
+{
+	return c->diets;
+}
+
+void
 control_wake(struct control *c)
 {
 	struct timeval tv = { 0, TICK_MS * 1000 };
@@ -115,6 +129,7 @@ can_parse(const char *words)
 		{ "rate", CAN_RATE },
 		{ "status", CAN_STATUS },
 		{ "keep", CAN_KEEP },
+		{ "diet", CAN_DIET },
 		{ "clock", CAN_CLOCK },
 		{ "kernel", CAN_KERNEL },
 	};
@@ -380,6 +395,8 @@ control_tick(struct control *c, int64_t now_mono_ns)
 		c->renew_mono_ns = now_mono_ns + c->conf->escalate_lease_ns / 3;
 	if (c->rule.joined != NULL)
 		c->rule.tick(c->rule.arg, renew);
+	if (c->diets != NULL)
+		diets_tick(c->diets, c, now_mono_ns);
 	DL_FOREACH_SAFE(c->hands, h, tmp)
 	{
 		if (now_mono_ns >= h->until_mono_ns) {
@@ -402,7 +419,7 @@ size_t
 control_describe(const struct control *c, const char *host, int64_t now_wall_ns,
     void (*line)(void *arg, const char *text), void *arg)
 {
-	char name[300], collecting[4200], orders[2100], refused[600], text[7600];
+	char name[300], collecting[4200], orders[2100], refused[600], diet[80], text[7700];
 	const struct control_peer *p;
 	size_t n = 0;
 
@@ -423,16 +440,20 @@ control_describe(const struct control *c, const char *host, int64_t now_wall_ns,
 		    orders, sizeof(orders), p->status.orders != NULL ? p->status.orders : "-");
 		log_escape(
 		    refused, sizeof(refused), p->status.refused != NULL ? p->status.refused : "");
+		diet[0] = '\0';
+		if (p->on_diet)
+			snprintf(diet, sizeof(diet), " diet=%" PRId64 " diet_unknown=%" PRId64,
+			    p->status.diet_series, p->status.diet_unknown);
 		snprintf(text, sizeof(text),
 		    "%s %s: age_s=%.1f interval_s=%g report_s=%g orders=\"%s\" collecting=\"%s\" "
 		    "cpu_s=%.3f budget=%g slowed=%g rss_bytes=%" PRId64 " dropped=%" PRId64
-		    " rejected=%" PRId64 "%s%s%s",
+		    " rejected=%" PRId64 "%s%s%s%s",
 		    name, p->for_host ? "host" : "program",
 		    (double)(now_wall_ns - p->status_wall_ns) / 1e9, p->status.collection_s,
 		    p->status.report_s, orders, collecting, p->status.cpu_s, p->status.budget,
 		    p->status.slowed, p->status.rss_bytes, p->status.docs_dropped,
-		    p->status.orders_rejected, refused[0] != '\0' ? " refused=\"" : "", refused,
-		    refused[0] != '\0' ? "\"" : "");
+		    p->status.orders_rejected, diet, refused[0] != '\0' ? " refused=\"" : "",
+		    refused, refused[0] != '\0' ? "\"" : "");
 		line(arg, text);
 	}
 	return n;

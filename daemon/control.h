@@ -16,6 +16,7 @@
 
 struct conf;
 struct control;
+struct diets;
 struct event_base;
 
 enum control_can {
@@ -25,6 +26,7 @@ enum control_can {
 	CAN_STATUS = 8,
 	CAN_CLOCK = 16,
 	CAN_KEEP = 64,
+	CAN_DIET = 128,
 	CAN_KERNEL = 32 /* measures inside the kernel: takes START of CONTROL_KERNEL and no other */
 };
 
@@ -47,6 +49,11 @@ struct control_peer {
 	void *arg;
 	/* time of the next CLOCK; sending time of the unanswered CLOCK, or 0 */
 	int64_t clock_mono_ns, clock_t1_wall_ns;
+	/* for diets.c: what the provider was told, until when the lease is good enough, and whether
+	 * it has a diet */
+	uint64_t diet_version;
+	int64_t diet_mono_ns;
+	bool on_diet;
 	int64_t status_wall_ns;        /* of the last STATUS; 0: none yet */
 	struct nw_order_status status; /* text in memory of control.c */
 };
@@ -63,6 +70,9 @@ struct control_rule {
 struct control *control_new(struct event_base *base, const struct conf *conf);
 void control_free(struct control *c);
 void control_set_rule(struct control *c, const struct control_rule *rule);
+/* The diets that control_tick() keeps up and ctl.c decides about; NULL, as at first: none. */
+void control_set_diets(struct control *c, struct diets *d);
+struct diets *control_get_diets(const struct control *c);
 
 /* Adds a provider, NULL if the provider takes no order. Every function here may call send. */
 struct control_peer *control_join(struct control *c, const struct control_hello *h,

@@ -16,6 +16,7 @@
 #include <event2/listener.h>
 
 #include "daemon/control.h"
+#include "daemon/diets.h"
 #include "narrows/address.h"
 #include "narrows/quantity.h"
 #include "narrows/log.h"
@@ -166,6 +167,37 @@ answer_status(struct control *c, const char *host, int64_t now_wall_ns, struct e
 	evbuffer_free(lines);
 }
 
+/* "diet accept ID|all", "diet undo ID|all". */
+static void
+answer_diet(
+    struct control *c, const char *host, char *rest, int64_t now_wall_ns, struct evbuffer *out)
+{
+	struct evbuffer *lines = evbuffer_new();
+	char *verb = word_next(&rest), *which = word_next(&rest), *end = NULL;
+	const bool all = which != NULL && strcmp(which, "all") == 0;
+	int64_t id = which != NULL && !all ? strtoll(which, &end, 10) : 0;
+	int rc = NW_EINVAL;
+
+	if (lines == NULL)
+		fatalx("out of memory");
+	if (control_get_diets(c) == NULL || verb == NULL || (!all && (id <= 0 || *end != '\0')))
+		answer_error(out, "diet", "accept ID|all, or undo ID|all");
+	else if (strcmp(verb, "accept") == 0)
+		rc = diets_accept(control_get_diets(c), host, id, now_wall_ns, answer_line, lines);
+	else if (strcmp(verb, "undo") == 0)
+		rc = diets_undo(control_get_diets(c), host, id, now_wall_ns, answer_line, lines);
+	else
+		answer_error(out, verb, "accept or undo");
+	if (rc == NW_OK) {
+		evbuffer_add_printf(out, "ok\n");
+		evbuffer_add_buffer(out, lines);
+	} else if (rc == NW_ENOTFOUND)
+		answer_error(out, which, "no such diet is open there");
+	else if (rc != NW_EINVAL)
+		answer_error(out, which, nw_strerror(rc));
+	evbuffer_free(lines);
+}
+
 void
 ctl_answer(
     struct control *c, char *line, int64_t now_mono_ns, int64_t now_wall_ns, struct evbuffer *out)
@@ -173,15 +205,17 @@ ctl_answer(
 	char *host = word_next(&line), *verb = host != NULL ? word_next(&line) : NULL, *id;
 
 	if (verb == NULL)
-		answer_error(out, "?", "HOST start|stop|rate|status");
+		answer_error(out, "?", "HOST start|stop|rate|diet|status");
 	else if (strcmp(verb, "rate") == 0)
 		answer_order(c, host, NW_OPT_RATE, line, now_mono_ns, out);
 	else if (strcmp(verb, "start") == 0)
 		answer_order(c, host, NW_OPT_START, line, now_mono_ns, out);
+	else if (strcmp(verb, "diet") == 0)
+		answer_diet(c, host, line, now_wall_ns, out);
 	else if (strcmp(verb, "status") == 0)
 		answer_status(c, host, now_wall_ns, out);
 	else if (strcmp(verb, "stop") != 0)
-		answer_error(out, verb, "start, stop, rate or status");
+		answer_error(out, verb, "start, stop, rate, diet or status");
 	else if (id = word_next(&line), control_stop(c, host, id) < 0)
 		answer_error(out, id != NULL ? id : host, "no such order was given by hand");
 	else

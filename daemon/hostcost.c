@@ -53,6 +53,12 @@ kind_get(struct host *h, const char *software)
 	return k;
 }
 
+static double
+count_of(int64_t said)
+{
+	return said != NW_STATUS_UNSAID ? (double)said : NAN;
+}
+
 void
 hostcost_put(struct box *box, struct host *h, int64_t xsp_id, const char *software,
     const struct nw_order_status *s, int64_t now_wall_ns)
@@ -60,12 +66,14 @@ hostcost_put(struct box *box, struct host *h, int64_t xsp_id, const char *softwa
 	const double values[NW_COLLECTOR_FIELDS] = {
 		[NW_COLLECTOR_cpu_share] = s->cpu_share,
 		[NW_COLLECTOR_resident_bytes] = (double)s->rss_bytes,
-		[NW_COLLECTOR_samples] = s->samples != NW_STATUS_UNSAID ? (double)s->samples : NAN,
+		[NW_COLLECTOR_samples] = count_of(s->samples),
 		[NW_COLLECTOR_documents] = (double)s->docs_queued,
 		[NW_COLLECTOR_dropped] = (double)s->docs_dropped,
 		[NW_COLLECTOR_interval_s] = s->collection_s,
 		[NW_COLLECTOR_slowed] = s->slowed,
 		[NW_COLLECTOR_overruns] = (double)s->overruns,
+		[NW_COLLECTOR_diet_series] = count_of(s->diet_series),
+		[NW_COLLECTOR_diet_unknown] = count_of(s->diet_unknown),
 	};
 	struct hostcost *k = kind_get(h, software);
 

@@ -7,9 +7,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "daemon/diets.h"
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
 #include "narrows/err.h"
+#include "narrows/diet.h"
 #include "narrows/keeplist.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
@@ -24,7 +26,7 @@ struct keepjob {
 	struct store *store;
 	struct store_reader *reader;
 	struct reduction_params params;
-	int64_t every_ns;
+	struct keepjob_opts opts;
 	int64_t next_progress_mono_ns;
 	pthread_t thread;
 
@@ -73,29 +75,55 @@ on_progress(void *arg, size_t done, size_t all)
 	return !is_stopping(j);
 }
 
-/* Waits while the store's queue is full. */
+/* Waits while the store's queue is full. The batch is the store's, or gone. */
 static int
-list_write(struct keepjob *j, const struct nw_keeplist_rec *rec)
+batch_write(struct keepjob *j, struct nw_batch *b)
 {
-	struct nw_batch *b = nw_batch_new();
-	int rc, tries;
+	int rc = NW_EFULL, tries;
 
-	if (b == NULL)
-		return NW_ENOMEM;
-	rc = nw_batch_keeplist(b, rec);
-	for (tries = 0; rc == NW_OK && tries < FULL_TRIES; tries++) {
+	for (tries = 0; tries < FULL_TRIES; tries++) {
 		if ((rc = store_submit(j->store, b)) != NW_EFULL)
 			return rc;
 		if (!pause_for(j, SECOND_NS / 100))
 			break;
-		rc = NW_OK;
 	}
 	nw_batch_free(b);
-	return rc == NW_OK ? NW_EFULL : rc;
+	return rc;
 }
 
 static int
-list_make(struct keepjob *j, const struct keeplist_groups *groups, size_t which)
+list_write(struct keepjob *j, const struct nw_keeplist_rec *rec)
+{
+	struct nw_batch *b = nw_batch_new();
+	int rc;
+
+	if (b == NULL)
+		return NW_ENOMEM;
+	if ((rc = nw_batch_keeplist(b, rec)) == NW_OK)
+		return batch_write(j, b);
+	nw_batch_free(b);
+	return rc;
+}
+
+/* What the lists of this run mean for diets: proposals, and diets that are no longer harmless. */
+static int
+diets_make(struct keepjob *j, struct diet_book *book)
+{
+	struct nw_batch *b = nw_batch_new();
+	int rc = b != NULL ? diet_book_finish(book, j->reader, b) : NW_ENOMEM;
+
+	if (rc < 0)
+		nw_batch_free(b);
+	else
+		rc = batch_write(j, b);
+	if (rc == NW_OK)
+		rc = store_sync(j->store);
+	return rc == NW_OK ? diets_load(j->opts.diets, j->reader, nw_wall_ns()) : rc;
+}
+
+static int
+list_make(
+    struct keepjob *j, const struct keeplist_groups *groups, size_t which, struct diet_book *book)
 {
 	const struct nw_progress_hook hook = { on_progress, j };
 	const char *program = groups->group[which].program;
@@ -103,7 +131,7 @@ list_make(struct keepjob *j, const struct keeplist_groups *groups, size_t which)
 	int rc;
 
 	j->next_progress_mono_ns = nw_mono_ns() + PROGRESS_EVERY_NS;
-	rc = keeplist_make(j->reader, groups, which, &j->params, &hook, &rec);
+	rc = keeplist_make(j->reader, groups, which, &j->params, &hook, book, &rec);
 	if (rc == NW_OK) {
 		log_info("keep.list route=\"%s\" program=\"%s\" headline=%d took_ms=%" PRId64,
 		    rec.route, rec.program, rec.headline, rec.took_ns / 1000000);
@@ -119,7 +147,10 @@ list_make(struct keepjob *j, const struct keeplist_groups *groups, size_t which)
 static void
 lists_make(struct keepjob *j)
 {
+	const struct diet_params dp = { j->opts.diet_after_ns, j->opts.diet_interval_ns,
+		nw_wall_ns() };
 	struct keeplist_groups groups;
+	struct diet_book *book;
 	size_t i;
 	int rc = keeplist_groups_find(j->reader, nw_wall_ns() - j->params.history_ns, &groups);
 
@@ -130,8 +161,12 @@ lists_make(struct keepjob *j)
 	if (groups.n_more > 0)
 		log_warnx("keep.left_out sessions=%zu note=\"of routes beyond the first %d\"",
 		    groups.n_more, KEEPLIST_GROUPS_MAX);
+	book = diet_book_new(j->reader, &dp);
 	for (i = 0; i < groups.n && !is_stopping(j); i++)
-		(void)list_make(j, &groups, i);
+		(void)list_make(j, &groups, i, book);
+	if (book != NULL && !is_stopping(j) && (rc = diets_make(j, book)) < 0)
+		log_warnx("keep.diet why=\"%s\"", nw_strerror(rc));
+	diet_book_free(book);
 	keeplist_groups_clear(&groups);
 }
 
@@ -148,13 +183,13 @@ on_newest(void *arg, const struct nw_keeplist_rec *rec)
 static int64_t
 first_pause(struct keepjob *j)
 {
-	int64_t made = 0, due, soon = j->every_ns / 10;
+	int64_t made = 0, due, soon = j->opts.every_ns / 10;
 
 	soon = soon < START_MAX_NS ? soon : START_MAX_NS;
 	if (store_keeplists(j->reader, on_newest, &made) < 0 || made == 0)
 		return soon;
-	due = made + j->every_ns - nw_wall_ns();
-	return due > j->every_ns ? soon : due > soon ? due : soon;
+	due = made + j->opts.every_ns - nw_wall_ns();
+	return due > j->opts.every_ns ? soon : due > soon ? due : soon;
 }
 
 static void *
@@ -168,25 +203,25 @@ keepjob_thread(void *arg)
 		log_warn("keep.nice");
 	while (pause_for(j, pause_ns)) {
 		lists_make(j);
-		pause_ns = j->every_ns;
+		pause_ns = j->opts.every_ns;
 	}
 	return NULL;
 }
 
 int
-keepjob_start(struct store *st, const char *store_path, const struct reduction_params *params,
-    int64_t every_ns, struct keepjob **out, char why[STORE_WHY_BYTES])
+keepjob_start(struct store *st, const char *store_path, const struct keepjob_opts *opts,
+    struct keepjob **out, char why[STORE_WHY_BYTES])
 {
 	struct keepjob *j;
 	int rc;
 
 	*out = NULL;
-	if (every_ns == 0)
+	if (opts->every_ns == 0)
 		return NW_OK;
 	j = xcalloc(1, sizeof(*j));
 	j->store = st;
-	j->params = *params;
-	j->every_ns = every_ns;
+	j->params = *opts->params;
+	j->opts = *opts;
 	if ((rc = store_reader_open(store_path, &j->reader, why)) < 0) {
 		free(j);
 		return rc;

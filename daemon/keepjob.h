@@ -10,12 +10,20 @@
 #include "narrows/analysis.h"
 #include "narrows/store.h"
 
+struct diets;
 struct keepjob;
 
-/* every_ns 0 starts no thread: `out` is NULL. The params' texts stay the caller's until
- * keepjob_stop(). A negative code comes with its reason in why. */
-int keepjob_start(struct store *st, const char *store_path, const struct reduction_params *params,
-    int64_t every_ns, struct keepjob **out, char why[STORE_WHY_BYTES]);
+struct keepjob_opts {
+	const struct reduction_params
+	    *params;      /* its texts stay the caller's until keepjob_stop() */
+	int64_t every_ns; /* 0: no thread */
+	int64_t diet_after_ns, diet_interval_ns; /* narrows/diet.h */
+	struct diets *diets;                     /* gets the proposals */
+};
+
+/* every_ns 0 starts no thread: `out` is NULL. A negative code comes with its reason in why. */
+int keepjob_start(struct store *st, const char *store_path, const struct keepjob_opts *opts,
+    struct keepjob **out, char why[STORE_WHY_BYTES]);
 /* Ends the work at hand soon, joins the thread. The store must be open. NULL is fine. */
 void keepjob_stop(struct keepjob *j);
 

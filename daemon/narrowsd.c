@@ -22,6 +22,7 @@
 #include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/ctl.h"
+#include "daemon/diets.h"
 #include "daemon/ends.h"
 #include "daemon/enroll.h"
 #include "daemon/hostlist.h"
@@ -70,6 +71,7 @@ struct daemon {
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls, *listeners_lines, *listeners_lines_tls;
 	struct keepjob *keepjob;
+	struct diets *diets;
 	struct ctl *ctl;
 	struct web *web;
 	struct webaccess *access;
@@ -385,6 +387,8 @@ memory_restore(struct daemon *d)
 		session_free_all(&d->box);
 		host_free_all(&d->box);
 	}
+	while ((rc = diets_load(d->diets, r, nw_wall_ns())) < 0)
+		read_again(rc, &tries, "store.read", nw_strerror(rc));
 	store_reader_close(r);
 }
 
@@ -694,11 +698,12 @@ static void
 keepjob_start_patiently(struct daemon *d)
 {
 	struct reduction_params p = analysis_params(&d->conf).reduction;
+	const struct keepjob_opts opts = { &p, d->conf.reduction_every_ns, d->conf.diet_after_ns,
+		d->conf.diet_interval_ns, d->diets };
 	char why[STORE_WHY_BYTES];
 	int rc, tries = 0;
 
-	while ((rc = keepjob_start(d->box.store, d->store_path, &p, d->conf.reduction_every_ns,
-		    &d->keepjob, why)) < 0)
+	while ((rc = keepjob_start(d->box.store, d->store_path, &opts, &d->keepjob, why)) < 0)
 		read_again(rc, &tries, "keep.start", why);
 }
 
@@ -757,6 +762,8 @@ daemon_start(struct daemon *d)
 	d->box.numbers = numbers_new(PROVIDERS_MAX);
 	d->box.ends = ends_new();
 	d->box.rules = rules_new(d->box.control, &d->conf);
+	d->diets = diets_new(d->box.store, d->conf.diet_accept);
+	control_set_diets(d->box.control, d->diets);
 	schedule_start_patiently(d);
 	rules_set_undecided(d->box.rules, on_undecided, d->box.schedule);
 	memory_restore(d);
@@ -807,6 +814,7 @@ daemon_stop(struct daemon *d)
 	rules_free(d->box.rules);
 	ends_free(d->box.ends);
 	control_free(d->box.control);
+	diets_free(d->diets);
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);
 	numbers_free(d->box.numbers);

@@ -245,6 +245,42 @@ nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r)
 }
 
 int
+nw_batch_diet(struct nw_batch *b, const struct nw_diet_rec *r)
+{
+	return put(b, BATCH_DIET, "itit", r->host_id, r->group, r->made_wall_ns, r->json);
+}
+
+int
+nw_batch_diet_trim(struct nw_batch *b, int64_t host_id, int64_t before_wall_ns)
+{
+	return put(b, BATCH_DIET_TRIM, "ii", host_id, before_wall_ns);
+}
+
+int
+nw_batch_diet_accept(struct nw_batch *b, int64_t id, int64_t now_wall_ns)
+{
+	return put(b, BATCH_DIET_ACCEPT, "ii", id, now_wall_ns);
+}
+
+int
+nw_batch_diet_end(struct nw_batch *b, int64_t id, int64_t now_wall_ns)
+{
+	return put(b, BATCH_DIET_END, "ii", id, now_wall_ns);
+}
+
+int
+nw_batch_diet_carried(struct nw_batch *b, int64_t id, int64_t now_wall_ns)
+{
+	return put(b, BATCH_DIET_CARRIED, "ii", id, now_wall_ns);
+}
+
+int
+nw_batch_diet_seen(struct nw_batch *b, int64_t host_id, const char *json)
+{
+	return put(b, BATCH_DIET_SEEN, "it", host_id, json);
+}
+
+int
 nw_batch_setting(struct nw_batch *b, const struct nw_setting_rec *r)
 {
 	return put(b, BATCH_SETTING, "itti", r->host_id, r->name, r->value, r->t_wall_ns);

@@ -99,6 +99,12 @@ static const char *const sql[R_STMTS] = {
 	    " WHERE r.route IS NOT NULL AND " MADE_HERE " AND NOT EXISTS"
 	    " (SELECT 1 FROM route h WHERE h.route = r.route AND h.program = "
 	    "coalesce(r.program, '')) GROUP BY 1, 2 ORDER BY max(r.start_ns) DESC LIMIT ?",
+	[R_DIETS] = "SELECT id, host_id, probe, made_ns, accepted_ns, ended_ns, carried_ns,"
+		    " document FROM diet WHERE host_id = ?1 OR ?1 = 0 ORDER BY host_id, id",
+	[R_DIET_SEEN] = "SELECT 0, host_id, '', 0, 0, 0, 0, document FROM diet_seen"
+			" WHERE host_id = ?",
+	[R_CHUNK_SIZE] = "SELECT coalesce(sum(n_rows), 0), coalesce(sum(length(data)), 0)"
+			 " FROM chunk WHERE layout_id = ? AND t0_ns >= ?",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
 	[R_CONFIG_AT] =
@@ -397,6 +403,7 @@ struct sink {
 		store_layout_fn *layout;
 		store_provider_fn *provider;
 		store_keeplist_fn *keeplist;
+		store_diet_fn *diet;
 		store_note_fn *note;
 		store_setting_fn *setting;
 		store_route_fn *route;
@@ -499,6 +506,62 @@ store_providers(struct store_reader *r, store_provider_fn *fn, void *arg)
 	int rc = db_take(&r->stmts, R_PROVIDERS, &st, "");
 
 	return rc == NW_OK ? each(r, R_PROVIDERS, st, provider_row, &s) : rc;
+}
+
+static int
+diet_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_diet_rec rec = { .id = sqlite3_column_int64(st, 0),
+		.host_id = sqlite3_column_int64(st, 1),
+		.group = text(st, 2),
+		.made_wall_ns = sqlite3_column_int64(st, 3),
+		.accepted_wall_ns = sqlite3_column_int64(st, 4),
+		.ended_wall_ns = sqlite3_column_int64(st, 5),
+		.carried_wall_ns = sqlite3_column_int64(st, 6),
+		.json = text(st, 7) };
+
+	return s->fn.diet(s->arg, &rec);
+}
+
+int
+store_diets(struct store_reader *r, int64_t host_id, store_diet_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.diet = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_DIETS, &st, "i", host_id);
+
+	return rc == NW_OK ? each(r, R_DIETS, st, diet_row, &s) : rc;
+}
+
+int
+store_diet_seen(struct store_reader *r, int64_t host_id, store_diet_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.diet = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_DIET_SEEN, &st, "i", host_id);
+
+	if (rc == NW_OK)
+		rc = each(r, R_DIET_SEEN, st, diet_row, &s);
+	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
+int
+store_chunk_size(struct store_reader *r, int64_t layout_id, int64_t from_wall_ns, int64_t *n_rows,
+    int64_t *n_bytes)
+{
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_CHUNK_SIZE, &st, "ii", layout_id, from_wall_ns), step;
+
+	*n_rows = *n_bytes = 0;
+	if (rc != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW) {
+		*n_rows = sqlite3_column_int64(st, 0);
+		*n_bytes = sqlite3_column_int64(st, 1);
+	}
+	rc = db_code(step);
+	db_give(&r->stmts, R_CHUNK_SIZE, st);
+	return rc;
 }
 
 static int

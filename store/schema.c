@@ -575,8 +575,34 @@ static const char version_11[] =
     ");\n"
     "CREATE INDEX note_by_session ON note(session_id, t_ns);\n";
 
+/* From 11 to 12: diets. */
+static const char version_12[] =
+    "CREATE TABLE diet (                  -- series that told nothing for long, sampled seldom\n"
+    "	id          INTEGER PRIMARY KEY,\n"
+    "	host_id     INTEGER NOT NULL REFERENCES host(id),\n"
+    "	probe       TEXT NOT NULL,        -- the group of the series\n"
+    "	made_ns     INTEGER NOT NULL,     -- when last proposed\n"
+    "	accepted_ns INTEGER,              -- NULL: only proposed\n"
+    "	ended_ns    INTEGER,              -- NULL: proposed or in force\n"
+    "	carried_ns  INTEGER,              -- since when a series tells something again; NULL: none\n"
+    "	document    TEXT NOT NULL         -- JSON, see narrows-result(5), diet\n"
+    ");\n"
+    "CREATE UNIQUE INDEX diet_open ON diet(host_id, probe) WHERE ended_ns IS NULL;\n"
+    "CREATE TABLE diet_seen (             -- what reductions said of each series of a host\n"
+    "	host_id  INTEGER PRIMARY KEY REFERENCES host(id),\n"
+    "	document TEXT NOT NULL            -- JSON: {series: {field: value}}\n"
+    ");\n"
+    "CREATE VIEW v_diet AS                -- one line per proposal or diet\n"
+    "	SELECT d.id, h.name AS host, d.probe,\n"
+    "	CASE WHEN d.ended_ns IS NOT NULL THEN 'ended' WHEN d.accepted_ns IS NOT NULL THEN\n"
+    "		'in force' ELSE 'proposed' END AS state,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', d.accepted_ns / 1000000000, 'unixepoch') AS accepted,\n"
+    "	json_extract(d.document, '$.sentence') AS sentence\n"
+    "	FROM diet d LEFT JOIN host h ON h.id = d.host_id ORDER BY h.name, d.id;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
-	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11 };
+	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
+	version_12 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -100,6 +100,18 @@ const char *const write_sql[W_STMTS] = {
 	    " sentence, document) VALUES(?,?,?,?,?,?,?,?)",
 	[BATCH_KEEPLISTS_TRIM] = "DELETE FROM keeplist WHERE id IN (SELECT id FROM keeplist"
 				 " ORDER BY made_ns DESC, id DESC LIMIT -1 OFFSET ?)",
+	[BATCH_DIET] = "INSERT INTO diet(host_id, probe, made_ns, document) VALUES(?,?,?,?)"
+		       " ON CONFLICT(host_id, probe) WHERE ended_ns IS NULL DO UPDATE SET made_ns ="
+		       " excluded.made_ns, document = excluded.document WHERE accepted_ns IS NULL",
+	[BATCH_DIET_TRIM] =
+	    "DELETE FROM diet WHERE host_id = ? AND made_ns < ? AND accepted_ns IS NULL"
+	    " AND ended_ns IS NULL",
+	[BATCH_DIET_ACCEPT] = "UPDATE diet SET accepted_ns = ?2 WHERE id = ?1 AND accepted_ns IS"
+			      " NULL AND ended_ns IS NULL",
+	[BATCH_DIET_END] = "UPDATE diet SET ended_ns = ?2 WHERE id = ?1 AND ended_ns IS NULL",
+	[BATCH_DIET_CARRIED] = "UPDATE diet SET carried_ns = ?2 WHERE id = ?1 AND accepted_ns IS"
+			       " NOT NULL AND ended_ns IS NULL AND carried_ns IS NULL",
+	[BATCH_DIET_SEEN] = "INSERT OR REPLACE INTO diet_seen(host_id, document) VALUES(?,?)",
 	[BATCH_SETTING] = "INSERT OR REPLACE INTO config(host_id, name, t_ns, value)"
 			  " SELECT ?1, ?2, ?4, ?3 WHERE " SETTING_AT("?1", "?2", "?4") " IS NOT ?3",
 	[BATCH_SETTINGS_GONE] =

@@ -53,17 +53,15 @@ static const struct {
 static char *
 series_name(const struct nw_meta_rec *rec, bool process, const json_t *subject)
 {
-	const char *what = process ? "process" : rec->event_type + sizeof(prefix) - 1, *part = NULL;
-	static const char *const keys[] = { "device", "interface" };
-	size_t i;
+	const char *program = json_string_value(json_object_get(subject, "program"));
+	char *name;
 
-	if (process)
-		part = json_string_value(json_object_get(subject, "program"));
-	for (i = 0; !process && part == NULL && i < sizeof(keys) / sizeof(keys[0]); i++)
-		part = json_string_value(json_object_get(subject, keys[i]));
-	if (part == NULL || (!process && strstr(what, part) != NULL))
-		return xstrdup(what);
-	return xasprintf("%s %s", what, part);
+	if (!process) {
+		if ((name = store_series_name(rec)) == NULL)
+			name = xstrdup(rec->event_type + sizeof(prefix) - 1);
+		return name;
+	}
+	return program != NULL ? xasprintf("process %s", program) : xstrdup("process");
 }
 
 static int

@@ -150,6 +150,8 @@ sessions_add(struct keep_work *w, struct store_reader *r, const struct keeplist_
 	while (rc == NW_OK && i-- > 0) {
 		before = w->table.n_rows;
 		rc = keeptable_add(&w->table, r, g->session[i].id, &what);
+		if (g == w->group && w->table.n_rows > before)
+			w->session_row[*n] = before;
 		*n += w->table.n_rows > before;
 		if (rc == NW_OK && !goes_on(hook, all - i, all + 2 * KEEP_PAIRS))
 			rc = NW_ECLOSED;
@@ -335,7 +337,7 @@ work_clear(struct keep_work *w)
 int
 keeplist_make(struct store_reader *r, const struct keeplist_groups *groups, size_t which,
     const struct reduction_params *params, const struct nw_progress_hook *hook,
-    struct nw_keeplist_rec *out)
+    struct diet_book *diets, struct nw_keeplist_rec *out)
 {
 	const struct keeplist_group *g = &groups->group[which];
 	struct keep_work w = { .group = g,
@@ -349,12 +351,16 @@ keeplist_make(struct store_reader *r, const struct keeplist_groups *groups, size
 	keeptable_init(&w.table, ROWS_MAX + KEEP_TRIALS_MAX * TRIAL_ROWS_MAX, step_choose(g));
 	rc = own_rows_add(&w, r, hook);
 	w.own = w.table;
+	if (rc == NW_OK && diets != NULL)
+		diet_book_names(diets, &w);
 	if (rc == NW_OK)
 		rc = trials_add(&w, r, groups, hook);
 	if (rc == NW_OK) {
 		table_make(&w, w.own.n_rows);
 		rc = list_find(&w, hook);
 	}
+	if (rc == NW_OK && diets != NULL)
+		rc = diet_book_take(diets, &w);
 	if (rc == NW_OK)
 		rc = keeplist_document(&w, out);
 	work_clear(&w);

@@ -25,6 +25,8 @@ struct keep_work {
 	struct nw_table x;      /* the group's rows */
 	const double **columns;
 	size_t n_sessions;  /* with rows */
+	/* first row of each session with rows, the oldest session first */
+	size_t session_row[KEEPLIST_SESSIONS_MAX];
 	size_t n_answers;   /* rows with a response */
 	const char *status; /* "ok", or why there is no list */
 	struct nw_reduce_options options;
@@ -40,6 +42,11 @@ struct keep_work {
 const char *keep_response_words(const struct keep_response *what);
 /* Whether the metrics of the list predict rows that they have not seen. */
 bool keep_has_headline(const struct keep_work *w);
+/* For diet.c: the names of the group's own metrics, before those of trials come; and the list, made
+ * or not. NULL books take nothing. */
+struct diet_book;
+void diet_book_names(struct diet_book *b, const struct keep_work *w);
+int diet_book_take(struct diet_book *b, const struct keep_work *w);
 /* Fills sentence and json of the record. NW_ENOMEM. */
 int keeplist_document(const struct keep_work *w, struct nw_keeplist_rec *out);
 

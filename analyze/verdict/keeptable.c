@@ -74,6 +74,15 @@ keeptable_values(const struct keeptable *t, size_t column)
 	return t->column[column]->x;
 }
 
+void
+keeptable_each_name(const struct keeptable *t, void (*fn)(void *arg, const char *name), void *arg)
+{
+	const struct keep_column *c, *next;
+
+	HASH_ITER (hh, t->names, c, next)
+		fn(arg, c->name);
+}
+
 /* --- columns --- */
 
 /* The column of a name, made if there is room; NULL else. */

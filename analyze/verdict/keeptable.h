@@ -60,6 +60,9 @@ void keeptable_init(struct keeptable *t, size_t cap_rows, int64_t step_ns);
 int keeptable_add(struct keeptable *t, struct store_reader *r, int64_t session_id,
     const struct keep_response *what);
 void keeptable_clear(struct keeptable *t);
+/* Calls fn with the name of every metric, moving or not. */
+void
+keeptable_each_name(const struct keeptable *t, void (*fn)(void *arg, const char *name), void *arg);
 /* Name and unit (NULL if unknown) of a moving column, and its values in all rows. */
 const char *keeptable_name(const struct keeptable *t, size_t column);
 const char *keeptable_unit(const struct keeptable *t, size_t column);

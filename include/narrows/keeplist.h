@@ -40,14 +40,17 @@ enum { KEEPLIST_GROUPS_MAX = 64, KEEPLIST_SESSIONS_MAX = 500 };
 int keeplist_groups_find(struct store_reader *r, int64_t from_wall_ns, struct keeplist_groups *out);
 void keeplist_groups_clear(struct keeplist_groups *g);
 
+struct diet_book;
+
 /*
  * The list of a group, as a record to store; keeplist_clear() frees the record's texts. `hook` (may
- * be NULL) is called now and then. NW_ENOTFOUND: the sessions have no rows. NW_ECLOSED: the hook
+ * be NULL) is called now and then; `diets` (narrows/diet.h, may be NULL) learns what the list says
+ * of each series. NW_ENOTFOUND: the sessions have no rows. NW_ECLOSED: the hook
  * ended the work. NW_ENOMEM or the store's code.
  */
 int keeplist_make(struct store_reader *r, const struct keeplist_groups *groups, size_t which,
     const struct reduction_params *params, const struct nw_progress_hook *hook,
-    struct nw_keeplist_rec *out);
+    struct diet_book *diets, struct nw_keeplist_rec *out);
 void keeplist_clear(struct nw_keeplist_rec *rec);
 
 #endif

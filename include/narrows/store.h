@@ -21,7 +21,7 @@
 
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 11, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 12, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -137,6 +137,21 @@ struct nw_keeplist_rec {
 	const char *json;
 };
 
+/*
+ * Series of a host that told nothing for long, to be sampled at a slower interval: proposed by the
+ * box, accepted and ended by its operator (analyze/verdict/diet.h has the document).
+ */
+struct nw_diet_rec {
+	int64_t id; /* read only: given by the store */
+	int64_t host_id;
+	const char *group; /* probe of the series; one proposal of a host and group is open */
+	int64_t made_wall_ns;
+	int64_t accepted_wall_ns; /* read only; 0: proposed */
+	int64_t ended_wall_ns;    /* read only; 0: proposed or in force */
+	int64_t carried_wall_ns;  /* read only; a series tells something again since; 0: none */
+	const char *json;
+};
+
 /* A setting of a host from t_wall_ns on: a line of the history of its configuration. */
 struct nw_setting_rec {
 	int64_t host_id, t_wall_ns;
@@ -164,6 +179,17 @@ int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r); /* inser
 int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* insert or update by id */
 int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
 int nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r);
+/* Makes a proposal, or makes it anew; what is in force already stays as it was accepted. */
+int nw_batch_diet(struct nw_batch *b, const struct nw_diet_rec *r);
+/* Proposals of the host that were made before a time go. */
+int nw_batch_diet_trim(struct nw_batch *b, int64_t host_id, int64_t before_wall_ns);
+/* Accepts a proposal; ends a diet in force, or refuses a proposal; notes that a series of a diet in
+ * force tells something again. Nothing else changes. */
+int nw_batch_diet_accept(struct nw_batch *b, int64_t id, int64_t now_wall_ns);
+int nw_batch_diet_end(struct nw_batch *b, int64_t id, int64_t now_wall_ns);
+int nw_batch_diet_carried(struct nw_batch *b, int64_t id, int64_t now_wall_ns);
+/* What the scheduled reductions have said of each series of a host so far. */
+int nw_batch_diet_seen(struct nw_batch *b, int64_t host_id, const char *json);
 /* Writes a line of history if the value is not the value of that time. value: not NULL. */
 int nw_batch_setting(struct nw_batch *b, const struct nw_setting_rec *r);
 /*
@@ -340,6 +366,7 @@ store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t s
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 typedef int store_note_fn(void *arg, const struct nw_note_rec *note);
 typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
+typedef int store_diet_fn(void *arg, const struct nw_diet_rec *diet);
 typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
 typedef int store_route_fn(void *arg, const struct nw_route_rec *route);
 
@@ -386,6 +413,26 @@ int store_route_get(
 int store_routes_lacking(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
 /* Newest first. */
 int store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg);
+/* Diets of a host (0: of all), by host and id. */
+int store_diets(struct store_reader *r, int64_t host_id, store_diet_fn *fn, void *arg);
+/* The document of nw_batch_diet_seen() in `json`; NW_ENOTFOUND without one. */
+int store_diet_seen(struct store_reader *r, int64_t host_id, store_diet_fn *fn, void *arg);
+/* Rows of a layout in compressed chunks since a time, and their bytes there. */
+int store_chunk_size(struct store_reader *r, int64_t layout_id, int64_t from_wall_ns,
+    int64_t *n_rows, int64_t *n_bytes);
+/* The name of a series of blipp in lists of metrics: "disk:partition:sda", "network:qdisc eth0".
+ * NULL: not blipp's, or no memory. free() the name. */
+char *store_series_name(const struct nw_meta_rec *rec);
+/* What series of a host brought in a stretch of time. */
+struct store_named_cost {
+	size_t n_series;         /* with rows */
+	double rows, samples;    /* samples: values in the rows */
+	double bytes_per_sample; /* in compressed chunks; NaN: nothing is compressed yet */
+	int64_t first_wall_ns;   /* time of the first row; 0 without rows */
+};
+/* names NULL: all series of blipp. */
+int store_named_cost(struct store_reader *r, int64_t host_id, const char *const *names,
+    size_t n_names, int64_t t0_wall_ns, int64_t t1_wall_ns, struct store_named_cost *out);
 /* The settings of a host as they stood at a time, by name; `before` is not filled. */
 int store_config_at(
     struct store_reader *r, int64_t host_id, int64_t t_wall_ns, store_setting_fn *fn, void *arg);

@@ -106,7 +106,7 @@ test_lists(struct store_reader *r, const struct keeplist_groups *g)
 	struct nw_progress_hook hook = { on_progress, &calls };
 	json_t *doc, *metrics;
 
-	CHECK_INT(keeplist_make(r, g, 1, &p, NULL, &rec), NW_OK);
+	CHECK_INT(keeplist_make(r, g, 1, &p, NULL, NULL, &rec), NW_OK);
 	CHECK(rec.headline && strncmp(rec.sentence, "1 of 13 metrics is worth keeping", 32) == 0);
 	doc = json_loads(rec.json, 0, NULL);
 	metrics = json_object_get(doc, "metrics");
@@ -118,12 +118,12 @@ test_lists(struct store_reader *r, const struct keeplist_groups *g)
 	json_decref(doc);
 	keeplist_clear(&rec);
 
-	CHECK_INT(keeplist_make(r, g, 0, &p, NULL, &rec), NW_OK);
+	CHECK_INT(keeplist_make(r, g, 0, &p, NULL, NULL, &rec), NW_OK);
 	CHECK(!rec.headline && strncmp(rec.sentence, "None of 13 metrics is known", 27) == 0);
 	CHECK(strstr(rec.json, "\"worth_keeping\":true") == NULL);
 	keeplist_clear(&rec);
 
-	CHECK_INT(keeplist_make(r, g, 1, &p, &hook, &rec), NW_ECLOSED);
+	CHECK_INT(keeplist_make(r, g, 1, &p, &hook, NULL, &rec), NW_ECLOSED);
 	CHECK(calls == 10 && rec.json == NULL);
 }
 
