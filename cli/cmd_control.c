@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows control: hands one line to the running box (daemon/ctl.h) and prints the answer. Exit
  * status 0 means that the box said "ok". */
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/ctlask.h"
 #include "narrows/err.h"
 #include "narrows/quantity.h"
 #include "narrows/xmalloc.h"
-
-enum { PATIENCE_SECONDS = 10 };
 
 /* Appends "NAMEVALUE" to the line. Blanks separate the words of the line, so a value with blanks
  * is refused. */
@@ -105,73 +99,11 @@ line_make(const struct command *self, int argc, char **argv)
 }
 
 static int
-box_connect(const char *state_dir)
-{
-	struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
-	struct sockaddr_un sun = { .sun_family = AF_UNIX };
-	int fd;
-
-	if ((size_t)snprintf(sun.sun_path, sizeof(sun.sun_path), "%s/narrowsd.ctl", state_dir) >=
-	    sizeof(sun.sun_path)) {
-		fprintf(stderr, "narrows: %s: too long for a socket\n", state_dir);
-		return -1;
-	}
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) == 0 &&
-	    connect(fd, (struct sockaddr *)&sun, sizeof(sun)) == 0)
-		return fd;
-	fprintf(stderr, "narrows: %s: %s\n", sun.sun_path,
-	    errno == ENOENT || errno == ECONNREFUSED ? "no box runs here" : strerror(errno));
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-/* Prints the answer: an "ok ..." and the lines behind go to stdout, an "error ..." goes to
- * stderr. */
-static int
-answer_print(FILE *from)
-{
-	char line[8192];
-	bool ok;
-
-	if (fgets(line, sizeof(line), from) == NULL) {
-		fputs("narrows: the box does not answer\n", stderr);
-		return 1;
-	}
-	ok = strncmp(line, "ok", 2) == 0;
-	if (!ok)
-		fprintf(stderr, "narrows: %s", strncmp(line, "error ", 6) == 0 ? line + 6 : line);
-	else if (line[2] == ' ')
-		fputs(line + 3, stdout);
-	while (fgets(line, sizeof(line), from) != NULL)
-		fputs(line, ok ? stdout : stderr);
-	return fflush(stdout) != 0 || !ok;
-}
-
-static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	char *line = line_make(env->command, argc, argv);
-	int fd = -1, status = 2;
-	FILE *f = NULL;
+	int status = line != NULL ? ctlask(env->state_dir, line) : COMMAND_MISUSED;
 
-	if (line == NULL)
-		goto out;
-	status = 1;
-	if ((fd = box_connect(env->state_dir)) < 0)
-		goto out;
-	if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line) ||
-	    (f = fdopen(fd, "r")) == NULL) {
-		fprintf(stderr, "narrows: the box does not listen: %s\n", strerror(errno));
-		goto out;
-	}
-	status = answer_print(f);
-out:
-	if (f != NULL)
-		fclose(f);
-	else if (fd >= 0)
-		close(fd);
 	free(line);
 	return status;
 }

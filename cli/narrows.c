@@ -41,6 +41,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(revoke)     \
 	X(hosts)      \
 	X(collectors) \
+	X(diet)       \
 	X(access)     \
 	X(hook)       \
 	X(stat)

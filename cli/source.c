@@ -147,6 +147,18 @@ source_keep(struct source *s)
 }
 
 json_t *
+source_diets(struct source *s)
+{
+	return source_document(s, "/api/v1/diets", "diets");
+}
+
+bool
+source_is_remote(const struct source *s)
+{
+	return s->url != NULL;
+}
+
+json_t *
 source_routes(struct source *s)
 {
 	return source_document(s, "/routes.json", "routes");

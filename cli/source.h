@@ -28,6 +28,10 @@ json_t *source_sessions(struct source *s, int64_t before_id, const char *query);
 json_t *source_routes(struct source *s);
 /* Collectors of hosts: {"collectors": [...]}. NULL, said on stderr. */
 json_t *source_collectors(struct source *s);
+/* Diets of hosts: {"diets": [...]}. NULL, said on stderr. */
+json_t *source_diets(struct source *s);
+/* Whether the source is a box over HTTP. */
+bool source_is_remote(const struct source *s);
 /* Sessions that come regularly, of a box that runs: {"expected": [...]}. NULL, said on stderr. */
 json_t *source_expected(struct source *s);
 /* Metrics worth keeping: {"lists": [...]}. NULL, said on stderr. */

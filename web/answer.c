@@ -55,6 +55,7 @@ answer_json(struct store_reader *r, const struct route *to,
 	    : to->page == ROUTE_KEEP_JSON      ? api_keep(b, r)
 	    : to->page == ROUTE_ROUTES_JSON    ? api_routes(b, r)
 	    : to->page == ROUTE_API_COLLECTORS ? api_collectors(b, r, &now)
+	    : to->page == ROUTE_API_DIETS      ? api_diets(b, r)
 	    : to->page == ROUTE_API_EXPECTED   ? answer_expected(b, r)
 	    : to->page == ROUTE_ROUTE_JSON ? api_route(b, r, to->filter.route, to->filter.program)
 					   : api_session(b, r, to->id);
@@ -106,7 +107,7 @@ web_answer(struct store_reader *r, const char *path,
 		if (to.page == ROUTE_SESSIONS_JSON || to.page == ROUTE_SESSION_JSON ||
 		    to.page == ROUTE_KEEP_JSON || to.page == ROUTE_ROUTES_JSON ||
 		    to.page == ROUTE_ROUTE_JSON || to.page == ROUTE_API_COLLECTORS ||
-		    to.page == ROUTE_API_EXPECTED)
+		    to.page == ROUTE_API_DIETS || to.page == ROUTE_API_EXPECTED)
 			rc = answer_json(r, &to, write, arg);
 		else if (to.page == ROUTE_SESSION_LINES)
 			rc = answer_lines(r, &to, write, arg);

@@ -28,6 +28,8 @@ int api_session(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* Cost and health of the programs that measure hosts. */
 struct hosts_now;
 int api_collectors(struct evbuffer *out, struct store_reader *r, const struct hosts_now *now);
+/* Series proposed for slower sampling, and those sampled so. */
+int api_diets(struct evbuffer *out, struct store_reader *r);
 /* What came of advice, by rule. */
 int api_advice(struct evbuffer *out, struct store_reader *r);
 /* Figures of a session's page. */

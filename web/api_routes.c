@@ -10,10 +10,12 @@
 #include <event2/buffer.h>
 
 #include "narrows/csv.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/collectors.h"
+#include "web/diets.h"
 #include "web/page.h"
 
 enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
@@ -80,6 +82,15 @@ api_figures(struct evbuffer *out, struct store_reader *r, int64_t id)
 {
 	json_t *doc;
 	int rc = page_session_figures(r, id, &doc);
+
+	return rc == NW_OK ? api_put_document(out, doc) : rc;
+}
+
+int
+api_diets(struct evbuffer *out, struct store_reader *r)
+{
+	json_t *doc;
+	int rc = diets_document(r, nw_wall_ns(), &doc);
 
 	return rc == NW_OK ? api_put_document(out, doc) : rc;
 }

@@ -13,6 +13,7 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/web.h"
+#include "web/diets.h"
 
 enum { LINKS_LOOKED_AT = 1000, SETTINGS_MAX = 3000 };
 
@@ -308,6 +309,8 @@ lists_read(struct store_reader *r, const struct hosts_now *now, const struct nw_
 		    json_incref((json_t *)(uintptr_t)result_list(list, KEY_collectors_collectors)));
 		json_decref(list);
 	}
+	if (rc == NW_OK && (rc = diets_list(r, host->id, now->now_wall_ns, &list)) == NW_OK)
+		result_set(doc, KEY_host_diets, list);
 	return rc;
 }
 

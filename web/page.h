@@ -111,6 +111,7 @@ int page_host_figure(
 void host_clock(struct html *h, const json_t *clocks);
 void host_metrics(struct html *h, const json_t *doc);
 void host_collectors(struct html *h, const json_t *doc);
+void host_diets(struct html *h, const json_t *doc);
 void host_usual(struct html *h, const json_t *doc);
 /* The name, with a link to its page unless the page stands alone. */
 void page_host_link(struct html *h, const char *name);

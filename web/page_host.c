@@ -202,6 +202,7 @@ write_page(struct html *h, struct store_reader *r, struct session_index *x, cons
 	host_collectors(h, doc);
 	host_usual(h, doc);
 	host_metrics(h, doc);
+	host_diets(h, doc);
 	write_settings(h, settings);
 	rc = write_sessions(h, r, x, name);
 	write_links(h);

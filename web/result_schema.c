@@ -69,15 +69,16 @@ result_schema(void)
 	for (i = 0; i < OBJECT_none; i++)
 		json_object_set_new(objects, result_object_info((enum result_object)i)->name,
 		    object_schema((enum result_object)i));
-	return json_pack("{s:s, s:s, s:[ooooooooooooo], s:o}", "$schema",
+	return json_pack("{s:s, s:s, s:[oooooooooooooo], s:o}", "$schema",
 	    "https://json-schema.org/draft/2020-12/schema", "title",
 	    "narrows-result/1, narrows-sessions/1, narrows-keep/1, narrows-routes/1, "
 	    "narrows-route/1, narrows-hosts/1, narrows-host/1, narrows-settings/1, "
 	    "narrows-figures/1, narrows-notes/1, narrows-advice/1, "
-	    "narrows-collectors/1 and narrows-expected/1",
+	    "narrows-collectors/1, narrows-diets/1 and narrows-expected/1",
 	    "anyOf", reference(OBJECT_result), reference(OBJECT_sessions),
 	    reference(OBJECT_keeplists), reference(OBJECT_routes), reference(OBJECT_route),
-	    reference(OBJECT_collectors), reference(OBJECT_expected_list), reference(OBJECT_hosts),
-	    reference(OBJECT_host), reference(OBJECT_settings), reference(OBJECT_figures),
-	    reference(OBJECT_notes), reference(OBJECT_advice_scores), "$defs", objects);
+	    reference(OBJECT_collectors), reference(OBJECT_diets), reference(OBJECT_expected_list),
+	    reference(OBJECT_hosts), reference(OBJECT_host), reference(OBJECT_settings),
+	    reference(OBJECT_figures), reference(OBJECT_notes), reference(OBJECT_advice_scores),
+	    "$defs", objects);
 }

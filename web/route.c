@@ -176,6 +176,7 @@ parse_api(const char *what, const char *query)
 		{ "openapi.json", ROUTE_API_DOCUMENT, 0 },
 		{ "keep", ROUTE_API_KEEP, 0 },
 		{ "collectors", ROUTE_API_COLLECTORS, 0 },
+		{ "diets", ROUTE_API_DIETS, 0 },
 		{ "expected", ROUTE_API_EXPECTED, 0 },
 		{ "routes", ROUTE_API_ROUTES, 0 },
 		{ "route", ROUTE_API_ROUTE, 0 },

@@ -642,6 +642,7 @@ answer_api(struct reply *a, const struct route *to)
 	case ROUTE_API_DOCUMENT: reply_rc(a, openapi_write(a->body)); break;
 	case ROUTE_API_KEEP: reply_rc(a, api_keep(a->body, r)); break;
 	case ROUTE_API_COLLECTORS: answer_collectors(a); break;
+	case ROUTE_API_DIETS: reply_rc(a, api_diets(a->body, r)); break;
 	case ROUTE_API_EXPECTED: answer_expected(a); break;
 	case ROUTE_API_FIGURES: reply_rc(a, rc == NW_OK ? api_figures(a->body, r, id) : rc); break;
 	case ROUTE_API_FIGURE:
@@ -770,6 +771,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_DOCUMENT:
 	case ROUTE_API_KEEP:
 	case ROUTE_API_COLLECTORS:
+	case ROUTE_API_DIETS:
 	case ROUTE_API_EXPECTED:
 	case ROUTE_API_ROUTES:
 	case ROUTE_API_ROUTE:
