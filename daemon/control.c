@@ -11,7 +11,6 @@
 #include <utlist.h>
 
 #include "daemon/conf.h"
-#include "daemon/diets.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -395,8 +394,6 @@ control_tick(struct control *c, int64_t now_mono_ns)
 		c->renew_mono_ns = now_mono_ns + c->conf->escalate_lease_ns / 3;
 	if (c->rule.joined != NULL)
 		c->rule.tick(c->rule.arg, renew);
-	if (c->diets != NULL)
-		diets_tick(c->diets, c, now_mono_ns);
 	DL_FOREACH_SAFE(c->hands, h, tmp)
 	{
 		if (now_mono_ns >= h->until_mono_ns) {

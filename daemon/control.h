@@ -70,7 +70,7 @@ struct control_rule {
 struct control *control_new(struct event_base *base, const struct conf *conf);
 void control_free(struct control *c);
 void control_set_rule(struct control *c, const struct control_rule *rule);
-/* The diets that control_tick() keeps up and ctl.c decides about; NULL, as at first: none. */
+/* The diets that ctl.c decides about; NULL, as at first: none. */
 void control_set_diets(struct control *c, struct diets *d);
 struct diets *control_get_diets(const struct control *c);
 

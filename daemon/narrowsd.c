@@ -463,6 +463,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	(void)origin_expire(&d->box, now);
 	schedule_outcomes(d->box.schedule, on_outcome, d);
 	control_tick(d->box.control, now);
+	diets_tick(d->diets, d->box.control, now);
 	peer_tick(&d->box);
 }
 

@@ -584,7 +584,7 @@ static const char version_12[] =
     "	made_ns     INTEGER NOT NULL,     -- when last proposed\n"
     "	accepted_ns INTEGER,              -- NULL: only proposed\n"
     "	ended_ns    INTEGER,              -- NULL: proposed or in force\n"
-    "	carried_ns  INTEGER,              -- since when a series tells something again; NULL: none\n"
+    "	carried_ns  INTEGER,              -- since when a series tells something again, or NULL\n"
     "	document    TEXT NOT NULL         -- JSON, see narrows-result(5), diet\n"
     ");\n"
     "CREATE UNIQUE INDEX diet_open ON diet(host_id, probe) WHERE ended_ns IS NULL;\n"

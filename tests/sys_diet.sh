@@ -43,18 +43,21 @@ def session(n, t0):
 
 now = int(time.time())
 for n in range(6):
-    session(n, now - 3600 * (8 - n))
+    session(n, now - 3600 * (18 - n))
 END
 start_diet_box() { start_box -o session-linger=1s -o escalate-lease=3s -o reduction-every=1s -o diet-after=2s -o diet-interval=20s "$@"; }
 start_diet_box
-python3 "$tmp/send.py" "$xsp" || fail "the box does not take the sessions"
 start_blipp() {
-	"$bin/blipp" -H dtn1 -i 200ms -o probes="sockets softnet kernel load" 2>>"$tmp/blipp.log" &
+	"$bin/blipp" -H dtn1 -i 50ms -o probes="sockets softnet kernel load" 2>>"$tmp/blipp.log" &
 	blipp=$!
 	pids="$pids $blipp"
 }
 start_blipp
-
+brings() { [ "$(rows "$2" "$since" "$3")" -ge "$1" ]; }
+rows() { nw sql --csv "SELECT count(*) FROM sample WHERE host = 'dtn1' AND event_type = 'ps:tools:blipp:linux:$1' AND t_ns > $2 AND field = '$3'" | tail -n 1; }
+since=0
+until_true 20 brings 20 network:sockets TCP_inuse || fail "blipp sends nothing"
+python3 "$tmp/send.py" "$xsp" || fail "the box does not take the sessions"
 # --- proposed: what never moved and what only made noise, not what drives the rate ---
 proposed() { [ "$(sql "SELECT count(*) FROM v_diet WHERE state = 'proposed' AND probe IN ('network:softnet', 'network:sockets')")" = 2 ]; }
 until_true 60 proposed || fail "nothing is proposed: $(sql 'SELECT * FROM v_diet') $(sql 'SELECT document FROM diet_seen')"
@@ -65,7 +68,6 @@ nw diet dtn1 >"$tmp/diet.txt" && grep -q "no R2 is lost: none of them moved" "$t
 nw diet nobody | grep -q 'No diet' || fail "a filter passes all"
 
 # --- accepted: fewer samples, the orders of a person go before it ---
-rows() { nw sql --csv "SELECT count(*) FROM sample WHERE host = 'dtn1' AND event_type = 'ps:tools:blipp:linux:$1' AND t_ns > $2 AND field = '$3'" | tail -n 1; }
 nw diet accept dtn1 "$(id network:softnet)" | grep -q accepted || fail "accept"
 nw diet accept dtn1 --all | grep -q 'network:sockets' || fail "accept --all"
 nw diet accept dtn1 4711 2>/dev/null && fail "a diet that is not there is accepted"
@@ -77,9 +79,10 @@ thin() {
 	until_true 30 brings 25 cpu:load onemin
 	[ "$(rows network:softnet "$since" dropped)" -le 2 ] && [ "$(rows network:sockets "$since" TCP_inuse)" -le 2 ]
 }
-brings() { [ "$(rows "$2" "$since" "$3")" -ge "$1" ]; }
 thin || fail "the diet changes nothing: $(rows network:softnet "$since" dropped) beside $(rows cpu:load "$since" onemin)"
-curl -sf "$url/api/v1/diets" >"$tmp/diets.json" && curl -sf "$url/host?host=dtn1" >"$tmp/host.html" || fail "no document, no page"
+told() { curl -sf "$url/api/v1/diets" >"$tmp/diets.json" && [ "$(grep -c '"carried_out": *2' "$tmp/diets.json")" -ge 1 ]; }
+until_true 30 told || fail "what is carried out is not told: $(cat "$tmp/diets.json")"
+curl -sf "$url/host?host=dtn1" >"$tmp/host.html" || fail "no page"
 grep -q 'In force' "$tmp/host.html" && grep -q 'narrows diet undo' "$tmp/host.html" || fail "the page says nothing"
 python3 - "$tmp/diets.json" <<'END'
 import json, sys
@@ -89,13 +92,14 @@ assert doc["schema"] == "narrows-diets/1" and set(by) >= {"network:softnet", "ne
 for d in by.values():
     m = d["measured"]
     assert d["state"] == "in force" and d["accepted"] and m["carried_out"] == 2 and m["refused"] == 0, d
+    assert d["samples_saved_per_day"] > 1e4 and m["samples"] < 0.5 * m["samples_before"], d
 still, noise = by["network:sockets"], by["network:softnet"]
 assert still["r2_lost"] == 0 and not still["risks"][0]["moved"], still
 risk = noise["risks"][0]
 assert risk["moved"] and risk["folds"] >= 4 and risk["r2_with"] > 0.5 and risk["unknown"] is None, risk
 assert risk["r2_lost_low"] <= risk["r2_lost"] <= risk["r2_lost_high"] and abs(risk["r2_lost"]) < 0.1, risk
 END
-nw control dtn1 rate 200ms -e ps:tools:blipp:linux:network -f 60s >"$tmp/id" || fail "no order"
+nw control dtn1 rate 50ms -e ps:tools:blipp:linux:network -f 60s >"$tmp/id" || fail "no order"
 since=$(date +%s%N)
 until_true 20 brings 8 network:softnet dropped || fail "an order does not go before the diet"
 nw control dtn1 stop "$(cat "$tmp/id")" || fail "stop"

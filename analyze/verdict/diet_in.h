@@ -18,12 +18,14 @@ enum { DIET_GROUP_BYTES = 64, DIET_RUNS_MIN = 3 };
 #define DIET_SHARE_MIN 0.2
 
 struct diet_series {
-	char *name;                                  /* "disk:partition:sda" */
-	int64_t first_ns, last_ns, carried_ns, runs; /* runs: since the series carried something */
-	bool moved;                                  /* ever, in a session */
+	char *name;                            /* "disk:partition:sda" */
+	int64_t first_ns, last_ns, carried_ns; /* times of runs; 0: none */
+	int64_t runs;                          /* since the series carried something */
+	bool moved;                            /* ever, in a session */
 	/* in this run, over all lists: a list counts; the series carries something */
 	bool looked, carried_now;
-	/* in the present list: a host of the group has the series; it moves; it carries something */
+	/* in the present list: a host of the group has the series; the series moves; it carries
+	 * something */
 	bool here, moved_here, carried_here;
 	UT_hash_handle hh;
 };

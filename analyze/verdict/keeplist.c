@@ -318,13 +318,6 @@ keep_response_words(const struct keep_response *what)
 				    : "delivered rate";
 }
 
-bool
-keep_has_headline(const struct keep_work *w)
-{
-	return strcmp(w->status, "ok") == 0 && w->worth.holds &&
-	    w->result.elimination.n_metrics_kept > 0;
-}
-
 static void
 work_clear(struct keep_work *w)
 {

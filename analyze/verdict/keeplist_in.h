@@ -3,6 +3,8 @@
 #ifndef KEEPLIST_IN_H
 #define KEEPLIST_IN_H
 
+#include <string.h>
+
 #include "analyze/verdict/keeptable.h"
 #include "narrows/keeplist.h"
 
@@ -24,7 +26,7 @@ struct keep_work {
 	struct keeptable own;   /* the table's counts before the trials came; owns nothing */
 	struct nw_table x;      /* the group's rows */
 	const double **columns;
-	size_t n_sessions;  /* with rows */
+	size_t n_sessions; /* with rows */
 	/* first row of each session with rows, the oldest session first */
 	size_t session_row[KEEPLIST_SESSIONS_MAX];
 	size_t n_answers;   /* rows with a response */
@@ -41,7 +43,13 @@ struct keep_work {
 /* "delivered rate", "operation time" or the name of the series. */
 const char *keep_response_words(const struct keep_response *what);
 /* Whether the metrics of the list predict rows that they have not seen. */
-bool keep_has_headline(const struct keep_work *w);
+static inline bool
+keep_has_headline(const struct keep_work *w)
+{
+	return strcmp(w->status, "ok") == 0 && w->worth.holds &&
+	    w->result.elimination.n_metrics_kept > 0;
+}
+
 /* For diet.c: the names of the group's own metrics, before those of trials come; and the list, made
  * or not. NULL books take nothing. */
 struct diet_book;

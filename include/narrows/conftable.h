@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 enum { CONF_LINES = 2 };
-enum { CONF_WHY_BYTES = 256, CONF_ROWS_MAX = 64 };
+enum { CONF_WHY_BYTES = 256, CONF_ROWS_MAX = 80 };
 
 struct conf_row;
 /* Parses `value` into `field`. NW_EINVAL with static *why, or NW_ENOMEM. */

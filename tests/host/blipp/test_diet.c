@@ -48,8 +48,8 @@ test_names(void)
 	bool changed;
 
 	CHECK_INT(sent(&d, &sda, &disk, 60), 60);
-	CHECK_INT(take(&d, "filesystem\nnetwork:qdisc eth0\ndisk:partition:sda\ngone\n", 20 * S,
-		      0, &changed),
+	CHECK_INT(take(&d, "filesystem\nnetwork:qdisc eth0\ndisk:partition:sda\ngone\n", 20 * S, 0,
+		      &changed),
 	    NW_OK);
 	CHECK(changed);
 	diet_round(&d, false);
