@@ -68,7 +68,8 @@ nw diet dtn1 >"$tmp/diet.txt" && grep -q "no R2 is lost: none of them moved" "$t
 nw diet nobody | grep -q 'No diet' || fail "a filter passes all"
 
 # --- accepted: fewer samples, the orders of a person go before it ---
-nw diet accept dtn1 "$(id network:softnet)" | grep -q accepted || fail "accept"
+accepts() { nw diet accept dtn1 "$(id network:softnet)" | grep -q accepted; } # the box learns of a proposal from the store
+until_true 10 accepts || fail "accept"
 nw diet accept dtn1 --all | grep -q 'network:sockets' || fail "accept --all"
 nw diet accept dtn1 4711 2>/dev/null && fail "a diet that is not there is accepted"
 obeyed() { nw control dtn1 status | grep -q ' diet=2 diet_unknown=0'; }
