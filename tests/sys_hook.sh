@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Webhooks: another verdict, a box that is not well and well again are posted once, signed, and again until somebody takes them.
+# Webhooks: another verdict, a slower route, silence, a lost clock, a full disk, a box that is gone, and the return of each are
+# posted once, signed, and again until somebody takes them.
 . tests/lib.sh
 mkdir "$tmp/hooks"
 cat >"$tmp/receiver.py" <<'PY'
@@ -100,6 +101,68 @@ sed -i 's/"session":/"missing":{"mover a -> b":true},"session":/' "$tmp/memory"
 "$bin/narrows" -u "$url" hook -d "$tmp/hooks" -m "$tmp/memory" -1 run || fail "look by URL"
 grep -q '^/in?channel=1 session.back True .*"program":"mover"' "$tmp/got" && [ "$(grep -c . "$tmp/got")" = 1 ] ||
 	fail "session.back: $(cat "$tmp/got")"
+
+# --- all other events: a messenger between hook and box brings the box's answers with one thing changed ---
+cat >"$tmp/messenger.py" <<'PY'
+import http.server, json, os, sys, urllib.error, urllib.request
+box, folder = sys.argv[1:]
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+class Messenger(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        try:
+            r = opener.open(box + self.path)
+        except urllib.error.HTTPError as e:
+            r = e
+        body, kind = r.read(), r.headers["Content-Type"]
+        lie = folder + "/lie"
+        if kind == "application/json" and os.path.exists(lie):
+            doc = json.loads(body)
+            exec(open(lie).read())
+            body = json.dumps(doc).encode()
+        self.send_response(r.status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *args): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Messenger)
+print(server.server_port, flush=True)
+server.serve_forever()
+PY
+python3 -B "$tmp/messenger.py" "$url" "$tmp" >"$tmp/messenger" &
+pids="$pids $!"
+until_true 10 test -s "$tmp/messenger" || fail "no messenger"
+"$bin/blipp" -b "$xsp" -H dtn9 -o probes=cpu -i 1s >/dev/null 2>"$tmp/blipp.log" &
+pids="$pids $!"
+heard() { curl -sS "$url/api/v1/collectors" | grep -q '"host": "dtn9"'; }
+until_true 20 heard || fail "no collector reports: $(cat "$tmp/blipp.log")"
+look_through() { "$bin/narrows" -u "http://127.0.0.1:$(cat "$tmp/messenger")" hook -d "$tmp/hooks" -m "$tmp/memory" -1 run 2>"$tmp/err" || fail "look: $(cat "$tmp/err")"; }
+# told NAME PATTERN LIE: with the lie the event is posted, signed, once, and not again
+told() {
+	: >"$tmp/got"
+	printf '%s\n' "$3" >"$tmp/lie"
+	look_through
+	look_through
+	grep -q "^/in?channel=1 $1 True .*$2" "$tmp/got" || fail "$1: $(cat "$tmp/got")"
+	[ "$(grep -c "^/in?channel=1 " "$tmp/got")" = 1 ] || fail "$1 is not alone, or told twice: $(cat "$tmp/got")"
+}
+: >"$tmp/lie"
+look_through
+told collector.silent '"host":"dtn9"' 'if "started" in doc: doc["started"] = "2026-01-01T00:00:00Z"
+for c in doc.get("collectors", []): c["at"] = __import__("datetime").datetime.fromtimestamp(__import__("time").time() - 900, __import__("datetime").timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")'
+told collector.back '"host":"dtn9"' ''
+told clock.lost 'not synchronised any more' 'if "parts" in doc: doc["parts"]["clock"] = "the clock is not synchronised any more, for 50 s"'
+told clock.back '"why":"ok"' 'if "clock" in doc: doc["clock"]["synchronised"] = True'
+told health.lost '"part":"disk".*are free' 'if "parts" in doc: doc["parts"]["disk"] = "1 MB are free"'
+told health.back '"part":"disk"' ''
+told session.missing '"program":"mover"' 'for e in doc.get("expected", []): e["missing"] = True'
+told session.back '"program":"mover"' ''
+: >"$tmp/lie"
+run disk.write
+told slower.begins '"usual":1.7' 'for s in doc.get("sessions", []): s.update(usual=1.7, stage="disk.write")'
+: >"$tmp/lie"
+run disk.write
+told slower.ends '"usual":1.1' 'for s in doc.get("sessions", []): s.update(usual=1.1, stage="disk.write")'
 
 # --- what is wrong is said ---
 echo 'uri http://x' >"$tmp/hooks/bad.conf"
