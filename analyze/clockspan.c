@@ -6,10 +6,11 @@
 
 #include "narrows/err.h"
 
-#define AROUND_NS  (15 * INT64_C(1000000000)) /* the box compares clocks every 10 s */
-#define DRIFT_PPM  500                        /* the largest rate by which a kernel slews a clock */
-#define NEARLY     2                          /* bounds up to so many times the best */
-#define TIME_LIMIT (INT64_MAX / 2)
+#define AROUND_NS   (15 * INT64_C(1000000000)) /* the box compares clocks every 10 s */
+#define DRIFT_PPM   500                       /* the largest rate by which a kernel slews a clock */
+#define NEARLY      2                         /* bounds up to so many times the best */
+#define RATE_MIN_NS (5 * INT64_C(1000000000)) /* comparisons too near for a rate */
+#define TIME_LIMIT  (INT64_MAX / 2)
 
 int
 nw_clock_rows_add(struct nw_clock_rows *rows, int64_t t_wall_ns, double offset_s, double bound_s)
@@ -53,12 +54,51 @@ distance(int64_t t_wall_ns, int64_t from_wall_ns, int64_t to_wall_ns)
 					: 0;
 }
 
+/* Comparisons of a span that are nearly as good as its best. */
+struct good {
+	const struct nw_clock_row *first, *last;
+	double least_s, most_s, bound_s; /* offsets; the bound around the best that covers all */
+};
+
+static void
+good_add(struct good *g, const struct nw_clock_row *r, const struct nw_clock_row *best)
+{
+	if (g->first == NULL || r->t_wall_ns < g->first->t_wall_ns)
+		g->first = r;
+	if (g->last == NULL || r->t_wall_ns > g->last->t_wall_ns)
+		g->last = r;
+	g->least_s = fmin(g->least_s, r->offset_s);
+	g->most_s = fmax(g->most_s, r->offset_s);
+	g->bound_s = fmax(g->bound_s, fabs(r->offset_s - best->offset_s) + r->bound_s);
+}
+
+/* How far the clock may have drifted before the first comparison and after the last, at the rate
+ * between the two. The next comparison is never far. */
+static double
+edges_s(const struct good *g, int64_t from_wall_ns, int64_t to_wall_ns)
+{
+	const int64_t first = time_within(g->first->t_wall_ns),
+		      last = time_within(g->last->t_wall_ns);
+	int64_t open = 0;
+
+	if (last - first < RATE_MIN_NS)
+		return 0;
+	if (from_wall_ns < first)
+		open = first - from_wall_ns;
+	if (to_wall_ns > last && to_wall_ns - last > open)
+		open = to_wall_ns - last;
+	if (open > AROUND_NS)
+		open = AROUND_NS;
+	return (g->most_s - g->least_s) * (double)open / (double)(last - first);
+}
+
 bool
 nw_clock_span(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to_wall_ns,
     double *offset_s, double *bound_s)
 {
 	const int64_t from = time_within(from_wall_ns), to = time_within(to_wall_ns);
 	const struct nw_clock_row *best = NULL, *r;
+	struct good good = { .least_s = INFINITY, .most_s = -INFINITY };
 	int64_t away, least = INT64_MAX;
 	size_t i;
 
@@ -75,11 +115,12 @@ nw_clock_span(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to
 		return false;
 	*offset_s = best->offset_s;
 	*bound_s = best->bound_s + DRIFT_PPM * 1e-6 * (double)least * 1e-9;
-	for (i = 0; i < rows->n && least == 0; i++) {
-		r = &rows->row[i];
-		if (distance(r->t_wall_ns, from, to) <= AROUND_NS &&
-		    r->bound_s <= NEARLY * best->bound_s)
-			*bound_s = fmax(*bound_s, fabs(r->offset_s - best->offset_s) + r->bound_s);
-	}
+	if (least > 0)
+		return true;
+	for (i = 0; i < rows->n; i++)
+		if (distance(rows->row[i].t_wall_ns, from, to) <= AROUND_NS &&
+		    rows->row[i].bound_s <= NEARLY * best->bound_s)
+			good_add(&good, &rows->row[i], best);
+	*bound_s = good.bound_s + edges_s(&good, from, to);
 	return true;
 }

@@ -13,7 +13,7 @@ tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 tar gzip xz
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing
-machines="qemu-system-x86 busybox-static" # machines that are emulated, with clocks of their own
+machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
 
 case ${1:-tests} in
 host) wanted=$host ;;

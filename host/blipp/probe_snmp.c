@@ -71,7 +71,7 @@ pairs_parse(
 {
 	struct scan names, numbers, protocol, again, name;
 	size_t i, found = 0;
-	uint64_t value;
+	double value;
 	int rc;
 
 	for (i = 0; i < n; i++)
@@ -86,8 +86,9 @@ pairs_parse(
 			continue;
 		if (!scan_is(again, protocols[i].protocol))
 			return NW_EPROTO;
-		while (scan_word(&names, &name) && scan_u64(&numbers, &value))
-			table_put(&tables[i], name, (double)value, NULL);
+		/* Tcp's MaxConn is -1 where there is no limit */
+		while (scan_word(&names, &name) && scan_signed(&numbers, &value))
+			table_put(&tables[i], name, value, NULL);
 		found++;
 	}
 	return found > 0 ? NW_OK : NW_EPROTO;

@@ -94,6 +94,22 @@ scan_u64(struct scan *s, uint64_t *out)
 	return s->at > start;
 }
 
+/* Reads a whole number with its sign. */
+static inline bool
+scan_signed(struct scan *s, double *out)
+{
+	uint64_t n;
+	bool negative;
+
+	scan_blanks(s);
+	negative = s->at < s->end && *s->at == '-';
+	s->at += negative;
+	if (!scan_u64(s, &n))
+		return false;
+	*out = negative ? -(double)n : (double)n;
+	return true;
+}
+
 /* Fills n numbers; missing numbers are 0. Returns how many there were. */
 static inline size_t
 scan_numbers(struct scan *s, uint64_t *out, size_t n)

@@ -51,6 +51,9 @@ test_spans(void)
 	CHECK(covers(&rows, 100, 400, 92, 250));
 	CHECK(covers(&rows, 100, 100, 92, 250));
 	CHECK(covers(&rows, 0, 590, 92, 250));
+	/* the edges, where the next comparison has not come yet */
+	CHECK(covers(&rows, 300, 599, 92, 250));
+	CHECK(covers(&rows, -9, 300, 92, 250));
 	/* beyond the last comparison: the nearest says less and less */
 	CHECK(nw_clock_span(&rows, 2590 * S, 2600 * S, &offset, &bound));
 	CHECK_NEAR(offset, 92 + 590 * 250e-6, 1e-9, 0);
