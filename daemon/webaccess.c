@@ -112,7 +112,7 @@ on_changed(void *arg, const char *peer, const char *user, const char *event)
 {
 	struct webaccess *a = arg;
 
-	audit_note(a->state_dir, event, user, peer);
+	audit_note(a->state_dir, event, *user != '\0' ? user : "-", peer);
 }
 
 static int

@@ -8,7 +8,7 @@
 #include "store/db.h"
 #include "store/schema.h"
 
-enum { PIN_BUSY_TIMEOUT_MS = 10000 };
+enum { PIN_BUSY_TIMEOUT_MS = 10000, SOON_TIMEOUT_MS = 300 };
 enum statement { PIN_SET, NOTE_ADD, NOTE_DROP, STATEMENTS };
 
 static const char *const sql[STATEMENTS] = {
@@ -27,7 +27,7 @@ struct pen {
 };
 
 static int
-pen_take(struct pen *p, const char *path, char why[STORE_WHY_BYTES])
+pen_take(struct pen *p, const char *path, int wait_ms, char why[STORE_WHY_BYTES])
 {
 	int rc;
 
@@ -41,7 +41,7 @@ pen_take(struct pen *p, const char *path, char why[STORE_WHY_BYTES])
 		p->db = NULL;
 		return NW_EIO;
 	}
-	sqlite3_busy_timeout(p->db, PIN_BUSY_TIMEOUT_MS);
+	sqlite3_busy_timeout(p->db, wait_ms);
 	if ((rc = schema_check(p->db, why)) != NW_OK) {
 		sqlite3_close(p->db);
 		p->db = NULL;
@@ -69,7 +69,7 @@ int
 store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_BYTES])
 {
 	struct pen p;
-	int rc = pen_take(&p, path, why);
+	int rc = pen_take(&p, path, PIN_BUSY_TIMEOUT_MS, why);
 
 	if (rc != NW_OK)
 		return rc;
@@ -77,9 +77,9 @@ store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_WHY_
 	return pen_drop(&p, rc, "no such session", why);
 }
 
-int
-store_note_add(
-    const char *path, const struct nw_note_rec *n, int64_t *id, char why[STORE_WHY_BYTES])
+static int
+note_add(const char *path, const struct nw_note_rec *n, int wait_ms, int64_t *id,
+    char why[STORE_WHY_BYTES])
 {
 	struct pen p;
 	int rc;
@@ -89,7 +89,7 @@ store_note_add(
 		snprintf(why, STORE_WHY_BYTES, "longer than %d bytes", STORE_NOTE_BYTES);
 		return NW_ETOOBIG;
 	}
-	if ((rc = pen_take(&p, path, why)) != NW_OK)
+	if ((rc = pen_take(&p, path, wait_ms, why)) != NW_OK)
 		return rc;
 	rc = db_run(&p.stmts, NOTE_ADD, "iitttii", n->session_id, n->t_wall_ns, n->line, n->point,
 	    n->text, n->made_wall_ns, (int64_t)STORE_NOTES_MAX);
@@ -98,10 +98,24 @@ store_note_add(
 }
 
 int
+store_note_add(
+    const char *path, const struct nw_note_rec *n, int64_t *id, char why[STORE_WHY_BYTES])
+{
+	return note_add(path, n, PIN_BUSY_TIMEOUT_MS, id, why);
+}
+
+int
+store_note_add_soon(
+    const char *path, const struct nw_note_rec *n, int64_t *id, char why[STORE_WHY_BYTES])
+{
+	return note_add(path, n, SOON_TIMEOUT_MS, id, why);
+}
+
+int
 store_note_drop(const char *path, int64_t id, char why[STORE_WHY_BYTES])
 {
 	struct pen p;
-	int rc = pen_take(&p, path, why);
+	int rc = pen_take(&p, path, PIN_BUSY_TIMEOUT_MS, why);
 
 	if (rc != NW_OK)
 		return rc;

@@ -128,6 +128,7 @@ static const char *const sql[R_STMTS] = {
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
 	[R_NOTES] = "SELECT id, session_id, t_ns, line, point, text, made_ns FROM note"
 		    " WHERE session_id = ? ORDER BY t_ns, id",
+	[R_NOTES_COUNT] = "SELECT count(*) FROM note WHERE line = ? AND point = ?",
 	[R_RUNS] =
 	    "SELECT id, session_id, kind, started_ns, took_ns, version, outcome, replaced_ns,"
 	    " why, stage, sentence, bytes_per_s FROM run "
@@ -931,6 +932,23 @@ note_row(struct sink *s, sqlite3_stmt *st)
 	};
 
 	return s->fn.note(s->arg, &note);
+}
+
+static int
+count_row(struct sink *s, sqlite3_stmt *st)
+{
+	*(uint64_t *)s->arg = (uint64_t)sqlite3_column_int64(st, 0);
+	return 0;
+}
+
+int
+store_notes_count(struct store_reader *r, const char *line, const char *point, uint64_t *n)
+{
+	struct sink s = { .arg = n };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_NOTES_COUNT, &st, "tt", line, point);
+
+	return rc == NW_OK ? each(r, R_NOTES_COUNT, st, count_row, &s) : rc;
 }
 
 int

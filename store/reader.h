@@ -67,6 +67,7 @@ enum reader_stmt {
 	R_EVENT_DATA,
 	R_EVENT_SPAN,
 	R_NOTES,
+	R_NOTES_COUNT,
 	R_STMTS
 };
 

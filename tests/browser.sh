@@ -14,7 +14,12 @@ server= browser= box=
 cleanup() {
 	for p in $browser $server $box; do kill "$p" 2>/dev/null || :; done
 	wait 2>/dev/null || :
-	rm -rf "$tmp"
+	# children of the browser may still write
+	n=0
+	until rm -rf "$tmp" 2>/dev/null || [ $n -ge 100 ]; do
+		n=$((n + 1))
+		sleep 0.1
+	done
 }
 trap cleanup EXIT
 trap 'exit 1' INT TERM

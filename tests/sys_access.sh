@@ -46,11 +46,20 @@ is "a viewer" "$(log_in eva 'correct horse' /)" 303
 is "a viewer reads" "$(code -b "$tmp/jar" "$https/sessions.json")" 200
 is "a viewer sees no accounts" "$(code -b "$tmp/jar" "$https/access")" 403
 is "a viewer changes nothing" "$(code -b "$tmp/jar" -d x=1 "$https/session/1")" 403
+is "a viewer judges no verdict" "$(code -b "$tmp/jar" -d right=yes "$https/session/1/right")" 403
 nw access remove eva || fail "remove"
 is "a removed viewer" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
 generated=$(nw access user -g -r operator bo)
 is "a made password" "$(log_in bo "$generated" /)" 303
 is "an operator is told what is no page" "$(code -b "$tmp/jar" -d x=1 "$https/session/1")" 405
+is "an operator judges a verdict that is not there" "$(code -b "$tmp/jar" -d right=yes "$https/session/1/right")" 404
+is "an operator's answer that is none" "$(code -b "$tmp/jar" -d right=perhaps "$https/session/1/right")" 400
+is "an operator's browser on another site" "$(code -b "$tmp/jar" -H 'Origin: https://evil.example' -d right=yes "$https/session/1/right")" 403
+NARROWS_TASK=judged "$bin/nwrun" cp "$bin/narrows" "$tmp/copied" || fail "nwrun"
+is_there() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/session/1")" = 200 ]; }
+until_true 20 is_there || fail "no session"
+is "an operator judges a verdict" "$(code -b "$tmp/jar" -d right=yes "$https/session/1/right")" 303
+grep -q '"event":"verdict.right","who":"bo"' "$tmp/state/audit.log" || fail "nobody wrote down who judged"
 cp "$tmp/jar" "$tmp/old"
 is "leaving" "$(code -b "$tmp/jar" -c "$tmp/jar" -d x=1 "$https/logout")" 303
 is "having left" "$(code -b "$tmp/old" "$https/sessions.json")" 401

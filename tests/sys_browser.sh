@@ -112,8 +112,34 @@ for path in "$host" /session/5/lifelines; do
 	look_at "$path" 360x740 1280x900 2560x1440
 	tab_through "$path"
 done
+# a person says in the page whether the verdict was right
+says() {
+	n=0
+	until cdp Runtime.evaluate "{\"expression\":\"String($1)\"}" && [ "$(field value)" = "$2" ]; do
+		n=$((n + 1))
+		[ $n -lt $((100 * PATIENCE)) ] || fail "$3: $(field value)"
+		sleep 0.1
+	done
+}
+load /session/1
+cdp Runtime.evaluate "{\"expression\":\"(() => { document.querySelector('.right input').value = 'a <b>full</b> array'; document.querySelector('.right button[value=no]').click(); })()\"}"
+says "document.querySelectorAll('.feedback q').length" 1 "what somebody said of a verdict is not shown"
+says "document.querySelector('.feedback p').textContent.slice(0, 64)" "People say of this verdict: 0 right, 1 wrong. wrong: a <b>full</" "what somebody said"
+# a link to a fold opens the fold, and the first screen holds five answers
+cdp Emulation.setDeviceMetricsOverride '{"width":1280,"height":900,"deviceScaleFactor":1,"mobile":false}'
+load /session/3
+cdp Runtime.evaluate "{\"expression\":\"document.querySelector('.answers a[href=\\\\'#advice\\\\']').click()\"}"
+says "document.getElementById('fold-advice').open" true "a link opens no fold"
+load /session/1
+says "document.querySelectorAll('.answers > section').length" 5 "questions"
+says "document.querySelector('.answers').getBoundingClientRect().bottom + scrollY < 900" true "the answers do not fit on a screen"
+says "document.getElementById('fold-stages').getBoundingClientRect().top - document.getElementById('time').getBoundingClientRect().top <= 1800" true "the evidence is long"
 base=$locked
 look_at /login 360x740 1280x900 2560x1440
+load /login
+password=$(cut -d' ' -f2 "$tmp/state/first-password")
+cdp Runtime.evaluate "{\"expression\":\"(() => { const f = document.querySelector('form.login'); f.elements.user.value = 'admin'; f.elements.password.value = '$password'; f.querySelector('button').click(); })()\"}"
+says "location.pathname" / "nobody can log in with a browser"
 # the one page that is not there may be complained about
 complaints=$(grep -a -z '"method":"Log.entryAdded".*"level":"error"' "$tmp/out" | tr '\0' '\n' | grep -v /nothing || :)
 [ -z "$complaints" ] || fail "the browser complains: $complaints"

@@ -109,7 +109,7 @@ shown_of(const json_t *doc)
 	json_array_foreach(result_list(doc, KEY_notes_notes), i, note)
 	{
 		line = result_text(note, KEY_note_line);
-		if (line == NULL || strcmp(line, NOTE_VERDICT_LINE) != 0)
+		if (line == NULL || strcmp(line, STORE_NOTE_VERDICT) != 0)
 			json_array_append(shown, note);
 	}
 	return shown;
@@ -184,7 +184,7 @@ note_keep(struct store_reader *r, const char *store_path, int64_t session_id, co
 	if (note.text[strspn(note.text, " \t\r\n")] == '\0' || !utf8_whole(note.text) ||
 	    !time_take(at, &note.t_wall_ns))
 		return NW_EINVAL;
-	rc = store_note_add(store_path, &note, &id, reason);
+	rc = store_note_add_soon(store_path, &note, &id, reason);
 	if (rc == NW_ENOTFOUND)
 		*why = "The session has a thousand notes already.";
 	return rc;

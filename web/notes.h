@@ -10,9 +10,6 @@
 #include "narrows/store.h"
 #include "web/html.h"
 
-/* The line of a note that says whether a verdict was right: the page shows it elsewhere. */
-#define NOTE_VERDICT_LINE "verdict"
-
 /* A new reference. NW_ENOTFOUND: no such session. */
 int notes_document(struct store_reader *r, int64_t session_id, json_t **out);
 /* The section of the session's page, with a form for readers who may write. */

@@ -18,6 +18,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/feedback.h"
 #include "web/notes.h"
 #include "web/session_stretch.h"
 
@@ -573,6 +574,8 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	if (open)
 		write_running(h, doc);
 	session_answers(h, doc);
+	if (doc != NULL && v->r != NULL && !h->foreign && feedback_write(h, v->r, rec->id) < 0)
+		h->failed = true;
 	if (doc != NULL)
 		write_contents(h, doc, rec->id, v->q.all);
 	for (i = 0; i < N_SECTIONS && doc != NULL; i++) {

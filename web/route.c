@@ -105,6 +105,8 @@ parse_session(const char *what, const char *query)
 		r.page = ROUTE_SESSION_FIGURE;
 	else if (r.id != ROUTE_LAST && strcmp(end, "/note") == 0)
 		r.page = ROUTE_SESSION_NOTE;
+	else if (r.id != ROUTE_LAST && strcmp(end, "/right") == 0)
+		r.page = ROUTE_SESSION_RIGHT;
 	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (strcmp(end, forms[i].ending) == 0)
 			r.page = forms[i].page;

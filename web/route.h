@@ -28,6 +28,7 @@ enum route_page {
 	ROUTE_SESSION_BSON,
 	ROUTE_SESSION_LINES,
 	ROUTE_SESSION_NOTE, /* takes a form */
+	ROUTE_SESSION_RIGHT,
 	ROUTE_SESSION_FIGURE,
 	ROUTE_ROUTES,
 	ROUTE_ROUTES_JSON,
@@ -102,7 +103,7 @@ route_is_api_session(enum route_page page)
 static inline bool
 route_takes_form(enum route_page page)
 {
-	return page == ROUTE_SESSION_NOTE || page == ROUTE_API_NOTES;
+	return page == ROUTE_SESSION_NOTE || page == ROUTE_SESSION_RIGHT || page == ROUTE_API_NOTES;
 }
 
 /* ".csv" and so on, of a session's export; NULL of all else. */

@@ -452,7 +452,7 @@ answer_since(struct html *h, const json_t *doc)
 	else if (result_text(usual, KEY_usual_sentence) != NULL)
 		html_raw(h, "no change of its rates was found.");
 	else
-		write_too_few(h, usual);
+		html_raw(h, "too few earlier sessions to tell.");
 	if (from > 0 && to > from) {
 		html_raw(h, "<span class=\"odd\"> It lies between ");
 		page_time(h, from);
@@ -510,7 +510,7 @@ answer_changed(struct html *h, const json_t *doc)
 		if (result_text(usual, KEY_usual_sentence) != NULL)
 			html_raw(h, "Nothing to explain: the session is as usual on its route.");
 		else
-			write_too_few(h, usual);
+			html_raw(h, "Too few earlier sessions to compare with.");
 		html_raw(h, "</p>");
 	}
 	html_raw(h, "</section>");

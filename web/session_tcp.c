@@ -106,6 +106,22 @@ struct tcp {
 	double *values; /* room for the lines of a figure */
 };
 
+/* The only value of the lines; NaN if there are more, or none. */
+static double
+single_value(const struct plot *p)
+{
+	double only = NAN;
+	size_t i, k, n = 0;
+
+	for (k = 0; k < p->n_lines; k++)
+		for (i = 0; i < p->n; i++)
+			if (isfinite(p->lines[k].y[i])) {
+				only = p->lines[k].y[i];
+				n++;
+			}
+	return n == 1 ? only : NAN;
+}
+
 /* A figure of nothing but zeros is left out. */
 static bool
 is_zero(const struct plot *p)
@@ -142,6 +158,14 @@ write_plot(struct html *h, const struct tcp *tcp, const struct tcp_plot *what)
 	p.low = true;
 	if (!plot_has_data(&p))
 		return;
+	if (isfinite(single_value(&p))) {
+		html_raw(h, "<p class=\"note\">");
+		html_text(h, what->title);
+		html_raw(h, ", told once: ");
+		html_text(h, plot_value(p.unit, single_value(&p)).s);
+		html_raw(h, ".</p>");
+		return;
+	}
 	if (is_zero(&p)) {
 		html_raw(h, "<p class=\"note\">");
 		html_text(h, what->none);

@@ -36,6 +36,7 @@
 #include "narrows/err.h"
 #include "web/api.h"
 #include "web/expected.h"
+#include "web/feedback.h"
 #include "web/health.h"
 #include "web/hosts.h"
 #include "web/host_check.h"
@@ -739,7 +740,8 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_SESSION_LOG:
 	case ROUTE_SESSION_BSON: answer_export(a, to); break;
 	case ROUTE_SESSION_LINES: answer_lines(a, to); break;
-	case ROUTE_SESSION_NOTE: reply_error(a, 405); break;
+	case ROUTE_SESSION_NOTE:
+	case ROUTE_SESSION_RIGHT: reply_error(a, 405); break;
 	case ROUTE_ROUTE_FIGURE:
 	case ROUTE_HOST_FIGURE:
 	case ROUTE_SESSION_FIGURE: answer_figure(a, to); break;
@@ -889,8 +891,8 @@ is_foreign(const struct reply *a)
 		   *host = reply_request_header(a, "Host"),
 		   *site = reply_request_header(a, "Sec-Fetch-Site"), *at;
 
-	if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
-		return true;
+	if (site != NULL)
+		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 	if (origin == NULL)
 		return false;
 	at = strstr(origin, "://");
@@ -1068,6 +1070,31 @@ answer_note(struct reply *a, const struct route *to)
 	}
 }
 
+/* "Was this right?" */
+static void
+answer_feedback(struct reply *a, int64_t session_id)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
+	char form[BODY_MAX_BYTES + 1], why[STORE_WHY_BYTES], to[64], *right, *words;
+	ssize_t n = evbuffer_copyout(in, form, BODY_MAX_BYTES);
+	int rc;
+
+	form[n > 0 ? n : 0] = '\0';
+	right = field_get(form, "right");
+	words = field_get(form, "text");
+	rc = feedback_add(a->w->opts.store_path, session_id, right, words, why);
+	free(right);
+	free(words);
+	if (rc != NW_OK) {
+		reply_error(a, rc == NW_EINVAL ? 400 : rc == NW_ENOTFOUND ? 404 : 503);
+		return;
+	}
+	note_changed(a, "verdict.right");
+	snprintf(to, sizeof(to), "/session/%" PRId64 "#right", session_id);
+	reply_header(a, "Location", to);
+	reply_send(a, 303);
+}
+
 /* A form that changes something; roles were looked at before. */
 static void
 answer_form(struct reply *a, const struct route *to)
@@ -1075,7 +1102,9 @@ answer_form(struct reply *a, const struct route *to)
 	if (is_foreign(a)) {
 		a->why = "The form comes from a page of another site.";
 		reply_error(a, 403);
-	} else
+	} else if (to->page == ROUTE_SESSION_RIGHT)
+		answer_feedback(a, to->id);
+	else
 		answer_note(a, to);
 }
 

@@ -335,11 +335,16 @@ struct nw_note_rec {
 	const char *point, *text; /* point of the path, or "" */
 	int64_t made_wall_ns;
 };
+/* Line of a note that says whether the session's verdict was right; its point is "yes" or "no". */
+#define STORE_NOTE_VERDICT "=verdict"
 enum { STORE_NOTE_BYTES = 2000, STORE_NOTES_MAX = 1000 }; /* of a text; of a session */
 /* Keeps a note with its session; *id gets its number. Any process with the right to write may, as
  * with store_pin(). NW_ENOTFOUND: no such session, or the session has STORE_NOTES_MAX. NW_ETOOBIG:
  * a text is longer than STORE_NOTE_BYTES. */
 int store_note_add(
+    const char *path, const struct nw_note_rec *note, int64_t *id, char why[STORE_WHY_BYTES]);
+/* The same for a thread that serves others: NW_EIO while somebody else writes for long. */
+int store_note_add_soon(
     const char *path, const struct nw_note_rec *note, int64_t *id, char why[STORE_WHY_BYTES]);
 /* NW_ENOTFOUND: no such note. */
 int store_note_drop(const char *path, int64_t id, char why[STORE_WHY_BYTES]);
@@ -441,6 +446,8 @@ int store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_w
     int64_t to_wall_ns, store_setting_fn *fn, void *arg);
 /* Rising in the time that notes speak of. */
 int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
+/* Notes of all sessions with this line and point. */
+int store_notes_count(struct store_reader *r, const char *line, const char *point, uint64_t *n);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
  * Metadata of a session (session_id > 0) or of a host alone (session_id 0, host_id > 0; 0: of all

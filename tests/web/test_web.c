@@ -917,7 +917,7 @@ static void
 test_routes(void)
 {
 	static const char *const headers[] = { "Content-Security-Policy: default-src 'none'; ",
-		"X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
+		"X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: same-origin\r\n",
 		"frame-ancestors 'none'", "Cache-Control: no-" };
 	size_t i, k;
 

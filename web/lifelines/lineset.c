@@ -555,8 +555,11 @@ static int
 on_note(void *arg, const struct nw_note_rec *rec)
 {
 	struct lineset *s = arg;
-	struct lineset_note *n = reallocarray(s->notes, s->n_notes + 1, sizeof(*n));
+	struct lineset_note *n;
 
+	if (strcmp(rec->line, STORE_NOTE_VERDICT) == 0)
+		return NW_OK;
+	n = reallocarray(s->notes, s->n_notes + 1, sizeof(*n));
 	if (n == NULL)
 		return NW_ENOMEM;
 	s->notes = n;

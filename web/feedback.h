@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the verdict of a session was right, as people who know say: a form on the session's page,
+ * notes in the store, and their counts. */
+#ifndef NARROWS_WEB_FEEDBACK_H
+#define NARROWS_WEB_FEEDBACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "narrows/store.h"
+#include "web/html.h"
+
+enum { FEEDBACK_TEXT_BYTES = 200 };
+
+/* Keeps an answer, "yes" or "no", with words that may be NULL. NW_EINVAL: no such answer, or the
+ * words are too long or not UTF-8; others as store_note_add_soon(). */
+int feedback_add(const char *store_path, int64_t session_id, const char *right, const char *words,
+    char why[STORE_WHY_BYTES]);
+/* What people said of the session's verdict, and the form for those who may answer. */
+int feedback_write(struct html *h, struct store_reader *r, int64_t session_id);
+
+#endif
