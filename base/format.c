@@ -117,9 +117,16 @@ fmt_int(int64_t v)
 struct fmt
 fmt_count(uint64_t v)
 {
+	char digits[SHORTEST_INT_ROOM];
+	size_t n = shortest_put_int(digits, v), i, at = 0;
 	struct fmt out;
 
-	out.s[shortest_put_int(out.s, v)] = '\0';
+	for (i = 0; i < n; i++) {
+		if (i > 0 && (n - i) % 3 == 0)
+			out.s[at++] = ',';
+		out.s[at++] = digits[i];
+	}
+	out.s[at] = '\0';
 	return out;
 }
 

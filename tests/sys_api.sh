@@ -319,6 +319,10 @@ assert get("/api/v1/sessions/999/notes", b"text=a")[0] == 404 and get("/session/
 for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}, {"Origin": "null"}):
     for path in ("/session/%d/note" % id, "/api/v1/sessions/last/notes"):
         assert get(path, b"text=evil", **headers)[0] == 403, (path, headers)
+for path in ("/session/%d/note" % id, "/api/v1/sessions/last/notes"):
+    status, headers, body = get(path, b"text=" + b"x" * 20000)
+    assert status == 413 and headers["Content-Security-Policy"], (path, status)
+assert headers["Content-Type"] == "application/problem+json" and json.loads(body)["detail"], body
 assert get("/session/%d/note" % id)[0] == 405 and get("/session/%d" % id, b"text=a")[0] == 405 and len(notes()) == 2
 EOF
 python3 "$tmp/figures.py" "$url" || fail "figures and notes"

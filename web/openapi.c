@@ -240,6 +240,7 @@ answers(json_t *content)
 		{ "403", "The role or the scope does not suffice." },
 		{ "404", "There is nothing of that name." },
 		{ "405", "The method is none that the path has." },
+		{ "413", "The request is longer than 8 kB." },
 		{ "421", "The box does not go by the name in the header Host." },
 		{ "429", "Too many attempts: the header Retry-After says when." },
 		{ "500", "The box failed to answer." },

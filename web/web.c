@@ -61,9 +61,10 @@
 enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 8192,
-	ENROLMENT_BYTES = 10240,  /* two certificates and a name */
-	IO_TIMEOUT_S = 20,        /* without any progress */
-	WHOLE_MAX_BYTES = 1 << 20 /* of an answer that is not streamed */
+	BODY_READ_MAX_BYTES = 65536, /* a longer body than this ends its connection at once */
+	ENROLMENT_BYTES = 10240,     /* two certificates and a name */
+	IO_TIMEOUT_S = 20,           /* without any progress */
+	WHOLE_MAX_BYTES = 1 << 20    /* of an answer that is not streamed */
 };
 #define NS_PER_S     INT64_C(1000000000)
 #define WHOLE_MAX_NS (NS_PER_S / 20) /* time to make it in */
@@ -1163,7 +1164,9 @@ on_request(struct evhttp_request *req, void *arg)
 	else if ((code = misdirection(&a, uri)) != 0) {
 		*(code == 421 ? &a.w->n_misdirected : &a.w->n_malformed) += 1;
 		reply_error(&a, code);
-	} else if (is_enrolment(&a, uri))
+	} else if (evbuffer_get_length(evhttp_request_get_input_buffer(req)) > BODY_MAX_BYTES)
+		reply_error(&a, 413);
+	else if (is_enrolment(&a, uri))
 		answer_enrolment(&a);
 	else if (!answer_stranger(&a, uri))
 		answer_known(&a, uri);
@@ -1355,7 +1358,7 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 	    EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
 		EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
 	evhttp_set_max_headers_size(p->http, HEADERS_MAX_BYTES);
-	evhttp_set_max_body_size(p->http, BODY_MAX_BYTES);
+	evhttp_set_max_body_size(p->http, BODY_READ_MAX_BYTES);
 	evhttp_set_timeout(p->http, io_timeout_s(&limits));
 	evhttp_set_gencb(p->http, on_request, p);
 	return NW_OK;

@@ -34,7 +34,7 @@
 	X(timeouts, INGEST, COUNT, "Timeouts")                                 \
 	X(connections_refused, INGEST, FAULT, "Connections refused")           \
 	X(connections_evicted, INGEST, FAULT, "Connections closed for room")   \
-	X(memory_used_bytes, INGEST, GAUGE, "Memory for senders (bytes)")      \
+	X(memory_used_bytes, INGEST, GAUGE, "Memory for senders")              \
 	X(data_without_metadata, INGEST, FAULT, "Data without metadata")       \
 	X(rejected_frames, INGEST, FAULT, "Frames rejected")                   \
 	X(rejected_documents, INGEST, FAULT, "Documents rejected")             \

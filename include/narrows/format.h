@@ -23,7 +23,6 @@ struct fmt fmt_exact(double v); /* shortest text from which strtod() reads v; "I
 #define FMT_EXACT_ROOM 32
 size_t fmt_exact_put(char out[static FMT_EXACT_ROOM], double v);
 struct fmt fmt_int(int64_t v);
-struct fmt fmt_count(uint64_t v);
 struct fmt fmt_iso_ns(int64_t t_wall_ns); /* 2026-11-20T08:12:11.250000000Z */
 /* The same with n_digits, 0 to 9, of the second's fraction; digits beyond are cut. */
 struct fmt fmt_iso(int64_t t_wall_ns, int n_digits);
@@ -32,6 +31,7 @@ struct fmt fmt_iso(int64_t t_wall_ns, int n_digits);
 int64_t fmt_parse_iso(const char *text);
 
 /* --- for people --- */
+struct fmt fmt_count(uint64_t v);              /* 1,234,567 */
 struct fmt fmt_time(int64_t t_wall_ns);        /* 2026-11-20 08:12:11 UTC; 0: "unknown" */
 struct fmt fmt_si(double v, const char *unit); /* three digits: 41.3 MB/s */
 struct fmt fmt_bytes(double bytes);

@@ -49,7 +49,11 @@ test_exact(void)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CHECK_STR(fmt_exact(cases[i].v).s, cases[i].text);
 	CHECK_STR(fmt_int(INT64_MIN).s, "-9223372036854775808");
-	CHECK_STR(fmt_count(UINT64_MAX).s, "18446744073709551615");
+	CHECK_STR(fmt_count(UINT64_MAX).s, "18,446,744,073,709,551,615");
+	CHECK_STR(fmt_count(0).s, "0");
+	CHECK_STR(fmt_count(999).s, "999");
+	CHECK_STR(fmt_count(1000).s, "1,000");
+	CHECK_STR(fmt_count(123456).s, "123,456");
 }
 
 /* Every bit pattern reads back, and no shorter text would. */

@@ -873,7 +873,7 @@ static const struct {
 	    "1 worth keeping, 1 listed and not worth it" },
 	{ "/host?host=" HOST, 200, "text/html; charset=utf-8",
 	    "Connections of its collectors: 2, of these 1 open now and 1 for the host alone. "
-	    "Samples: 86001. Documents lost before sending: 17; rejected by the box: 3." },
+	    "Samples: 86,001. Documents lost before sending: 17; rejected by the box: 3." },
 	{ "/host/clock.csv?host=" HOST, 200, "text/csv; charset=utf-8",
 	    "Hours since the first,offset,bound\r\n0,2.49" },
 	{ "/host/clock.csv?host=nobody", 404, "text/html; charset=utf-8", "There is nothing" },
@@ -881,6 +881,10 @@ static const struct {
 	{ "/host/other.csv?host=" HOST, 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/host/clock", 404, "text/html; charset=utf-8", "There is nothing" },
 	{ "/health", 200, "text/html; charset=utf-8", "The box is well." },
+	{ "/health", 200, "text/html; charset=utf-8",
+	    "<dt>Memory for senders</dt><dd>0\xc2\xa0"
+	    "B</dd>" },
+	{ "/health", 200, "text/html; charset=utf-8", "href=\"/host?host=" },
 	{ "/healthz", 200, "application/json", "\"ok\": true" },
 	{ "/style.css", 200, "text/css; charset=utf-8", "prefers-color-scheme" },
 	{ "/icon.svg", 200, "image/svg+xml", "<svg" },
@@ -888,7 +892,7 @@ static const struct {
 	{ "/session/3", 200, "text/html; charset=utf-8",
 	    "100\xc2\xa0%: 268\xc2\xa0MB of 268\xc2\xa0MB in the files opened so far." },
 	{ "/session/3", 200, "text/html; charset=utf-8",
-	    "2552088 operations; most often 1\xc2\xa0"
+	    "2,552,088 operations; most often 1\xc2\xa0"
 	    "B to" },
 	{ "/session/3", 200, "text/html; charset=utf-8", "Slower operations than usual: " },
 	{ "/session/3/p-ops-1.csv", 200, "text/csv; charset=utf-8",
@@ -1412,7 +1416,7 @@ test_health(void)
 	CHECK_INT(r.status, 200);
 	CHECK(has(&r, "the disk is &lt;full&gt;") &&
 	    has(&r, "class=\"fault\"><dt>Documents rejected"));
-	CHECK(has(&r, "77001") && has(&r, "77002") && has(&r, "77003"));
+	CHECK(has(&r, "77,001") && has(&r, "77,002") && has(&r, "77,003"));
 	free(r.text);
 	health.ok = true;
 	health.counts.rejected_documents = 0;
