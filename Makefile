@@ -132,9 +132,11 @@ $B/obj/web/script.o: web/narrows.js
 $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
+# each function by itself, so that programs without shared libraries leave out what they do not call
+$(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -fdata-sections
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(FLAGS) -c -o $@ $<
+	$(Q)$(CC) $(FLAGS) $(SECTIONS) -c -o $@ $<
 # what watches from outside counts by the code that counts inside
 MORE_host/outside := $(patsubst %,$B/obj/host/nwrun/preload_%.o,op cells object)
 define room
@@ -159,7 +161,7 @@ STATIC_LIBS := -lbson-static-1.0 $(EXTRA_pki) -lm -pthread
 define static
 $B/static/$1: $B/obj/$2/$1.o $(call archives,$2)
 	@mkdir -p $$(@D)
-	$$(Q)$$(LD) -static -s -Wl,--gc-sections $(STATIC_$1) -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
+	$$(Q)$$(LD) -static -s -Wl,--gc-sections,-z,noseparate-code $(STATIC_$1) -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
 endef
 $B/static/nwrun.so: $B/bin/nwrun.so
 	@mkdir -p $(@D)
