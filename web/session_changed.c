@@ -97,6 +97,19 @@ column_chance(struct html *h, const json_t *row)
 		html_raw(h, "may be chance");
 }
 
+/* The differences beyond chance, and all others; new references. */
+static void
+differences_part(const json_t *list, json_t **beyond, json_t **other)
+{
+	json_t *row;
+	size_t i;
+
+	*beyond = json_array();
+	*other = json_array();
+	json_array_foreach(list, i, row) json_array_append(
+	    result_bool(row, KEY_difference_beyond_chance) == 1 ? *beyond : *other, row);
+}
+
 void
 session_differences(struct html *h, const json_t *changed)
 {
@@ -107,14 +120,27 @@ session_differences(struct html *h, const json_t *changed)
 		{ "Since", column_after, false },
 		{ "q", column_chance, true },
 	};
+	const size_t n_columns = sizeof(columns) / sizeof(columns[0]);
 	const json_t *list = result_list(changed, KEY_changed_differences);
+	json_t *beyond, *other;
 
 	html_raw(h, "<p>");
 	html_text(h, result_text(changed, KEY_changed_sentence));
 	html_raw(h, "</p>");
 	if (json_array_size(list) == 0)
 		return;
-	table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+	differences_part(list, &beyond, &other);
+	if (json_array_size(beyond) > 0)
+		table_write(h, beyond, columns, n_columns);
+	if (json_array_size(other) > 0) {
+		html_raw(h, "<details class=\"fold\"><summary>What may be chance: ");
+		html_int(h, (int64_t)json_array_size(other));
+		html_raw(h, "</summary>");
+		table_write(h, other, columns, n_columns);
+		html_raw(h, "</details>");
+	}
+	json_decref(beyond);
+	json_decref(other);
 	html_raw(h, "<p class=\"note\">Compared: ");
 	html_text(h, fmt_count((uint64_t)fmax(result_number(changed, KEY_changed_n_before), 0)).s);
 	html_raw(h, " sessions before and ");

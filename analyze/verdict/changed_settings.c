@@ -116,16 +116,34 @@ is_same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* The value at a time: that of the last line up to it, or what stood before the first line. Before
- * the host told of the setting for the first time, the value is taken for what it told then. */
+/* Settings of things that come and go (mounts, interfaces, disks) begin when the thing comes. All
+ * other settings were there before somebody told of them. */
+static bool
+is_of_a_thing(const char *name)
+{
+	static const char *const groups[] = { "mount.", "net.", "disk." };
+	size_t i;
+
+	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+		if (strncmp(name, groups[i], strlen(groups[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The value at a time: that of the last line up to the time, or what stood before the first line.
+ * Before the host told of the setting for the first time, the value is taken for what the host told
+ * then: a newer blipp tells more, and a program tells of its build when it first runs. */
 static const char *
 value_at(const struct line *line, size_t n, int64_t t_wall_ns)
 {
+	const bool told_first =
+	    line[0].first || (line[0].before == NULL && !is_of_a_thing(line[0].name));
+
 	size_t i;
 
 	for (i = 0; i < n && line[i].t_wall_ns <= t_wall_ns; i++)
 		;
-	return i > 0 ? line[i - 1].value : line[0].first ? line[0].value : line[0].before;
+	return i > 0 ? line[i - 1].value : told_first ? line[0].value : line[0].before;
 }
 
 struct setting_test {

@@ -88,6 +88,11 @@ settings_make(struct nw_batch *b, const struct trial *t)
 		if (t->first_id % 3 == 0)
 			setting_put(b, t->host[0], name, at, "6.2");
 	}
+	/* told for the first time when the rates change, by a newer blipp and a new program: no
+	 * change */
+	setting_put(b, t->host[0], "program.cp.build", T0 - DAY_NS, "aa");
+	setting_put(b, t->host[0], "program.mover.build", time_after(t->at - 1), "bb");
+	setting_put(b, t->host[1], "sysctl.net.core.told_late", time_after(t->at - 1), "1");
 	if (planted[t->plant].name == NULL)
 		return;
 	setting_put(b, t->host[planted[t->plant].receiver], planted[t->plant].name, T0 - DAY_NS,
@@ -261,6 +266,18 @@ names_planted(const struct trial *t, const struct changed *c)
 	return strcmp(d->name, planted[t->plant].name) == 0;
 }
 
+/* What was told for the first time is no difference. */
+static void
+first_told_test(const struct changed *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		CHECK(strcmp(c->difference[i].name, "program.mover.build") != 0);
+		CHECK(strcmp(c->difference[i].name, "sysctl.net.core.told_late") != 0);
+	}
+}
+
 /* Returns in how many histories the planted change is named first. */
 static int
 plant_test(enum plant plant)
@@ -278,6 +295,7 @@ plant_test(enum plant plant)
 
 		snprintf(t.route, sizeof(t.route), "a%d -> b%d", (int)serial, (int)serial);
 		trial_run(&t, &c, &asked);
+		first_told_test(&c);
 		asked_n += asked;
 		named += c.n > 0 && c.difference[0].beyond;
 		first += plant != PLANT_NOTHING && names_planted(&t, &c);
