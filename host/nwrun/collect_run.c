@@ -422,7 +422,7 @@ report_close(FILE *f, const char *temp, const char *path, const struct run *r)
 static void
 deliver(struct run *r)
 {
-	int64_t end_mono_ns = nw_mono_ns() + r->opts->final_wait_ns;
+	int64_t end_mono_ns = nw_mono_ns() + r->opts->final_wait_ns, wait_ns = SECOND_NS / 100;
 	struct nw_provider_stats st;
 
 	for (;;) {
@@ -430,7 +430,9 @@ deliver(struct run *r)
 		if ((st.acknowledged ? st.docs_stored : st.docs_sent) >= st.docs_queued ||
 		    nw_mono_ns() >= end_mono_ns)
 			break;
-		nw_provider_run(r->provider, SECOND_NS / 100);
+		nw_provider_run(r->provider, wait_ns);
+		if (wait_ns < LOOK_NS)
+			wait_ns += wait_ns / 4;
 	}
 	complain_late(r, &st);
 }
