@@ -42,7 +42,7 @@ BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra 
 FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)
 LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 # nwrun.so and narrows_sqlite.so go into foreign programs: never with a sanitizer's runtime
-FLAGS_preload := $(BASE) -O2 -g $(CFLAGS)
+FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
 ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web/lifelines web daemon cli/stat cli/import cli \

@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 10,
+	NWSHM_VERSION = 11,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -74,6 +74,9 @@ struct nwshm_walk {
 	uint32_t object; /* number of the file's object; 0: there was no operation */
 	uint32_t life;   /* the cells' */
 	int64_t begin, end, step, end_mono_ns;
+	/* by direction, the last operation's bytes (0: none yet) and row of cells */
+	uint64_t bytes[2];
+	uint8_t row[2];
 } __attribute__((aligned(NWSHM_LINE)));
 
 struct nwshm_thread {

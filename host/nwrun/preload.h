@@ -32,6 +32,8 @@
 #define EXPORT      __attribute__((visibility("default")))
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+/* Keeps an address in a register: the compiler would compute it anew for each field. */
+#define KEEP(pointer) __asm__("" : "+r"(pointer))
 
 #pragma GCC visibility push( \
     hidden) /* declarations too: calls and loads go straight, not through the GOT */
@@ -307,10 +309,10 @@ op_begin_known(
  */
 struct quick {
 	struct nwshm_thread *thread;
-	uint32_t word, calibration; /* the descriptor's; the clock's */
+	uint64_t begin_ticks;
+	uint32_t word; /* the descriptor's */
 	unsigned stage;
 	int fd;
-	uint64_t begin_ticks;
 };
 
 /* False, and nothing done, for all other calls. */
@@ -326,12 +328,12 @@ quick_begin(struct quick *q, int fd, enum nwshm_dir dir)
 	q->word = word;
 	q->stage = (word & FD_STAGE_MASK) - 1 + (unsigned)dir;
 	q->fd = fd;
+	q->begin_ticks = 0;
 	if (q->stage >= NWSHM_TIMED)
 		return true;
 	seq = __atomic_load_n(&region->cycles.seq, __ATOMIC_ACQUIRE);
 	if (unlikely(seq == 0 || (seq & 1) != 0))
 		return false;
-	q->calibration = seq;
 	q->begin_ticks = nw_ticks();
 	atomic_store_explicit(&q->thread->inflight,
 	    nwshm_inflight((int64_t)q->begin_ticks, q->stage, NWSHM_NO_STAGE, NWSHM_INFLIGHT_TICKS),
@@ -339,13 +341,19 @@ quick_begin(struct quick *q, int fd, enum nwshm_dir dir)
 	return true;
 }
 
-void quick_count(const struct quick *q, int64_t offset, ssize_t bytes);
+/* What follows a call, by words that fit into registers. */
+void quick_count(struct nwshm_thread *t, uint64_t begin_ticks, uint64_t fd_and_word, unsigned stage,
+    int64_t offset, ssize_t bytes);
+void quick_count_pipe(struct nwshm_thread *t, uint64_t begin_ticks, unsigned stage, ssize_t bytes);
 
 static inline __attribute__((always_inline)) void
 quick_end(const struct quick *q, int64_t offset, ssize_t bytes)
 {
-	if (likely(q->stage < NWSHM_TIMED))
-		quick_count(q, offset, bytes);
+	if (likely(q->stage < NWSHM_LANES))
+		quick_count(q->thread, q->begin_ticks, (uint64_t)(unsigned)q->fd << 32 | q->word,
+		    q->stage, offset, bytes);
+	else if (q->stage < NWSHM_TIMED)
+		quick_count_pipe(q->thread, q->begin_ticks, q->stage, bytes);
 	else if (bytes > 0)
 		nwshm_add(&q->thread->other_bytes[q->stage & 1], (uint64_t)bytes);
 }

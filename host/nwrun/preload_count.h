@@ -98,46 +98,62 @@ struct span {           /* of an operation */
 	uint64_t bytes;
 };
 
-static inline void
-walk_add(struct nwshm_thread *t, struct nwshm_cells *c, enum nwshm_dir dir, const struct span *s,
-    bool alone)
+/* The thread's walk through the file, with a step from the last operation if there was one. */
+static inline __attribute__((always_inline)) struct nwshm_walk *
+walk_add(struct nwshm_thread *t, struct nwshm_cells *c, uint32_t object, enum nwshm_dir dir,
+    const struct span *s, bool alone)
 {
-	uint32_t object = (uint32_t)(c - region->cells),
-		 life = atomic_load_explicit(&c->life, memory_order_relaxed);
+	uint32_t life = atomic_load_explicit(&c->life, memory_order_relaxed);
 	struct nwshm_walk *w = &t->walk[object % NWSHM_WALKS];
 	int64_t bytes = (int64_t)s->bytes,
-		begin = s->offset >= 0 ? s->offset : position_pass(c, bytes, alone),
-		end = (int64_t)((uint64_t)begin + s->bytes);
+		begin = s->offset >= 0 ? s->offset : position_pass(c, bytes, alone);
 
-	if (unlikely(life == 0))
-		life = cells_begin_life(c);
-	if (likely(w->object == object && w->life == life))
-		steps_add(&c->steps[dir], step_of(w, begin, end), s->begin_mono_ns - w->end_mono_ns,
-		    alone);
+	KEEP(w);
+	if (likely(w->object == object && w->life == life && life != 0))
+		steps_add(&c->steps[dir], step_of(w, begin, (int64_t)((uint64_t)begin + s->bytes)),
+		    s->begin_mono_ns - w->end_mono_ns, alone);
 	else
-		*w = (struct nwshm_walk){ .object = object, .life = life, .begin = begin };
+		*w = (struct nwshm_walk){ .object = object,
+			.life = life != 0 ? life : cells_begin_life(c),
+			.begin = begin };
 	w->step = (int64_t)((uint64_t)begin - (uint64_t)w->begin);
 	w->begin = begin;
-	w->end = end;
+	w->end = (int64_t)((uint64_t)begin + s->bytes);
 	w->end_mono_ns = s->end_mono_ns;
+	return w;
+}
+
+/* Most programs move the same number of bytes again and again: the row is looked for once. */
+static inline __attribute__((always_inline)) unsigned
+walk_row(struct nwshm_walk *w, struct nwshm_cells *c, enum nwshm_dir dir, uint64_t bytes)
+{
+	if (unlikely(w->bytes[dir] != bytes)) {
+		w->bytes[dir] = bytes;
+		w->row[dir] =
+		    (uint8_t)nwshm_cell_row_get(c->octave[dir], nw_cell_octave(bytes) + 1);
+	}
+	return w->row[dir] % NWSHM_CELL_ROWS;
 }
 
 /* `alone`: no other thread counts on the file. */
-static inline void
+static inline __attribute__((always_inline)) void
 cells_add(struct nwshm_thread *t, struct nwshm_object *o, enum nwshm_dir dir, const struct span *s,
     bool alone)
 {
+	uint32_t object = (uint32_t)(o - region->object);
 	int64_t ns = s->end_mono_ns - s->begin_mono_ns;
 	struct nwshm_cells *c = cells_of(o);
 	unsigned row;
 
 	if (unlikely(c == NULL))
 		return;
-	if (likely(o >= &region->object[NWSHM_OBJECTS_FIXED]))
-		walk_add(t, c, dir, s, alone);
+	KEEP(c);
+	if (likely(object >= NWSHM_OBJECTS_FIXED))
+		row = walk_row(walk_add(t, c, object, dir, s, alone), c, dir, s->bytes);
+	else
+		row = nwshm_cell_row_get(c->octave[dir], nw_cell_octave(s->bytes) + 1);
 	if (unlikely(ns <= 0))
 		return; /* without a time, no cell */
-	row = nwshm_cell_row_get(c->octave[dir], nw_cell_octave(s->bytes) + 1);
 	add_one(&c->count[dir][row][nw_cell_duration((uint64_t)ns)], alone);
 }
 

@@ -60,6 +60,7 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 	uint32_t seq, epoch;
 	bool timed = ns > 0;
 
+	KEEP(l);
 	if (unlikely(!lane_is_ready(t, stage))) {
 		lane_miss(bytes);
 		return;
@@ -74,6 +75,7 @@ lane_add(struct nwshm_thread *t, unsigned stage, int64_t begin_mono_ns, int64_t 
 	atomic_thread_fence(memory_order_release);
 	epoch = atomic_load_explicit(&state->proc->epoch, memory_order_relaxed);
 	b = &l->bank[epoch & 1];
+	KEEP(b);
 	if (unlikely(atomic_load_explicit(&b->epoch, memory_order_relaxed) != epoch))
 		bank_restart(b, epoch, begin_mono_ns);
 	nwshm_bank_add(b, bytes, timed ? ns : 0);
@@ -126,53 +128,82 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 	}
 }
 
-/* The clock has other numbers than at the call's begin. */
-static __attribute__((noinline, cold)) int64_t
-clock_now(int64_t *ns, uint64_t since_ticks)
-{
-	int64_t ticks = (int64_t)(nw_ticks() - since_ticks);
+/* The time since a reading of the counter, and the time now. */
+struct stop {
+	int64_t ns, end_mono_ns;
+};
 
-	*ns = (int64_t)((nw_int128)ticks * (int64_t)region->cycles.mult >> 32);
-	return nw_cycles_ns(&region->cycles);
-}
-
-/* Returns the time now, and the time since a reading of the counter. */
-static inline __attribute__((always_inline)) int64_t
-quick_stop(const struct quick *q, int64_t *ns)
+/* The clock has no numbers now. */
+static __attribute__((noinline, cold)) struct stop
+stop_slowly(uint64_t begin_ticks)
 {
 	const struct nw_cycles *c = &region->cycles;
+	int64_t ticks = (int64_t)(nw_ticks() - begin_ticks);
+
+	return (
+	    struct stop){ (int64_t)((nw_int128)ticks * (int64_t)c->mult >> 32), nw_cycles_ns(c) };
+}
+
+static inline __attribute__((always_inline)) struct stop
+stop_now(uint64_t begin_ticks)
+{
+	const struct nw_cycles *c = &region->cycles;
+	uint32_t seq = __atomic_load_n(&c->seq, __ATOMIC_ACQUIRE);
 	int64_t mult = (int64_t)__atomic_load_n(&c->mult, __ATOMIC_RELAXED);
 	uint64_t base_ticks = __atomic_load_n(&c->base_ticks, __ATOMIC_RELAXED), now_ticks;
 	int64_t base_mono_ns = __atomic_load_n(&c->base_mono_ns, __ATOMIC_RELAXED);
 
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (unlikely(__atomic_load_n(&c->seq, __ATOMIC_RELAXED) != q->calibration))
-		return clock_now(ns, q->begin_ticks);
+	if (unlikely(
+		(seq & 1) != 0 || __atomic_load_n(&c->seq, __ATOMIC_RELAXED) != seq || seq == 0))
+		return stop_slowly(begin_ticks);
 	now_ticks = nw_ticks();
-	*ns = (int64_t)((nw_int128)(int64_t)(now_ticks - q->begin_ticks) * mult >> 32);
-	return base_mono_ns + (int64_t)((nw_int128)(int64_t)(now_ticks - base_ticks) * mult >> 32);
+	return (struct stop){ (int64_t)((nw_int128)(int64_t)(now_ticks - begin_ticks) * mult >> 32),
+		base_mono_ns +
+		    (int64_t)((nw_int128)(int64_t)(now_ticks - base_ticks) * mult >> 32) };
+}
+
+static inline __attribute__((always_inline)) struct stop
+quick_stop(struct nwshm_thread *t, uint64_t begin_ticks)
+{
+	struct stop stop = stop_now(begin_ticks);
+
+	atomic_store_explicit(&t->inflight, 0, memory_order_relaxed);
+	return stop;
+}
+
+/* A call that failed, or one without a time: another processor's counter may be a little behind. */
+static __attribute__((noinline, cold)) void
+quick_count_rest(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, struct stop stop,
+    int64_t offset, ssize_t bytes)
+{
+	int64_t ns = stop.ns > 0 ? stop.ns : 0;
+
+	stage_add(t, stage, o, offset, stop.end_mono_ns - ns, stop.end_mono_ns, bytes);
 }
 
 void
-quick_count(const struct quick *q, int64_t offset, ssize_t bytes)
+quick_count_pipe(struct nwshm_thread *t, uint64_t begin_ticks, unsigned stage, ssize_t bytes)
 {
-	struct nwshm_object *o = fd_word_object(q->word);
-	int64_t ns, end_mono_ns = quick_stop(q, &ns);
+	struct stop stop = quick_stop(t, begin_ticks);
 
-	if (unlikely(ns < 0)) /* another processor's counter may be a little behind */
-		ns = 0;
-	atomic_store_explicit(&q->thread->inflight, 0, memory_order_relaxed);
-	if (q->stage >= NWSHM_LANES) {
-		pipe_add(q->thread, q->stage, ns, bytes);
-		return;
-	}
-	if (unlikely(bytes < 0)) {
-		nwshm_add(&q->thread->busy_ns[q->stage], (uint64_t)ns);
+	pipe_add(t, stage, stop.ns > 0 ? stop.ns : 0, bytes);
+}
+
+void
+quick_count(struct nwshm_thread *t, uint64_t begin_ticks, uint64_t fd_and_word, unsigned stage,
+    int64_t offset, ssize_t bytes)
+{
+	struct nwshm_object *o = fd_word_object((uint32_t)fd_and_word);
+	struct stop stop = quick_stop(t, begin_ticks);
+
+	if (unlikely(bytes < 0 || stop.ns <= 0)) {
+		quick_count_rest(t, stage, o, stop, offset, bytes);
 		return;
 	}
 	lane_and_object_add(
-	    q->thread, q->stage, o, offset, end_mono_ns - ns, end_mono_ns, (uint64_t)bytes);
-	object_name_large(o, q->fd);
+	    t, stage, o, offset, stop.end_mono_ns - stop.ns, stop.end_mono_ns, (uint64_t)bytes);
+	object_name_large(o, (int)(fd_and_word >> 32));
 }
 
 static inline bool
