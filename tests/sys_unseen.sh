@@ -69,6 +69,9 @@ for f in $names; do
 	ended "$f" || continue
 	case $f in
 	send | sendmsg | sendmmsg) exact "$f" $((2 * bytes)) $bytes ;;
+	tee) exact "$f" $((3 * bytes)) $((3 * bytes)) ;; # into both pipes, out, and out of the copy
+	vmsplice | memfd) exact "$f" $((2 * bytes)) $((2 * bytes)) ;;
+	passed) exact "$f" $((bytes + 1)) $((bytes + 1)) ;; # and the message
 	splice) exact "$f" $((2 * bytes)) $((2 * bytes)) ;; # into the pipe, and out
 	instruction) named "$f" direct-calls $((2 * bytes)) ;;
 	memory) named "$f" memory-map 0 ;;

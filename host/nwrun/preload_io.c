@@ -198,3 +198,21 @@ MOVE(splice, in, out, true,
 MOVE(copy_file_range, in, out, false,
     (int in, off64_t *in_at, int out, off64_t *out_at, size_t n, unsigned flags),
     (in, in_at, out, out_at, n, flags))
+
+/* What goes into a pipe by reference: the kernel counts none of these bytes. */
+WRAP(ssize_t, tee, NWSHM_WRITE, fd, rc, true, (int in, int fd, size_t n, unsigned flags),
+    (in, fd, n, flags))
+
+EXPORT ssize_t
+vmsplice(int fd, const struct iovec *v, size_t n, unsigned flags)
+{
+	bool reads = (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
+	struct op op;
+	ssize_t rc;
+
+	op_begin(&op, fd, reads ? NWSHM_READ : NWSHM_WRITE);
+	rc = REAL(vmsplice)(fd, v, n, flags);
+	op_end(&op, rc);
+	op_apart(&op, reads ? NWSHM_READ : NWSHM_WRITE, rc);
+	return rc;
+}

@@ -308,6 +308,8 @@ syscall_begin(struct op *op, long number, const long arg[6])
 	case SYS_pwritev2:
 	case SYS_sendto:
 	case SYS_sendmsg: op_begin(op, (int)arg[0], NWSHM_WRITE); return true;
+	case SYS_vmsplice: op_begin(op, (int)arg[0], NWSHM_WRITE); return true;
+	case SYS_tee: op_begin(op, (int)arg[1], NWSHM_WRITE); return true;
 	case SYS_sendfile: op_begin2(op, (int)arg[1], (int)arg[0]); return true;
 	case SYS_splice:
 	case SYS_copy_file_range: op_begin2(op, (int)arg[0], (int)arg[2]); return true;
@@ -331,6 +333,8 @@ syscall_apart(const struct op *op, long number, long bytes)
 	}
 	switch (number) {
 	case SYS_splice:
+	case SYS_tee:
+	case SYS_vmsplice:
 	case SYS_sendto:
 	case SYS_sendmsg: op_apart(op, NWSHM_WRITE, bytes); break;
 	}

@@ -106,6 +106,132 @@ by_splice(void)
 }
 
 static void
+by_tee(void)
+{
+	long n, got;
+	int p[2], copy[2];
+
+	must(pipe(p) == 0 && pipe(copy) == 0);
+	for (n = 0; n < all; n += got) {
+		must((got = splice(in, NULL, p[1], NULL, PIECE, 0)) > 0);
+		must(tee(p[0], copy[1], (size_t)got, 0) == got);
+		must(splice(p[0], NULL, out, NULL, (size_t)got, 0) == got);
+		must(read(copy[0], buf, (size_t)got) == got);
+	}
+}
+
+static void
+by_reference(void)
+{
+	struct iovec v = { buf, PIECE };
+	int p[2], i;
+
+	must(pipe(p) == 0);
+	for (i = 0; i < BLOCKS * (BLOCK / PIECE); i++) {
+		must(read(in, buf, PIECE) == PIECE && vmsplice(p[1], &v, 1, 0) == PIECE);
+		must(splice(p[0], NULL, out, NULL, PIECE, 0) == PIECE);
+	}
+}
+
+static void
+by_large_names(void)
+{
+	struct iovec v = { buf, BLOCK };
+	long at;
+
+	for (at = 0; at < all / 2; at += BLOCK)
+		must(
+		    pread64(in, buf, BLOCK, at) == BLOCK && pwrite64(out, buf, BLOCK, at) == BLOCK);
+	for (; at < all; at += BLOCK)
+		must(preadv64(in, &v, 1, at) == BLOCK && pwritev64(out, &v, 1, at) == BLOCK);
+}
+
+/* Past the page cache, where the file system has such a way. */
+static void
+directly(void)
+{
+	void *aligned;
+
+	must(posix_memalign(&aligned, 4096, BLOCK) == 0);
+	buf = aligned;
+	if (fcntl(in, F_SETFL, O_DIRECT) == 0 && fcntl(out, F_SETFL, O_DIRECT) == 0)
+		plain();
+	else
+		exit(SKIP);
+}
+
+static void
+by_memfd(void)
+{
+	int file = out;
+
+	must((out = memfd_create("families", 0)) >= 0);
+	plain();
+	must(lseek(out, 0, SEEK_SET) == 0);
+	in = out;
+	out = file;
+	plain();
+}
+
+/* Everything that this process has open is closed; other descriptors are the files then. */
+static void
+closed(void)
+{
+	int a = dup(in), b = dup(out), i;
+
+	must(dup3(a, 60, O_CLOEXEC) == 60 && fcntl(b, F_DUPFD_CLOEXEC, 61) == 61);
+	for (i = 3; i < 60; i++)
+		(void)close(i);
+	closefrom(62);
+	in = 60;
+	out = 61;
+	plain();
+}
+
+/* A child has the descriptors by a message, and leaves without a farewell. */
+static void
+passed(void)
+{
+	char control[CMSG_SPACE(2 * sizeof(int))] = { 0 }, byte = 0;
+	struct iovec v = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &v,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+	int pair[2], status, both[2] = { in, out };
+
+	must(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+	if (fork() == 0) {
+		must(close(in) == 0 && close(out) == 0 && recvmsg(pair[1], &m, 0) == 1);
+		memcpy(both, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(both));
+		in = both[0];
+		out = both[1];
+		plain();
+		_exit(0);
+	}
+	*c = (struct cmsghdr){ CMSG_LEN(sizeof(both)), SOL_SOCKET, SCM_RIGHTS };
+	memcpy(CMSG_DATA(c), both, sizeof(both));
+	must(sendmsg(pair[0], &m, 0) == 1 && wait(&status) > 0 && status == 0);
+}
+
+/* Another image in a child of vfork. */
+static void
+by_vfork(void)
+{
+	int status;
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		(void)dup2(in, 0);
+		(void)dup2(out, 1);
+		(void)execl("/bin/cat", "cat", (char *)NULL);
+		_exit(1);
+	}
+	must(waitpid(pid, &status, 0) == pid && status == 0);
+}
+
+static void
 by_stdio(void)
 {
 	FILE *from = fdopen(in, "r"), *to = fdopen(out, "w");
@@ -350,6 +476,14 @@ static const struct {
 	{ "sendfile", by_sendfile },
 	{ "copy_file_range", by_range },
 	{ "splice", by_splice },
+	{ "tee", by_tee },
+	{ "vmsplice", by_reference },
+	{ "large_names", by_large_names },
+	{ "direct", directly },
+	{ "memfd", by_memfd },
+	{ "closed", closed },
+	{ "passed", passed },
+	{ "vfork", by_vfork },
 	{ "stdio", by_stdio },
 	{ "send", by_send },
 	{ "sendmsg", by_sendmsg },
