@@ -81,6 +81,38 @@ nw access remove ci || fail "remove a token"
 is "a removed token" "$(bearer "$token" "$https/sessions.json")" 401
 ! nw access remove ci 2>/dev/null || fail "remove twice"
 
+# --- who may keep a note, and from where ---
+"$bin/nwrun" -b "$xsp" -H '<script>alert(1)</script>' dd if=/dev/zero of="$tmp/file" bs=64k count=100 2>/dev/null || fail "nwrun"
+until_true 20 sh -c "curl -s '$url/api/v1/sessions/1' | grep -q sentence" || fail "no session"
+viewer=$(nw access token -r viewer reader)
+operator=$(nw access token -r operator writer)
+for path in /session/1/note /api/v1/sessions/1/notes; do
+	is "a note of nobody at $path" "$(code -d text=a "$https$path")" 401
+	is "a note of a viewer at $path" "$(code -H "Authorization: Bearer $viewer" -d text=a "$https$path")" 403
+	is "a note of a program for metrics at $path" "$(code -H "Authorization: Bearer $metrics" -d text=a "$https$path")" 403
+done
+is "a note of an operator" "$(code -H "Authorization: Bearer $operator" -d text=a "$https/api/v1/sessions/1/notes")" 200
+grep -q '"event":"note.add","who":"writer"' "$tmp/state/audit.log" || fail "a note is not in the audit log"
+is "the operator bo" "$(log_in bo "$generated" /)" 303
+is "the page of an operator" "$(code -b "$tmp/jar" "$https/session/1")" 200
+grep -q 'action="/session/1/note"' "$tmp/body" || fail "an operator has no form"
+for from in 'Origin: https://evil.example' 'Origin: null' 'Sec-Fetch-Site: cross-site' 'Sec-Fetch-Site: same-site'; do
+	is "a note from another site ($from)" "$(code -b "$tmp/jar" -H "$from" -d text=evil "$https/session/1/note")" 403
+done
+is "a note by the page's form" "$(code -b "$tmp/jar" -H "Origin: $https" -H 'Sec-Fetch-Site: same-origin' -d text=b "$https/session/1/note")" 303
+is "the page of a viewer" "$(code -H "Authorization: Bearer $viewer" "$https/session/1")" 200
+! grep -q 'action="/session/1/note"' "$tmp/body" || fail "a viewer has a form"
+# a cookie that somebody planted before the login is not the session's
+planted=$(printf '%064d' 7)
+ask -i -b "__Host-narrows=$planted" --data-urlencode "user=bo" --data-urlencode "password=$generated" "$https/login" >"$tmp/head"
+grep -qi '^set-cookie: __Host-narrows=.*; Secure; HttpOnly; SameSite=Strict' "$tmp/head" && ! grep -q "$planted" "$tmp/head" || fail "cookies: $(cat "$tmp/head")"
+is "a planted cookie" "$(code -b "__Host-narrows=$planted" "$https/sessions.json")" 401
+for path in / /hosts /session/1 /routes /health '/host?host=%3Cscript%3Ealert%281%29%3C%2Fscript%3E' /session/1.html; do
+	! curl -s "$url$path" | grep -q '<script>alert' || fail "$path: a host's name becomes markup"
+done
+curl -s "$url/api/v1/sessions/1/notes" >"$tmp/notes"
+[ "$(grep -c '"text": "[ab]"' "$tmp/notes")" = 2 ] && ! grep -q evil "$tmp/notes" || fail "other notes: $(cat "$tmp/notes")"
+
 # --- guessing: attempts come back slowly, and each takes a moment of a busy machine ---
 n=0
 while [ "$(log_in admin wrong$n /)" != 429 ]; do
