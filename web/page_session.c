@@ -413,6 +413,8 @@ section_count(const struct section *s, const json_t *doc)
 {
 	const json_t *part = result_get(doc, s->object);
 
+	if (s->object == KEY_result_timeline && !(result_number(part, KEY_timeline_n) >= 1))
+		return 0;
 	if (s->list != RESULT_KEYS)
 		return json_array_size(result_list(part, s->list));
 	return json_is_array(part) ? json_array_size(part) : part != NULL;

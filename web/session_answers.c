@@ -339,7 +339,7 @@ write_bullet(struct html *h, const json_t *doc)
 	html_raw(h, "</figure>");
 }
 
-/* "3 of the 8 earlier sessions are there that a comparison needs." */
+/* "Too early to say: needs 8 earlier sessions, has 3." */
 static void
 write_too_few(struct html *h, const json_t *usual)
 {
@@ -351,10 +351,14 @@ write_too_few(struct html *h, const json_t *usual)
 		return;
 	}
 	if (n < 1)
-		html_raw(h, "First session of this route that can be compared: needs ");
+		html_raw(h, "First session of this route; a comparison needs ");
 	else
 		html_raw(h, "Too early to say: needs ");
 	html_int(h, (int64_t)needed);
+	if (n < 1) {
+		html_raw(h, " earlier ones.");
+		return;
+	}
 	html_raw(h, " earlier sessions, has ");
 	html_int(h, (int64_t)n);
 	html_raw(h, ".");

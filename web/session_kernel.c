@@ -49,7 +49,7 @@ lines_collect(
 			continue;
 		words = result_text(w, KEY_kernel_wait_words);
 		host = result_text(w, KEY_kernel_wait_host);
-		result_numbers(list, values + n * t->n, t->n);
+		timeline_numbers(t, list, values + n * t->n);
 		snprintf(lines[n].name, sizeof(lines[n].name), "%.60s, %.80s",
 		    words != NULL ? words : "unnamed", host != NULL ? host : "unnamed host");
 		lines[n].y = values + n * t->n;

@@ -50,6 +50,18 @@ static const struct series_plot {
 };
 enum { N_PLOTS = sizeof(plots) / sizeof(plots[0]) };
 
+void
+timeline_numbers(const struct timeline *t, const json_t *list, double *y)
+{
+	const json_t *v;
+	size_t i;
+
+	for (i = 0; i < t->n; i++) {
+		v = json_array_get(list, t->skipped + i);
+		y[i] = json_is_number(v) ? json_number_value(v) : NAN;
+	}
+}
+
 double
 timeline_volume(const struct timeline *t, const json_t *rates)
 {
@@ -57,8 +69,10 @@ timeline_volume(const struct timeline *t, const json_t *rates)
 	double sum = 0;
 	size_t i;
 
-	json_array_foreach(rates, i, v) if (i < t->n && json_is_number(v)) sum +=
-	    json_number_value(v);
+	for (i = 0; i < t->n; i++) {
+		v = json_array_get(rates, t->skipped + i);
+		sum += json_is_number(v) ? json_number_value(v) : 0;
+	}
 	return sum;
 }
 
@@ -86,13 +100,32 @@ static void
 read_marks(struct timeline *t, const json_t *doc)
 {
 	const json_t *list = result_list(result_get(doc, KEY_result_changes), KEY_changes_segments);
-	int64_t t0 = result_ns(t->doc, KEY_timeline_t0_ns), at;
+	int64_t t0 = t->t0_wall_ns, at;
 	size_t i;
 
 	t->n_marks = 0;
 	for (i = 1; i < json_array_size(list) && t->n_marks < MARKS_MAX; i++)
 		if (t0 > 0 && (at = result_ns(json_array_get(list, i), KEY_segment_start_ns)) > t0)
 			t->marks[t->n_marks++] = (double)(at - t0) * 1e-9;
+}
+
+/* Programs report before their transfer begins: the axis begins with the session. */
+static void
+skip_idle(struct timeline *t, const json_t *doc)
+{
+	int64_t start = result_ns(result_get(doc, KEY_result_session), KEY_session_start_ns);
+	double steps;
+
+	t->skipped = 0;
+	t->t0_wall_ns = result_ns(t->doc, KEY_timeline_t0_ns);
+	if (t->t0_wall_ns <= 0 || start <= t->t0_wall_ns)
+		return;
+	steps = floor((double)(start - t->t0_wall_ns) * 1e-9 / t->step_s + 1e-6);
+	if (!(steps >= 1 && steps < (double)t->n))
+		return;
+	t->skipped = (size_t)steps;
+	t->n -= t->skipped;
+	t->t0_wall_ns += (int64_t)(steps * t->step_s * 1e9);
 }
 
 bool
@@ -107,6 +140,7 @@ timeline_read(struct timeline *t, const json_t *doc)
 	if (!(t->step_s > 0) || !isfinite(t->step_s) || !(n >= 1))
 		return false;
 	t->n = n < STEPS_MAX ? (size_t)n : STEPS_MAX;
+	skip_idle(t, doc);
 	find_small_change(t);
 	read_marks(t, doc);
 	return true;
@@ -160,7 +194,7 @@ collect_lines(const struct timeline *t, const struct series_plot *plot, struct p
 
 			if ((data = result_list(entry, plot->values[k].key)) == NULL)
 				continue;
-			result_numbers(data, y, t->n);
+			timeline_numbers(t, data, y);
 			for (at = 0; at < t->n && !isfinite(y[at]); at++)
 				;
 			if (at == t->n)
@@ -300,8 +334,8 @@ session_plots(struct html *h, const json_t *doc)
 		return;
 	}
 	html_raw(h, "<p class=\"note\">Time runs from ");
-	if (result_ns(t.doc, KEY_timeline_t0_ns) != 0)
-		html_text(h, page_local(result_ns(t.doc, KEY_timeline_t0_ns)).s);
+	if (t.t0_wall_ns != 0)
+		html_text(h, page_local(t.t0_wall_ns).s);
 	else
 		html_raw(h, "the start");
 	html_raw(h, " in steps of ");

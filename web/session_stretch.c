@@ -109,7 +109,7 @@ series_add(struct stretch *s, const struct kind *k, const json_t *entry)
 	timeline_name(k->list, entry, who, sizeof(who));
 	*out = (struct series){ .unit = k->unit };
 	snprintf(out->name, sizeof(out->name), "%s: %s", who, k->words);
-	result_numbers(list, s->room, s->t.n);
+	timeline_numbers(&s->t, list, s->room);
 	series_measure(s, out, s->room, s->room + s->t.n);
 	s->n += out->n > 0;
 }
@@ -167,8 +167,8 @@ stretch_judge(const struct stretch *s, const json_t *doc, struct limit *out)
 	for (path.n = n, i = 0; i < n; i++) {
 		double *y = room + i * s->t.n;
 
-		result_numbers(
-		    result_list(json_array_get(list, i), KEY_timeline_held_held), y, s->t.n);
+		timeline_numbers(
+		    &s->t, result_list(json_array_get(list, i), KEY_timeline_held_held), y);
 		for (k = 0; k < s->t.n; k++)
 			y[k] = 1 - y[k];
 		path.stage[i].free_share = y;

@@ -52,7 +52,7 @@ read_line(const struct timeline *t, const json_t *c, enum result_key key, struct
 
 	if (list == NULL)
 		return false;
-	result_numbers(list, y, t->n);
+	timeline_numbers(t, list, y);
 	line->y = y;
 	for (i = 0; i < t->n && !isfinite(y[i]); i++)
 		;

@@ -17,6 +17,8 @@ struct timeline {
 	const char *limit; /* the verdict's stage, or NULL */
 	double step_s, small_change;
 	size_t n, n_small;
+	size_t skipped; /* steps of the document before the transfer began, which are not drawn */
+	int64_t t0_wall_ns;               /* begin of the first step that is drawn; 0 if unknown */
 	double marks[TIMELINE_MARKS_MAX]; /* seconds from the start */
 	size_t n_marks;
 };
@@ -27,6 +29,8 @@ struct timeline {
 /* Who an entry of one of the timeline's lists is about: "disk read, a", a host, the two ends of a
  * connection. */
 void timeline_name(enum result_key list, const json_t *entry, char *out, size_t size);
+/* The values of a list of the timeline at the steps that are drawn: y[t->n]. */
+void timeline_numbers(const struct timeline *t, const json_t *list, double *y);
 /* Sum of rates over the timeline's steps. */
 double timeline_volume(const struct timeline *t, const json_t *rates);
 /* False where the document has no timeline. */

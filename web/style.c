@@ -74,7 +74,7 @@ const char style_css[] =
     ".answers .slow{display:grid;grid-template-columns:auto 1fr;gap:0 2rem}"
     ".answers .usual{align-self:center}.answers .bullet{grid-column:1/-1}"
     ".answers .strip{padding:0;margin:0}.bullet .csv{position:absolute;right:0;top:-1.7rem}"
-    ".answers .reasons{columns:2;column-gap:2rem}"
+    ".answers .reasons li{break-inside:avoid}.answers .reasons{columns:2;column-gap:2rem}"
     ".quality{margin:.15rem 0 0}.inside{scroll-margin-top:3.5rem}"
     ".feedback{margin-top:.4rem;font-size:.85rem}.feedback p{margin:.2rem 0}.right{display:flex;"
     "flex-wrap:wrap;gap:.2rem .6rem;align-items:center}.right input,.right button{font:inherit;"
