@@ -17,6 +17,10 @@ enum {
 	PERMUTATIONS = 999
 };
 static const double USUAL_ALPHA = 0.05;
+/* Of Student's prediction where the rank is open to chance: hardly adds to USUAL_ALPHA. */
+static const double USUAL_FAR = 0.005;
+/* Share of NW_CHANGE_ALPHA for the ranks; the rest is for the levels. */
+static const double RANK_PART = 0.75;
 static const double CUT = 4; /* of the log likelihood; covers 95 % (tests/analyze/test_history.c) */
 
 /* --- a session against earlier sessions --- */
@@ -63,10 +67,11 @@ usual_say(const double *rates, double rate, struct nw_usual *out)
 	const size_t n = out->n;
 	bool low = out->ratio >= 1;
 	double rank = rank_chance(rates, n, rate, low);
+	double predicted = predicted_chance(rates, n, rate, low);
 	bool far = (low ? out->ratio : 1 / out->ratio) >= NW_USEFUL;
 
-	out->p = n >= RANK_ENOUGH ? rank : predicted_chance(rates, n, rate, low);
-	if (isnan(out->p)) /* earlier rates were all alike */
+	out->p = n >= RANK_ENOUGH && predicted > USUAL_FAR ? rank : predicted;
+	if (isnan(predicted)) /* earlier rates were all alike */
 		out->p = rank;
 	if (n < RANK_ENOUGH && rank > 1.5 / (double)(n + 1))
 		far = false;
@@ -225,7 +230,7 @@ memory_of_differences(const double *y, size_t n, double *room)
 }
 
 struct search {
-	double *y, *rank, *mixed;
+	double *y, *centred, *mixed; /* centred: ranks or levels of a stretch about their mean */
 	struct nw_route_changes *out;
 };
 
@@ -236,12 +241,56 @@ cut_chance(struct search *s, size_t n, double observed)
 	uint64_t seed = 0x6e617272 + n;
 	size_t i, above = 0, at = 0;
 
-	memcpy(s->mixed, s->rank, n * sizeof(*s->mixed));
+	memcpy(s->mixed, s->centred, n * sizeof(*s->mixed));
 	for (i = 0; i < PERMUTATIONS && (double)above <= NW_CHANGE_ALPHA * PERMUTATIONS; i++) {
 		history_shuffle(s->mixed, n, &seed);
 		above += cut_best(s->mixed, n, &at) >= observed * (1 - 1e-12);
 	}
 	return (double)(above + 1) / (double)(i + 1);
+}
+
+/* What memory leaves of a t or of a sum of ranks, squared. */
+static double
+memory_share(const struct search *s, const double *y, size_t n, size_t at)
+{
+	double r = fmin(memory_left(y, n, at), memory_of_differences(y, n, s->mixed));
+
+	return (1 - r) / (1 + r);
+}
+
+/*
+ * The best cut by levels, and its chance. Memory takes away from Student's t of the two means. The
+ * largest t of a permutation is where its sum is largest, for the sum of squares stays the same.
+ */
+static double
+levels_cut(struct search *s, const double *y, size_t n, size_t *at)
+{
+	struct nw_summary all = nw_summary_of(y, n);
+	double squares = nw_summary_variance(&all) * (double)(n - 1), apart, explained, t2;
+	size_t i;
+
+	if (!(squares > 0))
+		return 1;
+	for (i = 0; i < n; i++)
+		s->centred[i] = y[i] - all.mean;
+	apart = cut_best(s->centred, n, at);
+	explained = fmin(apart * apart * (double)n / squares, 1 - 1e-12);
+	t2 = (double)(n - 2) * explained / (1 - explained) * memory_share(s, y, n, *at);
+	return cut_chance(s, n, sqrt(t2 / ((double)(n - 2) + t2) * squares / (double)n));
+}
+
+/* The same by ranks, which far-off rates do not move. */
+static int
+ranks_cut(struct search *s, const double *y, size_t n, size_t *at, double *p)
+{
+	double apart;
+	int rc = history_ranks(y, n, s->centred);
+
+	if (rc < 0)
+		return rc;
+	apart = cut_best(s->centred, n, at);
+	*p = cut_chance(s, n, apart * sqrt(memory_share(s, y, n, *at)));
+	return NW_OK;
 }
 
 static double
@@ -300,17 +349,18 @@ changes_search(struct search *s, size_t first, size_t n)
 {
 	const double *y = s->y + first;
 	struct nw_route_change c = { 0 };
-	double apart, r, ratio;
+	double ratio;
 	size_t at = 0;
 	int rc;
 
 	if (n < 2 * NW_CHANGE_SIDE_MIN || s->out->n == NW_HISTORY_CHANGES_MAX)
 		return NW_OK;
-	if ((rc = history_ranks(y, n, s->rank)) < 0)
-		return rc;
-	apart = cut_best(s->rank, n, &at);
-	r = fmin(memory_left(y, n, at), memory_of_differences(y, n, s->mixed));
-	c.p = cut_chance(s, n, apart * sqrt((1 - r) / (1 + r)));
+	c.p = levels_cut(s, y, n, &at) / (1 - RANK_PART);
+	if (c.p > NW_CHANGE_ALPHA) {
+		if ((rc = ranks_cut(s, y, n, &at, &c.p)) < 0)
+			return rc;
+		c.p /= RANK_PART;
+	}
 	if (c.p > NW_CHANGE_ALPHA)
 		return NW_OK;
 	ratio = median_of(s, y, at) / median_of(s, y + at, n - at);

@@ -9,17 +9,20 @@
  *
  *   n >= 19   its rank is among the lowest 5 %: (1 + number of lower or equal rates) / (n + 1) <=
  *             0.05, which holds in at most 5 % of sessions that are like the others, whatever the
- *             distribution of rates (a conformal p-value)
+ *             distribution of rates (a conformal p-value); or Student's prediction interval of the
+ *             log rates excludes the rate at 0.5 %, so that the second slow session is slow, too
  *   n < 19    it is slower than all of them, and Student's prediction interval of the log rates
  *             excludes the rate at 5 %
  *
  * "Faster" likewise on the other side.
  *
- * Changes. The statistic is the largest of the standardised rank sums over all places where a
- * history can be cut (Pettitt 1979), and its chance is the share of permutations with a larger one:
- * no distribution is assumed. Memory between neighbours looks like changes: the statistic is
- * divided by the square root of (1 + r)/(1 - r), r the lag-1 correlation of what is left without
- * the change. A change counts at a chance of NW_CHANGE_ALPHA, if the medians differ by NW_USEFUL.
+ * Changes. The statistics are the largest t of the mean log rates, and the largest standardised sum
+ * of ranks (Pettitt 1979), over all places where a history can be cut; the chance is the share of
+ * permutations with a larger one: no distribution is assumed. Memory between neighbours looks like
+ * changes: t and the sum are divided by the square root of (1 + r)/(1 - r), r the lag-1 correlation
+ * of what is left without the change. Sums of ranks have a bound, below which a fall to a tenth may
+ * drown with memory; a few far-off rates drown t. A change counts at a chance of NW_CHANGE_ALPHA, a
+ * quarter of it for t and the rest for ranks, if the medians differ by NW_USEFUL.
  * Both sides are then searched in turn. The interval has the places at which the likelihood of two
  * normal levels is within exp(-CUT) of the best.
  *

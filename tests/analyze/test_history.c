@@ -122,6 +122,46 @@ change_found(size_t n, size_t at, double step)
 	CHECK((double)covered / found > 0.93);
 }
 
+/* A fall to a tenth stays a change when the rates behind it drift. */
+static void
+fall_with_drift(size_t n_behind)
+{
+	double rate[22 + 30];
+	struct nw_route_changes c;
+	size_t i;
+	int t, found = 0;
+
+	for (t = 0; t < TRIALS; t++) {
+		for (i = 0; i < 22; i++)
+			rate[i] = 18.5e6 * exp(0.06 * noise_normal());
+		for (; i < 22 + n_behind; i++)
+			rate[i] = 2.2e6 * exp(0.02 * noise_normal() - 0.025 * (double)(i - 22));
+		CHECK_INT(nw_route_changes(rate, i, &c), 0);
+		found += c.n > 0 && c.change[0].at == 22;
+	}
+	printf("fall with drift, %zu behind: found %.3f\n", n_behind, (double)found / TRIALS);
+	CHECK((double)found / TRIALS > 0.97);
+}
+
+/* Of 22 alike and up to two slow ones: the next slow session is slow, too. */
+static void
+slow_again(size_t n_slow)
+{
+	double rate[24];
+	struct nw_usual u;
+	size_t i;
+	int t, slower = 0;
+
+	for (t = 0; t < TRIALS; t++) {
+		for (i = 0; i < 22 + n_slow; i++)
+			rate[i] = (i < 22 ? 18.5e6 : 2.1e6) * exp(0.06 * noise_normal());
+		CHECK_INT(nw_usual(rate, i, 2.1e6 * exp(0.06 * noise_normal()), &u), 0);
+		slower += u.said == NW_AGAINST_SLOWER;
+	}
+	printf("slow again after %zu: slower in %.3f\n", n_slow, (double)slower / TRIALS);
+	CHECK((double)slower / TRIALS > 0.9);
+}
+
 static void
 two_changes(void)
 {
@@ -199,6 +239,10 @@ main(int argc, char **argv)
 	change_found(30, 15, 0.6);
 	change_found(30, 22, 0.8);
 	change_found(100, 94, 0.8);
+	for (i = 4; i <= 24; i += 5)
+		fall_with_drift(i);
+	slow_again(1);
+	slow_again(2);
 	two_changes();
 	patterns();
 	return check_done("history");
