@@ -20,7 +20,7 @@ def get(path, **headers):
 health = json.loads(get("/healthz")[1])
 kind, text = get("/metrics", Accept="application/openmetrics-text;version=1.0.0,*/*;q=0.1")
 assert kind.startswith("application/openmetrics-text; version=1.0.0") and text.endswith("# EOF\n")
-families, family, samples = {}, None, {}
+families, family, samples, units = {}, None, {}, set()
 for line in text.splitlines()[:-1]:
     m = re.fullmatch(r"# (TYPE|UNIT|HELP) ([a-z][a-z0-9_]*) (.+)", line)
     if m:
@@ -30,6 +30,7 @@ for line in text.splitlines()[:-1]:
             families[family] = m[3]
         assert m[2] == family, line
         assert m[1] != "UNIT" or family.endswith("_" + m[3]), line
+        units |= {family} if m[1] == "UNIT" else set()
         continue
     m = re.fullmatch(r'([a-z][a-z0-9_]*)(\{[a-z]+="[^"]*"\})? (NaN|[-+0-9.e]+)', line)
     assert m and family, line
@@ -37,6 +38,7 @@ for line in text.splitlines()[:-1]:
     assert m[1] == want, (line, want)
     assert (m[1], m[2]) not in samples
     samples[m[1], m[2]] = float(m[3])
+assert units == {f for f in families if re.search("_(bytes|seconds)$", f)}, units
 for name, v in health["counters"].items():
     found = [samples[n, None] for n in (f"narrows_{name}", f"narrows_{name}_total", f"narrows_{name}_open") if (n, None) in samples]
     assert found, name

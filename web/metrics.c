@@ -96,7 +96,7 @@ counters(struct writer *w, const struct nw_counts *counts)
 		}
 		snprintf(
 		    name, sizeof(name), "%s%s", row->name, is_counter_named(sum) ? "_open" : "");
-		one(w, name, "gauge", "", row->words, v);
+		one(w, name, "gauge", counter_unit(row), row->words, v);
 	}
 }
 

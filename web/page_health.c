@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -96,17 +95,14 @@ write_store(struct html *h, const struct nw_health *health)
 static void
 write_counters(struct html *h, const struct nw_health *health, enum nw_counter_section section)
 {
-	static const char unit[] = "_bytes";
 	const struct counter_row *row;
 	uint64_t v;
-	size_t len;
 
 	for (row = counter_rows; row < counter_rows + counter_rows_count; row++) {
 		if (row->section != section)
 			continue;
 		v = counter_value(row, &health->counts);
-		len = strlen(row->name);
-		if (len > sizeof(unit) && strcmp(row->name + len - sizeof(unit) + 1, unit) == 0)
+		if (counter_unit(row)[0] != '\0')
 			page_item(h, row->words, fmt_bytes((double)v).s);
 		else if (row->kind == NW_COUNTER_FAULT)
 			item_fault(h, row->words, v);

@@ -23,4 +23,7 @@ counter_value(const struct counter_row *row, const struct nw_counts *counts)
 	return *(const uint64_t *)((const char *)counts + row->offset);
 }
 
+/* "bytes" of a counter whose name ends so, else "". */
+const char *counter_unit(const struct counter_row *row);
+
 #endif
