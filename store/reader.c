@@ -38,10 +38,12 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 
 #define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
 
-/* No earlier line of the group of c: the names from "group." up to "group/". */
-#define SETTING_FIRST                                                                        \
-	"NOT EXISTS (SELECT 1 FROM config f WHERE f.host_id = c.host_id AND f.t_ns < c.t_ns" \
-	" AND f.name >= substr(c.name, 1, instr(c.name, '.'))"                               \
+/* No earlier line of the group of c: the names from "group." up to "group/". By time, the search
+ * ends at the first such line; by name, it would read the whole group for each line. */
+#define SETTING_FIRST                                                  \
+	"NOT EXISTS (SELECT 1 FROM config f INDEXED BY config_by_time" \
+	" WHERE f.host_id = c.host_id AND f.t_ns < c.t_ns"             \
+	" AND f.name >= substr(c.name, 1, instr(c.name, '.'))"         \
 	" AND f.name < substr(c.name, 1, instr(c.name, '.') - 1) || '/')"
 
 /* The end of the last roll-up of a tier that begins before ?3. */
