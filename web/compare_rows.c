@@ -320,7 +320,22 @@ numbers_differ(const json_t *row)
 	    (unit == NULL || strcmp(unit, "1") != 0 || high - low >= SHARE);
 }
 
-/* Settings that are equal go, and are counted; so do those beyond the first hundred. */
+/* Whether no session knows a fact. */
+static bool
+is_unknown(const json_t *row)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach(result_list(row, KEY_compare_row_values), i, v)
+	{
+		if (json_is_string(v) && strcmp(json_string_value(v), words_of(NULL)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Facts that nobody knows go. Settings that are equal go, and are counted; so do those beyond the first hundred. */
 static void
 rows_judge(struct rows *rows, json_t *const *known, size_t *n_equal)
 {
@@ -337,7 +352,7 @@ rows_judge(struct rows *rows, json_t *const *known, size_t *n_equal)
 			absent_say(row, known, rows->n);
 		differs = strcmp(group, "metric") == 0 ? numbers_differ(row) : texts_differ(row);
 		*n_equal += setting && !differs;
-		if (setting && (!differs || n_settings++ >= SETTINGS_MAX)) {
+		if (is_unknown(row) || (setting && (!differs || n_settings++ >= SETTINGS_MAX))) {
 			json_array_remove(rows->list, i);
 			continue;
 		}

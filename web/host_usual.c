@@ -60,13 +60,23 @@ on_rows(void *arg, const struct store_block *b)
 	return 0;
 }
 
+/* The newest row of a layout. */
+struct newest {
+	uint32_t field;
+	int64_t t_wall_ns;
+	double v; /* NaN: the row has none */
+};
+
 static int
 on_newest(void *arg, const struct store_block *b)
 {
-	int64_t *t = arg;
+	struct newest *row = arg;
 
-	if (b->n_rows > 0)
-		*t = b->t_wall_ns[b->n_rows - 1];
+	if (b->n_rows == 0)
+		return 0;
+	row->t_wall_ns = b->t_wall_ns[b->n_rows - 1];
+	if (b->columns[row->field] != NULL)
+		row->v = b->columns[row->field][b->n_rows - 1];
 	return 0;
 }
 
@@ -110,7 +120,7 @@ static int
 on_layout(void *arg, const struct nw_layout_rec *layout)
 {
 	struct looking *l = arg;
-	int64_t newest = 0;
+	struct newest row = { .v = NAN };
 	int rc;
 
 	for (l->field = 0; l->field < layout->n_fields; l->field++)
@@ -118,13 +128,19 @@ on_layout(void *arg, const struct nw_layout_rec *layout)
 			break;
 	if (l->field == layout->n_fields)
 		return 0;
-	rc = store_last_row(l->r, layout->id, on_newest, &newest);
-	if (rc == NW_ENOTFOUND || newest < MINUTE_NS || newest < l->last_wall_ns)
+	row.field = l->field;
+	rc = store_last_row(l->r, layout->id, on_newest, &row);
+	if (rc == NW_ENOTFOUND || row.t_wall_ns < MINUTE_NS || row.t_wall_ns < l->last_wall_ns)
 		return 0;
 	l->first_wall_ns = 0;
+	if (rc == NW_OK && !l->usual->counter && isfinite(row.v)) {
+		l->last_wall_ns = row.t_wall_ns;
+		l->last = row.v;
+		return 0;
+	}
 	return rc < 0 ? rc
-		      : store_rows_of(l->r, layout->id, &l->field, 1, newest - MINUTE_NS,
-			    newest + 1, on_rows, l);
+		      : store_rows_of(l->r, layout->id, &l->field, 1, row.t_wall_ns - MINUTE_NS,
+			    row.t_wall_ns + 1, on_rows, l);
 }
 
 /* The device, whatever the subject calls it; "" for the host itself. */
