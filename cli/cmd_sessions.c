@@ -48,6 +48,30 @@ static const struct {
 	{ 'V', "stage" },
 };
 
+/* Says what is wrong with a value. */
+static bool
+value_check(const char *parameter, const char *encoded, const char *value)
+{
+	char *one = xasprintf("%s=%s", parameter, encoded);
+	const char *form = "newest, slowest, fastest, longest or largest";
+	struct session_filter asked;
+	bool good = session_filter_parse(&asked, one) == NW_OK;
+	size_t i;
+
+	for (i = 0; i < session_params_count; i++)
+		if (strcmp(session_params[i].name, parameter) == 0)
+			form = session_params[i].form;
+	if (!good)
+		fprintf(stderr, "narrows: sessions: --%s: \"%s\" is not %s\n",
+		    strcmp(parameter, "q") == 0              ? "search"
+			: strcmp(parameter, "rate_min") == 0 ? "rate-min"
+			: strcmp(parameter, "rate_max") == 0 ? "rate-max"
+							     : parameter,
+		    show_string(value), form);
+	free(one);
+	return good;
+}
+
 static bool
 query_add(struct filter *f, int letter, const char *value)
 {
@@ -57,6 +81,10 @@ query_add(struct filter *f, int letter, const char *value)
 	for (i = 0; i < sizeof(params) / sizeof(params[0]) && params[i].letter != letter; i++)
 		;
 	if (i == sizeof(params) / sizeof(params[0]) || encoded == NULL) {
+		free(encoded);
+		return false;
+	}
+	if (!value_check(params[i].parameter, encoded, value)) {
 		free(encoded);
 		return false;
 	}

@@ -47,6 +47,7 @@ until_true 20 routed || fail "--host: $(nw sessions)"
 words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  [a-z-]* *//')
 [ "$(count --verdict "$words")" -ge 1 ] || fail "--verdict \"$words\": $(nw sessions)"
 [ "$(count --program cp -n 1)" = 1 ] || fail "-n 1: $(nw sessions)"
+! nw sessions --since 2026-13-45 2>"$tmp/err" && grep -q 'since: "2026-13-45" is not' "$tmp/err" || fail "a wrong time: $(cat "$tmp/err")"
 nw sessions --csv >"$tmp/csv" || fail "--csv"
 nw sessions --json >"$tmp/json" || fail "--json"
 python3 - "$tmp/csv" "$tmp/json" <<'END' || fail "--csv: $(cat "$tmp/csv")"

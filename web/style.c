@@ -137,7 +137,7 @@ const char style_css[] =
     ".filter label,.filter input{max-width:100%}"
     ".filter{display:flex;flex-wrap:wrap;gap:.6rem 1.2rem;align-items:end;margin:0 0 1rem}"
     ".filter input,.filter select,.filter button{font:inherit;padding:.25rem .5rem;"
-    "height:2.2rem;box-sizing:border-box}.filter[role=search]>label{display:flex;flex-direction:"
+    "height:2.2rem;box-sizing:border-box;max-width:100%}.filter label{max-width:100%}.filter[role=search]>label{display:flex;flex-direction:"
     "column}.filter .more:not([open]){flex-basis:9rem;margin:0;line-height:2.2rem;"
     "min-width:0}.filter .more:not([open]) label{max-width:9rem;overflow:hidden}"
     ".filter input[type=checkbox]{height:auto}"
