@@ -130,13 +130,13 @@ passes(const json_t *o, const struct filter *f)
 
 /* --- output --- */
 
-/* The exit status of a program that failed, else "-". */
+/* The exit status of the program; "-": unknown. */
 static struct fmt
 exit_words(const json_t *o)
 {
 	double status = result_number(o, KEY_listed_exit_status);
 
-	return status > 0 && status < 1e6 ? fmt_int((int64_t)status) : (struct fmt){ "-" };
+	return status >= 0 && status < 1e6 ? fmt_int((int64_t)status) : (struct fmt){ "-" };
 }
 
 static void

@@ -73,4 +73,7 @@ run -t third cp "$tmp/in" "$tmp/out"
 run -t broken sh -c 'exit 5' && fail "nwrun hides that the program failed"
 broken() { nw sessions --json -n 1 | grep -q '"exit_status":5'; }
 until_true 20 broken || fail "how the program ended: $(nw sessions --json -n 1)"
+broken_id=$(nw sessions --state failed --csv -n 1 | tail -n 1 | cut -d, -f1)
+curl -fs "$url/session/$broken_id" | grep -o 'href="/route?[^"]*"' | head -n 1 | sed 's/href="//;s/"$//;s/&amp;/\&/g' >"$tmp/route"
+[ ! -s "$tmp/route" ] || curl -fs "$url$(cat "$tmp/route")" >/dev/null || fail "the session links a route without a page: $(cat "$tmp/route")"
 until_true 20 sh -c "curl -s '$url/?state=failed' | grep -q broken" || fail "the list of failed sessions"

@@ -558,6 +558,42 @@ write_page(struct html *h, struct store_reader *r, const json_t *doc, const char
 	return rc;
 }
 
+static int
+on_counted(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	(void)s;
+	(void)res;
+	++*(size_t *)arg;
+	return 0;
+}
+
+/* A route whose sessions have no rate yet has no history. NW_ENOTFOUND: it has no session. */
+static int
+write_young(struct html *h, struct store_reader *r, const char *route, const char *program)
+{
+	size_t n = 0;
+	int rc = store_sessions_of_route(r, route, program, INT64_MAX, SHOWN_MAX, on_counted, &n);
+
+	if (rc < 0 || n == 0)
+		return rc < 0 ? rc : NW_ENOTFOUND;
+	page_begin(h, &(struct page_frame){ .title = "Route", .tab = PAGE_ROUTES });
+	html_raw(h, "<h1 class=\"page\">");
+	page_route(h, route);
+	html_raw(h, ", ");
+	page_name(h, *program != '\0' ? program : "unknown program");
+	html_raw(h, "</h1><p>No history yet: of ");
+	html_int(h, (int64_t)n);
+	if (n == 1)
+		html_raw(h, " session");
+	else
+		html_raw(h, " sessions");
+	html_raw(h, " none ended well and moved data. A usual rate needs 8 that did.</p><p><a");
+	page_route_href(h, "/", route, program);
+	html_raw(h, ">Its sessions</a></p>");
+	page_end(h);
+	return NW_OK;
+}
+
 int
 page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program)
 {
@@ -573,6 +609,8 @@ page_route_history(struct html *h, struct store_reader *r, const char *route, co
 		rc = write_page(h, r, rec.doc, route, program);
 		h->figures = h->figures_query = NULL;
 	}
+	if (rc == NW_ENOTFOUND)
+		rc = write_young(h, r, route, program);
 	json_decref(rec.doc);
 	free(query);
 	return rc;

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/splitmix.h"
 
 enum {
 	READ_AGAIN = 2000,      /* newest sessions, read again after each change of the store */
@@ -27,27 +29,31 @@ struct names {
 	uint32_t n, n_size;
 	uint32_t *slot; /* numbers of texts by their hash; 0: free */
 	uint32_t n_slots;
+	uint32_t seed; /* of the hash: nobody can choose texts that meet in a slot */
 };
 
 static void
 names_clear(struct names *t)
 {
+	const uint32_t seed = t->seed;
+
 	free(t->bytes);
 	free(t->at);
 	free(t->hash);
 	free(t->slot);
-	*t = (struct names){ 0 };
+	*t = (struct names){ .seed = seed };
 }
 
-/* FNV-1a */
+/* FNV-1a from a seed, and the seed mixed in again: texts that meet for one seed part for others. */
 static uint32_t
-name_hash(const char *text)
+name_hash(const struct names *t, const char *text)
 {
-	uint32_t h = 2166136261u;
+	uint64_t h = UINT64_C(14695981039346656037) ^ t->seed;
 
 	for (; *text != '\0'; text++)
-		h = (h ^ (uint8_t)*text) * 16777619u;
-	return h;
+		h = (h ^ (uint8_t)*text) * UINT64_C(1099511628211);
+	h ^= (uint64_t)t->seed << 32;
+	return (uint32_t)(nw_splitmix(&h) >> 32);
 }
 
 static const char *
@@ -72,7 +78,7 @@ name_slot(const struct names *t, const char *text, uint32_t hash)
 static uint32_t
 name_find(const struct names *t, const char *text)
 {
-	return t->n_slots > 0 ? t->slot[name_slot(t, text, name_hash(text))] : 0;
+	return t->n_slots > 0 ? t->slot[name_slot(t, text, name_hash(t, text))] : 0;
 }
 
 static int
@@ -131,7 +137,7 @@ name_take(struct names *t, const char *text, uint32_t *out)
 	*out = 0;
 	if (text == NULL)
 		return NW_OK;
-	hash = name_hash(text);
+	hash = name_hash(t, text);
 	if (t->n_slots > 0 && (*out = t->slot[name_slot(t, text, hash)]) != 0)
 		return NW_OK;
 	len = strlen(text) + 1;
@@ -172,7 +178,12 @@ struct session_index {
 struct session_index *
 session_index_new(void)
 {
-	return calloc(1, sizeof(struct session_index));
+	struct session_index *x = calloc(1, sizeof(*x));
+
+	if (x != NULL &&
+	    getrandom(&x->names.seed, sizeof(x->names.seed), 0) != sizeof(x->names.seed))
+		x->names.seed = (uint32_t)nw_mono_ns();
+	return x;
 }
 
 static void
@@ -180,7 +191,7 @@ index_clear(struct session_index *x)
 {
 	free(x->entry);
 	names_clear(&x->names);
-	*x = (struct session_index){ 0 };
+	*x = (struct session_index){ .names = x->names };
 }
 
 void
