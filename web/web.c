@@ -4,8 +4,9 @@
  * connections. Other threads reach the thread through one eventfd, which means stop.
  *
  * Requests are hostile. Methods, sizes, times and the number of connections are limited. Of a
- * request only the path, the query, If-None-Match, Accept-Encoding and Host are used; Host decides
- * whether the request is meant for the box, and no link is made of Host.
+ * request only the path, the query, forms of the paths that take them, and the headers of
+ * compression, tags, logins and origin are used. Host decides whether the request is meant for the
+ * box, and no link is made of Host.
  */
 #include "narrows/web.h"
 
@@ -424,8 +425,8 @@ is_enrolment(const struct reply *a, const struct evhttp_uri *uri)
 }
 
 /*
- * The only request that changes anything: a host with a token gets its certificate. No page can
- * send the request, because no page has a token.
+ * A host with a token gets its certificate. No page can send the request, because no page has a
+ * token.
  */
 static void
 answer_enrolment(struct reply *a)
