@@ -84,6 +84,25 @@ holds_but(const struct advice_rule *rule, size_t failing, bool lacking)
 	return holds;
 }
 
+/* Whether a command is one that looks and changes nothing: by its first words, and without an
+ * assignment, a redirection or a second command; a count of lines may follow. */
+static bool
+only_reads(const char *check)
+{
+	static const char *const looks[] = { "sysctl ", "ss -ti", "ip link show", "findmnt",
+		"ethtool INTERFACE", "ethtool -k INTERFACE", "cat /sys/", "top -b -n 1",
+		"tc qdisc show", "tc -s qdisc show", "ssh -Q cipher", "rsync --version",
+		"ps -ww -eo ", "nproc", "iostat -x ", "find DIRECTORY -type f -size -256k | wc -l",
+		"cpupower frequency-info", "chronyc tracking", "blockdev --getra " };
+	size_t i;
+
+	for (i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
+		if (strncmp(check, looks[i], strlen(looks[i])) == 0)
+			return strpbrk(check, "=;&>`$") == NULL && strstr(check, " -w ") == NULL &&
+			    (strchr(check, '|') == NULL || strstr(check, "| wc -l") != NULL);
+	return false;
+}
+
 static void
 test_rules(void)
 {
@@ -96,6 +115,7 @@ test_rules(void)
 		clauses_read(rule->when, &c);
 		CHECK(c.n >= 1 && rule->title[0] != '\0' && rule->evidence[0] != '\0');
 		CHECK(rule->check[0] != '\0' && rule->change[0] != '\0' && rule->undo[0] != '\0');
+		CHECK(only_reads(rule->check));
 		CHECK(rule->reference[0] != '\0');
 		if (!holds_but(rule, c.n, false))
 			fprintf(stderr, "%s does not fire\n", rule->name);
