@@ -175,13 +175,17 @@ write_settings(struct html *h, const json_t *doc)
 {
 	const double equal = result_number(doc, KEY_compare_settings_equal);
 
-	html_raw(h, "<section id=\"settings\"><h2>Settings</h2>");
+	html_raw(h, "<section id=\"settings\"><h2>Settings that differ</h2>");
 	write_group(h, doc, "setting", "Setting at the begin");
 	if (group_count(doc, "setting") == 0 && !(equal > 0))
 		html_raw(h,
 		    "<p>No host of the sessions told of its settings (<code>blipp</code> "
 		    "does).</p>");
-	else {
+	else if (group_count(doc, "setting") == 0) {
+		html_raw(h, "<p>All ");
+		html_text(h, fmt_count((uint64_t)equal).s);
+		html_raw(h, " settings are the same.</p>");
+	} else {
 		html_raw(h, "<p class=\"note\">");
 		html_text(h, fmt_count((uint64_t)equal).s);
 		html_raw(h, " settings do not differ.</p>");
@@ -254,10 +258,11 @@ write_compared(struct html *h, const json_t *doc, const struct compare_query *q)
 	write_ways(h, doc, q->by);
 	html_raw(h, "<section><h2>What differs</h2>");
 	write_group(h, doc, "session", "Session");
-	html_raw(h, "</section><section><h2>Rates</h2>");
-	write_plot(h, doc, q->by);
 	html_raw(h, "</section>");
 	write_settings(h, doc);
+	html_raw(h, "<section><h2>Rates</h2>");
+	write_plot(h, doc, q->by);
+	html_raw(h, "</section>");
 	html_raw(h, "<section id=\"metrics\"><h2>Metrics</h2>");
 	write_group(h, doc, "metric", "Mean over the session");
 	if (group_count(doc, "metric") == 0)

@@ -315,8 +315,7 @@ write_verdicts(struct html *h, const json_t *doc)
 	table_write(
 	    h, result_list(doc, KEY_route_verdicts), columns, sizeof(columns) / sizeof(columns[0]));
 	if (json_array_size(list) > 1) {
-		html_raw(
-		    h, "<details class=\"fold\"><summary><h3>Stretch by stretch</h3></summary>");
+		html_raw(h, "<details><summary>Stretch by stretch</summary>");
 		table_write(h, list, periods, sizeof(periods) / sizeof(periods[0]));
 		html_raw(h, "</details>");
 	}
