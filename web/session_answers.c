@@ -412,7 +412,7 @@ write_segments(struct html *h, const json_t *list)
 	size_t i, n = json_array_size(list);
 
 	if (n == 0) {
-		html_raw(h, "<p>In this session: nothing was seen to move.</p>");
+		html_raw(h, "<p>In this session: no measured call moved anything.</p>");
 		return;
 	}
 	if (n == 1) {

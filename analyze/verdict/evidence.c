@@ -213,6 +213,7 @@ process_clear(struct evidence_process *p)
 	int op;
 
 	free(p->program);
+	free(p->unseen_by);
 	free(p->cpu);
 	free(p->starved);
 	free(p->blocked);

@@ -59,8 +59,11 @@ struct evidence_process {
 	double *stored;            /* bytes of each window that the kernel fetched from devices */
 	double combined_bytes;     /* bytes of calls that read and write at once */
 	double storage_read_bytes; /* bytes the kernel fetched from devices for the process */
-	double seen_bytes;         /* bytes of measured calls; 0 if the sender did not count */
-	double kernel_bytes;       /* kernel's count of the same, plus children waited for; or 0 */
+	double storage_written_bytes; /* bytes of pages that the process made dirty */
+	double local_bytes[2];        /* sums of pipe_bytes */
+	char *unseen_by;     /* way of bytes past the measured calls, in nwrun's word; or NULL */
+	double seen_bytes;   /* bytes of measured calls; 0 if the sender did not count */
+	double kernel_bytes; /* kernel's count of the same, plus children waited for; or 0 */
 	double unseen_bytes; /* sender's own account of bytes beyond calls and children; or NaN */
 };
 

@@ -242,6 +242,25 @@ exit_take(struct evidence *e, double status)
 		last_known(&e->exit_status, status);
 }
 
+/* What the kernel and the sender count of a process, whether a measured call moved bytes or not. */
+static void
+process_counts(struct evidence_process *p, const struct row *r)
+{
+	const struct columns *c = r->c;
+
+	p->storage_read_bytes += known_or_0(row_cell(r, c->read_bytes));
+	p->storage_written_bytes += known_or_0(row_cell(r, c->write_bytes));
+	p->local_bytes[0] += known_or_0(row_cell(r, c->pipe_read_bytes));
+	p->local_bytes[1] += known_or_0(row_cell(r, c->pipe_write_bytes));
+	p->seen_bytes +=
+	    known_or_0(row_cell(r, c->seen_read)) + known_or_0(row_cell(r, c->seen_written));
+	p->kernel_bytes += known_or_0(row_cell(r, c->rchar)) + known_or_0(row_cell(r, c->wchar));
+	if (c->unseen_read >= 0 || c->unseen_written >= 0)
+		p->unseen_bytes = known_or_0(p->unseen_bytes) +
+		    known_or_0(row_cell(r, c->unseen_read)) +
+		    known_or_0(row_cell(r, c->unseen_written));
+}
+
 void
 process_row(struct loader *l, const struct row *r)
 {
@@ -250,7 +269,8 @@ process_row(struct loader *l, const struct row *r)
 	struct span s;
 
 	exit_take(l->e, row_cell(r, c->exit_status));
-	if (l->e->n_windows == 0) /* the program moved nothing */
+	process_counts(p, r);
+	if (l->e->n_windows == 0) /* no measured call moved anything */
 		return;
 	s = row_span(l, r);
 	extent_widen(&p->first_wall_ns, &p->last_wall_ns, &s);
@@ -267,14 +287,6 @@ process_row(struct loader *l, const struct row *r)
 	p->combined_bytes =
 	    known_or_0(p->combined_bytes) + known_or_0(row_cell(r, c->combined_bytes));
 	column_spread(l, &p->stored, &s, r, c->read_bytes);
-	p->storage_read_bytes += known_or_0(row_cell(r, c->read_bytes));
-	p->seen_bytes +=
-	    known_or_0(row_cell(r, c->seen_read)) + known_or_0(row_cell(r, c->seen_written));
-	p->kernel_bytes += known_or_0(row_cell(r, c->rchar)) + known_or_0(row_cell(r, c->wchar));
-	if (c->unseen_read >= 0 || c->unseen_written >= 0)
-		p->unseen_bytes = known_or_0(p->unseen_bytes) +
-		    known_or_0(row_cell(r, c->unseen_read)) +
-		    known_or_0(row_cell(r, c->unseen_written));
 }
 
 void

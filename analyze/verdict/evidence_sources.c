@@ -115,6 +115,18 @@ json_either(const json_t *o, const char *a, const char *b, const char *c)
 	return s != NULL ? s : json_text(o, c);
 }
 
+static void
+process_describe(struct evidence_process *p, const json_t *subject)
+{
+	const char *by = json_text(subject, "unseen_by");
+
+	p->parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
+	if (by == NULL)
+		return;
+	free(p->unseen_by);
+	p->unseen_by = xstrdup(by);
+}
+
 static size_t
 file_add(struct evidence *e, size_t host, const json_t *subject)
 {
@@ -271,7 +283,7 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	if (s.kind == SOURCE_PROCESS && l->e->label == NULL)
 		l->e->label = label_of(subject);
 	if (s.kind == SOURCE_PROCESS)
-		l->e->processes[s.process].parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
+		process_describe(&l->e->processes[s.process], subject);
 	source_add(l, &s);
 	json_decref(subject);
 	json_decref(params);

@@ -30,4 +30,15 @@ judgement_words(struct judgement *j, const struct evidence *e, const struct judg
 char *route_text(const struct evidence *e, const struct nw_path *p);
 const char *program_of(const struct evidence *e, const struct nw_path *p);
 
+/* judge_unseen.c */
+#define UNSEEN_WORTH 1048576 /* bytes; fewer are a program's own start */
+/* The process with the most bytes past the measured calls, and their number by the kernel's
+ * counts; NULL if none has any worth a word. */
+const struct evidence_process *evidence_most_unseen(const struct evidence *e, double *bytes);
+/* A reason that tells the way and the bytes, and what would measure them; NULL where there are
+ * none. The caller frees the text. */
+char *unseen_text(const struct evidence *e, const char **advice);
+/* Bytes of pipes and sockets between programs of one host: those that went in, or came out. */
+double evidence_local_bytes(const struct evidence *e);
+
 #endif

@@ -278,11 +278,48 @@ idle_disk_words(struct judgement *j, const struct evidence *e)
 			      "disk was idle and the processors were not.");
 }
 
+static bool
+unseen_reason(struct judgement *j, const struct evidence *e)
+{
+	const char *advice;
+	char *text = unseen_text(e, &advice);
+
+	if (text == NULL)
+		return false;
+	reason_add(j, "%s", text);
+	reason_add(j, "%s", advice);
+	free(text);
+	return true;
+}
+
+/* A session without any measured operation. */
 static void
-missed_words(struct judgement *j)
+nothing_words(struct judgement *j, const struct evidence *e)
+{
+	double local = evidence_local_bytes(e);
+
+	if (unseen_reason(j, e)) {
+		j->sentence = xstrdup("Cannot tell what limited this session: its bytes moved "
+				      "outside the calls that are measured.");
+		return;
+	}
+	reason_add(j, "No operation that moved bytes was reported.");
+	if (local > 0) {
+		reason_add(j, "%s went between programs of one host, by pipes and local sockets.",
+		    fmt_plain(fmt_bytes(local)).s);
+		j->sentence = xstrdup("Cannot tell what limited this session: its bytes stayed "
+				      "between programs of one host.");
+	} else
+		j->sentence =
+		    xstrdup("Cannot tell what limited this session: nothing was seen to move.");
+}
+
+static void
+missed_words(struct judgement *j, const struct evidence *e)
 {
 	reason_add(j, "No measured call moved %.0f %% of the bytes that the kernel counted.",
 	    100 * j->unseen);
+	(void)unseen_reason(j, e);
 	j->sentence = xstrdup("Cannot tell what limited this transfer: too many of its bytes moved "
 			      "outside the calls that were measured.");
 }
@@ -346,9 +383,7 @@ static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
 	if (j->path.n == 0) {
-		reason_add(j, "No operation that moved bytes was reported.");
-		j->sentence =
-		    xstrdup("Cannot tell what limited this session: nothing was seen to move.");
+		nothing_words(j, e);
 	} else if (j->limit.n_windows < LIMIT_WINDOWS_MIN) {
 		reason_add(j, "%zu measured interval%s; %d are needed.", j->limit.n_windows,
 		    j->limit.n_windows == 1 ? "" : "s", LIMIT_WINDOWS_MIN);
@@ -365,7 +400,7 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 	else if (j->idle_network)
 		idle_words(j, e);
 	else if (j->unseen > UNSEEN_MOST)
-		missed_words(j);
+		missed_words(j, e);
 	else if (j->blind_reads)
 		mapped_words(j, e);
 	else

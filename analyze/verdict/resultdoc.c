@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "analyze/verdict/judge_in.h"
 #include "analyze/verdict/resultdoc_in.h"
 #include "narrows/xmalloc.h"
 
@@ -368,7 +369,8 @@ static json_t *
 quality_doc(const struct evidence *e)
 {
 	json_t *q = json_object(), *notes = json_array();
-	double seen, kernel;
+	const struct evidence_process *most;
+	double seen, kernel, unseen;
 	size_t i;
 
 	evidence_seen(e, &seen, &kernel);
@@ -390,6 +392,9 @@ quality_doc(const struct evidence *e)
 	put_count(q, KEY_quality_documents_rejected, e->documents_rejected);
 	put_count(q, KEY_quality_documents_dropped, e->documents_dropped);
 	put_real(q, KEY_quality_bytes_seen_share, kernel > 0 ? fmin(1, seen / kernel) : NAN);
+	most = evidence_most_unseen(e, &unseen);
+	put_text(q, KEY_quality_unseen_by, most != NULL ? most->unseen_by : NULL);
+	put_real(q, KEY_quality_unseen_bytes, most != NULL ? unseen : NAN);
 	if (e->durations_rejected > 0)
 		json_array_append_new(notes,
 		    json_sprintf("Durations of operations are missing from %llu reports.",

@@ -587,6 +587,63 @@ seen_check(const char *name, size_t n, const char *child_subject)
 	store_close(st);
 }
 
+/* A session without a measured call: which way its bytes went, by the kernel's counts. */
+static void
+nothing_check(const char *name, const char *subject, const double values[4], const char *sentence,
+    const char *reason, const char *quality)
+{
+	static const char *const names[] = { "unseen_read", "read_bytes", "write_bytes",
+		"pipe_read_bytes" };
+	struct transfer tr = transfers[0];
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
+	char path[128], why[STORE_WHY_BYTES], *text;
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	tr.windows = 0;
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &tr);
+	single_write(b, 10, "nw:process", subject, names, values, 4);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	CHECK(strstr(a.judgement.sentence, sentence) != NULL);
+	CHECK(a.judgement.n_reasons > 0 && strstr(a.judgement.reasons[0], reason) != NULL);
+	text = resultdoc_build(&a, &run);
+	CHECK(strstr(text, quality) != NULL);
+	free(text);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
+static void
+nothing_checks(void)
+{
+	static const char mapped[] = "{\"pid\":9,\"program\":\"m\",\"unseen_by\":\"memory-map\"}",
+			  plain[] = "{\"pid\":9,\"program\":\"m\"}";
+
+	nothing_check("mapped", mapped, (double[]){ 0, 2e8, 1e8, 0 },
+	    "its bytes moved outside the calls that are measured",
+	    "moved bytes through memory maps: the kernel counted 300 MB",
+	    "\"unseen_by\":\"memory-map\",\"unseen_bytes\":300000000.0");
+	nothing_check("past calls", plain, (double[]){ 5e6, 0, 0, 0 },
+	    "its bytes moved outside the calls that are measured",
+	    "m on dtn-a moved bytes past the measured calls: the kernel counted 5 MB",
+	    "\"unseen_by\":null,\"unseen_bytes\":5000000.0");
+	nothing_check("local", plain, (double[]){ 4096, 0, 0, 5e6 },
+	    "its bytes stayed between programs of one host", "No operation that moved bytes",
+	    "\"unseen_bytes\":null");
+	nothing_check("nothing", plain, (double[]){ 4096, 4096, 0, 0 }, "nothing was seen to move",
+	    "No operation that moved bytes", "\"unseen_bytes\":null");
+}
+
 /* --- two clocks --- */
 
 /* What the box found of a host's clock when they talked: one exchange took long, one was short. */
@@ -802,6 +859,7 @@ main(void)
 	    "The sending program on dtn-a, which had to wait");
 	seen_check("seen", 2, "{\"pid\":300,\"ppid\":101,\"program\":\"mover\"}");
 	seen_check("unseen", 3, "{\"pid\":300,\"ppid\":999,\"program\":\"mover\"}");
+	nothing_checks();
 	phases_check();
 	clocks_check(2.5, true);
 	clocks_check(2.5, false);
