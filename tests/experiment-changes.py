@@ -9,8 +9,9 @@ sys.path.insert(0, os.path.dirname(__file__))
 import xsp
 
 BIN, HISTORIES = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10
-SESSIONS, DAY = 30, 86400
-T0 = int(time.time()) // DAY * DAY - 40 * DAY
+# The box takes settings of the last thirty days with their time; a session each DAY of twenty hours fits into them.
+SESSIONS, DAY = 30, 72000
+T0 = int(time.time()) // DAY * DAY - 32 * DAY
 rng = random.Random(17)
 BLIPP = f"{BIN}/blipp -o probes=load --list-configuration"
 PLANTS = {
