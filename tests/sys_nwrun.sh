@@ -120,6 +120,16 @@ for k in forward=59 backward=59 random=0; do
 	[ "$(sum file "${k%=*}" 'resource=[^ ]*/src$')" = "${k#*=}" ] || fail "walks of two threads: not $k"
 done
 
+# --- addresses and labels that no box takes ---
+
+long=$(printf '%01001d' 0)
+"$nwrun" -b xsp://127.0.0.1/5006 touch touched 2>refused && fail "-b xsp://: accepted"
+grep -q 'not an address' refused && [ ! -e touched ] || fail "-b xsp://: $(cat refused)"
+"$nwrun" -l "$long" touch touched 2>refused && fail "-l of 1001 bytes: accepted"
+grep -q 'at most 1000 bytes' refused && [ ! -e touched ] || fail "-l of 1001 bytes: $(cat refused)"
+NARROWS_BOX=xsp://127.0.0.1/5006 "$nwrun" touch touched 2>refused || fail "NARROWS_BOX: the program did not run"
+grep -q 'not an address.*runs unmeasured' refused && [ -e touched ] || fail "NARROWS_BOX: $(cat refused)"
+
 # --- copying files ---
 
 measured dd dd if=src of=dd.dst bs=64k

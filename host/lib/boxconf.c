@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/lib/boxconf.h"
 
-#include "host/lib/conn.h"
+#include "host/lib/conn_addr.h"
 #include "narrows/err.h"
 
 static int
@@ -12,7 +12,7 @@ box_parse(const struct conf_row *row, const char *value, void *field, const char
 	(void)row;
 	if (conn_addr_parse(value, &a) == NW_OK)
 		return conf_text_set(field, value, why);
-	*why = "not an address: write 192.0.2.1/5006 or tls://box.example.net";
+	*why = CONN_ADDR_WHY;
 	return NW_EINVAL;
 }
 

@@ -21,19 +21,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/lib/conn_addr.h"
 #include "narrows/doc.h"
 #include "narrows/frame.h"
 
 struct nw_tls;
 struct tlsfiles;
 
-enum { CONN_HOST_BYTES = 254, CONN_PORT_BYTES = 32, CONN_REFUSAL_BYTES = 256 };
-
-struct conn_addr {
-	char host[CONN_HOST_BYTES];
-	char port[CONN_PORT_BYTES];
-	bool tls;
-};
+enum { CONN_REFUSAL_BYTES = 256 };
 
 enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_SECURING, CONN_OPENING, CONN_OPEN };
 
@@ -61,10 +56,6 @@ struct conn {
 	size_t out_sent;
 	uint64_t queued_bytes, written_bytes; /* counters of this session, since conn_connect() */
 };
-
-/* Parses "host/port", "host:port", "[v6]:port", "v6/port", or "tls://" and any of these. The
- * port is 5006 by default, 5007 for TLS. NW_EINVAL. */
-int conn_addr_parse(const char *text, struct conn_addr *out);
 
 void conn_init(struct conn *c);
 void conn_clear(struct conn *c); /* closes and releases */

@@ -21,10 +21,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/lib/conn_addr.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/collector.h"
 #include "host/nwrun/outside.h"
 #include "narrows/clock.h"
+#include "narrows/err.h"
 #include "narrows/lastrun.h"
 
 enum { NOTICE_MS = 150 }; /* patience for the collector's first word */
@@ -74,6 +76,48 @@ parse_interval(const char *text, int64_t *out_ns)
 	return true;
 }
 
+/* What a box takes: longer texts would cost the whole session. */
+enum { NAME_MAX_BYTES = 255, LABEL_MAX_BYTES = 1000 };
+
+/* Text when a box cannot take what an option, or its variable, says. */
+static const char *
+text_fault(int option, const char *text)
+{
+	struct conn_addr a;
+
+	if (text == NULL)
+		return NULL;
+	if (option == 'b')
+		return text[0] == '\0' || conn_addr_parse(text, &a) == NW_OK ? NULL : CONN_ADDR_WHY;
+	if (option == 'l')
+		return strlen(text) <= LABEL_MAX_BYTES ? NULL : "a label has at most 1000 bytes";
+	return strlen(text) <= NAME_MAX_BYTES ? NULL : "a name has at most 255 bytes";
+}
+
+static void
+option_check(int option, const char *text)
+{
+	const char *why = strchr("bHlnt", option) != NULL ? text_fault(option, text) : NULL;
+
+	if (why == NULL)
+		return;
+	fprintf(stderr, "nwrun: -%c %.60s: %s\n", option, text, why);
+	exit(125);
+}
+
+/* A faulty variable keeps no program from running. */
+static const char *
+variables_fault(const struct options *o)
+{
+	const char *why = text_fault('b', o->run.box);
+
+	if (why == NULL)
+		why = text_fault('l', o->run.collect.label);
+	if (why == NULL)
+		why = text_fault('t', o->run.collect.task_id);
+	return why != NULL ? why : text_fault('H', o->run.collect.host);
+}
+
 /* Exits where nothing is to be run. */
 static void
 parse_options(int argc, char *argv[], struct options *o)
@@ -94,6 +138,7 @@ parse_options(int argc, char *argv[], struct options *o)
 	if (interval != NULL && !parse_interval(interval, &o->run.collect.interval_ns))
 		o->run.collect.interval_ns = 0;
 	while ((ch = getopt_long(argc, argv, "+b:H:hi:l:n:op:qt:Vv", longs, NULL)) != -1) {
+		option_check(ch, optarg);
 		switch (ch) {
 		case 'b': o->run.box = optarg; break;
 		case 'H': o->run.collect.host = optarg; break;
@@ -424,6 +469,8 @@ arrange_measurement(struct options *o, char *argv[])
 	const char *why;
 
 	nw_cycles_calibrate(&clock, nw_mono_ns());
+	if ((why = variables_fault(o)) != NULL)
+		return why;
 	if (!find_preload(so) && !o->outside)
 		return "nwrun.so was not found";
 	if (find_program(argv[0], path)) {
