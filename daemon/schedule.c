@@ -79,6 +79,7 @@ struct schedule {
 	bool stopping;
 	struct schedule_stats stats;
 	int64_t busy_since_mono_ns; /* 0: the thread waits */
+	int64_t begun_mono_ns;      /* of the thread */
 	int64_t clock_seen_mono_ns; /* when the clock was synchronised last; 0: never */
 	struct session_outcome outcomes[OUTCOMES_MAX]; /* a ring */
 	uint64_t n_outcomes, n_taken;
@@ -615,6 +616,7 @@ schedule_start(struct store *st, const char *store_path, const struct analysis_p
 
 	s->store = st;
 	s->params = *params;
+	s->begun_mono_ns = nw_mono_ns();
 	s->next_run_id = first_run_id;
 	if ((rc = store_reader_open(store_path, &s->reader, why)) < 0) {
 		free(s);
@@ -677,14 +679,14 @@ schedule_is_undecided(struct schedule *s, int64_t session_id)
 void
 schedule_get_stats(struct schedule *s, struct schedule_stats *out)
 {
-	int64_t now = nw_mono_ns();
+	int64_t now = nw_mono_ns(), since;
 
 	pthread_mutex_lock(&s->lock);
 	*out = s->stats;
 	out->queued = s->over.n + s->open.n;
 	out->busy_ns = s->busy_since_mono_ns != 0 ? now - s->busy_since_mono_ns : 0;
-	out->clock_lost_ns = s->clock_seen_mono_ns != 0 && !out->clock_synchronised
-	    ? now - s->clock_seen_mono_ns
-	    : 0;
+	since = s->clock_seen_mono_ns != 0 || !out->clock_known ? s->clock_seen_mono_ns
+								: s->begun_mono_ns;
+	out->clock_lost_ns = since != 0 && !out->clock_synchronised ? now - since : 0;
 	pthread_mutex_unlock(&s->lock);
 }

@@ -25,8 +25,8 @@ struct schedule_stats {
 	 * route) */
 	int64_t busy_ns, busy_session_id;
 	bool clock_known, clock_synchronised;
-	/* how long ago the clock was last seen to be synchronised; 0 while it is, or if it never
-	 * was */
+	/* how long ago the clock was last seen to be synchronised, or the box began; 0 while it is,
+	 * and where no time service ever answered */
 	int64_t clock_lost_ns;
 	double clock_offset_s, clock_bound_s;
 };

@@ -213,6 +213,8 @@ for path, operations in [*document["paths"].items(), ("figure", of_figures)]:
 # every path of the server is in the document
 served = set(re.findall(r'\{ "([a-z.]+)", ROUTE_API_', open("web/route.c").read())) - {"openapi.json"}
 assert len(served) > 10 and served <= {path[len("/api/v1/"):] for path in document["paths"]}, served
+for path in ("/api", "/api/v1", "/api/v1/"):
+    assert load(path)["openapi"], path    # they lead there
 hosts = load("hosts")
 assert [h["name"] for h in hosts["hosts"]] == ["dtn1", "dtn2", "dtn3"] and hosts["next_offset"] is None, hosts
 pages, offset = [], 0
@@ -320,6 +322,7 @@ for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-si
     for path in ("/session/%d/note" % id, "/api/v1/sessions/last/notes"):
         assert get(path, b"text=evil", **headers)[0] == 403, (path, headers)
 for path in ("/session/%d/note" % id, "/api/v1/sessions/last/notes"):
+    assert get(path, b'{"text":"x"}', **{"Content-Type": "application/json"})[0] == 415, path
     status, headers, body = get(path, b"text=" + b"x" * 20000)
     assert status == 413 and headers["Content-Security-Policy"], (path, status)
 assert headers["Content-Type"] == "application/problem+json" and json.loads(body)["detail"], body

@@ -65,9 +65,11 @@ clock_judge(const struct nw_health *h, struct health_part *p)
 	p->ok = h->clock_lost_ns <= CLOCK_LATE_NS;
 	if (!p->ok)
 		snprintf(p->why, sizeof(p->why), "%s, for %s",
-		    h->clock_known ? "the clock is not synchronised any more"
+		    h->clock_known ? "the clock is not synchronised"
 				   : "the time service does not answer any more",
 		    span(h->clock_lost_ns).s);
+	else if (!h->clock_known)
+		snprintf(p->why, sizeof(p->why), "not known: no time service answers");
 }
 
 void

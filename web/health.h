@@ -12,8 +12,8 @@ enum { HEALTH_PARTS = 5 };
 struct health_part {
 	const char *name; /* store, queue, disk, analysis, clock */
 	bool ok;
-	bool is_needed; /* a box without this part takes no measurements */
-	char why[STORE_WHY_BYTES];
+	bool is_needed;            /* a box without this part takes no measurements */
+	char why[STORE_WHY_BYTES]; /* of a part that is ok: what to know of the part, or "" */
 };
 
 void health_parts(const struct nw_health *h, struct health_part out[HEALTH_PARTS]);

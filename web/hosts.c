@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/hosts.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -115,14 +116,19 @@ on_host(void *arg, const struct nw_host_rec *rec)
 }
 
 static void
+known_clear(struct known *k)
+{
+	free((char *)(uintptr_t)k->rec.name);
+	json_decref(k->row);
+}
+
+static void
 listing_clear(struct listing *l)
 {
 	size_t i;
 
-	for (i = 0; i < l->n; i++) {
-		free((char *)(uintptr_t)l->all[i].rec.name);
-		json_decref(l->all[i].row);
-	}
+	for (i = 0; i < l->n; i++)
+		known_clear(&l->all[i]);
 	free(l->all);
 }
 
@@ -212,6 +218,38 @@ row_make(struct listing *l, struct known *k)
 	return o != NULL ? NW_OK : NW_ENOMEM;
 }
 
+/* A connection whose host has not said its name stands for a host of its own, by its address. */
+static bool
+is_stranger(const struct known *k)
+{
+	uint8_t address[16];
+
+	return (inet_pton(AF_INET, k->rec.name, address) == 1 ||
+		   inet_pton(AF_INET6, k->rec.name, address) == 1) &&
+	    result_number(k->row, KEY_host_listed_sessions) == 0 &&
+	    !isfinite(result_number(k->row, KEY_host_listed_clock_bound_s));
+}
+
+/* Leaves out addresses of which nothing is known. */
+static int
+strangers_drop(struct listing *l)
+{
+	size_t i, n = 0;
+	int rc = NW_OK;
+
+	for (i = 0; i < l->n; i++) {
+		if (rc == NW_OK && weight_of(&l->all[i]) == STATES)
+			rc = row_make(l, &l->all[i]);
+		if (rc == NW_OK && l->all[i].row != NULL && is_stranger(&l->all[i])) {
+			known_clear(&l->all[i]);
+			continue;
+		}
+		l->all[n++] = l->all[i];
+	}
+	l->n = n;
+	return rc;
+}
+
 int
 hosts_document(
     struct store_reader *r, const struct hosts_now *now, const struct hosts_query *q, json_t **out)
@@ -223,12 +261,14 @@ hosts_document(
 
 	if (rc == NW_OK)
 		rc = collectors_each(r, 0, on_collector, &l);
+	if (rc == NW_OK)
+		rc = strangers_drop(&l);
 	if (rc == NW_OK && l.n > 1)
 		qsort(l.all, l.n, sizeof(*l.all), known_compare);
 	for (i = 0; i < l.n; i++)
 		n_silent += l.all[i].n[COLLECTOR_SILENT] > 0;
 	for (i = q->offset; rc == NW_OK && i < l.n && i - q->offset < q->limit; i++)
-		if ((rc = row_make(&l, &l.all[i])) == NW_OK)
+		if (l.all[i].row != NULL || (rc = row_make(&l, &l.all[i])) == NW_OK)
 			rc = json_array_append(rows, l.all[i].row) == 0 ? NW_OK : NW_ENOMEM;
 	result_set(doc, KEY_hosts_schema, json_string("narrows-hosts/1"));
 	result_set(doc, KEY_hosts_hosts, rows);

@@ -241,6 +241,7 @@ answers(json_t *content)
 		{ "404", "There is nothing of that name." },
 		{ "405", "The method is none that the path has." },
 		{ "413", "The request is longer than 8 kB." },
+		{ "415", "What was sent is not a form." },
 		{ "421", "The box does not go by the name in the header Host." },
 		{ "429", "Too many attempts: the header Retry-After says when." },
 		{ "500", "The box failed to answer." },

@@ -292,7 +292,7 @@ write_parts(struct html *h, const struct nw_health *health)
 	health_parts(health, list);
 	html_raw(h, "<section><h2>At a glance</h2><dl class=\"items\">");
 	for (i = 0; i < HEALTH_PARTS; i++)
-		page_item(h, list[i].name, list[i].ok ? "ok" : list[i].why);
+		page_item(h, list[i].name, list[i].why[0] == '\0' ? "ok" : list[i].why);
 	snprintf(queue, sizeof(queue), "%s batches, %s sessions",
 	    fmt_count(health->store.queued_batches).s, fmt_count(health->counts.analysis_queued).s);
 	page_item(h, "Waiting", queue);

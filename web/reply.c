@@ -88,6 +88,7 @@ reply_reason(int code)
 	case 404: return "Not Found";
 	case 405: return "Method Not Allowed";
 	case 413: return "Content Too Large";
+	case 415: return "Unsupported Media Type";
 	case 421: return "Misdirected Request";
 	case 422: return "Unprocessable Entity";
 	case 429: return "Too Many Requests";
@@ -193,6 +194,7 @@ static const struct {
 	    "The session may have expired, or the address has a typing error." },
 	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },
 	{ 413, "That is more than this box reads.", "A request has 8 kB at most." },
+	{ 415, "That is not a form.", "Send application/x-www-form-urlencoded, as curl -d does." },
 	{ 421, "This box does not go by that name.",
 	    "Use its address, or have its operator add the name to http-names." },
 	{ 503, "The box is busy.",

@@ -184,6 +184,7 @@ parse_api(const char *what, const char *query)
 		{ "route", ROUTE_API_ROUTE, 0 },
 		{ "compare", ROUTE_API_COMPARE, 0 },
 		{ "hosts", ROUTE_API_HOSTS, 0 },
+		{ "", ROUTE_API_ROOT, 0 },
 		{ "advice", ROUTE_API_ADVICE, 0 },
 		{ "health", ROUTE_API_HEALTH, 0 },
 	};
@@ -223,6 +224,9 @@ route_parse(const char *path, const char *query)
 		{ "/route.csv", ROUTE_ROUTE_CSV },
 		{ "/compare", ROUTE_COMPARE },
 		{ "/compare.csv", ROUTE_COMPARE_CSV },
+		{ "/api", ROUTE_API_ROOT },
+		{ "/api/", ROUTE_API_ROOT },
+		{ "/api/v1", ROUTE_API_ROOT },
 		{ "/hosts", ROUTE_HOSTS },
 		{ "/host", ROUTE_HOST },
 		{ "/keep", ROUTE_KEEP },

@@ -653,6 +653,10 @@ answer_api(struct reply *a, const struct route *to)
 	case ROUTE_API_NOTES: answer_api_part(a, to, rc, id); break;
 	case ROUTE_API_ADVICE: reply_rc(a, api_advice(a->body, r)); break;
 	case ROUTE_API_HEALTH: answer_api_health(a); break;
+	case ROUTE_API_ROOT:
+		reply_header(a, "Location", "/api/v1/openapi.json");
+		reply_send(a, 303);
+		break;
 	case ROUTE_API_HOSTS:
 	case ROUTE_API_HOST:
 	case ROUTE_API_SETTINGS: answer_api_hosts(a, to); break;
@@ -785,6 +789,7 @@ answer_page(struct reply *a, const struct route *to)
 	case ROUTE_API_NOTES:
 	case ROUTE_API_ADVICE:
 	case ROUTE_API_HEALTH:
+	case ROUTE_API_ROOT:
 	case ROUTE_API_HOSTS:
 	case ROUTE_API_HOST:
 	case ROUTE_API_SETTINGS:
@@ -1097,6 +1102,15 @@ answer_feedback(struct reply *a, int64_t session_id)
 	reply_send(a, 303);
 }
 
+static bool
+is_form(const struct reply *a)
+{
+	static const char form[] = "application/x-www-form-urlencoded";
+	const char *type = reply_request_header(a, "Content-Type");
+
+	return type == NULL || strncasecmp(type, form, sizeof(form) - 1) == 0;
+}
+
 /* A form that changes something; roles were looked at before. */
 static void
 answer_form(struct reply *a, const struct route *to)
@@ -1104,7 +1118,9 @@ answer_form(struct reply *a, const struct route *to)
 	if (is_foreign(a)) {
 		a->why = "The form comes from a page of another site.";
 		reply_error(a, 403);
-	} else if (to->page == ROUTE_SESSION_RIGHT)
+	} else if (!is_form(a))
+		reply_error(a, 415);
+	else if (to->page == ROUTE_SESSION_RIGHT)
 		answer_feedback(a, to->id);
 	else
 		answer_note(a, to);

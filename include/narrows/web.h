@@ -30,8 +30,8 @@ struct nw_health {
 	/* how long the analysis in hand takes so far, 0 for none; of which session (0: a route) */
 	int64_t analysis_busy_ns, analysis_busy_session_id;
 	bool clock_known, clock_synchronised;
-	/* how long ago the clock was last seen to be synchronised; 0 while it is, or if it never
-	 * was */
+	/* how long ago the clock was last seen to be synchronised, or the box began; 0 while it is,
+	 * and where no time service ever answered */
 	int64_t clock_lost_ns;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;

@@ -46,7 +46,7 @@ test_idle(void)
 	h.counts.analysis_queued = 1;
 	h.analysis_busy_ns = S;
 	judge(h, NULL, true, NULL);
-	/* a box that never had a time service, or whose service has just begun anew */
+	/* a box that never had a time service, or whose service has just begun (anew) */
 	h.clock_known = h.clock_synchronised = false;
 	judge(h, NULL, true, NULL);
 	h.clock_lost_ns = 20 * S;
@@ -76,7 +76,7 @@ test_faults(void)
 	h = well;
 	h.clock_synchronised = false;
 	h.clock_lost_ns = 50 * S;
-	judge(h, "clock", true, "the clock is not synchronised any more, for 50\xc2\xa0s");
+	judge(h, "clock", true, "the clock is not synchronised, for 50\xc2\xa0s");
 	h.clock_known = false;
 	judge(h, "clock", true, "the time service does not answer any more, for 50\xc2\xa0s");
 }
