@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "narrows/format.h"
+#include "narrows/history.h"
 #include "narrows/result.h"
 #include "web/plot_in.h"
 
@@ -438,6 +439,22 @@ write_segments(struct html *h, const json_t *list)
 	html_raw(h, " stretches</a></p>");
 }
 
+/* Before a change is found: a session that is slow may be the first of several. */
+static void
+write_no_change(struct html *h, const json_t *usual)
+{
+	const char *said = result_text(usual, KEY_usual_said);
+
+	if (result_text(usual, KEY_usual_sentence) == NULL)
+		html_raw(h, "too few earlier sessions to tell.");
+	else if (said != NULL && (strcmp(said, "slower") == 0 || strcmp(said, "faster") == 0)) {
+		html_raw(h, "too early to tell whether this lasts; a change shows from ");
+		html_int(h, NW_CHANGE_SIDE_MIN);
+		html_raw(h, " sessions on.");
+	} else
+		html_raw(h, "no change of its rates was found.");
+}
+
 static void
 answer_since(struct html *h, const json_t *doc)
 {
@@ -453,10 +470,8 @@ answer_since(struct html *h, const json_t *doc)
 	html_raw(h, "<p>This route: ");
 	if (result_text(since, KEY_route_change_sentence) != NULL)
 		html_text(h, result_text(since, KEY_route_change_sentence));
-	else if (result_text(usual, KEY_usual_sentence) != NULL)
-		html_raw(h, "no change of its rates was found.");
 	else
-		html_raw(h, "too few earlier sessions to tell.");
+		write_no_change(h, usual);
 	if (from > 0 && to > from) {
 		html_raw(h, "<span class=\"odd\"> It lies between ");
 		page_time(h, from);
