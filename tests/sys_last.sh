@@ -77,3 +77,12 @@ broken_id=$(nw sessions --state failed --csv -n 1 | tail -n 1 | cut -d, -f1)
 curl -fs "$url/session/$broken_id" | grep -o 'href="/route?[^"]*"' | head -n 1 | sed 's/href="//;s/"$//;s/&amp;/\&/g' >"$tmp/route"
 [ ! -s "$tmp/route" ] || curl -fs "$url$(cat "$tmp/route")" >/dev/null || fail "the session links a route without a page: $(cat "$tmp/route")"
 until_true 20 sh -c "curl -s '$url/?state=failed' | grep -q broken" || fail "the list of failed sessions"
+
+# A signal ends the program before anything moves: 128 and the signal, as a shell says, where the kernel tells (Linux 6.15).
+if [ -x "$B/tests/host/nwrun/test_exitcode" ] && ! "$B/tests/host/nwrun/test_exitcode" | grep -q 'tells nobody'; then
+	"$bin/nwrun" -q sh -c 'kill -9 $$' || :
+	killed() { nw sessions --json -n 1 | grep -q '"exit_status":137'; }
+	until_true 30 killed || fail "a program that a signal ended: $(nw sessions --json -n 1)"
+else
+	echo "this kernel does not tell how others' children end: a signal is not tested"
+fi

@@ -21,6 +21,7 @@
 #include "host/lib/control_client.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect_reader.h"
+#include "host/nwrun/exitcode.h"
 #include "host/nwrun/version.h"
 #include "host/nwrun/wire.h"
 #include "narrows/clock.h"
@@ -56,6 +57,7 @@ struct run {
 	bool lost;                 /* the reader ended before its time */
 	uint64_t root_start_ticks; /* 0: unknown */
 	struct proc_facts root;    /* of the first program, once the reader is lost */
+	int root_fd;               /* of the first program, for its end; or -1 */
 };
 
 static volatile sig_atomic_t told_to_end;
@@ -202,6 +204,40 @@ root_is_alive(struct run *r)
 	return f.alive;
 }
 
+/* A document of the first program, past the region. */
+static void
+say_root_fields(struct run *r, const struct nw_kv *subject, size_t n_subject,
+    const char *const *fields, const double *values, size_t n)
+{
+	char id[UUID_BYTES];
+
+	if (uuid_make(id) < 0 ||
+	    nw_provider_meta(r->provider, id, NULL, "nw:process", subject, n_subject, NULL, 0) < 0)
+		return;
+	(void)nw_provider_data(r->provider, id, nw_wall_ns(), fields, values, n, NULL, 0);
+	nw_provider_meta_end(r->provider, id);
+}
+
+/* A program that a signal ended told nobody its status; a shell says 128 and the signal. */
+static void
+say_signal(struct run *r)
+{
+	static const char *const fields[] = { "exit_status" };
+	const struct nw_kv subject[] = {
+		{ "task_id", NW_KV_TEXT, { .text = r->collect.task_id } },
+		{ "hostname", NW_KV_TEXT, { .text = r->collect.host } },
+		{ "pid", NW_KV_INT, { .i = r->collect.root_pid } },
+		{ "program", NW_KV_TEXT, { .text = r->opts->program } },
+	};
+	int status;
+	double value;
+
+	if (!exitcode_get(r->root_fd, &status) || !WIFSIGNALED(status))
+		return;
+	value = 128 + WTERMSIG(status);
+	say_root_fields(r, subject, sizeof(subject) / sizeof(subject[0]), fields, &value, 1);
+}
+
 /* A program damaged the region: the kernel's count of the first program is all there is. */
 static void
 say_lost(struct run *r)
@@ -218,15 +254,9 @@ say_lost(struct run *r)
 		{ "program", NW_KV_TEXT, { .text = r->opts->program } },
 		{ "unseen_by", NW_KV_TEXT, { .text = "damaged" } },
 	};
-	char id[UUID_BYTES];
 
-	if (uuid_make(id) < 0 ||
-	    nw_provider_meta(r->provider, id, NULL, "nw:process", subject,
-		sizeof(subject) / sizeof(subject[0]), NULL, 0) < 0)
-		return;
-	(void)nw_provider_data(r->provider, id, nw_wall_ns(), fields, values,
-	    sizeof(fields) / sizeof(fields[0]), NULL, 0);
-	nw_provider_meta_end(r->provider, id);
+	say_root_fields(r, subject, sizeof(subject) / sizeof(subject[0]), fields, values,
+	    sizeof(fields) / sizeof(fields[0]));
 }
 
 /* --- words to the user --- */
@@ -508,6 +538,7 @@ watch_run(
 
 	proc_facts_read(r->collect.root_pid, 0, &root);
 	r->root_start_ticks = root.found ? root.stat.start_ticks : 0;
+	r->root_fd = exitcode_open(r->collect.root_pid);
 	if (!reader_start(r) || nw_provider_new(provider_opts, &r->provider) != NW_OK)
 		return;
 	r->sink.arg = control->provider = r->provider;
@@ -515,6 +546,9 @@ watch_run(
 	wait_and_watch(r, control);
 	if (r->lost)
 		say_lost(r);
+	say_signal(r);
+	if (r->root_fd >= 0)
+		close(r->root_fd);
 }
 
 void
