@@ -2,6 +2,7 @@
 /* Settings of the hosts of a route that did not stay as they were. */
 #include "analyze/verdict/changed.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,17 @@ course_of(struct setting_test *t)
 	return t->n_seen++;
 }
 
+/* The end of a session, by when its settings are known: blipp tells of a change at its look at the
+ * session's start, seconds later. */
+static int64_t
+settled(const struct changed_ask *ask, size_t i)
+{
+	const struct past_session *p = &ask->session[i];
+	double took_s = p->bytes_per_s > 0 ? p->bytes / p->bytes_per_s : 0;
+
+	return p->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
+}
+
 static const char *
 value_before(const struct setting_test *t, const struct line *line, size_t n, const char *now)
 {
@@ -177,7 +189,7 @@ value_before(const struct setting_test *t, const struct line *line, size_t n, co
 	size_t i;
 
 	for (i = t->ask->split; i-- > 0;) {
-		value = value_at(line, n, t->ask->session[i].start_wall_ns);
+		value = value_at(line, n, settled(t->ask, i));
 		if (!is_same(value, now))
 			break;
 	}
@@ -189,12 +201,12 @@ static void
 setting_test(struct setting_test *t, const struct line *line, size_t n)
 {
 	const struct changed_ask *ask = t->ask;
-	const char *now = value_at(line, n, ask->session[ask->n - 1].start_wall_ns);
+	const char *now = value_at(line, n, settled(ask, ask->n - 1));
 	struct difference *d;
 	size_t i, same = 0, last = 0;
 
 	for (i = 0; i < ask->n; i++) {
-		t->trait[i] = is_same(value_at(line, n, ask->session[i].start_wall_ns), now);
+		t->trait[i] = is_same(value_at(line, n, settled(ask, i)), now);
 		same += t->trait[i];
 	}
 	if (same == ask->n)
@@ -205,7 +217,7 @@ setting_test(struct setting_test *t, const struct line *line, size_t n)
 	d->before_text = xstrdup(value_before(t, line, n, now));
 	d->after_text = xstrdup(now);
 	for (i = 0; i < n; i++)
-		if (line[i].t_wall_ns <= ask->session[ask->n - 1].start_wall_ns)
+		if (line[i].t_wall_ns <= settled(ask, ask->n - 1))
 			last = i;
 	d->at_wall_ns = line[last].t_wall_ns;
 	d->p = nw_trait_chance(t->trait, ask->n, ask->split, ask->low, ask->high);
@@ -243,8 +255,7 @@ changed_settings(struct store_reader *r, const struct changed_ask *ask, struct c
 
 		t.host = ask->evidence->hosts[i].name;
 		rc = store_config_changes(r, ask->evidence->hosts[i].id,
-		    ask->session[0].start_wall_ns, ask->session[ask->n - 1].start_wall_ns, on_line,
-		    &l);
+		    ask->session[0].start_wall_ns, settled(ask, ask->n - 1), on_line, &l);
 		if (rc == NW_OK && l.n > 0)
 			host_test(&t, &l);
 		lines_clear(&l);

@@ -57,6 +57,16 @@ time_after(size_t before)
 	return T0 + (int64_t)before * DAY_NS + (int64_t)((0.1 + 0.8 * noise_uniform()) * 86400e9);
 }
 
+/* Of a change before session `at`: between the sessions, or as blipp tells it, at its look at the
+ * session's start, seconds later. */
+static int64_t
+time_told(size_t at)
+{
+	return noise_uniform() < 0.5
+	    ? time_after(at - 1)
+	    : T0 + (int64_t)at * DAY_NS + (int64_t)((1 + 9 * noise_uniform()) * 1e9);
+}
+
 static size_t
 anywhere(void)
 {
@@ -98,7 +108,7 @@ settings_make(struct nw_batch *b, const struct trial *t)
 	setting_put(b, t->host[planted[t->plant].receiver], planted[t->plant].name, T0 - DAY_NS,
 	    planted[t->plant].before);
 	setting_put(b, t->host[planted[t->plant].receiver], planted[t->plant].name,
-	    time_after(t->at - 1), planted[t->plant].after);
+	    time_told(t->at), planted[t->plant].after);
 }
 
 /* What the session's stages carry; the lowest is the rate. */
