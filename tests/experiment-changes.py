@@ -32,7 +32,7 @@ def listed(plant):
 
 class Box:
     def __init__(self, directory):
-        self.state, self.serial = directory, 0
+        self.state, self.serial, self.told = directory, 0, {}
         self.process = subprocess.Popen([f"{BIN}/narrowsd", "-d", "-o", f"state-dir={directory}", "-o", "listen-xsp=127.0.0.1/0", "-o",
                                          "listen-http=127.0.0.1/0", "-o", "listen-events=127.0.0.1/0", "-o", "session-linger=1s", "-o",
                                          "escalate=no", "-o", "reduction-every=0s"], stderr=open(f"{directory}.log", "w"))
@@ -61,9 +61,13 @@ class Box:
             for first in range(0, len(names), 100):  # as blipp does: a document has so many settings at most
                 begin = group + "." if first == 0 else names[first]
                 end = names[first + 100] if first + 100 < len(names) else group + "/"
+                mine = {n: settings[n] for n in names[first:first + 100]}
+                if self.told.get((host, begin)) == mine:
+                    continue  # the box takes so many documents of a host at once
+                self.told[host, begin] = mine
                 p.app(0x20, xsp.bson({"id": "c%d.%s%d" % (self.serial, group, first), "eventType": "ps:host:config", "subject": {
                     "hostname": host, "type": "host", "from": begin, "until": end, "t_ns": int(t) * 10**9},
-                    "parameters": {n: settings[n] for n in names[first:first + 100]}}))
+                    "parameters": mine}))
         p.sync()
         p.close()
 
