@@ -11,7 +11,10 @@
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
-enum { FACTS_MAX = 8192, VALUE_BYTES = 64 };
+enum { FACTS_MAX = 8192, VALUE_BYTES = 64, FEW_RETRANS = 10 };
+/* Share of the time for which a window or buffer holds a connection by the kernel's account, and the
+ * round trip from which on a larger one is worth a try. */
+static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
 
 void
 facts_put(struct facts *f, const char *name, const char *value)
@@ -57,11 +60,32 @@ facts_clear(struct facts *f)
 
 /* --- of the document --- */
 
+struct sent { /* by the connections that carried the bytes */
+	double n, bytes, retrans, rtt_s, busy_s, window_s, buffer_s;
+};
+
+/* Which of the two held the connections: by the verdict's cause, else by the kernel's account where
+ * hardly a segment was lost, for on a busy host the sender does not fill a small buffer all the
+ * time. */
 static void
-connections_put(struct facts *f, const json_t *session)
+held_put(struct facts *f, const struct sent *s, const json_t *verdict)
 {
+	const char *cause = result_text(verdict, KEY_verdict_cause),
+		   *stage = result_text(verdict, KEY_verdict_stage);
+
+	if (cause != NULL && (strcmp(cause, "window") == 0 || strcmp(cause, "buffer") == 0))
+		facts_put(f, "held_by", cause);
+	else if (stage != NULL && strncmp(stage, "net", 3) == 0 && s->retrans < FEW_RETRANS &&
+	    s->rtt_s > HELD_RTT_S && fmax(s->window_s, s->buffer_s) >= HELD_SHARE * s->busy_s &&
+	    s->busy_s > 0)
+		facts_put(f, "held_by", s->window_s > s->buffer_s ? "window" : "buffer");
+}
+
+static void
+connections_put(struct facts *f, const json_t *session, const json_t *verdict)
+{
+	struct sent s = { .rtt_s = INFINITY };
 	const json_t *o;
-	double n = 0, bytes = 0, retrans = 0, rtt = INFINITY;
 	size_t i;
 
 	json_array_foreach(result_list(session, KEY_session_connections), i, o)
@@ -70,16 +94,21 @@ connections_put(struct facts *f, const json_t *session)
 
 		if (!(out > 1e6) || out < result_number(o, KEY_connection_bytes_in))
 			continue;
-		n++;
-		bytes += out;
-		retrans += fmax(0, result_number(o, KEY_connection_retrans));
-		rtt = fmin(rtt, result_number(o, KEY_connection_rtt_min_s));
+		s.n++;
+		s.bytes += out;
+		s.retrans += fmax(0, result_number(o, KEY_connection_retrans));
+		s.rtt_s = fmin(s.rtt_s, result_number(o, KEY_connection_rtt_min_s));
+		s.busy_s += fmax(0, result_number(o, KEY_connection_busy_s));
+		s.window_s += fmax(0, result_number(o, KEY_connection_rwnd_limited_s));
+		s.buffer_s += fmax(0, result_number(o, KEY_connection_sndbuf_limited_s));
 	}
-	if (n == 0)
+	held_put(f, &s, verdict);
+	if (s.n == 0)
 		return;
-	number_put(f, "streams", n);
-	number_put(f, "retrans_per_gb", round(retrans / (bytes / 1e9)));
-	number_put(f, "rtt_ms", rtt * 1e3);
+	number_put(f, "streams", s.n);
+	number_put(f, "retrans", s.retrans);
+	number_put(f, "retrans_per_gb", round(s.retrans / (s.bytes / 1e9)));
+	number_put(f, "rtt_ms", s.rtt_s * 1e3);
 }
 
 static void
@@ -147,7 +176,7 @@ document_put(struct facts *f, const json_t *doc)
 	facts_put(f, "program", result_text(s, KEY_session_program));
 	number_put(f, "rate", rate);
 	number_put(f, "packets_per_s", round(rate / 1448));
-	connections_put(f, s);
+	connections_put(f, s, v);
 	files_put(f, s);
 	others_put(f, v);
 	clocks_put(f, s);

@@ -10,6 +10,7 @@
 
 #include "narrows/result.h"
 #include "tests/check.h"
+#include "tests/filled.h"
 
 enum { CLAUSES_MAX = 8 };
 
@@ -197,9 +198,51 @@ test_closing(void)
 	json_decref(list);
 }
 
+/* What held the one connection of a session whose verdict has this cause (NULL: none). */
+static void
+held_test(struct store_reader *r, const char *cause, const double held_s[2], double retrans,
+    const char *expected)
+{
+	struct evidence e = { 0 };
+	struct facts f = { 0 };
+	json_t *doc = json_pack("{s:{s:[{s:f, s:f, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s, s:s?}}",
+	    "session", "connections", "bytes_out", 30e6, "bytes_in", 0.0, "retrans", retrans,
+	    "rtt_min_s", 0.02, "busy_s", 13.8, "rwnd_limited_s", held_s[0], "sndbuf_limited_s",
+	    held_s[1], "verdict", "stage", "network", "cause", cause);
+	const char *held;
+
+	CHECK_INT(facts_read(r, &e, doc, &f), NW_OK);
+	held = facts_get(&f, "held_by");
+	CHECK((held == NULL) == (expected == NULL));
+	CHECK(held == NULL || expected == NULL || strcmp(held, expected) == 0);
+	CHECK(advice_holds("retrans>9", &f, NULL) == (retrans > 9));
+	facts_clear(&f);
+	json_decref(doc);
+}
+
+static void
+test_held(void)
+{
+	static const double neither[2] = { 1, 2 }, window[2] = { 6, 0 }, buffer[2] = { 0, 5 };
+	char why[STORE_WHY_BYTES];
+	struct store *store = filled_open(NULL);
+	struct store_reader *r;
+
+	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
+	held_test(r, "window", neither, 50, "window");
+	held_test(r, NULL, window, 1, "window");
+	held_test(r, NULL, buffer, 1, "buffer");
+	held_test(r, NULL, buffer, 50, NULL);
+	held_test(r, NULL, neither, 1, NULL);
+	store_reader_close(r);
+	store_close(store);
+	filled_remove();
+}
+
 int
 main(void)
 {
+	test_held();
 	test_rules();
 	test_bad_conditions();
 	test_closing();
