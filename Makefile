@@ -198,6 +198,7 @@ $B/lib/libnarrows.a: $(LIBNARROWS)
 $B/lib/libnarrows.so: $(LIBNARROWS)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
+	$(Q)ln -sf libnarrows.so $B/lib/libnarrows.so.0
 
 LIBDPSS := $(call objs,dpss) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)
 $B/lib/libdpss.a: $(LIBDPSS)
@@ -206,9 +207,9 @@ $B/lib/libdpss.a: $(LIBDPSS)
 $B/lib/libdpss.so: $(LIBDPSS)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-z,defs -Wl,-soname,libdpss.so.0 -o $@ $^ $(call link,dpss)
+	$(Q)ln -sf libdpss.so $B/lib/libdpss.so.0
 $B/bin/dpss-cases: $B/obj/tests/dpss-cases.o $B/lib/libdpss.so
 	@mkdir -p $(@D)
-	$(Q)ln -sf libdpss.so $B/lib/libdpss.so.0
 	$(Q)$(LD) -o $@ $^ -Wl,-rpath,'$$ORIGIN/../lib'
 
 LIBMAGNET := $(patsubst %,$B/obj/host/magnet/%.o,owner ring view)

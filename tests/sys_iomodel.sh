@@ -57,6 +57,7 @@ grep -q 'multiples of 4096' "$tmp/why" || fail "O_DIRECT: $(cat "$tmp/why")"
 ! run -F 1000000000000000 "$tmp/bad" "$tmp/large" 2>"$tmp/why" || fail "a file larger than the disk"
 grep -q 'free' "$tmp/why" || fail "free space: $(cat "$tmp/why")"
 ! run -l sideways "$tmp/bad" "$file" 2>/dev/null || fail "an unknown layout"
+! run -d nosuchdisk "$tmp/bad" "$file" 2>/dev/null || fail "an unknown device"
 
 # A matrix that was interrupted goes on: what is done is not done again.
 "$iomodel" matrix -q -R 1 -n 3 -t 1 -F 32MiB -M 32MiB "$tmp/matrix" "$file" 2>"$tmp/progress" &

@@ -116,6 +116,13 @@ printf '%s\n' "$kinds" | sort >"$tmp/kinds"
 awk '/^\.Sh STATISTICS/ { on = 1 } /^\.Sh ENV/ { on = 0 } on && /^\.It Ic / { print $3 }' cli/narrows.1 | sort |
     diff "$tmp/kinds" - || fail "narrows.1: < kinds of the program, > of the page"
 
+# --- help and version of every program ---
+for p in narrowsd narrows nwrun blipp nwflow nwlog magnet iomodel dpss dpss-master dpss-server; do
+	[ -x "$bin/$p" ] || continue # nwflow and magnet are not made everywhere
+	"$bin/$p" --help 2>"$tmp/err" | grep -q "usage: $p" && [ ! -s "$tmp/err" ] || fail "$p --help"
+	"$bin/$p" --version 2>"$tmp/err" | grep -q -x "$p [0-9][0-9.]*.*" && [ ! -s "$tmp/err" ] || fail "$p --version"
+done
+
 # --- the README's lines, on a machine that has nothing but sh and apt-get ---
 mkdir "$tmp/path"
 cat >"$tmp/path/apt-get" <<SH

@@ -11,6 +11,7 @@
 #include "dpss/serve.h"
 #include "narrows/err.h"
 #include "narrows/log.h"
+#include "narrows/progwords.h"
 #include "narrows/tls.h"
 
 enum { EXIT_USAGE = 2, HELLO_MS = 5000, PATH_BYTES = 1024 };
@@ -113,6 +114,8 @@ main(int argc, char **argv)
 	bool verbose = false;
 	int c, rc;
 
+	if (nw_program_words(argc, argv, "dpss-master"))
+		return 0;
 	serve_signals();
 	while ((c = getopt(argc, argv, "s:n:l:T:pP:L:vh")) != -1)
 		switch (c) {

@@ -14,6 +14,7 @@
 #include "dpss/server/session.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/progwords.h"
 #include "narrows/tls.h"
 
 #define SLOTS_MAX (UINT64_C(1) << 40) /* on each disk */
@@ -300,6 +301,8 @@ main(int argc, char **argv)
 	};
 	int c;
 
+	if (nw_program_words(argc, argv, "dpss-server"))
+		return 0;
 	serve_signals();
 	while ((c = getopt(argc, argv, "s:d:l:T:pP:L:m:r:gh")) != -1) {
 		if (c == 'h')

@@ -15,6 +15,7 @@
 #include "narrows/dpss.h"
 #include "narrows/err.h"
 #include "narrows/progress.h"
+#include "narrows/progwords.h"
 
 enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000, SERVERS_MAX = 255 };
 
@@ -492,6 +493,8 @@ main(int argc, char **argv)
 	size_t i;
 	int o;
 
+	if (nw_program_words(argc, argv, "dpss"))
+		return 0;
 	while ((o = getopt(argc, argv, "m:T:L:b:c:k:r:w:h")) != -1) {
 		if (o == 'h')
 			return usage(0);

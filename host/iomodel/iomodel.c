@@ -18,6 +18,7 @@
 #include "host/iomodel/cell.h"
 #include "host/iomodel/matrix.h"
 #include "narrows/err.h"
+#include "narrows/progwords.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -66,6 +67,18 @@ number_take(const char *text, double min, double max, double *out)
 	return end != text && *end == '\0' && *out >= min && *out <= max;
 }
 
+/* Whether this host has the block device. */
+static bool
+is_device(const char *name)
+{
+	char path[96];
+
+	if (name[0] == '\0' || strchr(name, '/') != NULL || strlen(name) > 60)
+		return false;
+	snprintf(path, sizeof(path), "/sys/class/block/%.60s/stat", name);
+	return access(path, R_OK) == 0;
+}
+
 /* One option of a cell; false if the value is none. */
 static bool
 option_take(struct cell *c, int o, const char *value)
@@ -89,7 +102,7 @@ option_take(struct cell *c, int o, const char *value)
 	case 'm': return layout_parse(value, &c->memory_layout) == NW_OK;
 	case 's': return state_parse(value, &c->state) == NW_OK;
 	case 'i': return call_parse(value, &c->call) == NW_OK;
-	case 'd': c->device = value; return strchr(value, '/') == NULL;
+	case 'd': c->device = value; return is_device(value);
 	case 'n':
 		ok = number_take(value, 1, 1e9, &v);
 		c->n_ops = (uint64_t)v;
@@ -168,9 +181,12 @@ int
 main(int argc, char **argv)
 {
 	struct command_line l = { .matrix.repeats = 3, .cell = cell_default };
-	const char *command = argc > 1 ? argv[1] : "";
+	const char *command;
 	int o;
 
+	if (nw_program_words(argc, argv, "iomodel"))
+		return 0;
+	command = argc > 1 ? argv[1] : "";
 	if (strcmp(command, "-h") == 0 || strcmp(command, "help") == 0)
 		return usage(0);
 	if (argc < 2)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "host/magnet/cmd.h"
+#include "narrows/progwords.h"
 
 static const struct command *const commands[] = { &magnet_cmd_points, &magnet_cmd_record,
 	&magnet_cmd_dump, &magnet_cmd_stat, &magnet_cmd_top, &magnet_cmd_serve, &magnet_cmd_view,
@@ -36,6 +37,8 @@ main(int argc, char **argv)
 	struct sigaction stop = { .sa_handler = on_signal };
 	size_t i;
 
+	if (nw_program_words(argc, argv, "magnet"))
+		return 0;
 	if (argc < 2 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
 		return argc < 2 ? help(), EXIT_USAGE : help();
 	sigaction(SIGINT, &stop, NULL);

@@ -23,6 +23,7 @@
 #include "narrows/err.h"
 #include "narrows/event_line.h"
 #include "narrows/log.h"
+#include "narrows/progwords.h"
 #include "narrows/provider.h"
 #include "narrows/xmalloc.h"
 
@@ -376,6 +377,8 @@ main(int argc, char **argv)
 	int rc;
 
 	log_open("nwlog", true, false);
+	if (nw_program_words(argc, argv, "nwlog"))
+		return 0;
 	if ((rc = arguments_parse(&n.args, argc, argv)) >= 0)
 		return rc;
 	if (n.args.path != NULL && n.args.journal == NULL)

@@ -8,6 +8,7 @@
 #include "host/outside/agent.h"
 #include "host/outside/attach.h"
 #include "narrows/log.h"
+#include "narrows/progwords.h"
 
 enum { STATUS_USAGE = 125, ASSIGNMENTS_MAX = 32 };
 
@@ -110,6 +111,8 @@ main(int argc, char *argv[])
 	o.attach.run.collect.task_id = getenv("NARROWS_TASK");
 	o.attach.run.collect.host = getenv("NARROWS_HOST");
 	log_open("nwflow", true, false);
+	if (nw_program_words(argc, argv, "nwflow"))
+		return 0;
 	parse_options(argc, argv, &o);
 	targets = (a->pid != 0) + (a->group != NULL) + (a->unit != NULL);
 	if (optind != argc || targets > 1) {
