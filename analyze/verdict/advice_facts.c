@@ -12,8 +12,8 @@
 #include "narrows/xmalloc.h"
 
 enum { FACTS_MAX = 8192, VALUE_BYTES = 64, FEW_RETRANS = 10 };
-/* Share of the time for which a window or buffer holds a connection by the kernel's account, and the
- * round trip from which on a larger one is worth a try. */
+/* The share of the time for which a window or buffer holds a connection by the kernel's account,
+ * and the round trip from which on a larger one is worth a try. */
 static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
 
 void
