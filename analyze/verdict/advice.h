@@ -29,7 +29,7 @@ struct facts {
 };
 
 /* Facts of the result document as far as it is made, and settings of the hosts at the session's
- * begin. The store's code. */
+ * end. The store's code. */
 int
 facts_read(struct store_reader *r, const struct evidence *e, const json_t *doc, struct facts *out);
 void facts_put(struct facts *f, const char *name, const char *value);

@@ -302,7 +302,8 @@ host_put(struct facts *f, struct store_reader *r, const struct evidence *e, cons
 {
 	struct place p = { .f = f, .role = role };
 	struct mount_search m = { .path = path_on(doc, host) };
-	int64_t t = e->first_wall_ns != 0 ? e->first_wall_ns : e->opened_wall_ns;
+	/* a change is told at a look at the session's begin, seconds later */
+	int64_t t = e->last_wall_ns != 0 ? e->last_wall_ns : e->opened_wall_ns;
 	size_t i;
 	int rc = NW_OK;
 

@@ -221,6 +221,44 @@ held_test(struct store_reader *r, const char *cause, const double held_s[2], dou
 }
 
 static void
+setting_put(struct nw_batch *b, int64_t t_wall_ns, const char *value)
+{
+	CHECK_INT(nw_batch_setting(b,
+		      &(struct nw_setting_rec){ .host_id = 1,
+			  .t_wall_ns = t_wall_ns,
+			  .name = "sysctl.net.ipv4.tcp_rmem",
+			  .value = value }),
+	    NW_OK);
+}
+
+/* A setting that changed before the session, and was told two seconds after its begin. */
+static void
+late_test(struct store *store, struct store_reader *r)
+{
+	static char name[] = "h";
+	struct nw_batch *b = nw_batch_new();
+	struct evidence_host host = { .id = 1, .name = name };
+	struct evidence e = { .hosts = &host,
+		.n_hosts = 1,
+		.first_wall_ns = INT64_C(10000000000),
+		.last_wall_ns = INT64_C(20000000000) };
+	struct facts f = { 0 };
+	json_t *doc = json_pack(
+	    "{s:{s:[{s:s, s:s}]}}", "session", "hosts", "name", "h", "role", "destination");
+	const char *value;
+
+	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = name }), NW_OK);
+	setting_put(b, INT64_C(1000000000), "4096 131072 33554432");
+	setting_put(b, INT64_C(12000000000), "4096 16384 32768");
+	filled_commit(store, b);
+	CHECK_INT(facts_read(r, &e, doc, &f), NW_OK);
+	value = facts_get(&f, "dst.sysctl.net.ipv4.tcp_rmem");
+	CHECK(value != NULL && strcmp(value, "4096 16384 32768") == 0);
+	facts_clear(&f);
+	json_decref(doc);
+}
+
+static void
 test_held(void)
 {
 	static const double neither[2] = { 1, 2 }, window[2] = { 6, 0 }, buffer[2] = { 0, 5 };
@@ -234,6 +272,7 @@ test_held(void)
 	held_test(r, NULL, buffer, 1, "buffer");
 	held_test(r, NULL, buffer, 50, NULL);
 	held_test(r, NULL, neither, 1, NULL);
+	late_test(store, r);
 	store_reader_close(r);
 	store_close(store);
 	filled_remove();
