@@ -20,7 +20,7 @@ static const double USUAL_ALPHA = 0.05;
 /* Of Student's prediction where the rank is open to chance: hardly adds to USUAL_ALPHA. */
 static const double USUAL_FAR = 0.005;
 /* Share of NW_CHANGE_ALPHA for the ranks; the rest is for the levels. */
-static const double RANK_PART = 0.75;
+static const double RANK_PART = 0.5;
 static const double CUT = 4; /* of the log likelihood; covers 95 % (tests/analyze/test_history.c) */
 
 /* --- a session against earlier sessions --- */
@@ -73,7 +73,7 @@ usual_say(const double *rates, double rate, struct nw_usual *out)
 	out->p = n >= RANK_ENOUGH && predicted > USUAL_FAR ? rank : predicted;
 	if (isnan(predicted)) /* earlier rates were all alike */
 		out->p = rank;
-	if (n < RANK_ENOUGH && rank > 1.5 / (double)(n + 1))
+	if (n < RANK_ENOUGH && rank > 1.5 / (double)(n + 1) && !(predicted <= USUAL_FAR))
 		far = false;
 	out->said = !far || out->p > USUAL_ALPHA ? NW_AGAINST_USUAL
 	    : low                                ? NW_AGAINST_SLOWER

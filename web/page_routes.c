@@ -168,12 +168,19 @@ write_matrix(struct html *h, const json_t *routes)
 static void
 column_route(struct html *h, const json_t *row)
 {
+	const char *sentence = result_text(row, KEY_route_listed_sentence);
+
 	html_raw(h, "<a");
 	page_route_href(h, "/route", result_text(row, KEY_route_listed_route),
 	    result_text(row, KEY_route_listed_program));
 	html_raw(h, ">");
 	page_route(h, result_text(row, KEY_route_listed_route));
 	html_raw(h, "</a>");
+	if (sentence == NULL)
+		return;
+	html_raw(h, "<span class=\"under\">");
+	html_text(h, sentence);
+	html_raw(h, "</span>");
 }
 
 static void

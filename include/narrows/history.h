@@ -12,7 +12,7 @@
  *             distribution of rates (a conformal p-value); or Student's prediction interval of the
  *             log rates excludes the rate at 0.5 %, so that the second slow session is slow, too
  *   n < 19    it is slower than all of them, and Student's prediction interval of the log rates
- *             excludes the rate at 5 %
+ *             excludes the rate at 5 %; or that interval excludes the rate at 0.5 %
  *
  * "Faster" likewise on the other side.
  *
@@ -21,8 +21,9 @@
  * permutations with a larger one: no distribution is assumed. Memory between neighbours looks like
  * changes: t and the sum are divided by the square root of (1 + r)/(1 - r), r the lag-1 correlation
  * of what is left without the change. Sums of ranks have a bound, below which a fall to a tenth may
- * drown with memory; a few far-off rates drown t. A change counts at a chance of NW_CHANGE_ALPHA, a
- * quarter of it for t and the rest for ranks, if the medians differ by NW_USEFUL.
+ * drown with memory; a few far-off rates drown t. A change counts at a chance of NW_CHANGE_ALPHA,
+ * shared equally by t and ranks, if the medians differ by NW_USEFUL. A single cut sees a fall that
+ * ends again as memory, and misses half of such falls.
  * Both sides are then searched in turn. The interval has the places at which the likelihood of two
  * normal levels is within exp(-CUT) of the best.
  *
