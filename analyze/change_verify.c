@@ -7,7 +7,7 @@
 #include "analyze/changepoint.h"
 #include "analyze/quantile.h"
 
-#define TRIM          0.95 /* share of the squared differences that counts: the smaller ones */
+#define TRIM          0.95 /* counted share of the squared differences: the smaller part */
 #define LAG_SHARE     8    /* lags reach up to an eighth of the series */
 #define R_MAX         0.95
 #define RESIDUAL_MAX  0.98

@@ -27,7 +27,7 @@ write_buffer(struct evbuffer *b, int (*write)(void *arg, const char *text, size_
 	return text != NULL ? write(arg, text, len) : NW_ENOMEM;
 }
 
-/* What is learnt: only the box that runs knows what its configuration tells. */
+/* The learnt part: the rest stands in the configuration, known to the running box only. */
 static int
 answer_expected(struct evbuffer *b, struct store_reader *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Diets of hosts as documents: proposals, what is in force, and what it has saved. */
+/* Diets of hosts as documents: proposals, diets in force, and savings. */
 #ifndef NARROWS_WEB_DIETS_H
 #define NARROWS_WEB_DIETS_H
 

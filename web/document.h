@@ -31,7 +31,7 @@ unsigned document_generation(const bson_t *sent);
 void document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const bson_t *sent,
     const char *field);
 
-/* Writers of one row, one for each generation. */
+/* Writers of a row, for each generation. */
 struct document_series {
 	const char *mid, *event_type;
 	bool shares_mid; /* several event types share the id, so data have to name theirs */

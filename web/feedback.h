@@ -16,7 +16,7 @@ enum { FEEDBACK_TEXT_BYTES = 200 };
  * words are too long or not UTF-8; others as store_note_add_soon(). */
 int feedback_add(const char *store_path, int64_t session_id, const char *right, const char *words,
     char why[STORE_WHY_BYTES]);
-/* What people said of the session's verdict, and the form for those who may answer. */
+/* People's answers about the session's verdict, and the form for operators. */
 int feedback_write(struct html *h, struct store_reader *r, int64_t session_id);
 
 #endif

@@ -179,7 +179,7 @@ known_compare(const void *a, const void *b)
 	const struct known *x = a, *y = b;
 	size_t v = weight_of(x), w = weight_of(y);
 
-	/* without a collector: between those that speak and those of the past */
+	/* without a collector: between speaking hosts and hosts of the past */
 	v = v == STATES ? 2 * STATES - 3 : 2 * v;
 	w = w == STATES ? 2 * STATES - 3 : 2 * w;
 	return v != w ? (v > w) - (v < w) : strcmp(x->rec.name, y->rec.name);
@@ -218,7 +218,7 @@ row_make(struct listing *l, struct known *k)
 	return o != NULL ? NW_OK : NW_ENOMEM;
 }
 
-/* A connection whose host has not said its name stands for a host of its own, by its address. */
+/* A connection without a host's name yet stands for a host of its own, by address. */
 static bool
 is_stranger(const struct known *k)
 {
@@ -323,7 +323,7 @@ on_named(void *arg, const struct nw_host_rec *rec)
 	return on_host(&n->l, rec);
 }
 
-/* The lists of the host's document, in the order in which its page shows them. */
+/* The lists of the host's document, in the order of the page. */
 static int
 lists_read(struct store_reader *r, const struct hosts_now *now, const struct nw_host_rec *host,
     json_t *doc)

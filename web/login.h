@@ -40,7 +40,7 @@ struct login_who login_who(struct login *l, struct evhttp_request *req);
  */
 int login_try(struct login *l, struct evhttp_request *req, const char *user, const char *password,
     bool secure, char cookie[LOGIN_COOKIE_BYTES], unsigned *wait_s);
-/* Ends the login of the request's cookie; the cookie is the one that removes it. */
+/* Ends the login of the request's cookie; the answer's cookie removes the browser's. */
 void login_end(
     struct login *l, struct evhttp_request *req, bool secure, char cookie[LOGIN_COOKIE_BYTES]);
 

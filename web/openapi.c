@@ -349,7 +349,7 @@ static const struct {
 	    "bytes" },
 };
 
-/* Each document that is no series: its path, and what an answer holds. */
+/* Each document but series: path, and contents of an answer. */
 static const struct {
 	const char *path, *id, *summary, *example, *schema;
 	unsigned params; /* a bit for each of shown_params */
@@ -422,7 +422,7 @@ document_path(size_t i)
 		"{s:{s:o}}", frame_json.content_type, "schema", reference(documents[i].schema)));
 }
 
-/* A new note: the one request that changes anything. */
+/* A new note: no other request changes anything. */
 static json_t *
 note_operation(void)
 {

@@ -65,7 +65,7 @@ struct expected_list;
 int page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
     const struct session_filter *f, const struct nw_health *health,
     const struct expected_list *expected);
-/* What comes regularly, as a table with its state; the missing ones as sentences. */
+/* Regular sessions with their state, as a table; missing sessions as sentences. */
 void expected_table(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
 void expected_missing(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
 /* A session as a file of its own, from its result document. NW_EINVAL: no JSON object. */

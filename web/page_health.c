@@ -36,7 +36,7 @@ item_count(struct html *h, const char *name, uint64_t v)
 	page_item(h, name, fmt_count(v).s);
 }
 
-/* Counters that stand out unless they are 0. */
+/* Counters; any but 0 stands out. */
 static void
 item_fault(struct html *h, const char *name, uint64_t v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The history of one route: its document, and the rates of its sessions. */
+/* The history of a route: the document, and the rates of the sessions. */
 #include "web/page.h"
 
 #include <math.h>

@@ -436,7 +436,7 @@ write_contents_entry(struct html *h, const struct section *s, size_t n)
 	html_raw(h, "</li>");
 }
 
-/* What has nothing in it, in one sentence. */
+/* Names the sections without content, in a sentence. */
 static void
 write_empty(struct html *h, const json_t *doc)
 {

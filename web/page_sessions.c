@@ -317,7 +317,7 @@ write_input(struct html *h, const char *title, const char *name, const char *val
 	html_raw(h, "></label> ");
 }
 
-/* Filters that few people need, open if one of them is set. */
+/* The rarer filters, open if any is set. */
 static void
 write_more_filters(struct html *h, const struct session_filter *f)
 {

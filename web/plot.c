@@ -649,7 +649,7 @@ line_range(const struct plot *p, const struct plot_line *line)
 	return r;
 }
 
-/* One sentence per line, for readers who hear the page. */
+/* A sentence per line, for listeners of the page. */
 static void
 write_description(const struct drawing *d)
 {

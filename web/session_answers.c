@@ -115,7 +115,7 @@ write_sentence(struct html *h, const json_t *verdict, const char *stage)
 		html_raw(h, "What limited this transfer cannot be told from what was measured.");
 }
 
-/* Verdicts that stood here before the closed session opened again, and who opened it. */
+/* Verdicts from before the closed session opened again, with the opener's name. */
 static void
 write_before(struct html *h, const json_t *list)
 {

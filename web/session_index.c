@@ -16,7 +16,7 @@ enum {
 	NAMES_SPARE = 1 << 20   /* bytes of texts that no session has any more, before all is read
 				    again */
 };
-/* A session that was open may get its last verdict so long after its end. */
+/* The last verdict of an open session may come so long after the end. */
 #define WATCH_NS (INT64_C(600) * 1000000000)
 
 /* --- texts, each once --- */
@@ -254,7 +254,7 @@ place_of(const struct session_index *x, int64_t id)
 /* The entries from `at` on are read again, as far as the store has the sessions. */
 struct reading {
 	struct session_index *x;
-	size_t at, end; /* entries behind end keep what they have */
+	size_t at, end; /* entries behind end stay */
 	size_t n;       /* sessions that came */
 };
 
@@ -307,7 +307,7 @@ stretch_read(struct session_index *x, struct store_reader *r, size_t at, size_t 
 	return rc;
 }
 
-/* Entries that may have another verdict by now: the newest, and those that are watched. */
+/* Entries with a chance of another verdict by now: the newest, and the watched. */
 static int
 young_read(struct session_index *x, struct store_reader *r)
 {

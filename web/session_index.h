@@ -32,7 +32,7 @@ struct session_found {
 	int64_t id[SESSION_LIST_LIMIT_MAX];
 	size_t n;
 	bool more;     /* whether others pass behind them */
-	size_t n_pass; /* all that pass, those before them, too */
+	size_t n_pass; /* all passing sessions, before the page, too */
 };
 /* The first `limit` sessions that pass, in the order of the filter, behind the session `behind` (0:
  * from the begin). Orders by a number leave out the sessions without that number. */

@@ -16,7 +16,7 @@
 #include "web/plot_in.h"
 
 enum {
-	KINDS_MAX = 4, /* operations and hosts that are drawn, those with most operations */
+	KINDS_MAX = 4, /* drawn pairs of operation and host: the pairs with most operations */
 	ROWS_MAX = 24,
 	OCTAVES = NW_HIST_QUARTERS / 4,
 	ROW_PX = 22,

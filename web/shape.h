@@ -53,7 +53,7 @@ struct export
 	struct textout out;
 };
 
-/* The export as a stream, which owns it. */
+/* The export as a stream; the stream owns the export. */
 struct stream export_stream(struct export *x);
 
 int shape_end_line(struct export *x); /* as asked for */

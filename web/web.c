@@ -62,7 +62,7 @@
 enum {
 	HEADERS_MAX_BYTES = 8192,
 	BODY_MAX_BYTES = 8192,
-	BODY_READ_MAX_BYTES = 65536, /* a longer body than this ends its connection at once */
+	BODY_READ_MAX_BYTES = 65536, /* a longer body ends the connection at once */
 	ENROLMENT_BYTES = 10240,     /* two certificates and a name */
 	IO_TIMEOUT_S = 20,           /* without any progress */
 	WHOLE_MAX_BYTES = 1 << 20    /* of an answer that is not streamed */
@@ -594,7 +594,7 @@ answer_api_health(struct reply *a)
 		reply_send(a, 200);
 }
 
-/* What belongs to a session beside its document. */
+/* The parts of a session beside its document. */
 static void
 answer_api_part(struct reply *a, const struct route *to, int rc, int64_t id)
 {
@@ -1399,7 +1399,7 @@ open_ports(struct web *w, char why[STORE_WHY_BYTES])
 	return rc;
 }
 
-/* Stretches, so that requests are answered between them. */
+/* Stretches, with answers to requests in between. */
 static void
 on_follow(evutil_socket_t fd, short what, void *arg)
 {

@@ -43,8 +43,7 @@ struct advice_card {
 	const struct advice_rule *rule;
 	char *evidence, *change, *undo; /* with the facts inserted */
 	double gain;                    /* expected, as a factor on the rate; NaN: unknown */
-	size_t n_tried,
-	    n_kept; /* earlier cards of the rule on this route; those that kept their word */
+	size_t n_tried, n_kept; /* earlier cards of the rule on this route; cards with kept words */
 };
 
 struct advice {

@@ -26,7 +26,7 @@ effect_of(const struct difference *d)
 	return d->before > 0 && d->after > 0 ? fabs(log(ratio)) : isfinite(ratio) ? 10 : 0;
 }
 
-/* Settings that the limiting stage may depend on, metrics of that stage, other settings, others. */
+/* Settings with a bearing on the limiting stage, metrics of the stage, other settings, the rest. */
 static int
 place_of(const struct difference *d)
 {
@@ -54,8 +54,8 @@ difference_compare(const void *a, const void *b)
 }
 
 /*
- * q of one kind. Settings that changed together are one chance; those that the limiting stage may
- * depend on, and those that it cannot, are judged apart.
+ * q of a kind. Settings with a common change are one chance; settings with a bearing on the
+ * limiting stage and settings without are judged apart.
  */
 static int
 kind_judge(struct changed *c, enum difference_kind kind, bool limits, size_t n, double level)

@@ -31,10 +31,10 @@ struct difference {
 	int64_t at_wall_ns;             /* of a setting */
 	char *before_text, *after_text; /* of a setting; NULL: the host had none */
 	double before, after;           /* of a metric */
-	size_t course;                  /* differences of a kind with one number are one chance */
+	size_t course;                  /* differences of a kind with one course are one chance */
 	double p, q;
 	bool beyond;
-	bool limits; /* whether it is about the stage that limits our session */
+	bool limits; /* whether about the limiting stage of our session */
 	bool known;  /* a setting that is known to matter to transfers */
 	char *sentence;
 };
@@ -43,7 +43,7 @@ struct difference {
 struct changed_ask {
 	const struct past_session *session;
 	size_t n, split;
-	size_t low, high;                /* the first session after the change is one of these */
+	size_t low, high;                /* bounds of the first session after the change */
 	const struct evidence *evidence; /* its hosts */
 	const json_t *own;               /* result document of our session, as far as it is made */
 };

@@ -104,7 +104,7 @@ is_known(const char *name)
 	return false;
 }
 
-/* Settings that change by themselves, or that another one stands for. */
+/* Settings with changes of their own, or with another setting in their place. */
 static bool
 is_noise(const char *name)
 {
@@ -152,7 +152,7 @@ struct setting_test {
 	struct changed *out;
 	const char *host, *stage; /* stage that limits our session; NULL: cannot tell */
 	bool *trait;
-	bool *seen; /* traits that were tested before, one after the other */
+	bool *seen; /* traits tested before, in a row */
 	size_t n_seen;
 };
 

@@ -157,7 +157,7 @@ diet_group_name(const char *series, char out[DIET_GROUP_BYTES])
 	out[len] = '\0';
 }
 
-/* Series that verdicts read, and those that people look at first. */
+/* Series for verdicts, and series for people's first look. */
 static bool
 is_reserved(const char *series)
 {

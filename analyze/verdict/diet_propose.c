@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proposals: which series of a host, what slower sampling of them saves, and what it risks. */
+/* Proposals: series of a host, and the savings and the risk of their slower sampling. */
 #include "analyze/verdict/diet_in.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
-/* The stretch that tells what the series bring now. */
+/* The stretch for the series' present yield. */
 static const int64_t COST_NS = INT64_C(21600000000000);
 static const double DAY_S = 86400, NS = 1e-9;
 

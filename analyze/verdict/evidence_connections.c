@@ -199,7 +199,7 @@ array_take(double **to, double **from)
 	*from = NULL;
 }
 
-/* The bytes stay those that the program moved in this session. */
+/* The bytes stay the program's own of this session. */
 static void
 account_take(struct evidence_connection *to, struct evidence_connection *from)
 {

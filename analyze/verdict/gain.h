@@ -29,7 +29,7 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 /* Bounds by what the network delivered in its better windows. False, and *g as it was, where the
  * network has much room, or a buffer or an unmeasured end hides the room. */
 bool gain_by_room(const struct nw_path *p, const struct resources *r, size_t limit, struct gain *g);
-/* Bounds by the throttles of the other disks, which tell what those disks carry. */
+/* Bounds by the throttles of the other disks: a throttle tells the load of its disk. */
 void gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r,
     size_t limit, struct gain *g);
 /* The share of the time for which a stage worked, by the best account; of disks, a lower bound. */

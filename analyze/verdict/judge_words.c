@@ -585,7 +585,7 @@ window_text(struct judgement *j, const struct evidence *e, const struct nw_path_
 	return text;
 }
 
-/* A disk that the calls hide: its rate beside its throttle says what held the bytes. */
+/* A disk hidden from the calls: the rate beside the throttle names the holder of the bytes. */
 static char *
 throttle_text(struct judgement *j, const char *what, const char *rate, const char *faster)
 {

@@ -14,7 +14,7 @@ enum { KEEP_TRIALS_MAX = 3, KEEP_PAIRS = 25 };
 struct keep_trial {
 	const struct keeplist_group *group;
 	struct nw_chunk rows;
-	size_t n_lacking;                   /* kept metrics that its hosts do not have */
+	size_t n_lacking;                   /* kept metrics, unknown to its hosts */
 	const struct nw_chunk_check *check; /* on loan from the result; NULL without a list */
 };
 

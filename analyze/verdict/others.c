@@ -22,7 +22,7 @@ static const double EXCESS_MAX = 1.25;
 static const double FRAMED = 1.05;
 /* Unseen share of the session's own bytes that would be blamed on others. */
 static const double UNSEEN_MAX = 0.1;
-/* A stage limits in the windows in which it holds the bytes for this share. */
+/* A stage limits in windows with at least this share held. */
 static const double LIMITS = 0.5;
 
 /* A resource in the windows of a stage, while its users are weighed. */

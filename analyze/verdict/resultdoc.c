@@ -80,7 +80,7 @@ known_add(double *sum, double v)
 		*sum = (isfinite(*sum) ? *sum : 0) + v;
 }
 
-/* The file with all that its reports count. */
+/* The file with the counts of its reports. */
 static json_t *
 file_doc(const struct evidence *e, size_t k)
 {

@@ -31,7 +31,7 @@ struct bandwidth_sink {
 	int64_t pause_mono_ns; /* end of the pause after a connection; 0: there was no connection */
 	int64_t first_mono_ns, last_mono_ns;
 	int64_t bytes;
-	/* the stretch that is counted now, and the best one */
+	/* the present stretch, and the best stretch */
 	int64_t stretch_mono_ns, stretch_bytes;
 	double best_bytes_per_s;
 };

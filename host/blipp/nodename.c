@@ -158,7 +158,7 @@ family_find(const char *type, const char *field, const char *unit, struct nodena
 	return true;
 }
 
-/* All ways in which processors spend time are one metric. */
+/* All kinds of processor time are one metric. */
 static bool
 cpu_find(const char *type, const char *field, struct nodename *out)
 {

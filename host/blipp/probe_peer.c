@@ -55,7 +55,7 @@ struct peer_state {
 	socklen_t address_len;
 	bool seen;
 	int fd;  /* -1: no connection is on its way */
-	int ttl; /* of this connection; 0: the usual one */
+	int ttl; /* of this connection; 0: as usual */
 	int64_t begun_mono_ns, next_mono_ns;
 	int hops, silent; /* known hops, 0: none; connections of this search without any answer */
 	bool confirming;  /* one hop less than known is tried */

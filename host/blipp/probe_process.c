@@ -171,7 +171,7 @@ processes_find(struct process_probe *p)
 		closedir(d);
 }
 
-/* Reads all processes; what those had that are no more stays in their program's sums. */
+/* Reads all processes; the counts of ended processes stay in their program's sums. */
 static void
 processes_read(struct process_probe *p)
 {

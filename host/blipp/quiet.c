@@ -24,7 +24,7 @@ quiet_look(struct quiet *q, struct procfs_buf *buf, int64_t now_mono_ns)
 		if (!scan_is(n.interface, "lo"))
 			bytes += (double)n.v[NET_BYTES_IN] + (double)n.v[NET_BYTES_OUT];
 	q->known = q->look_mono_ns != 0;
-	/* an interface that has gone takes its bytes along: that is no rate either */
+	/* a vanished interface takes its bytes along: no rate either */
 	q->bytes_per_s =
 	    bytes >= q->bytes ? (bytes - q->bytes) / ((double)passed_ns / 1e9) : QUIET_BYTES_PER_S;
 	q->bytes = bytes;

@@ -9,7 +9,7 @@
 
 #include "host/blipp/procfs.h"
 
-/* Above this a transfer may be on its way. */
+/* A higher rate may be a transfer. */
 #define QUIET_BYTES_PER_S 1e6
 
 struct quiet { /* zero to start */

@@ -283,7 +283,7 @@ void op_begin(struct op *op, int fd, enum nwshm_dir dir);
 /* Makes sure that the pages of all stages exist, for a thread that may not ask later. */
 void lanes_prepare(struct nwshm_thread *t);
 
-/* Of one descriptor whose kind is known. */
+/* For a descriptor of a known kind. */
 static inline void
 op_begin_known(
     struct op *op, struct nwshm_thread *t, struct fd_info info, int fd, enum nwshm_dir dir)
@@ -341,7 +341,7 @@ quick_begin(struct quick *q, int fd, enum nwshm_dir dir)
 	return true;
 }
 
-/* What follows a call, by words that fit into registers. */
+/* The work behind a call, by words that fit into registers. */
 void quick_count(struct nwshm_thread *t, uint64_t begin_ticks, uint64_t fd_and_word, unsigned stage,
     int64_t offset, ssize_t bytes);
 void quick_count_pipe(struct nwshm_thread *t, uint64_t begin_ticks, unsigned stage, ssize_t bytes);

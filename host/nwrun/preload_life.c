@@ -103,7 +103,7 @@ connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t len)
 	return rc;
 }
 
-/* Before the close, so that another thread that gets the number finds it unknown. */
+/* Before the close, so that another thread with the same number finds an unknown descriptor. */
 EXPORT int
 close(int fd)
 {

@@ -38,7 +38,7 @@ struct reading {
 	uint32_t *lane;                  /* by line; UINT32_MAX: not told */
 	char **label;                    /* by line */
 	uint8_t *flags;                  /* by line */
-	uint64_t *seen;                  /* by line: mask of its names, of those below 64 */
+	uint64_t *seen;                  /* by line: mask of the line's names below 64 */
 	size_t count[LINESET_NAMES_MAX]; /* events of lines by name */
 };
 
