@@ -498,6 +498,15 @@ static const struct {
 	{ "sealed_late", sealed_late },
 };
 
+/* A program that nobody sees from inside is counted by looks at its process, while it is there. */
+static void
+linger(void)
+{
+	const char *ms = getenv("FAMILY_LINGER_MS");
+
+	usleep(1000 * (useconds_t)(ms != NULL ? atoi(ms) : 300));
+}
+
 int
 main(int argc, char *argv[])
 {
@@ -514,7 +523,7 @@ main(int argc, char *argv[])
 	for (i = 0; i < n; i++)
 		if (strcmp(argv[1], families[i].name) == 0) {
 			families[i].move();
-			usleep(300000);
+			linger();
 			return 0;
 		}
 	return 1;
