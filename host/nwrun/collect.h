@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "host/lib/procfile.h"
 #include "host/nwrun/proc_facts.h"
 #include "host/nwrun/region.h"
 #include "narrows/doc.h"
@@ -45,9 +46,11 @@ struct collect_opts {
 	const char *label;          /* user's name for the session; NULL: none */
 	/* name of the first program in place of its own name; NULL keeps the own name */
 	const char *program;
-	int64_t interval_ns; /* 0: 0.1 s in a process's first 10 s, then 1 s */
-	FILE *report;        /* text about the totals of every process; NULL: no text */
-	int root_pid;        /* process that nwrun became; 0: unknown */
+	int64_t interval_ns;        /* 0: 0.1 s in a process's first 10 s, then 1 s */
+	FILE *report;               /* text about the totals of every process; NULL: no text */
+	int root_pid;               /* process that nwrun became; 0: unknown */
+	struct procfile_io root_io; /* of that process, before it became the program */
+	bool root_io_known;
 	/* arguments of the first program, for a program that never shows in the region */
 	const char *root_argv;
 	unsigned root_blind; /* enum proc_blind, as far as the program's file tells */

@@ -23,7 +23,11 @@ root_update(struct collect *c, int64_t now_mono_ns, bool with_blind)
 		return false;
 	if (!r->known) {
 		r->known = true;
-		r->first = r->last = f;
+		r->first = f;
+		/* on a busy machine the program has moved much before this first look */
+		if (c->opts.root_io_known && f.io_known)
+			r->first.io = c->opts.root_io;
+		r->last = r->first;
 		r->said_mono_ns = now_mono_ns;
 		id_make(r->id);
 	}

@@ -377,6 +377,23 @@ join_arguments(char *argv[], char text[NWSHM_ARGV_BYTES])
 		    text + len, NWSHM_ARGV_BYTES - len, "%s%s", len > 0 ? " " : "", *argv);
 }
 
+/* Notes the kernel's count of this process so far, which is not the program's. */
+static void
+own_io_note(struct collect_opts *c)
+{
+	char text[512];
+	int fd = open("/proc/self/io", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	if ((n = read(fd, text, sizeof(text) - 1)) > 0) {
+		text[n] = '\0';
+		c->root_io_known = procfile_parse_io(text, &c->root_io);
+	}
+	close(fd);
+}
+
 /* Collects the facts for the collector. Text on failure. */
 static const char *
 describe_run(struct options *o, char *argv[])
@@ -484,6 +501,7 @@ arrange_measurement(struct options *o, char *argv[])
 		return NULL;
 	if ((why = collector_find(so)) != NULL || (why = region_new(&region)) != NULL)
 		return why;
+	own_io_note(&o->run.collect);
 	if (!start_and_hear(o, &region)) {
 		region_free(&region);
 		return "no collector could be started";
