@@ -22,7 +22,7 @@
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
 #   make clean      removes build/
-#   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands)
+#   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands), WERROR=1 (a warning is an error)
 
 MODE    ?= release
 PREFIX  ?= /usr/local
@@ -37,7 +37,7 @@ OPT_cov     := -O0 -g --coverage -DNW_COVERAGE
 PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson openblas
 # one by one: a measured host has some of them only
 PKG_CFLAGS  := $(sort $(shell for p in $(PKGS); do pkg-config --cflags $$p; done 2>/dev/null))
-BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes \
+BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra $(if $(filter-out 0,$(WERROR)),-Werror) -Wshadow -Wstrict-prototypes \
                -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -fPIC -fvisibility=hidden -Iinclude -I. \
                $(PKG_CFLAGS) -MMD -MP
 FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)

@@ -130,7 +130,7 @@ kinds_read(struct kinds *all, const json_t *doc)
 struct map {
 	const struct kind *k;
 	size_t first, end; /* octaves in use */
-	char id[24], title[200];
+	char id[32], title[200];
 };
 
 static void
@@ -146,7 +146,7 @@ map_make(struct map *m, const struct kind *k, size_t rank)
 				m->end = at + 1 > m->end ? at + 1 : m->end;
 			}
 	snprintf(m->id, sizeof(m->id), "p-ops-%zu", rank + 1);
-	snprintf(m->title, sizeof(m->title), "Operations by size and duration: %s on %.120s",
+	snprintf(m->title, sizeof(m->title), "Operations by size and duration: %.40s on %.120s",
 	    result_stage_words(k->op), k->host);
 }
 
@@ -479,7 +479,7 @@ shares_write(struct html *h, const json_t *doc, const struct kind *k, size_t ran
 		"usual: their median", "highest tenth of sessions" };
 	struct plot_line lines[N_LINES];
 	struct shares s;
-	char id[24], title[200], sentence[700];
+	char id[32], title[240], sentence[700];
 	size_t i;
 
 	shares_read(&s, doc, k);
@@ -492,7 +492,7 @@ shares_write(struct html *h, const json_t *doc, const struct kind *k, size_t ran
 		snprintf(lines[i].name, sizeof(lines[i].name), "%s", names[i]);
 	}
 	snprintf(id, sizeof(id), "p-took-%zu", rank + 1);
-	snprintf(title, sizeof(title), "Share of operations that took no longer: %s on %.120s",
+	snprintf(title, sizeof(title), "Share of operations that took no longer: %.40s on %.120s",
 	    result_stage_words(k->op), k->host);
 	shares_sentence(&s, sentence, sizeof(sentence));
 	if (s.n >= 2)
