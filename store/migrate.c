@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "narrows/err.h"
-#include "store/backup.h"
+#include "store/backup_file.h"
 #include "store/db.h"
 #include "store/document_sql.h"
 #include "store/field.h"

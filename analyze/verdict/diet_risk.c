@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/resultdoc_put.h"
 #include "narrows/err.h"
 #include "narrows/special.h"
 #include "narrows/xmalloc.h"

@@ -13,6 +13,7 @@
 
 #include "analyze/verdict/judge_in.h"
 #include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/resultdoc_usual.h"
 #include "narrows/xmalloc.h"
 
 enum {
@@ -490,8 +491,8 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	put_text(doc, KEY_result_schema, "narrows-result/1");
 	result_set(doc, KEY_result_session, session_doc(e, j));
 	result_set(doc, KEY_result_verdict, verdict_doc(a));
-	result_set(doc, KEY_result_usual, resultdoc_usual(a));
-	result_set(doc, KEY_result_changed, resultdoc_changed(a));
+	result_set(doc, KEY_result_usual, resultdoc_usual(&a->usual));
+	result_set(doc, KEY_result_changed, resultdoc_changed(&a->changed));
 	result_set(doc, KEY_result_advice, resultdoc_advice(a));
 	result_set(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
 	result_set(doc, KEY_result_changes, resultdoc_changes(a));

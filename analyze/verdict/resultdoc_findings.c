@@ -451,3 +451,26 @@ resultdoc_reduction(const struct analysis *a, const struct reduction_params *par
 		json_array_append_new(list, one_reduction_doc(a, &a->reductions.list[i], params));
 	return list;
 }
+
+json_t *
+resultdoc_advice(const struct analysis *a)
+{
+	json_t *list = json_array(), *o;
+	const struct advice_card *c;
+
+	for (c = a->advice.card; c < a->advice.card + a->advice.n; c++) {
+		o = json_object();
+		put_text(o, KEY_advice_rule, c->rule->name);
+		put_text(o, KEY_advice_title, c->rule->title);
+		put_text(o, KEY_advice_evidence, c->evidence);
+		put_text(o, KEY_advice_check, c->rule->check);
+		put_text(o, KEY_advice_change, c->change);
+		put_real(o, KEY_advice_gain, c->gain);
+		put_text(o, KEY_advice_undo, c->undo);
+		put_text(o, KEY_advice_reference, c->rule->reference);
+		put_count(o, KEY_advice_n_tried, c->n_tried);
+		put_count(o, KEY_advice_n_kept, c->n_kept);
+		json_array_append_new(list, o);
+	}
+	return list;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Values of the result document, and keys. */
-#include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/resultdoc_put.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the session compares with earlier ones. */
-#include "analyze/verdict/resultdoc_in.h"
+/* How a session compares with earlier ones, and a change of a route's rates. */
+#include "analyze/verdict/resultdoc_usual.h"
+
+#include "analyze/verdict/resultdoc_put.h"
 
 json_t *
 resultdoc_change(const struct change_told *c)
@@ -63,9 +65,8 @@ operations_doc(const struct usual_ops *ops)
 }
 
 json_t *
-resultdoc_usual(const struct analysis *a)
+resultdoc_usual(const struct usual *u)
 {
-	const struct usual *u = &a->usual;
 	json_t *o;
 
 	if (!u->known)
@@ -112,9 +113,8 @@ difference_doc(const struct difference *d)
 }
 
 json_t *
-resultdoc_changed(const struct analysis *a)
+resultdoc_changed(const struct changed *c)
 {
-	const struct changed *c = &a->changed;
 	json_t *o, *list;
 	size_t i;
 
@@ -133,27 +133,4 @@ resultdoc_changed(const struct analysis *a)
 	put_real(o, KEY_changed_q_metrics, changed_q_metrics(c));
 	result_set(o, KEY_changed_differences, list);
 	return o;
-}
-
-json_t *
-resultdoc_advice(const struct analysis *a)
-{
-	json_t *list = json_array(), *o;
-	const struct advice_card *c;
-
-	for (c = a->advice.card; c < a->advice.card + a->advice.n; c++) {
-		o = json_object();
-		put_text(o, KEY_advice_rule, c->rule->name);
-		put_text(o, KEY_advice_title, c->rule->title);
-		put_text(o, KEY_advice_evidence, c->evidence);
-		put_text(o, KEY_advice_check, c->rule->check);
-		put_text(o, KEY_advice_change, c->change);
-		put_real(o, KEY_advice_gain, c->gain);
-		put_text(o, KEY_advice_undo, c->undo);
-		put_text(o, KEY_advice_reference, c->rule->reference);
-		put_count(o, KEY_advice_n_tried, c->n_tried);
-		put_count(o, KEY_advice_n_kept, c->n_kept);
-		json_array_append_new(list, o);
-	}
-	return list;
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "analyze/quantile.h"
-#include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/advice.h"
+#include "analyze/verdict/resultdoc_put.h"
 #include "narrows/result.h"
 
 enum { CARDS_MAX = 50, RATES_MAX = 20 };

@@ -8,7 +8,8 @@
 #include <time.h>
 
 #include "analyze/verdict/past.h"
-#include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/resultdoc_put.h"
+#include "analyze/verdict/resultdoc_usual.h"
 #include "analyze/verdict/routeadvice.h"
 #include "analyze/verdict/routemix.h"
 #include "narrows/err.h"

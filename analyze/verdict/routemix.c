@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/resultdoc_put.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
