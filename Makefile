@@ -46,7 +46,10 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store analyze/verdict web/query web/lifelines web daemon cli/stat cli/import cli \
+STORE   := store store/sql store/write store/read store/ground store/codec
+VERDICT := analyze/verdict/route analyze/verdict analyze/verdict/keep analyze/verdict/put analyze/verdict/advice \
+           analyze/verdict/usual analyze/verdict/judge analyze/verdict/evidence
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze $(STORE) $(VERDICT) web/query web/lifelines web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -62,15 +65,28 @@ BELOW_pki             := pki $(FATAL)
 BELOW_pki/account     := pki/account pki $(FATAL)
 BELOW_analyze         := analyze base
 BELOW_store/codec     := store/codec base
-BELOW_store           := store store/codec base
-BELOW_analyze/verdict := analyze/verdict analyze store store/codec $(FATAL)
-BELOW_web/query        := web/query store store/codec base
-BELOW_web/lifelines   := web/lifelines analyze store store/codec base
-BELOW_web             := web web/query web/lifelines analyze store store/codec base
-BELOW_daemon          := daemon web web/query web/lifelines analyze/verdict analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
+BELOW_store/ground    := store/ground store/codec base
+BELOW_store/read      := store/read store/ground store/codec base
+BELOW_store/write     := store/write store/ground store/codec base
+BELOW_store/sql       := store/sql store/read store/ground store/codec base
+BELOW_store           := $(STORE) base
+EVIDENCE              := analyze/verdict/evidence analyze $(STORE) $(FATAL)
+BELOW_analyze/verdict/evidence := $(EVIDENCE)
+BELOW_analyze/verdict/judge    := analyze/verdict/judge $(EVIDENCE)
+BELOW_analyze/verdict/usual    := analyze/verdict/usual analyze/verdict/judge $(EVIDENCE)
+BELOW_analyze/verdict/advice   := analyze/verdict/advice $(EVIDENCE)
+BELOW_analyze/verdict/put      := analyze/verdict/put analyze/verdict/usual analyze/verdict/judge $(EVIDENCE)
+BELOW_analyze/verdict/keep     := analyze/verdict/keep $(BELOW_analyze/verdict/put)
+BELOW_analyze/verdict/route    := analyze/verdict/route analyze/verdict/put analyze/verdict/advice analyze/verdict/usual analyze/verdict/judge $(EVIDENCE)
+BELOW_analyze/verdict          := analyze/verdict analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
+                                  analyze/verdict/judge $(EVIDENCE)
+BELOW_web/query        := web/query $(STORE) base
+BELOW_web/lifelines   := web/lifelines analyze $(STORE) base
+BELOW_web             := web web/query web/lifelines analyze $(STORE) base
+BELOW_daemon          := daemon web web/query web/lifelines $(VERDICT) analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_cli/stat        := cli/stat analyze base
-BELOW_cli/import      := cli/import cli/stat analyze store store/codec xsp/catalog xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat web web/query web/lifelines analyze store store/codec xsp/catalog xsp pki/account pki $(FATAL)
+BELOW_cli/import      := cli/import cli/stat analyze $(STORE) xsp/catalog xsp pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat web web/query web/lifelines analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
@@ -87,7 +103,8 @@ BELOW_dpss/sim        := dpss/sim dpss pki $(FATAL)
 LIBS_xsp      := libbson-1.0
 LIBS_xsp/catalog := jansson
 LIBS_analyze  := openblas
-LIBS_store    := sqlite3 jansson
+LIBS_store    := sqlite3
+LIBS_store/ground := sqlite3 jansson
 LIBS_store/codec := libzstd
 LIBS_web      := libevent_core libevent_extra jansson libbson-1.0 zlib
 LIBS_web/lifelines := jansson
@@ -99,7 +116,7 @@ LIBS_host/magnet := libbpf
 LIBS_host/outside := libbpf
 LIBS_dpss     :=
 LIBS_dpss/master := sqlite3
-LIBS_analyze/verdict := jansson
+LIBS_analyze/verdict/evidence := jansson
 LIBS_pki/account := libargon2
 EXTRA_host/switch := -lnetsnmp
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
@@ -187,8 +204,8 @@ $B/bin/nwrun-collect.so: $(call archives,host/nwrun)
 	$(Q)$(LD) -shared -Wl,-Bsymbolic -Wl,-u,collect_run -o $@ $^ $(call link,host/nwrun)
 $B/obj/extension/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/extension.h -c -o $@ $<
-$B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(foreach d,$(BELOW_store),$(wildcard $d/*.c))))
+	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/sql/extension.h -c -o $@ $<
+$B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(foreach d,$(BELOW_store/sql),$(wildcard $d/*.c))))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -Wl,--gc-sections -Wl,-z,defs -o $@ $^ $(shell pkg-config --libs libzstd) -lm -pthread
 LIBNARROWS := $(call objs,host/lib) $(call objs,xsp) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Training rows, the scan of thresholds, the choice of a threshold. See narrows/reduce.h. */
-#include "analyze/reduce.h"
+#include "analyze/reduce_in.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/reduce.h"
+#include "analyze/reduce_in.h"
 #include "narrows/autocorr.h"
 
 #define DRIFT_MAX 0.9 /* least |r| with the row number of a metric that tells the time */

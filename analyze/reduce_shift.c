@@ -7,7 +7,7 @@
 
 #include <cblas.h>
 
-#include "analyze/reduce.h"
+#include "analyze/reduce_in.h"
 #include "analyze/standardise.h"
 #include "narrows/err.h"
 

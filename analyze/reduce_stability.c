@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/reduce.h"
+#include "analyze/reduce_in.h"
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
 

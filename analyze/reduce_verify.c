@@ -5,7 +5,7 @@
 #include <string.h>
 #include "narrows/splitmix.h"
 
-#include "analyze/reduce.h"
+#include "analyze/reduce_in.h"
 
 /* --- random sets --- */
 /* Draws the first k of a shuffle of 0..p-1, and stops there. */

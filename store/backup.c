@@ -13,7 +13,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
-#include "store/reader.h"
+#include "store/read/reader.h"
 
 int
 backup_check(

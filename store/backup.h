@@ -4,7 +4,7 @@
 #define STORE_BACKUP_H
 
 #include "narrows/maintenance.h"
-#include "store/backup_file.h"
+#include "store/write/backup_file.h"
 
 /* Whether the copy is whole: NW_OK, NW_ECORRUPT with the number of faults in why, NW_ECLOSED if the
  * watch ended the check, or the code of the store. */

@@ -17,9 +17,9 @@
 #include "narrows/maintenance.h"
 #include "narrows/err.h"
 #include "store/backup.h"
-#include "store/lock.h"
-#include "store/reader.h"
-#include "store/migrate.h"
+#include "store/ground/lock.h"
+#include "store/read/reader.h"
+#include "store/write/migrate.h"
 
 static int
 failed(char why[STORE_WHY_BYTES], const char *doing)

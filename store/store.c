@@ -24,7 +24,7 @@
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
 #include "narrows/err.h"
-#include "store/writer.h"
+#include "store/write/writer.h"
 
 enum {
 	GROUP_MAX_BYTES = 64 << 20, /* of one transaction */

@@ -14,10 +14,10 @@
 #include "narrows/maintenance.h"
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
-#include "store/lastrow.h"
-#include "store/lock.h"
-#include "store/original.h"
-#include "store/reader.h"
+#include "store/ground/lastrow.h"
+#include "store/ground/lock.h"
+#include "store/ground/original.h"
+#include "store/read/reader.h"
 
 enum {
 	PAGE_FAULTS_MAX = 100,      /* most faults reported of SQLite's checks */

@@ -12,9 +12,16 @@ import glob, os, re, subprocess, sys
 
 build = sys.argv[1]
 make = open("Makefile").read().replace("\\\n", " ")
-words = lambda name: re.search(rf"^{re.escape(name)} *:?= *(.*)$", make, re.M).group(1).split()
+
+
+def words(name):
+    """The words of a variable, those of others that it names included."""
+    value = re.search(rf"^{re.escape(name)} *:?= *(.*)$", make, re.M).group(1).split()
+    return [w for v in value for w in (words(v[2:-1]) if v.startswith("$(") else [v])]
+
+
 rooms = words("ROOMS")
-below = {r: [w for b in words("BELOW_" + r) for w in (words("FATAL") if b == "$(FATAL)" else [b])] for r in rooms}
+below = {r: words("BELOW_" + r) for r in rooms}
 
 defined, calls = {}, {}  # symbol: (room, file); (room, file): symbols
 for room in rooms:

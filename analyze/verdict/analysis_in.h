@@ -3,16 +3,16 @@
 #ifndef ANALYSIS_IN_H
 #define ANALYSIS_IN_H
 
-#include "analyze/verdict/advice.h"
-#include "analyze/verdict/changed.h"
-#include "analyze/verdict/classes.h"
-#include "analyze/verdict/evidence.h"
-#include "analyze/verdict/iotime.h"
-#include "analyze/verdict/judge.h"
-#include "analyze/verdict/others.h"
-#include "analyze/verdict/reduction.h"
-#include "analyze/verdict/segments.h"
-#include "analyze/verdict/usual.h"
+#include "analyze/verdict/advice/advice.h"
+#include "analyze/verdict/usual/changed.h"
+#include "analyze/verdict/judge/classes.h"
+#include "analyze/verdict/evidence/evidence.h"
+#include "analyze/verdict/judge/iotime.h"
+#include "analyze/verdict/judge/judge.h"
+#include "analyze/verdict/judge/others.h"
+#include "analyze/verdict/keep/reduction.h"
+#include "analyze/verdict/judge/segments.h"
+#include "analyze/verdict/usual/usual.h"
 #include "narrows/analysis.h"
 
 struct analysis {

@@ -11,9 +11,9 @@
 
 #include <jansson.h>
 
-#include "analyze/verdict/judge_in.h"
+#include "analyze/verdict/judge/judge_in.h"
 #include "analyze/verdict/resultdoc_in.h"
-#include "analyze/verdict/resultdoc_usual.h"
+#include "analyze/verdict/put/resultdoc_usual.h"
 #include "narrows/xmalloc.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 #include "analyze/verdict/analysis_in.h"
-#include "analyze/verdict/resultdoc_put.h"
+#include "analyze/verdict/put/resultdoc_put.h"
 #include "narrows/result.h"
 
 /* The part of the document that other sessions are compared by. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fields of measurements: their units, and how values of a short time become the value of a
- * longer time. One table (store/field.c) holds all event types; the SQL table field, the unit
- * columns of SQL and of CSV and the roll-ups come from the table. The sender's parameters (unit,
- * unit_FIELD) go before the table's unit, and kind or kind_FIELD "counter" makes a counter of a
- * field without an aggregation in the table.
+ * longer time. One table (store/ground/field.c) holds all event types; the SQL table field, the
+ * unit columns of SQL and of CSV and the roll-ups come from the table. The sender's parameters
+ * (unit, unit_FIELD) go before the table's unit, and kind or kind_FIELD "counter" makes a counter
+ * of a field without an aggregation in the table.
  */
 #ifndef NARROWS_FIELD_H
 #define NARROWS_FIELD_H

@@ -139,7 +139,7 @@ struct nw_keeplist_rec {
 
 /*
  * Series of a host that told nothing for long, to be sampled at a slower interval: proposed by the
- * box, accepted and ended by its operator (analyze/verdict/diet.h has the document).
+ * box, accepted and ended by its operator (analyze/verdict/keep/diet_propose.c has the document).
  */
 struct nw_diet_rec {
 	int64_t id; /* read only: given by the store */
@@ -261,9 +261,9 @@ struct store_opts {
 	/*
 	 * Most bytes of file and WAL together; 0 sets no limit (default). At the limit the oldest
 	 * rows without pin become buckets early, the oldest buckets are deleted, and the oldest
-	 * sessions are forgotten (store/ceiling.h has the order). When all this makes too little
-	 * room, commits fail and `trouble` begins with "size ceiling". A batch of more than a
-	 * sixteenth of the limit may fail with NW_ETOOBIG.
+	 * sessions are forgotten (store/write/ceiling.h has the order). When all this makes too
+	 * little room, commits fail and `trouble` begins with "size ceiling". A batch of more than
+	 * a sixteenth of the limit may fail with NW_ETOOBIG.
 	 */
 	uint64_t max_bytes;
 };

@@ -3,7 +3,7 @@
  * are slow together get no small chance. */
 #include "tests/check.h"
 #include "tests/noise.h"
-#include "analyze/reduce.h"
+#include "analyze/reduce_in.h"
 #include "narrows/err.h"
 
 enum { P = 10, N = 200 };

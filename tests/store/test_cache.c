@@ -6,14 +6,14 @@
  *
  * usage: test_cache [seed]
  */
-#include "store/cache.h"
+#include "store/read/cache.h"
 
 #include <time.h>
 #include <unistd.h>
 
 #include "narrows/err.h"
-#include "store/reader.h"
-#include "store/writer.h"
+#include "store/read/reader.h"
+#include "store/write/writer.h"
 #include "tests/check.h"
 #include "tests/storefile.h"
 

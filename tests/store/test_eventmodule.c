@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The table event: every event once and in order, also across stretches; conditions; JSON. */
-#include "store/eventmodule.h"
+#include "store/sql/eventmodule.h"
 
 #include "narrows/err.h"
-#include "store/writer.h"
+#include "store/write/writer.h"
 #include "tests/check.h"
 #include "tests/storefile.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events: what goes in comes out in order and once, after merges, reopening and merged sessions;
  * what goes with its session, by age and by size. */
-#include "store/writer.h"
+#include "store/write/writer.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * A full store takes room from the host that has most, the oldest data first, and keeps some of
  * every kind; it refuses nothing while anything may go. At ceilings of 16, 32 and 64 MiB.
  */
-#include "store/evict.h"
+#include "store/write/evict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "narrows/err.h"
-#include "store/writer.h"
+#include "store/write/writer.h"
 #include "tests/check.h"
 #include "tests/storefile.h"
 #include "tests/verified.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions are forgotten as a whole: which ones, what goes with them, what stays, and a ceiling
  * they fill. */
-#include "store/writer.h"
+#include "store/write/writer.h"
 
 #include <inttypes.h>
 #include <sys/stat.h>

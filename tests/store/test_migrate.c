@@ -7,7 +7,7 @@
  * three more sessions, one of them pinned. narrows-v3.db.gz holds two judged transfers, and
  * narrows-v5.db.gz three of bench_box.
  */
-#include "store/migrate.h"
+#include "store/write/migrate.h"
 
 #include <math.h>
 #include <sqlite3.h>
@@ -16,8 +16,8 @@
 
 #include "narrows/maintenance.h"
 #include "narrows/err.h"
-#include "store/schema.h"
-#include "store/sqlmodule.h"
+#include "store/ground/schema.h"
+#include "store/sql/sqlmodule.h"
 #include "tests/check.h"
 #include "tests/faults.h"
 

@@ -6,7 +6,7 @@
  *
  * usage: test_rollup [-s seed | -t seconds of soak]
  */
-#include "store/writer.h"
+#include "store/write/writer.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples by SQL are the samples of store_rows(), whatever is asked for and however; and a broken
  * file is an error. */
-#include "store/sqlmodule.h"
+#include "store/sql/sqlmodule.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

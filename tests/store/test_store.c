@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
-#include "store/batch.h"
+#include "store/ground/batch.h"
 #include "tests/check.h"
 #include "tests/verified.h"
 #include "tests/storefile.h"

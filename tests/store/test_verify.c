@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
-#include "store/document_sql.h"
+#include "store/ground/document_sql.h"
 #include "tests/check.h"
 #include "tests/verified.h"
 

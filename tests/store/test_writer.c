@@ -5,7 +5,7 @@
  *
  * usage: test_writer [-s seed]
  */
-#include "store/writer.h"
+#include "store/write/writer.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Classes of durations: histograms of known mixtures through a real store. */
-#include "analyze/verdict/classes.h"
+#include "analyze/verdict/judge/classes.h"
 
 #include "narrows/hist.h"
 #include "tests/transfer.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions with known limits through a real store: rows in, verdict and document out. */
-#include "analyze/verdict/judge.h"
+#include "analyze/verdict/judge/judge.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 /* What kernels say of the time below the programs, through a real store: the witness agrees,
  * disagrees, decides where the stages do not tell, and is silent without a connection of the
  * session's own. */
-#include "analyze/verdict/kernelwaits.h"
+#include "analyze/verdict/judge/kernelwaits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-#include "analyze/verdict/judge.h"
+#include "analyze/verdict/judge/judge.h"
 #include "narrows/err.h"
 #include "narrows/resultdoc.h"
 #include "tests/check.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sixty host metrics, three of which drive a program's rate; gauges, a counter that starts anew,
  * gaps, images. */
-#include "analyze/verdict/reduction.h"
+#include "analyze/verdict/keep/reduction.h"
 
 #include "tests/transfer.h"
 

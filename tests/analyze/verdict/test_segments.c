@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sessions whose limit moves, hides or stays, through a real store: change points, a verdict per
  * segment, the story. */
-#include "analyze/verdict/segments.h"
+#include "analyze/verdict/judge/segments.h"
 
 #include "tests/transfer.h"
 

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Facts that rules are about. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/verdict/advice/advice.h"
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "narrows/xmalloc.h"
+
+enum { FACTS_MAX = 8192, VALUE_BYTES = 64, FEW_RETRANS = 10 };
+/* The share of the time for which a window or buffer holds a connection by the kernel's account,
+ * and the round trip from which on a larger one is worth a try. */
+static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
+
+void
+facts_put(struct facts *f, const char *name, const char *value)
+{
+	if (value == NULL || f->n == FACTS_MAX)
+		return;
+	f->fact = xreallocarray(f->fact, f->n + 1, sizeof(*f->fact));
+	f->fact[f->n++] = (struct fact){ xstrdup(name), xstrdup(value) };
+}
+
+static void
+number_put(struct facts *f, const char *name, double v)
+{
+	char text[VALUE_BYTES];
+
+	if (!isfinite(v))
+		return;
+	snprintf(text, sizeof(text), "%.3g", v);
+	facts_put(f, name, v == floor(v) && fabs(v) < 1e15 ? fmt_int((int64_t)v).s : text);
+}
+
+const char *
+facts_get(const struct facts *f, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < f->n; i++)
+		if (strcmp(f->fact[i].name, name) == 0)
+			return f->fact[i].value;
+	return NULL;
+}
+
+void
+facts_clear(struct facts *f)
+{
+	while (f->n > 0) {
+		free(f->fact[--f->n].name);
+		free(f->fact[f->n].value);
+	}
+	free(f->fact);
+	*f = (struct facts){ 0 };
+}
+
+/* --- of the document --- */
+
+struct sent { /* by the connections that carried the bytes */
+	double n, bytes, retrans, rtt_s, busy_s, window_s, buffer_s;
+};
+
+/* Which of the two held the connections: by the verdict's cause, else by the kernel's account where
+ * hardly a segment was lost, for on a busy host the sender does not fill a small buffer all the
+ * time. */
+static void
+held_put(struct facts *f, const struct sent *s, const json_t *verdict)
+{
+	const char *cause = result_text(verdict, KEY_verdict_cause),
+		   *stage = result_text(verdict, KEY_verdict_stage);
+
+	if (cause != NULL && (strcmp(cause, "window") == 0 || strcmp(cause, "buffer") == 0))
+		facts_put(f, "held_by", cause);
+	else if (stage != NULL && strncmp(stage, "net", 3) == 0 && s->retrans < FEW_RETRANS &&
+	    s->rtt_s > HELD_RTT_S && fmax(s->window_s, s->buffer_s) >= HELD_SHARE * s->busy_s &&
+	    s->busy_s > 0)
+		facts_put(f, "held_by", s->window_s > s->buffer_s ? "window" : "buffer");
+}
+
+static void
+connections_put(struct facts *f, const json_t *session, const json_t *verdict)
+{
+	struct sent s = { .rtt_s = INFINITY };
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(result_list(session, KEY_session_connections), i, o)
+	{
+		double out = result_number(o, KEY_connection_bytes_out);
+
+		if (!(out > 1e6) || out < result_number(o, KEY_connection_bytes_in))
+			continue;
+		s.n++;
+		s.bytes += out;
+		s.retrans += fmax(0, result_number(o, KEY_connection_retrans));
+		s.rtt_s = fmin(s.rtt_s, result_number(o, KEY_connection_rtt_min_s));
+		s.busy_s += fmax(0, result_number(o, KEY_connection_busy_s));
+		s.window_s += fmax(0, result_number(o, KEY_connection_rwnd_limited_s));
+		s.buffer_s += fmax(0, result_number(o, KEY_connection_sndbuf_limited_s));
+	}
+	held_put(f, &s, verdict);
+	if (s.n == 0)
+		return;
+	number_put(f, "streams", s.n);
+	number_put(f, "retrans", s.retrans);
+	number_put(f, "retrans_per_gb", round(s.retrans / (s.bytes / 1e9)));
+	number_put(f, "rtt_ms", s.rtt_s * 1e3);
+}
+
+static void
+files_put(struct facts *f, const json_t *session)
+{
+	const json_t *list = result_list(session, KEY_session_files), *o;
+	double sum = 0, n = 0;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	{
+		double size = fmax(
+		    result_number(o, KEY_file_read_bytes), result_number(o, KEY_file_write_bytes));
+
+		if (size > 0) {
+			sum += size;
+			n++;
+		}
+	}
+	number_put(f, "files", n);
+	if (n > 0)
+		number_put(f, "mean_file_bytes", round(sum / n));
+}
+
+static void
+others_put(struct facts *f, const json_t *verdict)
+{
+	const json_t *o;
+	double share = 0;
+	size_t i;
+
+	json_array_foreach(result_list(verdict, KEY_verdict_others), i, o)
+	{
+		share += fmax(0, result_number(o, KEY_other_share));
+		if (i == 0)
+			facts_put(f, "other_resource", result_text(o, KEY_other_resource));
+	}
+	if (share > 0)
+		number_put(f, "others_percent", round(100 * fmin(1, share)));
+}
+
+static void
+clocks_put(struct facts *f, const json_t *session)
+{
+	const json_t *list = result_list(session, KEY_session_hosts), *o;
+	double worst = NAN;
+	size_t i;
+
+	json_array_foreach(list, i, o) worst =
+	    fmax(worst, result_number(result_get(o, KEY_session_host_clock), KEY_clock_bound_s));
+	number_put(f, "n_hosts", (double)json_array_size(list));
+	number_put(f, "clock_bound_ms", worst * 1e3);
+}
+
+static void
+document_put(struct facts *f, const json_t *doc)
+{
+	const json_t *s = result_get(doc, KEY_result_session),
+		     *v = result_get(doc, KEY_result_verdict);
+	double rate = result_number(s, KEY_session_bytes_per_s);
+
+	facts_put(f, "stage", result_text(v, KEY_verdict_stage));
+	facts_put(f, "cause", result_text(v, KEY_verdict_cause));
+	facts_put(f, "confidence", result_text(v, KEY_verdict_confidence));
+	facts_put(f, "program", result_text(s, KEY_session_program));
+	number_put(f, "rate", rate);
+	number_put(f, "packets_per_s", round(rate / 1448));
+	connections_put(f, s, v);
+	files_put(f, s);
+	others_put(f, v);
+	clocks_put(f, s);
+}
+
+/* --- settings --- */
+
+struct place {
+	struct facts *f;
+	const char *role; /* src, dst or at */
+	char mount[256];  /* mount point of the session's files on the host; "": unknown */
+	char disk[64];    /* device below it; "": unknown */
+};
+
+/* A network interface that leads out of the host. */
+static bool
+is_outside(const char *interface)
+{
+	static const char *const inside[] = { "lo.", "docker", "veth", "br-", "virbr", "cni", "tun",
+		"ifb", "dummy" };
+	size_t i;
+
+	for (i = 0; i < sizeof(inside) / sizeof(inside[0]); i++)
+		if (strncmp(interface, inside[i], strlen(inside[i])) == 0)
+			return false;
+	return true;
+}
+
+/* "src.net.*.mtu" for "net.eth0.mtu" of the sending host. */
+static void
+starred_put(const struct place *p, const char *group, const char *rest, const char *value)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s.%s.*.%.120s", p->role, group, rest);
+	if (facts_get(p->f, name) == NULL)
+		facts_put(p->f, name, value);
+}
+
+static int
+on_setting(void *arg, const struct nw_setting_rec *s)
+{
+	const struct place *p = arg;
+	char name[256];
+	size_t len;
+	const char *rest;
+
+	snprintf(name, sizeof(name), "%s.%.200s", p->role, s->name);
+	facts_put(p->f, name, s->value);
+	if (strncmp(s->name, "net.", 4) == 0 && is_outside(s->name + 4) &&
+	    (rest = strchr(s->name + 4, '.')) != NULL)
+		starred_put(p, "net", rest + 1, s->value);
+	len = strlen(p->disk);
+	if (len > 0 && strncmp(s->name, "disk.", 5) == 0 &&
+	    strncmp(s->name + 5, p->disk, len) == 0 && s->name[5 + len] == '.')
+		starred_put(p, "disk", s->name + 5 + len + 1, s->value);
+	len = strlen(p->mount);
+	if (len > 0 && strncmp(s->name, "mount.", 6) == 0 &&
+	    strncmp(s->name + 6, p->mount, len) == 0 && s->name[6 + len] == '.')
+		starred_put(p, "mount", s->name + 6 + len + 1, s->value);
+	return 0;
+}
+
+/* Looks for the mount point that is the longest beginning of the path, and its device. */
+struct mount_search {
+	const char *path;
+	char mount[256], source[256];
+};
+
+static int
+on_mount(void *arg, const struct nw_setting_rec *s)
+{
+	static const char end[] = ".source";
+	struct mount_search *m = arg;
+	size_t len = strlen(s->name), point;
+
+	if (strncmp(s->name, "mount.", 6) != 0 || len < 6 + sizeof(end) ||
+	    strcmp(s->name + len - sizeof(end) + 1, end) != 0)
+		return 0;
+	point = len - 6 - (sizeof(end) - 1);
+	if (point >= sizeof(m->mount) || point < strlen(m->mount) ||
+	    strncmp(m->path, s->name + 6, point) != 0 ||
+	    (point > 1 && m->path[point] != '/' && m->path[point] != '\0'))
+		return 0;
+	memcpy(m->mount, s->name + 6, point);
+	m->mount[point] = '\0';
+	snprintf(m->source, sizeof(m->source), "%s", s->value);
+	return 0;
+}
+
+/* "sda" of "/dev/sda1", "nvme0n1" of "/dev/nvme0n1p2". */
+static void
+disk_name(const char *source, char *disk, size_t size)
+{
+	const char *base = strrchr(source, '/');
+	size_t len;
+
+	snprintf(disk, size, "%.60s", base != NULL ? base + 1 : source);
+	len = strlen(disk);
+	while (len > 0 && disk[len - 1] >= '0' && disk[len - 1] <= '9')
+		len--;
+	if (len > 1 && disk[len - 1] == 'p' && disk[len - 2] >= '0' && disk[len - 2] <= '9')
+		disk[len - 1] = '\0';
+	else if (strncmp(disk, "nvme", 4) != 0)
+		disk[len] = '\0';
+}
+
+static const char *
+path_on(const json_t *doc, const char *host)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(result_list(result_get(doc, KEY_result_session), KEY_session_files), i,
+	    o) if (host != NULL && result_text(o, KEY_file_host) != NULL &&
+	    strcmp(result_text(o, KEY_file_host), host) == 0) return result_text(o, KEY_file_path);
+	return NULL;
+}
+
+static int
+host_put(struct facts *f, struct store_reader *r, const struct evidence *e, const json_t *doc,
+    const char *role, const char *host)
+{
+	struct place p = { .f = f, .role = role };
+	struct mount_search m = { .path = path_on(doc, host) };
+	/* a change is told at a look at the session's begin, seconds later */
+	int64_t t = e->last_wall_ns != 0 ? e->last_wall_ns : e->opened_wall_ns;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < e->n_hosts && host != NULL && rc == NW_OK; i++) {
+		if (strcmp(e->hosts[i].name, host) != 0)
+			continue;
+		if (m.path != NULL)
+			rc = store_config_at(r, e->hosts[i].id, t, on_mount, &m);
+		snprintf(p.mount, sizeof(p.mount), "%s", m.mount);
+		disk_name(m.source, p.disk, sizeof(p.disk));
+		if (rc == NW_OK)
+			rc = store_config_at(r, e->hosts[i].id, t, on_setting, &p);
+	}
+	return rc;
+}
+
+static const char *
+host_with_role(const json_t *doc, const char *role)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(result_list(result_get(doc, KEY_result_session), KEY_session_hosts), i,
+	    o) if (result_text(o, KEY_session_host_role) != NULL &&
+	    strcmp(result_text(o, KEY_session_host_role), role) == 0) return result_text(o,
+	    KEY_session_host_name);
+	return NULL;
+}
+
+/* The host of the limiting stage; NULL for a network path. */
+static const char *
+host_of_limit(const json_t *doc)
+{
+	const char *limit = result_text(result_get(doc, KEY_result_verdict), KEY_verdict_stage),
+		   *stage;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(
+	    result_list(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages), i,
+	    o) if (limit != NULL && (stage = result_text(o, KEY_stage_stage)) != NULL &&
+	    strcmp(stage, limit) == 0) return result_text(o, KEY_stage_host);
+	return NULL;
+}
+
+/* What follows from several facts. */
+static void
+derived_put(struct facts *f)
+{
+	const char *a = facts_get(f, "src.net.*.mtu"), *b = facts_get(f, "dst.net.*.mtu"),
+		   *rate = facts_get(f, "rate"),
+		   *ends[2] = { facts_get(f, "src.net.*.speed"), facts_get(f, "dst.net.*.speed") };
+	double slowest = INFINITY, speed;
+	size_t i;
+
+	if (a != NULL && b != NULL)
+		facts_put(f, "mtu_differs", strcmp(a, b) != 0 ? "1" : "0");
+	for (i = 0; i < 2; i++)
+		if (ends[i] != NULL && (speed = strtod(ends[i], NULL)) > 0)
+			slowest = fmin(slowest, speed * 1e6 / 8);
+	if (isfinite(slowest) && rate != NULL)
+		number_put(f, "link_share", strtod(rate, NULL) / slowest);
+}
+
+int
+facts_read(struct store_reader *r, const struct evidence *e, const json_t *doc, struct facts *out)
+{
+	int rc;
+
+	*out = (struct facts){ 0 };
+	document_put(out, doc);
+	if ((rc = host_put(out, r, e, doc, "src", host_with_role(doc, "source"))) < 0 ||
+	    (rc = host_put(out, r, e, doc, "dst", host_with_role(doc, "destination"))) < 0 ||
+	    (rc = host_put(out, r, e, doc, "at", host_of_limit(doc))) < 0) {
+		facts_clear(out);
+		return rc;
+	}
+	derived_put(out);
+	return NW_OK;
+}

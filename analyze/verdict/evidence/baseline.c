@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/evidence/baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "narrows/density.h"
+#include "narrows/err.h"
+#include "narrows/hist.h"
+#include "narrows/xmalloc.h"
+
+static const char cached_class[] = "page cache";
+static const double NS = 1e-9;
+
+/* Relative errors count: the sizes of a model span seven decades. */
+static const struct nw_io_options limit_options = { 4096, 1.1, true };
+static const struct nw_io_options mean_options = { 4096, 1, true };
+
+/* The measurement of one class, direction and size. */
+struct point {
+	int64_t meta_id, first_wall_ns;
+	bool write;
+	char *id, *mount, *filesystem, *device, *class, *name, *named_by;
+	double size_bytes, limit_s, mean_s;
+};
+
+struct points {
+	struct point *list;
+	size_t n;
+};
+
+/* --- metadata --- */
+
+static char *
+text_dup(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return xstrdup(text != NULL ? text : "");
+}
+
+static int
+on_baseline_meta(void *points, const struct nw_meta_rec *m)
+{
+	struct points *p = points;
+	json_t *subject = json_loads(m->subject_json, 0, NULL),
+	       *params = json_loads(m->params_json, 0, NULL);
+	const json_t *size = json_object_get(params, "size");
+
+	if (json_is_number(size)) {
+		p->list = xreallocarray(p->list, p->n + 1, sizeof(*p->list));
+		p->list[p->n++] = (struct point){ .meta_id = m->id,
+			.first_wall_ns = m->first_wall_ns,
+			.write = strstr(m->event_type, ":write") != NULL,
+			.id = text_dup(params, "baseline"),
+			.mount = text_dup(subject, "resource"),
+			.filesystem = text_dup(subject, "filesystem"),
+			.device = text_dup(subject, "device"),
+			.class = text_dup(params, "class"),
+			.name = text_dup(params, "name"),
+			.named_by = text_dup(params, "namedBy"),
+			.size_bytes = json_number_value(size),
+			.limit_s = NAN,
+			.mean_s = NAN };
+	}
+	json_decref(subject);
+	json_decref(params);
+	return 0;
+}
+
+static void
+points_clear(struct points *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++) {
+		free(p->list[i].id);
+		free(p->list[i].mount);
+		free(p->list[i].filesystem);
+		free(p->list[i].device);
+		free(p->list[i].class);
+		free(p->list[i].name);
+		free(p->list[i].named_by);
+	}
+	free(p->list);
+}
+
+/* Whether a later baseline of the same mount exists; metadata come in the order of arrival. */
+static bool
+is_replaced(const struct points *p, const struct point *point)
+{
+	const struct point *last = NULL, *other;
+
+	for (other = p->list; other < p->list + p->n; other++)
+		if (strcmp(other->mount, point->mount) == 0)
+			last = other;
+	return last != NULL && strcmp(last->id, point->id) != 0;
+}
+
+/* --- durations of a point --- */
+
+static int
+on_durations(void *counts, const struct store_block *b)
+{
+	size_t i;
+
+	for (i = 0; b->hist != NULL && i < b->n_rows; i++)
+		if (b->hist[i] != NULL)
+			(void)nw_hist_decode_add(b->hist[i], b->hist_len[i], counts);
+	return 0;
+}
+
+struct layouts {
+	int64_t id[8];
+	size_t n;
+};
+
+static int
+on_baseline_layout(void *layouts, const struct nw_layout_rec *rec)
+{
+	struct layouts *l = layouts;
+
+	if (l->n < sizeof(l->id) / sizeof(l->id[0]))
+		l->id[l->n++] = rec->id;
+	return 0;
+}
+
+/* The density's cutoff of ordinary durations, as `narrows stat models` finds it, and their mean. */
+static int
+point_measure(
+    struct point *p, const uint64_t counts[NW_HIST_BUCKETS], struct nw_density_bucket *buckets)
+{
+	struct nw_density d = { 0 };
+	struct nw_classes c = { 0 };
+	double step = 1, count = 0, sum = 0, slowest = NAN;
+	size_t n = 0, i;
+	int rc;
+
+	for (i = 0; i < NW_HIST_BUCKETS; i++)
+		if (counts[i] > 0) {
+			nw_hist_bounds((uint32_t)i, &buckets[n].low, &buckets[n].high);
+			slowest = buckets[n].high;
+			buckets[n++].count = (double)counts[i];
+		}
+	if (n == 0)
+		return NW_OK;
+	if ((rc = nw_density_clock_step(buckets, n, 1, &step)) == NW_OK &&
+	    (rc = nw_density_buckets(buckets, n, step, &nw_density_defaults, &d)) == NW_OK &&
+	    (rc = nw_classes_find(&d, NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false, &c)) ==
+		NW_OK) {
+		nw_classes_count_buckets(&c, &d, buckets, n, step);
+		for (i = 0; i < c.n; i++) {
+			count += c.class[i].count;
+			sum += c.class[i].sum;
+		}
+		p->limit_s = (isfinite(c.cutoff) ? c.cutoff : slowest) * NS;
+		p->mean_s = sum / count * NS;
+	}
+	nw_classes_clear(&c);
+	nw_density_clear(&d);
+	return rc;
+}
+
+static int
+point_read(struct store_reader *r, struct point *p, struct nw_density_bucket *buckets)
+{
+	uint64_t *counts = xcalloc(NW_HIST_BUCKETS, sizeof(*counts));
+	struct layouts l = { .n = 0 };
+	size_t i;
+	int rc = store_layouts(r, p->meta_id, on_baseline_layout, &l);
+
+	for (i = 0; i < l.n && rc == NW_OK; i++)
+		rc = store_rows(r, l.id[i], INT64_MIN, INT64_MAX, on_durations, counts);
+	if (rc == NW_OK)
+		rc = point_measure(p, counts, buckets);
+	free(counts);
+	return rc;
+}
+
+/* --- models --- */
+
+static struct baseline *
+baseline_get(struct baselines *out, const struct point *p)
+{
+	struct baseline *b;
+	size_t i;
+
+	for (i = 0; i < out->n; i++)
+		if (strcmp(out->list[i].mount, p->mount) == 0)
+			return &out->list[i];
+	out->list = xreallocarray(out->list, out->n + 1, sizeof(*out->list));
+	b = &out->list[out->n++];
+	*b = (struct baseline){ .mount = xstrdup(p->mount),
+		.filesystem = xstrdup(p->filesystem),
+		.device = xstrdup(p->device),
+		.measured_wall_ns = p->first_wall_ns };
+	return b;
+}
+
+static bool
+is_of_class(const struct point *p, const struct baseline *b, const struct baseline_class *k)
+{
+	return p->write == k->write && isfinite(p->limit_s) && strcmp(p->class, k->class) == 0 &&
+	    strcmp(p->mount, b->mount) == 0;
+}
+
+static void
+class_fit(const struct points *p, const struct baseline *b, struct baseline_class *k)
+{
+	struct nw_io_limit *limits = xcalloc(p->n, sizeof(*limits)),
+			   *means = xcalloc(p->n, sizeof(*means));
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (is_of_class(&p->list[i], b, k)) {
+			limits[k->n_sizes] =
+			    (struct nw_io_limit){ p->list[i].size_bytes, p->list[i].limit_s };
+			means[k->n_sizes++] =
+			    (struct nw_io_limit){ p->list[i].size_bytes, p->list[i].mean_s };
+		}
+	nw_io_fit(limits, k->n_sizes, &limit_options, &k->limit);
+	nw_io_fit(means, k->n_sizes, &mean_options, &k->mean);
+	free(limits);
+	free(means);
+}
+
+static void
+class_add(struct baseline *b, const struct point *p)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		if (b->classes[i].write == p->write && strcmp(b->classes[i].class, p->class) == 0)
+			return;
+	b->classes = xreallocarray(b->classes, b->n + 1, sizeof(*b->classes));
+	b->classes[b->n++] = (struct baseline_class){ .class = xstrdup(p->class),
+		.name = xstrdup(p->name),
+		.by_administrator = strcmp(p->named_by, "administrator") == 0,
+		.write = p->write,
+		.cached = strcmp(p->class, cached_class) == 0 };
+}
+
+/* Leaves out points of replaced baselines. */
+static size_t
+points_keep_newest(struct points *p)
+{
+	size_t i, n = 0;
+	bool *replaced = xcalloc(p->n + 1, sizeof(*replaced));
+	struct point spare;
+
+	for (i = 0; i < p->n; i++)
+		replaced[i] = is_replaced(p, &p->list[i]);
+	for (i = 0; i < p->n; i++)
+		if (!replaced[i]) {
+			spare = p->list[n];
+			p->list[n++] = p->list[i];
+			p->list[i] = spare;
+		}
+	free(replaced);
+	return n;
+}
+
+int
+baselines_load(struct store_reader *r, int64_t host_id, struct baselines *out)
+{
+	struct nw_density_bucket *buckets;
+	struct points p = { 0 };
+	size_t i, k, n;
+	int rc;
+
+	*out = (struct baselines){ 0 };
+	if ((rc = store_metas(r, 0, host_id, "ps:tools:iomodel:baseline:", on_baseline_meta, &p)) <
+		0 ||
+	    p.n == 0)
+		goto out;
+	n = points_keep_newest(&p);
+	buckets = xcalloc(NW_HIST_BUCKETS, sizeof(*buckets));
+	for (i = 0; i < n && rc == NW_OK; i++) {
+		rc = point_read(r, &p.list[i], buckets);
+		class_add(baseline_get(out, &p.list[i]), &p.list[i]);
+	}
+	free(buckets);
+	for (i = 0; i < out->n && rc == NW_OK; i++)
+		for (k = 0; k < out->list[i].n; k++)
+			class_fit(&p, &out->list[i], &out->list[i].classes[k]);
+out:
+	points_clear(&p);
+	if (rc < 0)
+		baselines_clear(out);
+	return rc;
+}
+
+void
+baselines_clear(struct baselines *b)
+{
+	size_t i, k;
+
+	for (i = 0; i < b->n; i++) {
+		for (k = 0; k < b->list[i].n; k++) {
+			free(b->list[i].classes[k].class);
+			free(b->list[i].classes[k].name);
+		}
+		free(b->list[i].classes);
+		free(b->list[i].mount);
+		free(b->list[i].filesystem);
+		free(b->list[i].device);
+	}
+	free(b->list);
+	*b = (struct baselines){ 0 };
+}
+
+/* --- use --- */
+
+static bool
+is_below(const char *path, const char *mount)
+{
+	size_t n = strlen(mount);
+
+	return strcmp(mount, "/") == 0 ||
+	    (n > 0 && strncmp(path, mount, n) == 0 && (path[n] == '/' || path[n] == '\0'));
+}
+
+const struct baseline *
+baselines_find(const struct baselines *b, const char *path)
+{
+	const struct baseline *found = NULL;
+	size_t i;
+
+	for (i = 0; i < b->n && path[0] == '/'; i++)
+		if (is_below(path, b->list[i].mount) &&
+		    (found == NULL || strlen(b->list[i].mount) > strlen(found->mount)))
+			found = &b->list[i];
+	return found;
+}
+
+size_t
+baseline_classify(const struct baseline *b, bool write, double size_bytes, double duration_s)
+{
+	double prediction, lowest = INFINITY;
+	size_t i, found = b->n;
+
+	for (i = 0; i < b->n; i++) {
+		if (b->classes[i].write != write)
+			continue;
+		prediction = nw_io_predict(&b->classes[i].limit, size_bytes);
+		if (duration_s <= prediction && prediction < lowest) {
+			lowest = prediction;
+			found = i;
+		}
+	}
+	return found;
+}
+
+double
+baseline_cached_s(const struct baseline *b, bool write, double size_bytes)
+{
+	size_t i;
+
+	for (i = 0; i < b->n; i++)
+		if (b->classes[i].write == write && b->classes[i].cached)
+			return nw_io_predict(&b->classes[i].mean, size_bytes);
+	return NAN;
+}

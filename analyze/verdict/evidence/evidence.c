@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
+#include "analyze/verdict/evidence/evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "analyze/verdict/evidence/evidence_in.h"
+#include "analyze/verdict/evidence/hosttime.h"
+#include "narrows/err.h"
+
+/* Exchanges up to 10 minutes before and after a session still speak for its clocks. */
+static const int64_t EXCHANGE_LEAD_NS = 600000000000;
+/* Rows of a host up to 20 s before and after a session reach into the session. */
+static const int64_t HOST_LEAD_NS = 20000000000;
+
+/* --- the rows of a source --- */
+
+typedef void row_fn(struct loader *l, const struct row *r);
+
+/* The rows tell of the use of a disk or a link alone. */
+static void
+nothing_row(struct loader *l, const struct row *r)
+{
+	(void)l;
+	(void)r;
+}
+
+static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
+	[SOURCE_PROCESS] = process_row,
+	[SOURCE_FILE] = file_row,
+	[SOURCE_CONNECTION] = connection_row,
+	[SOURCE_TCP] = tcp_row,
+	[SOURCE_KERNEL] = kernel_row,
+	[SOURCE_CPU] = cpu_row,
+	[SOURCE_DISK] = disk_row,
+	[SOURCE_MEMORY] = memory_row,
+	[SOURCE_LINK] = nothing_row,
+	[SOURCE_USE] = nothing_row,
+	[SOURCE_CLOCK] = clock_row,
+	[SOURCE_EXCHANGE] = exchange_row };
+
+struct layout_copy {
+	int64_t id;
+	struct columns c;
+};
+
+struct layout_list {
+	struct layout_copy *layout;
+	size_t n;
+};
+
+struct block_reader {
+	struct loader *l;
+	const struct columns *c;
+};
+
+static int
+on_block(void *arg, const struct store_block *b)
+{
+	struct block_reader *br = arg;
+	struct loader *l = br->l;
+	struct row r = { .c = br->c, .b = b };
+
+	for (r.i = 0; r.i < b->n_rows; r.i++) {
+		row_fns[l->source->kind](l, &r);
+		if (l->filling && l->source->use_kind != SOURCE_OTHER)
+			use_row(l, &r);
+		l->source->last_wall_ns = b->t_wall_ns[r.i];
+	}
+	if (l->filling) {
+		l->e->rows += b->n_rows;
+		l->e->samples += b->n_rows * b->n_fields;
+	}
+	return 0;
+}
+
+static int
+on_layout(void *arg, const struct nw_layout_rec *rec)
+{
+	struct layout_list *list = arg;
+
+	list->layout = xreallocarray(list->layout, list->n + 1, sizeof(*list->layout));
+	list->layout[list->n].id = rec->id;
+	columns_find(&list->layout[list->n++].c, rec);
+	return 0;
+}
+
+static int
+source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
+{
+	/* An exchange carries the time of the box. */
+	int64_t ahead_ns = s->kind == SOURCE_EXCHANGE ? 0 : l->e->hosts[s->host].ahead_ns;
+	struct layout_list list = { 0 };
+	size_t i;
+	int rc;
+
+	rc = store_layouts(l->reader, s->meta_id, on_layout, &list);
+	l->source = s;
+	s->last_wall_ns = 0;
+	s->disk_bytes = s->disk_io_ms = s->use_in = s->use_out = NAN;
+	for (i = 0; i < list.n && rc == NW_OK; i++) {
+		struct block_reader br = { .l = l, .c = &list.layout[i].c };
+
+		rc = hosttime_rows(
+		    l->reader, list.layout[i].id, NULL, 0, t0, t1, ahead_ns, on_block, &br);
+	}
+	free(list.layout);
+	return rc;
+}
+
+/* --- the whole --- */
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct evidence *e = arg;
+
+	(void)res;
+	e->session_id = s->id;
+	e->task_id = xstrdup(s->task_id);
+	e->program = xstrdup(s->program);
+	e->open = s->closed_wall_ns == 0;
+	e->opened_wall_ns = s->opened_wall_ns;
+	e->closed_wall_ns = s->closed_wall_ns;
+	return 1;
+}
+
+/* A provider whose last connection so far ended with the box. */
+struct cut_off {
+	char *provider;
+	UT_hash_handle hh;
+};
+
+struct senders {
+	struct evidence *e;
+	struct cut_off *cut_off; /* hash by provider */
+};
+
+static void
+cut_off_remove(struct senders *s, struct cut_off *c)
+{
+	HASH_DEL(s->cut_off, c);
+	free(c->provider);
+	free(c);
+}
+
+/* A provider that was cut off is missed until its next connection; an original sender has no next
+ * one that the box could know. */
+static void
+cut_off_note(struct senders *s, const struct nw_xsp_rec *x)
+{
+	bool ended = x->end_reason != NULL && strcmp(x->end_reason, STORE_BOX_ENDED) == 0;
+	struct cut_off *c = NULL;
+
+	if (x->provider == NULL) {
+		s->e->senders_cut_off += ended;
+		return;
+	}
+	HASH_FIND_STR(s->cut_off, x->provider, c);
+	if (!ended && c != NULL)
+		cut_off_remove(s, c);
+	if (!ended || c != NULL)
+		return;
+	c = xcalloc(1, sizeof(*c));
+	c->provider = xstrdup(x->provider);
+	HASH_ADD_KEYPTR(hh, s->cut_off, c->provider, strlen(c->provider), c);
+}
+
+static int
+on_xsp(void *arg, const struct nw_xsp_rec *x)
+{
+	struct senders *s = arg;
+
+	s->e->documents += x->docs;
+	s->e->documents_rejected += x->rejected;
+	s->e->documents_dropped += x->dropped;
+	cut_off_note(s, x);
+	return 0;
+}
+
+static int
+senders_load(struct loader *l)
+{
+	struct senders s = { .e = l->e };
+	struct cut_off *c, *tmp;
+	int rc = store_xsp_of_session(l->reader, l->e->session_id, on_xsp, &s);
+
+	l->e->senders_cut_off += HASH_COUNT(s.cut_off);
+	HASH_ITER (hh, s.cut_off, c, tmp)
+		cut_off_remove(&s, c);
+	return rc;
+}
+
+static void
+host_clear(struct evidence_host *h)
+{
+	free(h->name);
+	free(h->cpu_busy);
+	free(h->cpu_iowait);
+	free(h->disk_busy);
+	free(h->writeback_bytes);
+	free(h->disk_bytes_per_s);
+}
+
+static void
+process_clear(struct evidence_process *p)
+{
+	int op;
+
+	free(p->program);
+	free(p->unseen_by);
+	free(p->cpu);
+	free(p->starved);
+	free(p->blocked);
+	free(p->stored);
+	for (op = 0; op < 2; op++) {
+		free(p->pipe_bytes[op]);
+		free(p->pipe_s[op]);
+	}
+	for (op = 0; op < NW_OP_COUNT; op++) {
+		free(p->bytes[op]);
+		free(p->busy_s[op]);
+		free(p->wait_s[op]);
+		free(p->rate_sum[op]);
+		free(p->rate_sd_sum[op]);
+		free(p->ops[op]);
+	}
+}
+
+static int
+file_order(const void *a, const void *b)
+{
+	const struct evidence_file *x = a, *y = b;
+	double p = x->read_bytes + x->write_bytes, q = y->read_bytes + y->write_bytes;
+
+	return p < q ? 1 : p > q ? -1 : strcmp(x->path, y->path);
+}
+
+static int
+connection_order(const void *a, const void *b)
+{
+	const struct evidence_connection *x = a, *y = b;
+	double p = x->bytes_in + x->bytes_out, q = y->bytes_in + y->bytes_out;
+
+	return p < q ? 1 : p > q ? -1 : 0;
+}
+
+static void
+lists_cut(struct evidence *e)
+{
+	if (e->n_files > 0)
+		qsort(e->files, e->n_files, sizeof(*e->files), file_order);
+	if (e->n_connections > 0)
+		qsort(e->connections, e->n_connections, sizeof(*e->connections), connection_order);
+	while (e->n_files > EVIDENCE_LIST_MAX)
+		free(e->files[--e->n_files].path);
+	while (e->n_connections > EVIDENCE_LIST_MAX)
+		connection_clear(&e->connections[--e->n_connections]);
+}
+
+/* How far each host's clock was ahead while the session ran; a lone host is its own clock. */
+static int
+clocks_load(struct loader *l)
+{
+	struct evidence *e = l->e;
+	/* A session opens by the clock of the box and ends by the clocks of its hosts. */
+	int64_t t0 = e->opened_wall_ns, t1 = e->open ? INT64_MAX / 2 : e->closed_wall_ns;
+	size_t i, k, n = l->n_sources;
+	int rc = NW_OK;
+
+	for (i = 0; i < e->n_hosts && rc == NW_OK; i++) {
+		struct host_metas hm = { .l = l, .host = i };
+
+		if ((rc = store_metas(
+			 l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm)) < 0)
+			break;
+		for (k = n; k < l->n_sources && rc == NW_OK; k++)
+			rc = source_read(l, &l->sources[k], (t0 < t1 ? t0 : t1) - EXCHANGE_LEAD_NS,
+			    (t0 < t1 ? t1 : t0) + EXCHANGE_LEAD_NS);
+		l->n_sources = n;
+		(void)nw_clock_span(&l->exchanges, t0 < t1 ? t0 : t1, t0 < t1 ? t1 : t0,
+		    &e->hosts[i].exchange_offset_s, &e->hosts[i].exchange_bound_s);
+		nw_clock_rows_clear(&l->exchanges);
+		if (e->n_hosts > 1)
+			e->hosts[i].ahead_ns = hosttime_ahead_ns(
+			    e->hosts[i].exchange_offset_s, e->hosts[i].exchange_bound_s);
+	}
+	return rc;
+}
+
+/* How programs ended that moved nothing. */
+static int
+exits_read(struct loader *l, size_t n_sources)
+{
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < n_sources && rc == NW_OK; i++)
+		if (l->sources[i].kind == SOURCE_PROCESS)
+			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
+	return rc;
+}
+
+static int
+session_read(struct loader *l)
+{
+	struct evidence *e = l->e;
+	size_t i, n_hosts, n_own;
+	int rc;
+
+	if ((rc = store_session_get(l->reader, e->session_id, on_session, e)) < 0 ||
+	    (rc = senders_load(l)) < 0 ||
+	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
+		return rc;
+	hosts_name(l);
+	if ((rc = clocks_load(l)) < 0)
+		return rc;
+	ends_separate(l);
+	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
+		if (l->sources[i].kind == SOURCE_CALIPER)
+			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
+	grid_choose(l);
+	n_own = l->n_sources;
+	n_hosts = e->n_hosts;
+	for (i = 0; i < n_hosts && rc == NW_OK; i++) {
+		struct host_metas hm = { .l = l, .host = i };
+
+		rc = store_metas(
+		    l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
+		if (rc == NW_OK)
+			rc = store_metas(l->reader, 0, e->hosts[i].id, "ps:host:kernel:block",
+			    on_host_meta, &hm);
+	}
+	if (rc == NW_OK && e->n_windows > 0)
+		rc = other_sessions_load(l);
+	if (rc == NW_OK && e->n_windows == 0)
+		rc = exits_read(l, n_own);
+	if (rc < 0 || e->n_windows == 0)
+		return rc;
+	l->filling = true;
+	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
+		rc = i < n_own ? source_read(l, &l->sources[i], INT64_MIN, INT64_MAX)
+			       : source_read(l, &l->sources[i], l->begin_wall_ns - HOST_LEAD_NS,
+				     l->end_wall_ns + HOST_LEAD_NS);
+	clocks_settle(e);
+	connections_join(e);
+	lists_cut(e);
+	return rc;
+}
+
+int
+evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
+{
+	struct loader l = { .reader = r, .e = out };
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	out->exit_status = NAN;
+	out->session_id = session_id;
+	rc = session_read(&l);
+	uses_name(&l);
+	if (rc == NW_OK)
+		rc = evidence_switches(r, out);
+	free(l.sources);
+	if (rc < 0)
+		evidence_clear(out);
+	return rc;
+}
+
+void
+evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *first_wall_ns,
+    int64_t *last_wall_ns)
+{
+	int64_t first = e->t0_wall_ns + (int64_t)p->first * e->step_ns,
+		last = e->t0_wall_ns + (int64_t)p->end * e->step_ns;
+
+	*first_wall_ns = e->first_wall_ns;
+	*last_wall_ns = e->last_wall_ns;
+	if (p->first >= p->end)
+		return;
+	if (first > *first_wall_ns)
+		*first_wall_ns = first;
+	if (last < *last_wall_ns)
+		*last_wall_ns = last;
+}
+
+/* What the kernel counted of a process itself. Children are in its parent's once that has waited
+ * for them, not before. */
+static double
+kernel_own_bytes(const struct evidence *e, const struct evidence_process *parent)
+{
+	const struct evidence_process *f;
+	double children = 0;
+
+	for (f = e->processes; f < e->processes + e->n_processes; f++)
+		if (f != parent && f->host == parent->host && f->parent_pid >= 0 &&
+		    f->parent_pid == parent->pid)
+			children += f->kernel_bytes;
+	return fmax(
+	    parent->kernel_bytes - children, fmin(parent->kernel_bytes, parent->seen_bytes));
+}
+
+bool
+evidence_reads_cached(const struct evidence *e, const struct evidence_process *p)
+{
+	static const double device_share_max = 0.02;
+	double read = 0;
+	size_t i;
+
+	for (i = 0; p->bytes[NW_OP_DISK_READ] != NULL && i < e->n_windows; i++)
+		read += p->bytes[NW_OP_DISK_READ][i];
+	return p->kernel_bytes > 0 && read > 0 && p->storage_read_bytes < device_share_max * read;
+}
+
+void
+evidence_seen(const struct evidence *e, double *seen, double *kernel)
+{
+	size_t i;
+
+	*seen = *kernel = 0;
+	for (i = 0; i < e->n_processes; i++) {
+		const struct evidence_process *p = &e->processes[i];
+		double own = isnan(p->unseen_bytes) ? kernel_own_bytes(e, p)
+						    : p->seen_bytes + fmax(p->unseen_bytes, 0);
+
+		*seen += p->kernel_bytes > 0 ? p->seen_bytes : 0;
+		*kernel += p->kernel_bytes > 0 ? own : 0;
+	}
+}
+
+void
+evidence_clear(struct evidence *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_hosts; i++)
+		host_clear(&e->hosts[i]);
+	for (i = 0; i < e->n_processes; i++)
+		process_clear(&e->processes[i]);
+	for (i = 0; i < e->n_durations; i++)
+		free(e->durations[i].counts);
+	for (i = 0; i < e->n_files; i++)
+		free(e->files[i].path);
+	for (i = 0; i < e->n_connections; i++)
+		connection_clear(&e->connections[i]);
+	free(e->hosts);
+	free(e->processes);
+	free(e->files);
+	free(e->connections);
+	free(e->durations);
+	kernels_clear(e);
+	uses_clear(e);
+	evidence_switches_clear(e);
+	free(e->task_id);
+	free(e->program);
+	free(e->label);
+	memset(e, 0, sizeof(*e));
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Loading evidence, inside the room: metadata become sources (evidence_sources.c), the rows of a
+ * source become amounts on the grid (evidence_rows.c for the session's own documents,
+ * evidence_hosts.c for the documents of hosts, evidence_kernel.c for those of kernels), and
+ * evidence.c leads through all of it.
+ */
+#ifndef EVIDENCE_IN_H
+#define EVIDENCE_IN_H
+
+#include "analyze/verdict/evidence/evidence.h"
+#include "narrows/clockspan.h"
+#include "narrows/field.h"
+
+enum source_kind {
+	SOURCE_OTHER,
+	SOURCE_CALIPER,
+	SOURCE_PROCESS,
+	SOURCE_FILE,
+	SOURCE_CONNECTION,
+	SOURCE_TCP,
+	SOURCE_KERNEL,
+	SOURCE_CPU,
+	SOURCE_DISK,
+	SOURCE_MEMORY,
+	SOURCE_LINK,
+	SOURCE_USE, /* of another session */
+	SOURCE_CLOCK,
+	SOURCE_EXCHANGE
+};
+
+/* A metadata of use here, copied because the reader's text ends with the callback. */
+struct source {
+	enum source_kind kind;
+	int64_t meta_id;
+	size_t host, process;
+	size_t item; /* file or connection: of a document, or named by a caliper's own metadata */
+	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
+	enum nw_op op;
+	enum evidence_wait wait; /* of SOURCE_KERNEL */
+	double dt_s;
+	uint64_t reports;     /* highest report number so far, plus 1 */
+	int64_t last_wall_ns; /* time of the row before; 0 before the first row */
+	/* what the rows say of a disk or a link: SOURCE_PROCESS, _CONNECTION, _FILE, _DISK, _LINK,
+	 * or SOURCE_OTHER for nothing */
+	enum source_kind use_kind;
+	size_t use;             /* index into uses, or of files into use_files */
+	size_t use_program;     /* of another session: index into programs */
+	double use_in, use_out; /* raw counters at last_wall_ns; NaN before the first row */
+	/* raw counters of a disk at last_wall_ns; NaN before the first row */
+	double disk_bytes, disk_io_ms;
+};
+
+enum { STEP_SLOTS = 64 }; /* eighths of an octave around 1 s */
+
+/* A program of another session, and its bytes of one use. */
+struct use_program {
+	size_t use;
+	char *name;
+	double bytes;
+};
+
+struct loader {
+	struct store_reader *reader;
+	struct evidence *e;
+	struct source *sources;
+	size_t n_sources;
+	struct use_program *programs;
+	size_t n_programs;
+	/* pass one: the lengths of windows vote for the step, weighted by time */
+	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
+	int64_t begin_wall_ns, end_wall_ns;
+	bool have_processes;            /* whether somebody reports every interval, busy or not */
+	bool filling;                   /* whether this is pass two */
+	struct source *source;          /* whose rows are in hand */
+	struct nw_clock_rows exchanges; /* of the host whose clock is in hand */
+};
+
+/* Positions of columns in a layout; -1 for a column missing there. */
+struct columns {
+#define COLUMN(field) int field;
+	NW_FIELDS_READ(COLUMN)
+#undef COLUMN
+};
+
+/* A row of a block of the store. */
+struct row {
+	const struct columns *c;
+	const struct store_block *b;
+	size_t i;
+};
+
+/* The time covered by a row. */
+struct span {
+	double window_s;
+	int64_t begin_wall_ns, end_wall_ns;
+};
+
+/* evidence_columns.c */
+void columns_find(struct columns *c, const struct nw_layout_rec *l);
+/* The value of a column; NaN where the layout lacks it. */
+double row_cell(const struct row *r, int column);
+/* 0 for a value without finite number: a missing value must not end a sum. */
+double known_or_0(double v);
+/* Sets *out unless v is NaN. */
+void last_known(double *out, double v);
+
+/* evidence_grid.c */
+void span_vote(struct loader *l, const struct span *s);
+void grid_choose(struct loader *l);
+/* An array of the grid; the first call makes and fills the array. */
+double *grid_array(const struct evidence *e, double **a, double fill);
+/* Spreads an amount evenly over the windows of the span. */
+void grid_spread(const struct evidence *e, double *a, const struct span *s, double amount);
+/* Sets the windows touched by the span. */
+void grid_gauge(const struct evidence *e, double *a, const struct span *s, double v);
+/* Sets the windows touched by the span where they are NaN or lower than v. */
+void grid_raise(const struct evidence *e, double *a, const struct span *s, double v);
+
+/* evidence_uses.c */
+size_t use_index(struct evidence *e, const struct evidence_use *key);
+void uses_clear(struct evidence *e);
+/* Sets the use told by a metadata of a session. */
+void source_use(struct evidence *e, struct source *s, const char *event_type, int64_t session_id,
+    const json_t *subject);
+/* Sets the total told by a metadata of a disk or a link. */
+void source_total(struct evidence *e, struct source *s, const json_t *subject);
+/* Adds the sources of the other sessions that ran at the time on the same hosts. */
+int other_sessions_load(struct loader *l);
+void use_row(struct loader *l, const struct row *r);
+/* Names the uses of other sessions by the programs with most bytes, and frees the programs. */
+void uses_name(struct loader *l);
+
+/* evidence_sources.c */
+void source_add(struct loader *l, const struct source *s);
+/* evidence_sources.c: callbacks of store_metas() */
+int on_session_meta(void *loader, const struct nw_meta_rec *m);
+struct host_metas {
+	struct loader *l;
+	size_t host;
+};
+int on_host_meta(void *host_metas, const struct nw_meta_rec *m);
+void hosts_name(struct loader *l);
+void ends_separate(struct loader *l);
+
+/* evidence_rows.c */
+struct span row_span(struct loader *l, const struct row *r);
+void caliper_row(struct loader *l, const struct row *r);
+void process_row(struct loader *l, const struct row *r);
+void file_row(struct loader *l, const struct row *r);
+
+/* evidence_connections.c */
+/* A row of nw:connection, from the program's own nwrun. */
+void connection_row(struct loader *l, const struct row *r);
+/* A row of ps:host:tcp, from blipp on the host. */
+void tcp_row(struct loader *l, const struct row *r);
+/* The entry of a connection that blipp watched; `added`, the newest, goes if there is one. */
+size_t connection_watched(struct evidence *e, size_t added);
+void connection_clear(struct evidence_connection *c);
+/* Joins blipp's view of a connection to the program's view of the connection. */
+void connections_join(struct evidence *e);
+
+/* evidence_kernel.c */
+/* Makes s the source of a kernel's waiting time if the event type is one; a subject without
+ * addresses means the whole host. */
+void
+source_kernel(struct loader *l, struct source *s, const char *event_type, const json_t *subject);
+void kernel_row(struct loader *l, const struct row *r);
+void kernels_clear(struct evidence *e);
+
+/* evidence_switches.c */
+int evidence_switches(struct store_reader *r, struct evidence *e);
+void evidence_switches_clear(struct evidence *e);
+
+/* evidence_hosts.c */
+void cpu_row(struct loader *l, const struct row *r);
+void disk_row(struct loader *l, const struct row *r);
+void memory_row(struct loader *l, const struct row *r);
+void clock_row(struct loader *l, const struct row *r);
+void exchange_row(struct loader *l, const struct row *r);
+void clocks_settle(struct evidence *e);
+
+#endif

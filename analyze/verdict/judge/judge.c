@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/judge/judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/verdict/judge/combined.h"
+#include "analyze/verdict/judge/judge_in.h"
+#include "narrows/err.h"
+#include "narrows/xmalloc.h"
+
+/* Most gain from lifting a single limit of two close limits. */
+static const double GAIN_TIE_MAX = 1.5;
+/* .. where a throttle is the second. */
+static const double THROTTLE_TIE = 1.35;
+/* A throttle of so many times the rate of a disk leaves room, unless bytes waited in front of the
+ * disk for this share of the looks. */
+static const double THROTTLE_FAR = 1.35, QUEUED_MOSTLY = 0.5;
+/* Of ties of a throttled disk with the network, the network delivered at most 1.8 times the mean
+ * rate in its better windows; of many streams the shares of the time lie further apart, and the sum
+ * of their rates tells little. */
+static const double NET_ROOM_SURE = 2, NET_STREAMS_APART = 0.1;
+/* From this share of the time on a resource is at its limit. */
+static const double SATURATED = 0.85;
+/* With less of the time in flight the network limits nothing. */
+static const double IDLE_NET = 0.1;
+/* Waits of both ends confirm data in flight; a slow receiver keeps data in flight, too. */
+static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.35;
+/* A disk behind readahead shows held time in this share of the windows only near its limit. */
+static const double READ_PEAKS = 0.06, READ_HELD = 0.07, READ_MUCH = 0.12;
+/* A disk behind dirty pages slows its writers for this share of the time near its limit, most of
+ * all in slow windows; meanwhile the network has room. */
+static const double WRITE_HELD = 0.14, WRITE_PACE = 0.95, WRITE_ROOM = 1.14;
+/* .. or for this share, in windows that are hardly faster than the mean. */
+static const double WRITE_MUCH = 0.24, WRITE_EVEN = 1.06;
+/* Of the disks of two ends, the slower hides work of the other: a disk with these shares was as
+ * slow in nearly all measured transfers, and a disk with half of them never was. */
+static const double WRITE_BESIDE = 0.4, READ_HALF = 0.5, DISKS_BOTH = 1.2;
+/* A network that delivered faster than this many times the mean rate is not at its limit. */
+static const double NET_ROOM = 1.6;
+/* Without a processor for this share of the time, a program is the limit where the test is
+ * undecided. With STARVED_DOUBT, any other answer is doubtful; with less, a disk already: the
+ * kernel's own work for the disk waits, too. */
+static const double STARVED = 0.5, STARVED_DOUBT = 0.3, STARVED_DISK = 0.15;
+/* Beside an idle disk a program is the limit with this share of the time, so many times that of any
+ * other stage. */
+static const double BESIDE_HELD = 0.2, BESIDE_RATIO = 1.5;
+/* Largest ratio of two shares of the time that are nearly equal. */
+static const double TIE_RATIO = 1.15;
+/* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
+static const double UNSEEN_DOUBT = 0.02, UNSEEN_BYTES = 4e6;
+
+const struct evidence_process *
+cpu_waiter(const struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_process *f, *most = NULL;
+
+	for (f = e->processes; f < e->processes + e->n_processes; f++)
+		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s &&
+		    j->path.active_s > 0 && (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
+			most = f;
+	return most;
+}
+
+bool
+stage_kind_is_host(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_SENDER_HOST || kind == NW_STAGE_RECEIVER_HOST ||
+	    kind == NW_STAGE_HOST;
+}
+
+static bool
+is_throttled(const struct judgement *j, size_t stage)
+{
+	return resources_throttled(&j->resources, stage, resources_rate(&j->path, stage));
+}
+
+/* Whether a stage is a disk whose device had nothing to do. */
+static bool
+is_idle_disk(const struct judgement *j, size_t stage)
+{
+	return stage < j->path.n && j->path.stage[stage].kind == NW_STAGE_DISK_WRITE &&
+	    resources_written_idle(&j->resources, stage);
+}
+
+/* Whether a throttle far above the disk's rate hardly ever let bytes wait. */
+static bool
+has_room(const struct judgement *j, size_t stage)
+{
+	return resources_rate(&j->path, stage) * THROTTLE_FAR <= j->resources.throttle[stage] &&
+	    j->resources.queued[stage] < QUEUED_MOSTLY;
+}
+
+/* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
+static bool
+is_saturated(const struct judgement *j, size_t stage)
+{
+	const struct resources *r = &j->resources;
+	enum nw_stage_kind kind = j->path.stage[stage].kind,
+			   limit = j->path.stage[j->limit.stage].kind;
+	double held = 1 - j->limit.tests[stage].group.mean;
+
+	/* Page faults inside send(2) leave segments half filled, and so in flight. */
+	if (stage_kind_is_net(kind))
+		return resources_net(r) >= SATURATED && !j->path.stage[j->limit.stage].mapped &&
+		    !(r->room > NET_ROOM) &&
+		    held >= (limit == NW_STAGE_DISK_WRITE ? NET_HELD_SLOW : NET_HELD);
+	if (has_room(j, stage))
+		return false;
+	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
+	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
+		return true;
+	if (is_idle_disk(j, stage))
+		return false;
+	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit))
+		return (held >= WRITE_MUCH && r->pace[stage] <= WRITE_EVEN) ||
+		    (held >= WRITE_HELD && r->pace[stage] <= WRITE_PACE && !(r->room < WRITE_ROOM));
+	if (j->path.has_receiver && held + limit_held(&j->limit) >= DISKS_BOTH &&
+	    ((kind == NW_STAGE_DISK_WRITE && limit == NW_STAGE_DISK_READ && held >= WRITE_BESIDE) ||
+		(kind == NW_STAGE_DISK_READ && limit == NW_STAGE_DISK_WRITE && held >= READ_HALF &&
+		    !j->combined)))
+		return true;
+	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
+		return held >= READ_HELD && r->device[stage] >= SATURATED;
+	return false;
+}
+
+/* Whether a stage reads from memory alone: what looks like a disk at work copies pages. */
+static bool
+is_cached(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	const struct nw_path_stage *s = &j->path.stage[stage];
+
+	return s->kind == NW_STAGE_DISK_READ && evidence_reads_cached(e, &e->processes[s->process]);
+}
+
+/* Whether a stage and the limit are the disk and the network of the same calls, whose time tells
+ * nothing of the one or the other. A throttle tells of the disk. */
+static bool
+shares_calls(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	return combined_is_pair(e, &j->path, &j->limit, j->limit.stage, stage) &&
+	    !is_throttled(j, j->limit.stage) && !is_throttled(j, stage);
+}
+
+/* The stage that limits together with the slowest; number of stages if there is none. */
+static size_t
+second_find(const struct judgement *j, const struct evidence *e)
+{
+	const struct limit *l = &j->limit;
+	size_t next = l->bottleneck.runner_up, i;
+	double held = limit_held(l), held_next;
+
+	if (l->n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(l) ||
+	    (l->known && stage_kind_is_host(j->path.stage[l->stage].kind)))
+		return j->path.n;
+	for (i = 0; i < j->path.n; i++)
+		if (i != l->stage && !is_cached(j, e, i) && is_throttled(j, i))
+			return i;
+	for (i = 0; i < j->path.n; i++)
+		if (i != l->stage && !shares_calls(j, e, i) && !is_cached(j, e, i) &&
+		    is_saturated(j, i))
+			return i;
+	if (l->known || next >= j->path.n || shares_calls(j, e, next))
+		return j->path.n;
+	held_next = 1 - l->tests[next].group.mean;
+	return held_next >= TIE_HELD && held <= TIE_RATIO * held_next ? next : j->path.n;
+}
+
+/* Whether the kernel read from disk for a program about as much as the program moved, without a
+ * call of the program. */
+static bool
+reads_unseen(const struct judgement *j, const struct evidence *e)
+{
+	enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
+	size_t i, process = j->path.stage[j->limit.stage].process;
+
+	if (kind == NW_STAGE_RECEIVER_HOST || kind == NW_STAGE_DISK_WRITE ||
+	    kind == NW_STAGE_NET_READ)
+		return false;
+	if (stage_kind_is_net(kind))
+		process = j->path.sender_process;
+	for (i = 0; i < j->path.n; i++)
+		if (j->path.stage[i].kind == NW_STAGE_DISK_READ)
+			return false;
+	return e->processes[process].storage_read_bytes > 0.5 * j->bytes;
+}
+
+/* Share of the kernel's count of bytes that no measured call moved. */
+static double
+unseen_share(const struct evidence *e)
+{
+	double seen, kernel;
+
+	evidence_seen(e, &seen, &kernel);
+	return kernel - seen > UNSEEN_BYTES ? 1 - seen / kernel : 0;
+}
+
+/* Whether a stage is a program that had no processor for most of the time. */
+static bool
+is_kept_waiting(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	const struct nw_path_stage *s = &j->path.stage[stage];
+
+	return stage < j->path.n && stage_kind_is_host(s->kind) &&
+	    e->processes[s->process].cpu_wait_s >= STARVED * j->path.active_s;
+}
+
+/* Where the test is undecided, names a program that had no processor, if it is one of the slowest
+ * two. */
+static void
+starved_decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+	size_t next = l->bottleneck.runner_up;
+
+	if (l->known || !limit_is_held(l) || l->n_windows < LIMIT_WINDOWS_MIN)
+		return;
+	if (!is_kept_waiting(j, e, l->stage) && !is_kept_waiting(j, e, next))
+		return;
+	if (!is_kept_waiting(j, e, l->stage))
+		l->stage = next;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
+}
+
+/* Whether the processors of a stage's host were all busy, or a program waited long for one. */
+static bool
+is_short_of_processors(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+	double busy = mean_known(e->hosts[j->path.stage[stage].host].cpu_busy, e->n_windows);
+
+	return busy >= SATURATED ||
+	    (waiter != NULL && waiter->cpu_wait_s >= STARVED_DISK * j->path.active_s);
+}
+
+/* The program that held the bytes clearly longer than any stage besides the idle disk; number of
+ * stages if there is none. */
+static size_t
+program_beside(const struct judgement *j)
+{
+	size_t i, most = j->path.n;
+	double held, first = 0, next = 0;
+
+	for (i = 0; i < j->path.n; i++) {
+		if (i == j->limit.stage)
+			continue;
+		held = 1 - j->limit.tests[i].group.mean;
+		if (held > first) {
+			next = first;
+			first = held;
+			most = i;
+		} else
+			next = fmax(next, held);
+	}
+	return most < j->path.n && stage_kind_is_host(j->path.stage[most].kind) &&
+		first >= BESIDE_HELD && first >= BESIDE_RATIO * next
+	    ? most
+	    : j->path.n;
+}
+
+/*
+ * The kernel slows writers down until pages are written, and needs a processor for both. Where
+ * processors are short and hardly a byte waits for the device, the disk is not the limit: the
+ * program that is busy beside the writers is, or nobody is known.
+ */
+static void
+idle_disk_decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+	size_t beside;
+
+	if (!limit_is_held(l) || !is_idle_disk(j, l->stage) ||
+	    !is_short_of_processors(j, e, l->stage))
+		return;
+	j->idle_disk = true;
+	l->known = (beside = program_beside(j)) < j->path.n && l->n_windows >= LIMIT_WINDOWS_MIN;
+	if (!l->known)
+		return;
+	l->stage = beside;
+	l->claim = LIMIT_ACCOUNT;
+}
+
+/* Whether a stage is at the end that the kernels name. */
+static bool
+stage_is_named(enum nw_stage_kind kind, enum kernel_says says)
+{
+	switch (says) {
+	case KERNEL_SENDER:
+		return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST ||
+		    kind == NW_STAGE_HOST;
+	case KERNEL_RECEIVER:
+		return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST ||
+		    kind == NW_STAGE_HOST;
+	case KERNEL_NETWORK: return stage_kind_is_net(kind);
+	default: return false;
+	}
+}
+
+/* The slowest stage at the end that the kernels name; of a tie one of the two, if the other is at
+ * another end. The number of stages if there is none. */
+static size_t
+named_find(const struct judgement *j)
+{
+	size_t i, slowest = j->path.n;
+
+	for (i = 0; i < j->path.n; i++) {
+		if (!stage_is_named(j->path.stage[i].kind, j->kernel.says) || is_idle_disk(j, i) ||
+		    (j->second < j->path.n && i != j->limit.stage && i != j->second))
+			continue;
+		if (j->second < j->path.n && slowest < j->path.n)
+			return j->path.n;
+		if (slowest == j->path.n ||
+		    j->limit.tests[i].group.mean < j->limit.tests[slowest].group.mean)
+			slowest = i;
+	}
+	return slowest;
+}
+
+/* Where the test is undecided, or two stages seem to limit alike, the kernels saw bytes lie. */
+static void
+kernel_decide(struct judgement *j)
+{
+	struct limit *l = &j->limit;
+	size_t named;
+
+	if (l->known || j->unseen > UNSEEN_MOST || j->blind_reads ||
+	    l->n_windows < LIMIT_WINDOWS_MIN || (named = named_find(j)) == j->path.n)
+		return;
+	l->stage = named;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
+	j->second = j->path.n;
+	j->by_kernel = true;
+	j->idle_network = false;
+}
+
+/* Where the test is undecided, or two stages seem to limit alike, names the only disk at its
+ * throttle, if the network delivered far more at times. */
+static void
+throttle_decide(struct judgement *j)
+{
+	const struct resources *r = &j->resources;
+	struct limit *l = &j->limit;
+	size_t i, n = 0, disk = j->path.n;
+
+	for (i = 0; i < j->path.n; i++)
+		if (is_throttled(j, i)) {
+			disk = i;
+			n++;
+		}
+	if (n != 1 || l->known || l->n_windows < LIMIT_WINDOWS_MIN || j->unseen > UNSEEN_MOST ||
+	    j->blind_reads || !(r->room >= NET_ROOM_SURE) ||
+	    r->net_high - r->net_low > NET_STREAMS_APART ||
+	    !(stage_kind_is_net(j->path.stage[l->stage].kind) || l->stage == disk))
+		return;
+	l->stage = disk;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
+	j->second = j->path.n;
+	j->by_throttle = true;
+	j->idle_network = false;
+}
+
+/* The limit, or none: the test, then the kernels' account, then time alone. */
+static void
+decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+	enum nw_stage_kind kind;
+
+	j->second = j->path.n;
+	l->known = l->known && limit_is_held(l);
+	j->combined = combined_decide(e, &j->path, &j->resources, l);
+	if (l->stage >= j->path.n)
+		return;
+	starved_decide(j, e);
+	idle_disk_decide(j, e);
+	kind = j->path.stage[l->stage].kind;
+	j->idle_network = (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE) &&
+	    j->resources.in_flight < IDLE_NET;
+	j->unseen = unseen_share(e);
+	j->blind_reads = stage_kind_is_net(kind) && reads_unseen(j, e);
+	if (j->idle_network || j->unseen > UNSEEN_MOST || j->blind_reads)
+		l->known = false;
+	else
+		j->second = second_find(j, e);
+	if (j->second < j->path.n)
+		l->known = false;
+	throttle_decide(j);
+	kernel_decide(j);
+	if (!l->known)
+		l->claim = LIMIT_NONE;
+}
+
+/* Whether the limit is a program that waited for a processor. */
+static bool
+is_starved(const struct judgement *j, const struct evidence *e)
+{
+	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+
+	return j->limit.known && stage_kind_is_host(s->kind) &&
+	    e->processes[s->process].cpu_wait_s >= 0.3 * s->busy_share * j->path.active_s;
+}
+
+bool
+judge_tie_is_sure(const struct judgement *j)
+{
+	return j->second < j->path.n &&
+	    (is_throttled(j, j->second) ||
+		gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD);
+}
+
+/* Whether calls of the sender that read and send at once waited for the limit: their time bounds
+ * nothing. Where they waited for the disk, the kernel's account tells the network's part. */
+static bool
+hides_others(const struct judgement *j)
+{
+	return j->combined && j->path.stage[j->limit.stage].kind != NW_STAGE_DISK_READ;
+}
+
+/* What lifting the limit gains; both limits of a tie must be lifted. */
+static void
+gain_set(struct judgement *j, const struct evidence *e)
+{
+	bool lifts = j->limit.known && !j->idle_disk;
+	double worked;
+
+	j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
+	if (judge_tie_is_sure(j)) {
+		worked = gain_worked(&j->path, &j->limit, &j->resources, j->second);
+		j->gain.low = 1;
+		j->gain.high = fmin(GAIN_TIE_MAX,
+		    is_throttled(j, j->second) ? THROTTLE_TIE : fmax(1.1, 1.1 / worked));
+		j->gain.next = j->second;
+	} else if (j->second < j->path.n)
+		j->gain.next = j->second;
+	else if (lifts && !hides_others(j))
+		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
+	else if (lifts)
+		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
+	if (lifts)
+		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
+	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
+		j->gain.about = j->gain.high = NAN;
+		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;
+	}
+}
+
+/* Whether a program waited long for a processor, but is not the limit. */
+static bool
+is_crowded(const struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+	enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
+
+	return waiter != NULL && !stage_kind_is_host(kind) &&
+	    waiter->cpu_wait_s >=
+	    (stage_kind_is_net(kind) ? STARVED_DOUBT : STARVED_DISK) * j->path.active_s;
+}
+
+/* Whether a mapped file was read: readahead hides its disk up to the limit. */
+static bool
+reads_mapped(const struct nw_path *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->stage[i].mapped)
+			return true;
+	return false;
+}
+
+static void
+confidence_set(struct judgement *j, const struct evidence *e)
+{
+	bool against = false, with = false;
+	size_t i;
+
+	for (i = 0; i < j->n_witnesses; i++) {
+		if (strcmp(j->witnesses[i].name, "calipers") == 0)
+			continue;
+		against |= j->witnesses[i].agrees == AGREES_NOT;
+		with |= j->witnesses[i].agrees == AGREES;
+	}
+	if (reads_unseen(j, e)) {
+		against = true;
+		reason_add(j,
+		    "The program read from disk without calls, by memory mapping perhaps: its disk "
+		    "may be behind this.");
+	}
+	if (is_crowded(j, e)) {
+		against = true;
+		reason_add(j,
+		    "%s on %s was ready to run, but had no processor, for %.0f %% of the time: "
+		    "that "
+		    "slows the calls of every stage.",
+		    cpu_waiter(j, e)->program, e->hosts[cpu_waiter(j, e)->host].name,
+		    100 * fmin(1, cpu_waiter(j, e)->cpu_wait_s / j->path.active_s));
+	}
+	if (j->by_kernel)
+		reason_add(j,
+		    "The stages alone do not tell; inside the kernels bytes waited for %s.",
+		    kernelwaits_words(j->kernel.says));
+	if (j->unseen > UNSEEN_DOUBT)
+		reason_add(j, "%.0f %% of the bytes that the kernel counted were not seen.",
+		    100 * j->unseen);
+	if (against || j->limit.claim == LIMIT_ACCOUNT)
+		j->confidence = "low";
+	else if (with && limit_is_strong(&j->limit) && !reads_mapped(&j->path))
+		j->confidence = j->unseen > UNSEEN_DOUBT ? "medium" : "high";
+	else
+		j->confidence = j->unseen > UNSEEN_DOUBT ? "low" : "medium";
+	for (i = 0; i < j->n_witnesses && against; i++)
+		if (j->witnesses[i].agrees == AGREES_NOT)
+			break;
+	if (against && i < j->n_witnesses)
+		reason_add(j, "Not every witness agrees: see below.");
+}
+
+/* The processes as the path wants them; free() the array. */
+static struct nw_process *
+processes_view(const struct evidence *e)
+{
+	struct nw_process *v = xcalloc(e->n_processes + 1, sizeof(*v));
+	const struct evidence_process *p;
+	size_t i;
+	int op;
+
+	for (i = 0; i < e->n_processes; i++) {
+		p = &e->processes[i];
+		v[i].host = p->host;
+		v[i].begin_s = (double)(p->first_wall_ns - e->t0_wall_ns) * 1e-9;
+		v[i].end_s = (double)(p->last_wall_ns - e->t0_wall_ns) * 1e-9;
+		v[i].one_thread = p->pid >= 0 && p->threads <= 1;
+		for (op = 0; op < NW_OP_COUNT; op++) {
+			v[i].bytes[op] = p->bytes[op];
+			v[i].busy_s[op] = p->busy_s[op];
+			v[i].wait_s[op] = p->wait_s[op];
+		}
+		for (op = 0; op < 2; op++) {
+			v[i].pipe_bytes[op] = p->pipe_bytes[op];
+			v[i].pipe_s[op] = p->pipe_s[op];
+		}
+		v[i].cpu_s = p->cpu;
+		v[i].starved_s = p->starved;
+		v[i].blocked_s = p->blocked;
+		v[i].stored_bytes = p->stored;
+	}
+	return v;
+}
+
+/* Bytes, rate, route and program of the transfer. */
+static void
+transfer_describe(struct judgement *j, const struct evidence *e)
+{
+	evidence_extent(e, &j->path, &j->first_wall_ns, &j->last_wall_ns);
+	j->duration_s = (double)(j->last_wall_ns - j->first_wall_ns) * 1e-9;
+	j->bytes = round(j->path.bytes); /* bytes spread over windows add up with rounding errors */
+	j->bytes_per_s = j->duration_s > 0 ? j->bytes / j->duration_s : NAN;
+	j->route = route_text(e, &j->path);
+	j->program = program_of(e, &j->path);
+}
+
+int
+judge(const struct evidence *e, const struct judge_params *params, struct judgement *out)
+{
+	struct nw_process *processes = processes_view(e);
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if ((rc = nw_path_build(processes, e->n_processes, e->n_windows, (double)e->step_ns * 1e-9,
+		 &out->path)) < 0 ||
+	    (rc = limit_find(
+		 &out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0) {
+		judgement_clear(out);
+		goto out;
+	}
+	transfer_describe(out, e);
+	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
+	kernelwaits_find(e, &out->path, &out->kernel);
+	decide(out, e);
+	gain_set(out, e);
+	witnesses_hear(out, e);
+	judgement_words(out, e, params);
+	out->confidence = out->second == out->path.n ? "none"
+	    : judge_tie_is_sure(out)                 ? "medium"
+						     : "low";
+	if (out->limit.known)
+		confidence_set(out, e);
+out:
+	free(processes);
+	return rc;
+}
+
+void
+judgement_clear(struct judgement *j)
+{
+	size_t i;
+
+	nw_path_clear(&j->path);
+	free(j->words);
+	free(j->sentence);
+	free(j->route);
+	for (i = 0; i < j->n_reasons; i++)
+		free(j->reasons[i]);
+	for (i = 0; i < j->n_witnesses; i++)
+		free(j->witnesses[i].detail);
+	memset(j, 0, sizeof(*j));
+}

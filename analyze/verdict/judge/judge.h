@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From evidence to a verdict: the bottleneck test over the stages of the path, the witnesses for
+ * and against, and the words. Equal evidence and parameters give equal verdicts.
+ */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/verdict/evidence/evidence.h"
+#include "analyze/verdict/judge/gain.h"
+#include "analyze/verdict/judge/kernelwaits.h"
+#include "narrows/limit.h"
+#include "analyze/verdict/judge/resources.h"
+#include "narrows/analysis.h"
+#include "narrows/stage.h"
+
+enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 8 };
+
+enum agreement { AGREES_NOT, AGREES, NO_OPINION };
+
+struct witness {
+	const char *name; /* "calipers", "tcp", ... */
+	const char *says; /* a stage or an end of the path; NULL without opinion */
+	enum agreement agrees;
+	char *detail;
+};
+
+struct judgement {
+	struct nw_path path;
+	struct limit limit; /* of the whole session */
+	struct resources resources;
+	struct kernelwaits kernel;
+	struct gain gain;
+	size_t second;     /* index of a stage as slow as limit.stage; path.n without a tie */
+	bool idle_network; /* whether the kernel denies that the network limited */
+	bool idle_disk;    /* whether writers were slowed down while no byte waited for the disk */
+	bool blind_reads;  /* whether the disk was read without calls, unknown for how long */
+	double unseen;     /* share of the kernel's count of bytes not seen in calls */
+	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */
+	bool by_throttle;  /* whether a disk's throttle decided where the test could not */
+	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
+	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */
+	const char *manner; /* ", which paused by itself,"; static text, NULL or empty if unknown */
+	const char *confidence; /* "high", "medium", "low", "none" */
+	char *words;            /* "the network path" */
+	char *sentence;
+	char *reasons[JUDGE_REASONS_MAX];
+	size_t n_reasons;
+	struct witness witnesses[JUDGE_WITNESSES_MAX];
+	size_t n_witnesses;
+	double bytes, bytes_per_s, duration_s;
+	int64_t first_wall_ns, last_wall_ns; /* of the transfer; both 0 if no byte moved */
+	char *route;
+	const char *program; /* on loan from the evidence; NULL if unknown */
+};
+
+/* NW_ENOMEM. */
+int judge(const struct evidence *e, const struct judge_params *params, struct judgement *out);
+void judgement_clear(struct judgement *j);
+/* Of two stages that limit alike, whether both are known to work most of the time. */
+bool judge_tie_is_sure(const struct judgement *j);
+/* Adds the changes within the session ("until 14:06:30 disk read on a, then .."); NULL adds
+ * nothing. */
+void judge_add_story(struct judgement *j, const char *story);
+
+/* Adds a sentence behind the reasons, if there is room. */
+void judge_add_reason(struct judgement *j, const char *sentence);
+
+/* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
+ * stages. On loan. */
+const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
+/* "disk write on dtn-b"; free() the text. */
+char *judge_stage_text(const struct evidence *e, const struct nw_path_stage *s);
+/* "41.3 MB/s (330 Mbit/s)"; free() the text. */
+char *judge_rate_text(double bytes_per_s);
+
+#endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/judge/resources.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/quantile.h"
+#include "narrows/xmalloc.h"
+
+/* A connection with a smaller share of the bytes carries requests or acknowledgements. */
+static const double CARRIES_SHARE = 0.01;
+/* The kernels' account must cover this share of the bytes to speak for the path. */
+static const double COVERED_SHARE = 0.5;
+/* Held for this share, a window counts as a peak of its stage. */
+static const double PEAK = 0.3;
+/* Fewer windows with deliveries tell nothing of the network's better windows. */
+static const size_t ROOM_WINDOWS = 8;
+static const double ROOM_QUANTILE = 0.9;
+/* A device that moved the path's bytes within a quarter (the logarithm of the ratio) is taken for
+ * the disk of a transfer whose files are not known. */
+static const double ALIKE = 0.23;
+/* Looks at a queue must stand for this share of the time. */
+static const double LOOKED_SHARE = 0.5;
+/* A throttle must have been there for this share of the time. */
+static const double THROTTLED_SHARE = 0.75;
+/* Measured: written bytes waited 60 to 200 ms for a disk at its limit, 0 to 9 ms for others. */
+static const double IDLE_BACKLOG_S = 0.02, IDLE_DEVICE = 0.5;
+/* Between these shares of its throttle's rate a disk is at its limit. Measured: pauses of the
+ * program and the first and last bytes keep the mean up to a quarter below the throttle. */
+static const double AT_THROTTLE_LOW = 0.77, AT_THROTTLE_HIGH = 1.25;
+
+static double
+at(const double *x, size_t i)
+{
+	return x != NULL ? x[i] : 0;
+}
+
+/* Forked processes report an inherited connection twice: the report with more counts. */
+static bool
+is_repeated(const struct evidence *e, size_t k)
+{
+	const struct evidence_connection *c = &e->connections[k], *o;
+	size_t i;
+
+	for (i = 0; i < e->n_connections; i++) {
+		o = &e->connections[i];
+		if (i != k && o->host == c->host && o->sport == c->sport && o->dport == c->dport &&
+		    isfinite(o->busy_s) && strcmp(o->src, c->src) == 0 &&
+		    strcmp(o->dst, c->dst) == 0 &&
+		    (o->busy_s > c->busy_s || (o->busy_s == c->busy_s && i < k)))
+			return true;
+	}
+	return false;
+}
+
+/* Whether a connection carries the path's bytes away from a host that keeps account. */
+static bool
+carries(const struct evidence *e, const struct nw_path *p, size_t k)
+{
+	const struct evidence_connection *c = &e->connections[k];
+
+	return isfinite(c->busy_s) && c->bytes_out > c->bytes_in &&
+	    c->bytes_out >= CARRIES_SHARE * p->bytes &&
+	    (!p->relayed || c->host == p->sender_host) && !is_repeated(e, k);
+}
+
+struct sums {
+	double flight, net, rwnd, sndbuf; /* seconds, of all connections */
+	double net_most;                  /* of the busiest connection */
+};
+
+/* Several connections in the same window share the network: together they take no more than the
+ * window. */
+static void
+window_add(const struct evidence *e, const struct nw_path *p, size_t i, struct sums *s)
+{
+	double flight = 0, net = 0, rwnd = 0, sndbuf = 0, own;
+	size_t k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		const struct evidence_connection *c = &e->connections[k];
+
+		if (!carries(e, p, k))
+			continue;
+		own = fmax(0, at(c->busy, i) - at(c->rwnd, i));
+		flight += at(c->busy, i);
+		net += own;
+		rwnd += at(c->rwnd, i);
+		sndbuf += at(c->sndbuf, i);
+	}
+	s->flight += fmin(flight, p->window_s);
+	s->net += fmin(net, p->window_s);
+	s->rwnd += fmin(rwnd, p->window_s);
+	s->sndbuf += fmin(sndbuf, p->window_s);
+}
+
+static double
+busiest(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
+{
+	double most = 0, sum;
+	size_t i, k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		const struct evidence_connection *c = &e->connections[k];
+
+		if (!carries(e, p, k))
+			continue;
+		for (sum = 0, i = first; i < end; i++)
+			if (isfinite(p->stage[0].free_share[i]))
+				sum += fmax(0, at(c->busy, i) - at(c->rwnd, i));
+		most = fmax(most, sum);
+	}
+	return most;
+}
+
+static double
+at_work_s(const struct nw_path *p, size_t first, size_t end)
+{
+	double s = 0;
+	size_t i;
+
+	for (i = first; p->n > 0 && i < end; i++)
+		s += isfinite(p->stage[0].free_share[i]) ? p->window_s : 0;
+	return s;
+}
+
+/* What the kernel saw the connections deliver in a window with data in flight, bytes/s; NaN without
+ * such data. The send queue of one connection may rest while others send, so all count in full. */
+static double
+delivered(const struct evidence *e, const struct nw_path *p, size_t i)
+{
+	double sum = NAN;
+	size_t k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		const struct evidence_connection *c = &e->connections[k];
+
+		if (carries(e, p, k) && c->delivery != NULL && isfinite(c->delivery[i]) &&
+		    at(c->busy, i) > at(c->rwnd, i))
+			sum = (isfinite(sum) ? sum : 0) + c->delivery[i];
+	}
+	return sum;
+}
+
+static double
+room_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
+{
+	double *best = xcalloc(end - first + 1, sizeof(*best)), sent = 0, work_s, v, room = NAN;
+	size_t i, k, n = 0;
+
+	for (i = first; p->n > 0 && i < end; i++) {
+		if (!isfinite(p->stage[0].free_share[i]))
+			continue;
+		for (k = 0; k < e->n_connections; k++)
+			sent += carries(e, p, k) ? at(e->connections[k].sent, i) : 0;
+		if (isfinite(v = delivered(e, p, i)))
+			best[n++] = v;
+	}
+	work_s = at_work_s(p, first, end);
+	if (n >= ROOM_WINDOWS && sent > 0)
+		room = quantile(best, n, ROOM_QUANTILE) * work_s / sent;
+	free(best);
+	return room;
+}
+
+static void
+net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out)
+{
+	double work_s = at_work_s(p, first, end), bytes = 0;
+	const struct evidence_connection *largest = NULL;
+	struct sums s = { 0 };
+	size_t i, k;
+
+	for (k = 0; k < e->n_connections; k++) {
+		if (!carries(e, p, k))
+			continue;
+		bytes += e->connections[k].bytes_out;
+		out->resent += isfinite(e->connections[k].retrans) ? e->connections[k].retrans : 0;
+		if (largest == NULL || e->connections[k].bytes_out > largest->bytes_out)
+			largest = &e->connections[k];
+	}
+	if (largest == NULL || bytes < COVERED_SHARE * p->bytes || !(work_s > 0))
+		return;
+	for (i = first; i < end; i++)
+		if (isfinite(p->stage[0].free_share[i]))
+			window_add(e, p, i, &s);
+	out->in_flight = fmin(1, s.flight / work_s);
+	out->net_high = fmin(1, s.net / work_s);
+	out->net_low = fmin(out->net_high, busiest(e, p, first, end) / work_s);
+	out->rwnd = fmin(1, s.rwnd / work_s);
+	out->sndbuf = fmin(1, s.sndbuf / work_s);
+	out->room = room_find(e, p, first, end);
+	out->window_bytes = largest->snd_wnd_bytes;
+	out->rtt_s = largest->rtt_s;
+}
+
+static double
+mean_known(const double *x, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i, n = 0;
+
+	for (i = first; x != NULL && i < end; i++)
+		if (isfinite(x[i])) {
+			sum += x[i];
+			n++;
+		}
+	return n > 0 ? sum / (double)n : NAN;
+}
+
+static double
+peaks_of(const struct nw_path_stage *s, size_t first, size_t end)
+{
+	size_t i, n = 0, peaks = 0;
+
+	for (i = first; i < end; i++)
+		if (isfinite(s->free_share[i])) {
+			n++;
+			peaks += 1 - s->free_share[i] > PEAK;
+		}
+	return n > 0 ? (double)peaks / (double)n : 0;
+}
+
+static double
+disk_bytes(const struct evidence *e, const struct nw_path_stage *s, size_t i)
+{
+	enum nw_op op = s->kind == NW_STAGE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE;
+	double sum = 0;
+	size_t f;
+
+	for (f = 0; f < e->n_processes; f++)
+		sum += e->processes[f].host == s->host ? at(e->processes[f].bytes[op], i) : 0;
+	return sum;
+}
+
+static double
+pace_of(const struct evidence *e, const struct nw_path_stage *s, size_t first, size_t end)
+{
+	double bytes, moved = 0, held = 0, moved_held = 0, n = 0;
+	size_t i;
+
+	if (s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE)
+		return NAN;
+	for (i = first; i < end; i++)
+		if (isfinite(s->free_share[i]) && (bytes = disk_bytes(e, s, i)) > 0) {
+			n++;
+			moved += bytes;
+			held += 1 - s->free_share[i];
+			moved_held += bytes * (1 - s->free_share[i]);
+		}
+	return held > 0 ? moved_held / held * n / moved : NAN;
+}
+
+/* --- the queue in front of a disk --- */
+
+static double
+sum_of(const struct nw_path *p, const double *x, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = first; i < end; i++)
+		sum += isfinite(p->stage[0].free_share[i]) ? at(x, i) : 0;
+	return sum;
+}
+
+/* Bytes of the session's own files on a device, by way: read 0, written 1. */
+static double
+own_bytes(const struct evidence *e, const struct evidence_use *u, int way)
+{
+	const struct evidence_use_file *f;
+	double sum = 0;
+
+	for (f = e->use_files; f < e->use_files + e->n_use_files; f++)
+		if (f->session_id == e->session_id && f->host == u->host &&
+		    strcmp(f->device, u->place) == 0)
+			sum += way == 0 ? f->read : f->written;
+	return sum;
+}
+
+/* The device of a disk's bytes: that of the session's files; where no file is known, the device
+ * that moved most nearly as many bytes as the path. NULL if unknown. */
+static const struct evidence_use *
+device_find(const struct evidence *e, const struct nw_path *p, size_t host, int way)
+{
+	const struct evidence_use *u, *most = NULL, *alike = NULL;
+	double own, best = 0, far, least = ALIKE;
+
+	for (u = e->uses; u < e->uses + e->n_uses; u++) {
+		if (u->session_id != 0 || u->link || u->host != host || u->place == NULL)
+			continue;
+		if ((own = own_bytes(e, u, way)) > best) {
+			best = own;
+			most = u;
+		}
+		far = fabs(log(sum_of(p, way == 0 ? u->in : u->out, 0, p->n_windows) / p->bytes));
+		if (far <= least) {
+			least = far;
+			alike = u;
+		}
+	}
+	return most != NULL ? most : alike;
+}
+
+/* The mean throttle of the windows at work; NaN where there was none, or only for a while. */
+static double
+throttle_find(const struct nw_path *p, const double *limit, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i, n = 0, known = 0;
+
+	for (i = first; limit != NULL && i < end; i++) {
+		if (!isfinite(p->stage[0].free_share[i]))
+			continue;
+		n++;
+		known += isfinite(limit[i]);
+		sum += isfinite(limit[i]) ? limit[i] : 0;
+	}
+	return known > 0 && (double)known >= THROTTLED_SHARE * (double)n ? sum / (double)known
+									 : NAN;
+}
+
+/* The stage's disk: what waited in front of the device, and what a throttle lets through. */
+static void
+queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out, size_t stage)
+{
+	const struct nw_path_stage *s = &p->stage[stage];
+	int way = s->kind == NW_STAGE_DISK_WRITE;
+	const struct evidence_use *u;
+	double looked_s, work_s = at_work_s(p, first, end);
+
+	out->queued[stage] = out->throttle[stage] = NAN;
+	if ((s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE) ||
+	    (u = device_find(e, p, s->host, way)) == NULL)
+		return;
+	looked_s = sum_of(p, u->looked_s[way], first, end);
+	if (looked_s > 0 && looked_s >= LOOKED_SHARE * work_s)
+		out->queued[stage] = sum_of(p, u->queued_s[way], first, end) / looked_s;
+	out->throttle[stage] = throttle_find(p, u->limit[way], first, end);
+}
+
+/* By Little's law: the bytes that wait over the bytes that leave in a second. */
+static double
+backlog_of(
+    const struct evidence *e, const struct nw_path *p, size_t stage, size_t first, size_t end)
+{
+	const double *waiting = e->hosts[p->stage[stage].host].writeback_bytes;
+	double sum = 0;
+	size_t i, n = 0, known = 0;
+
+	for (i = first; i < end; i++) {
+		if (!isfinite(p->stage[0].free_share[i]))
+			continue;
+		n++;
+		if (waiting != NULL && isfinite(waiting[i])) {
+			known++;
+			sum += waiting[i];
+		}
+	}
+	if (p->stage[stage].kind != NW_STAGE_DISK_WRITE || known == 0 ||
+	    (double)known < LOOKED_SHARE * (double)n)
+		return NAN;
+	return sum / (double)known / resources_rate(p, stage);
+}
+
+void
+resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out)
+{
+	size_t i;
+
+	*out = (struct resources){ .net_low = NAN,
+		.net_high = NAN,
+		.in_flight = NAN,
+		.rwnd = NAN,
+		.sndbuf = NAN,
+		.window_bytes = NAN,
+		.rtt_s = NAN,
+		.room = NAN };
+	net_find(e, p, first, end, out);
+	for (i = 0; i < p->n; i++) {
+		out->device[i] = mean_known(e->hosts[p->stage[i].host].disk_busy, first, end);
+		out->peaks[i] = peaks_of(&p->stage[i], first, end);
+		out->pace[i] = pace_of(e, &p->stage[i], first, end);
+		queue_find(e, p, first, end, out, i);
+		out->backlog_s[i] = backlog_of(e, p, i, first, end);
+	}
+}
+
+double
+resources_net(const struct resources *r)
+{
+	return sqrt(r->net_low * r->net_high);
+}
+
+bool
+stage_kind_is_net(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
+}
+
+const char *
+resources_opinion(const struct resources *r)
+{
+	if (r->rwnd > 0.5)
+		return "the receiving end";
+	if (resources_net(r) > 0.7)
+		return "network";
+	return r->in_flight < 0.5 ? "the sending end" : NULL;
+}
+
+bool
+resources_throttled(const struct resources *r, size_t stage, double bytes_per_s)
+{
+	double share = bytes_per_s / r->throttle[stage];
+
+	return share >= AT_THROTTLE_LOW && share <= AT_THROTTLE_HIGH;
+}
+
+bool
+resources_written_idle(const struct resources *r, size_t stage)
+{
+	return r->backlog_s[stage] < IDLE_BACKLOG_S && !(r->device[stage] >= IDLE_DEVICE) &&
+	    !(r->queued[stage] >= IDLE_DEVICE) && !isfinite(r->throttle[stage]);
+}
+
+double
+resources_rate(const struct nw_path *p, size_t stage)
+{
+	double bytes = p->stage[stage].bytes > 0 ? p->stage[stage].bytes : p->bytes;
+
+	return p->active_s > 0 ? bytes / p->active_s : NAN;
+}

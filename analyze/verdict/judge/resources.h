@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The kernels' account of the resources of a path over a stretch of windows: how much of the time
+ * of network and devices the transfer took. Calipers see a resource only while a program waits;
+ * behind a socket buffer, readahead or dirty pages a resource works unseen.
+ */
+#ifndef RESOURCES_H
+#define RESOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analyze/verdict/evidence/evidence.h"
+
+struct resources {
+	/* Shares of the time at work, of the sending end's connections; NaN without account. The
+	 * network's share lies between that of the busiest connection and the sum of all. */
+	double net_low, net_high; /* data in flight, and not held by the receive window */
+	double in_flight;         /* data in flight for whatever reason */
+	double rwnd, sndbuf;      /* held by the receive window; by the send buffer */
+	double window_bytes;      /* the receive window, of the largest connection */
+	double rtt_s;             /* shortest round trip of that connection */
+	double resent;            /* segments sent again, of all connections */
+	/* rate at which the kernel saw the network deliver in its better windows (the 90th
+	 * percentile), all connections together, over the mean rate; NaN without account */
+	double room;
+	/* largest share of the windows that the busiest device of a stage's host was busy; NaN */
+	double device[NW_STAGE_COUNT];
+	/* share of the windows with nearly a third held by a stage; per stage of the path */
+	double peaks[NW_STAGE_COUNT];
+	/* rate of a disk's windows, weighted by the time for which the disk held each of them, over
+	 * the mean rate: a disk that holds slower windows is at its limit, a disk that holds faster
+	 * windows takes bursts; NaN of other stages */
+	double pace[NW_STAGE_COUNT];
+	/* share of the looks at a disk's device that found bytes waiting, also before a throttle;
+	 * NaN of other stages and without looks */
+	double queued[NW_STAGE_COUNT];
+	/* bytes/s that a throttle lets a disk's device move; NaN without throttle */
+	double throttle[NW_STAGE_COUNT];
+	/* mean seconds for which written bytes waited for the devices of a disk's host; NaN of
+	 * other stages and where the host does not tell */
+	double backlog_s[NW_STAGE_COUNT];
+};
+
+/* Windows first to before end. */
+void resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
+    struct resources *out);
+/* "network", "the receiving end", "the sending end" or NULL: where the bytes waited, by the sending
+ * kernel. */
+const char *resources_opinion(const struct resources *r);
+bool stage_kind_is_net(enum nw_stage_kind kind);
+/* Whether a disk moved its bytes about as fast as its throttle allows. Readahead and dirty pages
+ * hide such a disk from the calls; far above its throttle, memory took the bytes. */
+bool resources_throttled(const struct resources *r, size_t stage, double bytes_per_s);
+/* Whether the device of a disk was idle while programs wrote: the kernel slowed the writers down
+ * although hardly a byte waited for the device. A direct write, which waits by itself, keeps a
+ * device busy, or queued at a throttle. */
+bool resources_written_idle(const struct resources *r, size_t stage);
+/* The rate of a disk of the path: by its own calls, or that of the path. */
+double resources_rate(const struct nw_path *p, size_t stage);
+/* The best guess between net_low and net_high; NaN without account. */
+double resources_net(const struct resources *r);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/route/routeadvice.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analyze/quantile.h"
+#include "analyze/verdict/advice/advice.h"
+#include "analyze/verdict/put/resultdoc_put.h"
+#include "narrows/result.h"
+
+enum { CARDS_MAX = 50, RATES_MAX = 20 };
+
+static bool
+is_shown(const json_t *cards, const char *rule)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(cards, i, o)
+	{
+		const char *name = result_text(o, KEY_advice_rule);
+
+		if (rule != NULL && name != NULL && strcmp(name, rule) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_open(const json_t *entry)
+{
+	return result_get(entry, KEY_route_advice_closed) == NULL;
+}
+
+/* The card held once more. */
+static void
+entry_go_on(json_t *entry, double bytes_per_s)
+{
+	json_t *rates = json_object_get(entry, result_key_name(KEY_route_advice_rates));
+	double v[RATES_MAX];
+	size_t n;
+
+	if (!json_is_array(rates))
+		return;
+	json_array_append_new(rates, resultdoc_real(bytes_per_s));
+	if (json_array_size(rates) > RATES_MAX)
+		json_array_remove(rates, 0);
+	n = json_array_size(rates);
+	result_numbers(rates, v, n);
+	put_real(entry, KEY_route_advice_bytes_per_s, quantile(v, n, 0.5));
+}
+
+static json_t *
+entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
+{
+	json_t *o = json_object();
+
+	put_text(o, KEY_route_advice_rule, result_text(card, KEY_advice_rule));
+	put_text(o, KEY_route_advice_title, result_text(card, KEY_advice_title));
+	result_set(o, KEY_route_advice_session, json_integer(session_id));
+	put_real(o, KEY_route_advice_bytes_per_s, bytes_per_s);
+	result_set(o, KEY_route_advice_rates, json_pack("[o]", resultdoc_real(bytes_per_s)));
+	put_real(o, KEY_route_advice_predicted, result_number(card, KEY_advice_gain));
+	result_set(o, KEY_route_advice_closed, json_null());
+	result_set(o, KEY_route_advice_obtained, json_null());
+	result_set(o, KEY_route_advice_kept, json_null());
+	return o;
+}
+
+static void
+open_entries_judge(json_t *list, const json_t *cards, int64_t session_id, double bytes_per_s)
+{
+	json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	{
+		if (!is_open(o))
+			continue;
+		if (is_shown(cards, result_text(o, KEY_route_advice_rule))) {
+			entry_go_on(o, bytes_per_s);
+			continue;
+		}
+		result_set(o, KEY_route_advice_closed, json_integer(session_id));
+		put_real(o, KEY_route_advice_obtained,
+		    bytes_per_s / result_number(o, KEY_route_advice_bytes_per_s));
+		result_set(o, KEY_route_advice_kept,
+		    json_boolean(advice_kept(result_number(o, KEY_route_advice_predicted),
+			result_number(o, KEY_route_advice_obtained))));
+	}
+}
+
+static bool
+has_open(const json_t *list, const char *rule)
+{
+	const json_t *o;
+	size_t i;
+
+	if (rule == NULL)
+		return true;
+	json_array_foreach(list, i, o)
+	{
+		const char *name = result_text(o, KEY_route_advice_rule);
+
+		if (is_open(o) && name != NULL && strcmp(name, rule) == 0)
+			return true;
+	}
+	return false;
+}
+
+json_t *
+routeadvice_after(const json_t *before, const json_t *doc, int64_t session_id, double bytes_per_s)
+{
+	json_t *list = json_is_array(before) ? json_deep_copy(before) : json_array();
+	const json_t *cards = result_list(doc, KEY_result_advice), *card;
+	size_t i;
+
+	open_entries_judge(list, cards, session_id, bytes_per_s);
+	json_array_foreach(cards, i, card) if (!has_open(list, result_text(card, KEY_advice_rule)))
+	    json_array_insert_new(list, 0, entry_new(card, session_id, bytes_per_s));
+	while (json_array_size(list) > CARDS_MAX)
+		json_array_remove(list, json_array_size(list) - 1);
+	return list;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/routehist.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/verdict/usual/past.h"
+#include "analyze/verdict/put/resultdoc_put.h"
+#include "analyze/verdict/put/resultdoc_usual.h"
+#include "analyze/verdict/route/routeadvice.h"
+#include "analyze/verdict/route/routemix.h"
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/xmalloc.h"
+
+enum { STAGES_MAX = 16, HOURS_GROUP = 4, HOUR_GROUPS = 24 / HOURS_GROUP, WEEKDAYS = 7 };
+
+struct tally {
+	const char *stage; /* NULL: cannot tell; on loan */
+	size_t n, n_late;
+};
+
+struct history {
+	struct past past;
+	json_t *newest;  /* document of the newest session, or NULL */
+	json_t *advice;  /* cards of the route */
+	json_t *changed; /* what changed with the last change, or NULL */
+	double *rate;
+	struct nw_usual usual; /* of the rates since the last change */
+	struct nw_usual all;   /* of all rates */
+	struct nw_route_changes changes;
+	struct change_told told[NW_HISTORY_CHANGES_MAX];
+	struct nw_pattern hours, weekdays;
+	struct tally tally[STAGES_MAX];
+	size_t n_tally;
+};
+
+/* --- verdicts --- */
+
+static void
+verdict_count(struct history *h, const char *stage, bool late)
+{
+	struct tally *t;
+
+	for (t = h->tally; t < h->tally + h->n_tally; t++)
+		if ((stage == NULL) == (t->stage == NULL) &&
+		    (stage == NULL || strcmp(stage, t->stage) == 0))
+			break;
+	if (t == h->tally + STAGES_MAX)
+		return;
+	if (t == h->tally + h->n_tally)
+		*(h->tally + h->n_tally++) = (struct tally){ .stage = stage };
+	t->n++;
+	t->n_late += late;
+}
+
+static int
+tally_compare(const void *a, const void *b)
+{
+	const struct tally *x = a, *y = b;
+
+	return x->n > y->n ? -1 : x->n < y->n;
+}
+
+static const char *
+stage_of_most(const struct history *h)
+{
+	return h->n_tally > 0 && 2 * h->tally[0].n > h->past.n ? h->tally[0].stage : NULL;
+}
+
+/* --- patterns --- */
+
+static void
+local_groups(int64_t t_wall_ns, int64_t *day, unsigned *hours, unsigned *weekday)
+{
+	time_t s = (time_t)(t_wall_ns / 1000000000);
+	struct tm tm = { 0 };
+
+	localtime_r(&s, &tm);
+	*day = (int64_t)tm.tm_year * 366 + tm.tm_yday;
+	*hours = (unsigned)tm.tm_hour / HOURS_GROUP;
+	*weekday = (unsigned)tm.tm_wday;
+}
+
+static int
+patterns_find(struct history *h)
+{
+	const size_t n = h->past.n;
+	int64_t *day = xcalloc(n, sizeof(*day));
+	unsigned *hours = xcalloc(n, sizeof(*hours)), *weekday = xcalloc(n, sizeof(*weekday));
+	size_t i;
+	int rc;
+
+	for (i = 0; i < n; i++)
+		local_groups(h->past.session[i].start_wall_ns, &day[i], &hours[i], &weekday[i]);
+	rc = nw_pattern(h->rate, day, hours, n, HOUR_GROUPS, &h->changes, &h->hours);
+	if (rc == NW_OK)
+		rc = nw_pattern(h->rate, day, weekday, n, WEEKDAYS, &h->changes, &h->weekdays);
+	free(day);
+	free(hours);
+	free(weekday);
+	return rc;
+}
+
+static char *
+hours_words(size_t group)
+{
+	return xasprintf("%02zu:00 to %02zu:00", group * HOURS_GROUP, (group + 1) * HOURS_GROUP);
+}
+
+static char *
+weekday_words(size_t group)
+{
+	static const char *const names[WEEKDAYS] = { "Sundays", "Mondays", "Tuesdays", "Wednesdays",
+		"Thursdays", "Fridays", "Saturdays" };
+
+	return xstrdup(group < WEEKDAYS ? names[group] : "?");
+}
+
+static json_t *
+pattern_doc(const struct nw_pattern *p, const char *when, char *(*words)(size_t group))
+{
+	char *slow, *fast, *sentence;
+	json_t *o;
+
+	if (!p->real)
+		return json_null();
+	slow = words(p->slow);
+	fast = words(p->fast);
+	sentence = xasprintf("Slowest %s %s (%s of the median), fastest %s %s (%s).", when, slow,
+	    fmt_share(p->slow_ratio).s, when, fast, fmt_share(p->fast_ratio).s);
+	o = json_object();
+	put_text(o, KEY_route_pattern_slow, slow);
+	put_real(o, KEY_route_pattern_slow_ratio, p->slow_ratio);
+	put_text(o, KEY_route_pattern_fast, fast);
+	put_real(o, KEY_route_pattern_fast_ratio, p->fast_ratio);
+	put_real(o, KEY_route_pattern_p, p->p);
+	put_text(o, KEY_route_pattern_sentence, sentence);
+	free(slow);
+	free(fast);
+	free(sentence);
+	return o;
+}
+
+/* --- the document --- */
+
+static int
+history_find(struct history *h)
+{
+	const size_t n = h->past.n;
+	size_t i, from;
+	int rc;
+
+	h->rate = xcalloc(n, sizeof(*h->rate));
+	for (i = 0; i < n; i++) {
+		h->rate[i] = h->past.session[i].bytes_per_s;
+		verdict_count(h, h->past.session[i].stage, i >= n / 2);
+	}
+	qsort(h->tally, h->n_tally, sizeof(h->tally[0]), tally_compare);
+	if ((rc = nw_usual(h->rate, n, NAN, &h->all)) < 0 ||
+	    (rc = nw_route_changes(h->rate, n, &h->changes)) < 0 || (rc = patterns_find(h)) < 0)
+		return rc;
+	from = h->changes.n > 0 ? h->changes.change[h->changes.n - 1].at : 0;
+	if ((rc = nw_usual(h->rate + from, n - from, NAN, &h->usual)) < 0)
+		return rc;
+	for (i = 0; i < h->changes.n; i++)
+		change_tell(h->past.session, &h->changes.change[i], &h->told[i]);
+	return NW_OK;
+}
+
+static void
+history_clear(struct history *h)
+{
+	size_t i;
+
+	for (i = 0; i < h->changes.n; i++)
+		free(h->told[i].sentence);
+	json_decref(h->newest);
+	json_decref(h->advice);
+	json_decref(h->changed);
+	free(h->rate);
+	past_clear(&h->past);
+}
+
+static char *
+history_words(const struct history *h)
+{
+	const struct change_told *last = h->changes.n > 0 ? &h->told[h->changes.n - 1] : NULL;
+
+	if (h->past.n < NW_USUAL_MIN)
+		return xasprintf("%zu %s so far: a usual rate needs %d.", h->past.n,
+		    h->past.n == 1 ? "session" : "sessions", NW_USUAL_MIN);
+	if (last == NULL)
+		return xasprintf("Usually %s (%s to %s) in %zu sessions.",
+		    fmt_bytes_per_s(h->usual.median).s, fmt_bytes_per_s(h->usual.low).s,
+		    fmt_bytes_per_s(h->usual.high).s, h->past.n);
+	return xasprintf("Usually %s (%s to %s) now, of %zu sessions. %s",
+	    fmt_bytes_per_s(h->usual.median).s, fmt_bytes_per_s(h->usual.low).s,
+	    fmt_bytes_per_s(h->usual.high).s, h->past.n, last->sentence);
+}
+
+static size_t
+session_with(const struct history *h, double rate)
+{
+	size_t i;
+
+	for (i = 0; i + 1 < h->past.n && h->rate[i] != rate; i++)
+		;
+	return i;
+}
+
+static json_t *
+verdicts_doc(const struct history *h)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < h->n_tally; i++) {
+		o = json_object();
+		put_text(o, KEY_route_verdict_stage, h->tally[i].stage);
+		put_count(o, KEY_route_verdict_n, h->tally[i].n);
+		put_count(o, KEY_route_verdict_n_late, h->tally[i].n_late);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
+changes_doc(const struct history *h)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < h->changes.n; i++)
+		json_array_append_new(list, resultdoc_change(&h->told[i]));
+	return list;
+}
+
+static json_t *
+history_doc(const struct history *h, const struct nw_route_rec *rec)
+{
+	const struct past_session *s = h->past.session;
+	json_t *o = json_object();
+	char *mix = routemix_words(&h->past);
+
+	put_text(o, KEY_route_schema, "narrows-route/1");
+	put_text(o, KEY_route_route, rec->route);
+	put_text(o, KEY_route_program, rec->program[0] != '\0' ? rec->program : NULL);
+	put_text(o, KEY_route_made, fmt_iso(rec->made_wall_ns, 3).s);
+	put_text(o, KEY_route_sentence, rec->sentence);
+	put_count(o, KEY_route_n_sessions, h->past.n);
+	put_count(o, KEY_route_n_failed, h->past.n_failed);
+	put_ns(o, KEY_route_first_ns, s[0].start_wall_ns);
+	put_ns(o, KEY_route_last_ns, s[h->past.n - 1].start_wall_ns);
+	put_real(o, KEY_route_median, h->usual.median);
+	put_real(o, KEY_route_low, h->usual.low);
+	put_real(o, KEY_route_high, h->usual.high);
+	put_real(o, KEY_route_best, h->all.best);
+	result_set(o, KEY_route_best_session, json_integer(s[session_with(h, h->all.best)].id));
+	put_real(o, KEY_route_worst, h->all.worst);
+	result_set(o, KEY_route_worst_session, json_integer(s[session_with(h, h->all.worst)].id));
+	result_set(o, KEY_route_changes, changes_doc(h));
+	result_set(o, KEY_route_changed,
+	    h->changed != NULL && h->changes.n > 0 ? json_incref(h->changed) : json_null());
+	result_set(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
+	result_set(o, KEY_route_verdicts, verdicts_doc(h));
+	put_text(o, KEY_route_verdicts_sentence, mix);
+	result_set(o, KEY_route_periods, routemix_periods(&h->past));
+	result_set(o, KEY_route_hours, pattern_doc(&h->hours, "from", hours_words));
+	result_set(o, KEY_route_weekdays, pattern_doc(&h->weekdays, "on", weekday_words));
+	free(mix);
+	return o;
+}
+
+/* The route's history so far, as far as the next history needs. */
+struct former {
+	int64_t newest_session_id;
+	json_t *advice, *changed;
+};
+
+static int
+on_former(void *arg, const struct nw_route_rec *rec)
+{
+	struct former *f = arg;
+	json_t *doc = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
+
+	f->newest_session_id = rec->newest_session_id;
+	f->advice = json_incref(json_object_get(doc, result_key_name(KEY_route_advice)));
+	f->changed = json_incref(json_object_get(doc, result_key_name(KEY_route_changed)));
+	json_decref(doc);
+	return 1;
+}
+
+static int
+on_newest(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct history *h = arg;
+
+	(void)s;
+	h->newest = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+	return 1;
+}
+
+/* The newest session's document adds to the cards, once. */
+static int
+advice_update(struct store_reader *r, struct history *h, const char *route, const char *program)
+{
+	const struct past_session *own = &h->past.session[h->past.n - 1];
+	struct former f = { 0 };
+	int rc = store_session_get(r, own->id, on_newest, h);
+
+	if (rc == NW_OK || rc == NW_ENOTFOUND)
+		rc = store_route_get(r, route, program, on_former, &f);
+	h->advice = f.newest_session_id == own->id
+	    ? json_incref(f.advice)
+	    : routeadvice_after(f.advice, h->newest, own->id, own->bytes_per_s);
+	json_decref(f.advice);
+	h->changed = json_incref(json_object_get(h->newest, result_key_name(KEY_result_changed)));
+	if (json_is_object(h->changed) || !json_is_object(f.changed))
+		json_decref(f.changed);
+	else {
+		/* sessions long after a change do not explain it again */
+		json_decref(h->changed);
+		h->changed = f.changed;
+	}
+	return rc == NW_ENOTFOUND ? NW_OK : rc;
+}
+
+static int
+record_fill(const struct history *h, struct nw_route_rec *out)
+{
+	json_t *doc;
+
+	out->n_sessions = (int64_t)h->past.n;
+	out->newest_session_id = h->past.session[h->past.n - 1].id;
+	out->bytes_per_s = h->usual.median;
+	out->stage = xstrdup(stage_of_most(h));
+	out->sentence = history_words(h);
+	doc = history_doc(h, out);
+	out->json = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(12));
+	json_decref(doc);
+	return out->json != NULL ? NW_OK : NW_ENOMEM;
+}
+
+int
+routehist_make(struct store_reader *r, const char *route, const char *program, int64_t now_wall_ns,
+    struct nw_route_rec *out)
+{
+	struct history h = { 0 };
+	int rc;
+
+	*out = (struct nw_route_rec){ .made_wall_ns = now_wall_ns };
+	if ((rc = past_load(r, route, program, INT64_MAX, 0, &h.past)) < 0)
+		return rc;
+	if (h.past.n == 0)
+		return NW_ENOTFOUND;
+	out->route = xstrdup(route != NULL ? route : "");
+	out->program = xstrdup(program != NULL ? program : "");
+	if ((rc = advice_update(r, &h, out->route, out->program)) == NW_OK &&
+	    (rc = history_find(&h)) == NW_OK)
+		rc = record_fill(&h, out);
+	history_clear(&h);
+	if (rc < 0)
+		routehist_clear(out);
+	return rc;
+}
+
+void
+routehist_clear(struct nw_route_rec *rec)
+{
+	free((char *)rec->route);
+	free((char *)rec->program);
+	free((char *)rec->stage);
+	free((char *)rec->sentence);
+	free((char *)rec->json);
+	memset(rec, 0, sizeof(*rec));
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What changed: differences between the sessions of a route before and after a change of its rates,
+ * settings of the hosts and metrics of the sessions alike, ranked.
+ *
+ * Settings are those of the hosts at the begin of each session. Metrics come from the result
+ * documents: what each stage could carry, how long it held the data, hosts, connections, sizes.
+ */
+#ifndef CHANGED_H
+#define CHANGED_H
+
+#include <jansson.h>
+
+#include "analyze/verdict/evidence/evidence.h"
+#include "analyze/verdict/usual/past.h"
+
+#define CHANGED_Q_SETTINGS 0.25
+#define CHANGED_Q_METRICS  0.05
+#define CHANGED_Q_ALONE    0.001 /* of metrics of one slow session, chosen because it is slow */
+#define CHANGED_Q_ALONE    0.001 /* of metrics of one slow session, chosen because it is slow */
+
+enum { DIFFERENCES_MAX = 20, CHANGED_BEFORE_MAX = 40, CHANGED_AFTER_MAX = 40 };
+
+enum difference_kind { DIFFERENCE_SETTING, DIFFERENCE_METRIC };
+
+struct difference {
+	enum difference_kind kind;
+	char *host; /* NULL: of the session */
+	char *name;
+	const char *unit;
+	int64_t at_wall_ns;             /* of a setting */
+	char *before_text, *after_text; /* of a setting; NULL: the host had none */
+	double before, after;           /* of a metric */
+	size_t course;                  /* differences of a kind with one course are one chance */
+	double p, q;
+	bool beyond;
+	bool limits; /* whether about the limiting stage of our session */
+	bool known;  /* a setting that is known to matter to transfers */
+	char *sentence;
+};
+
+/* Sessions in time order; those from `split` on are after the change, the last one is ours. */
+struct changed_ask {
+	const struct past_session *session;
+	size_t n, split;
+	size_t low, high;                /* bounds of the first session after the change */
+	const struct evidence *evidence; /* its hosts */
+	const json_t *own;               /* result document of our session, as far as it is made */
+};
+
+struct changed {
+	bool asked;
+	size_t n_before, n_after;
+	size_t n_settings, n_metrics;
+	struct difference *difference; /* first the one most worth a look */
+	size_t n;
+	char *sentence;
+};
+
+/* The store's code, or NW_ENOMEM. */
+int changed_find(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
+void changed_clear(struct changed *c);
+
+/* Each adds what differs, with p and course, and sets the number of courses. */
+int changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
+int changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
+/* Largest q of a metric that is beyond chance. */
+double changed_q_metrics(const struct changed *c);
+struct difference *changed_add(struct changed *c, enum difference_kind kind);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+
+#include "analyze/verdict/usual/changed.h"
+#include "narrows/xmalloc.h"
+
+struct difference *
+changed_add(struct changed *c, enum difference_kind kind)
+{
+	c->difference = xreallocarray(c->difference, c->n + 1, sizeof(*c->difference));
+	c->difference[c->n] =
+	    (struct difference){ .kind = kind, .before = NAN, .after = NAN, .p = 1, .q = 1 };
+	return &c->difference[c->n++];
+}

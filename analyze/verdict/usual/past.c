@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/usual/past.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/format.h"
+#include "narrows/xmalloc.h"
+
+struct loading {
+	struct past *out;
+	int64_t except_id;
+};
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct loading *l = arg;
+	struct past *p = l->out;
+
+	if (res == NULL || s->id == l->except_id || s->closed_wall_ns == 0)
+		return 0;
+	if (res->exit_status > 0) {
+		p->n_failed++;
+		return 0;
+	}
+	if (!(isfinite(res->bytes_per_s) && res->bytes_per_s > 0))
+		return 0;
+	p->session = xreallocarray(p->session, p->n + 1, sizeof(*p->session));
+	p->session[p->n++] = (struct past_session){ .id = s->id,
+		.start_wall_ns = res->start_wall_ns,
+		.bytes_per_s = res->bytes_per_s,
+		.bytes = res->bytes,
+		.stage = xstrdup(res->stage) };
+	return 0;
+}
+
+int
+past_load(struct store_reader *r, const char *route, const char *program, int64_t before_wall_ns,
+    int64_t except_id, struct past *out)
+{
+	struct loading l = { out, except_id };
+	struct past_session kept;
+	size_t i;
+	int rc;
+
+	*out = (struct past){ 0 };
+	rc = store_sessions_of_route(r, route != NULL ? route : "", program != NULL ? program : "",
+	    before_wall_ns, PAST_MAX, on_session, &l);
+	if (rc < 0) {
+		past_clear(out);
+		return rc;
+	}
+	for (i = 0; i < out->n / 2; i++) {
+		kept = out->session[i];
+		out->session[i] = out->session[out->n - 1 - i];
+		out->session[out->n - 1 - i] = kept;
+	}
+	return rc;
+}
+
+void
+past_clear(struct past *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		free(p->session[i].stage);
+	free(p->session);
+	*p = (struct past){ 0 };
+}
+
+bool
+past_is_alike(const struct past_session *s, double bytes)
+{
+	return !(s->bytes > 10 * bytes) && !(s->bytes * 10 < bytes);
+}
+
+void
+change_tell(
+    const struct past_session *session, const struct nw_route_change *c, struct change_told *out)
+{
+	const double ratio = c->before / c->after;
+	const bool sure = c->low == c->high;
+
+	*out = (struct change_told){ .session_id = session[c->at].id,
+		.at_wall_ns = session[c->at].start_wall_ns,
+		.from_wall_ns = session[c->low - 1].start_wall_ns,
+		.to_wall_ns = session[c->high].start_wall_ns,
+		.before = c->before,
+		.after = c->after,
+		.ratio = ratio,
+		.p = c->p };
+	out->sentence = sure
+	    ? xasprintf("%s times %s since session %lld (%s): %s before, %s after.",
+		  fmt_ratio(ratio >= 1 ? ratio : 1 / ratio).s, ratio >= 1 ? "slower" : "faster",
+		  (long long)out->session_id, fmt_time(out->at_wall_ns).s,
+		  fmt_bytes_per_s(c->before).s, fmt_bytes_per_s(c->after).s)
+	    : xasprintf("%s times %s since about session %lld, between %s and %s: %s before, %s "
+			"after.",
+		  fmt_ratio(ratio >= 1 ? ratio : 1 / ratio).s, ratio >= 1 ? "slower" : "faster",
+		  (long long)out->session_id, fmt_time(out->from_wall_ns).s,
+		  fmt_time(out->to_wall_ns).s, fmt_bytes_per_s(c->before).s,
+		  fmt_bytes_per_s(c->after).s);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A session against earlier sessions of its route. */
+#ifndef USUAL_H
+#define USUAL_H
+
+#include "analyze/verdict/evidence/evidence.h"
+#include "analyze/verdict/judge/judge.h"
+#include "analyze/verdict/usual/past.h"
+#include "analyze/verdict/usual/usualops.h"
+
+struct usual {
+	bool known; /* whether there is anything to compare: a closed session that moved data */
+	struct nw_usual usual;
+	char *sentence;       /* NULL: too few earlier sessions */
+	struct usual_ops ops; /* durations of operations in the sessions of `usual` */
+	bool has_since;
+	struct change_told since; /* the last change, if the session comes after it */
+	/* Sessions to compare for what changed: those from `split` on are after the change, or the
+	 * last one, ours, alone. n 0: nothing is to be explained. */
+	struct past_session *session; /* texts are not set */
+	size_t n, split, low, high;   /* the change lies before one of low .. high */
+};
+
+/* The store's code, or NW_ENOMEM. */
+int usual_find(
+    struct store_reader *r, const struct evidence *e, const struct judgement *j, struct usual *out);
+void usual_clear(struct usual *u);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/field.h"
+
+#include <string.h>
+
+#include "narrows/err.h"
+#include "store/ground/db.h"
+#include "store/ground/field_in.h"
+
+/* nl:tools:calipers:summary:read, and nl.read.summary of the first generation */
+#define CALIPERS "nl[:.]*summary*"
+#define BLIPP    "ps:tools:blipp:linux:"
+#define KERNEL   "ps:host:kernel:*"
+
+/* The five statistics of a caliper's bytes, durations, rates and inverse rates. */
+#define STATISTICS(letter, unit)                               \
+	{ CALIPERS, "sum_" letter, unit, NW_AGG_UNSAID },      \
+	    { CALIPERS, "min_" letter, unit, NW_AGG_UNSAID },  \
+	    { CALIPERS, "max_" letter, unit, NW_AGG_UNSAID },  \
+	    { CALIPERS, "mean_" letter, unit, NW_AGG_UNSAID }, \
+	{                                                      \
+		CALIPERS, "sd_" letter, unit, NW_AGG_UNSAID    \
+	}
+
+/* Units of names with certain ends, for the project's own event types only: other senders end names
+ * in _s for "per second". */
+#define ENDS(events)                                                                       \
+	{ events, "*_bytes", "By", NW_AGG_UNSAID }, { events, "*_s", "s", NW_AGG_UNSAID }, \
+	    { events, "*_ns", "ns", NW_AGG_UNSAID },                                       \
+	{                                                                                  \
+		events, "*_share", "1", NW_AGG_UNSAID                                      \
+	}
+
+/* clang-format off */
+static const struct nw_field_rule rules[] = {
+	{ CALIPERS, "count", "1", NW_AGG_UNSAID },
+	{ CALIPERS, "count_r", "1", NW_AGG_UNSAID },
+	{ CALIPERS, "clamped", "1", NW_AGG_UNSAID },
+	{ CALIPERS, "threads", "1", NW_AGG_UNSAID },
+	{ CALIPERS, "dur", "s", NW_AGG_UNSAID },
+	{ CALIPERS, "dur_inst", "s", NW_AGG_UNSAID },
+	{ CALIPERS, "window", "s", NW_AGG_UNSAID },
+	{ CALIPERS, "busy", "s", NW_AGG_UNSAID },
+	{ CALIPERS, "busy_max", "s", NW_AGG_UNSAID },
+	{ CALIPERS, "wait", "s", NW_AGG_UNSAID },
+	STATISTICS("v", "By"),
+	STATISTICS("d", "s"),
+	STATISTICS("r", "By/ns"),
+	STATISTICS("g", "ns/By"),
+	ENDS(CALIPERS),
+	/* imported NetLogger events (nl:EVENT) use the same names; their units are not sure */
+	{ "nl*", "count", NULL, NW_AGG_SUM },
+	{ "nl*", "count_r", NULL, NW_AGG_SUM },
+	{ "nl*", "clamped", NULL, NW_AGG_SUM },
+	{ "nl*", "dur", NULL, NW_AGG_SUM },
+	{ "nl*", "dur_inst", NULL, NW_AGG_SUM },
+	{ "nl*", "window", NULL, NW_AGG_SUM },
+	{ "nl*", "busy", NULL, NW_AGG_SUM },
+	{ "nl*", "busy_max", NULL, NW_AGG_SUM },
+	{ "nl*", "wait", NULL, NW_AGG_SUM },
+	{ "nl*", "threads", NULL, NW_AGG_MAX },
+
+	{ "nw:process*", "cpu_user", "s", NW_AGG_SUM },
+	{ "nw:process*", "cpu_sys", "s", NW_AGG_SUM },
+	{ "nw:process*", "cpu_wait", "s", NW_AGG_SUM },
+	{ "nw:process*", "blocked", "s", NW_AGG_SUM },
+	{ "nw:process*", "throttled", "s", NW_AGG_SUM },
+	{ "nw:process*", "exit_status", "1", NW_AGG_MAX },
+	{ "nw:process*", "window", "s", NW_AGG_SUM },
+	{ "nw:process*", "rchar", "By", NW_AGG_SUM },
+	{ "nw:process*", "wchar", "By", NW_AGG_SUM },
+	{ "nw:process*", "read_bytes", "By", NW_AGG_SUM },
+	{ "nw:process*", "write_bytes", "By", NW_AGG_SUM },
+	{ "nw:process*", "seen_read", "By", NW_AGG_SUM },
+	{ "nw:process*", "seen_written", "By", NW_AGG_SUM },
+	{ "nw:process*", "unseen_read", "By", NW_AGG_SUM },
+	{ "nw:process*", "unseen_written", "By", NW_AGG_SUM },
+	{ "nw:process*", "combined_bytes", "By", NW_AGG_SUM },
+	{ "nw:process*", "combined_s", "s", NW_AGG_SUM },
+	{ "nw:process*", "pipe_read_bytes", "By", NW_AGG_SUM },
+	{ "nw:process*", "pipe_write_bytes", "By", NW_AGG_SUM },
+	{ "nw:process*", "pipe_read_s", "s", NW_AGG_SUM },
+	{ "nw:process*", "pipe_write_s", "s", NW_AGG_SUM },
+	{ "nw:process*", "rss", "By", NW_AGG_MEAN },
+	{ "nw:process*", "missed_ops", "1", NW_AGG_LAST },
+	{ "nw:process*", "missed_bytes", "By", NW_AGG_LAST },
+	{ "nw:file*", "read_bytes", "By", NW_AGG_SUM },
+	{ "nw:file*", "write_bytes", "By", NW_AGG_SUM },
+	{ "nw:file*", "read_s", "s", NW_AGG_SUM },
+	{ "nw:file*", "write_s", "s", NW_AGG_SUM },
+	{ "nw:cells*", "ops", "{operation}", NW_AGG_SUM },
+	{ "nw:cells*", "bytes", "By", NW_AGG_SUM },
+	{ "nw:cells*", "s", "s", NW_AGG_SUM },
+	{ "nw:cells*", "forward", "{operation}", NW_AGG_SUM },
+	{ "nw:cells*", "forward_pause_s", "s", NW_AGG_SUM },
+	{ "nw:cells*", "backward", "{operation}", NW_AGG_SUM },
+	{ "nw:cells*", "backward_pause_s", "s", NW_AGG_SUM },
+	{ "nw:cells*", "same", "{operation}", NW_AGG_SUM },
+	{ "nw:cells*", "same_pause_s", "s", NW_AGG_SUM },
+	{ "nw:cells*", "strided", "{operation}", NW_AGG_SUM },
+	{ "nw:cells*", "strided_pause_s", "s", NW_AGG_SUM },
+	{ "nw:cells*", "random", "{operation}", NW_AGG_SUM },
+	{ "nw:cells*", "random_pause_s", "s", NW_AGG_SUM },
+	{ "ps:tools:iomodel:baseline:*", "ops", "{operation}", NW_AGG_SUM },
+	{ "ps:tools:iomodel:baseline:*", "s", "s", NW_AGG_SUM },
+	{ "nw:connection*", "bytes_in", "By", NW_AGG_SUM },
+	{ "nw:connection*", "bytes_out", "By", NW_AGG_SUM },
+	{ "nw:connection*", "rtt_min_s", "s", NW_AGG_MIN },
+	{ "nw:connection*", "retrans", "1", NW_AGG_LAST },
+	{ "nw:connection*", "busy_s", "s", NW_AGG_LAST },
+	{ "nw:connection*", "rwnd_limited_s", "s", NW_AGG_LAST },
+	{ "nw:connection*", "sndbuf_limited_s", "s", NW_AGG_LAST },
+	{ "nw:connection*", "snd_mss", "By", NW_AGG_MEAN },
+	{ "nw:connection*", "snd_wnd", "By", NW_AGG_MEAN },
+	{ "nw:connection*", "delivery_rate", "By/s", NW_AGG_MEAN },
+	ENDS("nw:*"),
+	{ KERNEL, "count", "1", NW_AGG_SUM },
+	{ KERNEL, "*_d", "s", NW_AGG_UNSAID },
+	{ KERNEL, "window", "s", NW_AGG_SUM },
+	{ KERNEL, "one_in", "1", NW_AGG_MAX },
+	{ KERNEL, "paused", "1", NW_AGG_MAX },
+	{ KERNEL, "lost", "{event}", NW_AGG_SUM },
+	{ KERNEL, "hits", "{event}", NW_AGG_SUM },
+	{ KERNEL, "filtered", "{event}", NW_AGG_SUM },
+	{ KERNEL, "sampled", "{event}", NW_AGG_SUM },
+	{ KERNEL, "kept", "{event}", NW_AGG_SUM },
+	ENDS(KERNEL),
+
+	/* original BLiPP: a single number per event type */
+	{ BLIPP "cpu:utilization:*", "value", "1", NW_AGG_UNSAID },
+	{ BLIPP "cpu:load:*", "value", "{process}", NW_AGG_UNSAID },
+	{ BLIPP "memory:utilization:*", "value", "KiBy", NW_AGG_UNSAID },
+	{ BLIPP "network:utilization:bytes:*", "value", "By", NW_AGG_UNSAID },
+	{ BLIPP "network:ip:utilization:packets:*", "value", "{packet}", NW_AGG_UNSAID },
+	{ BLIPP "network:ip:utilization:drops", "value", "{packet}", NW_AGG_UNSAID },
+	{ BLIPP "network:tcp:utilization:segments:*", "value", "{segment}", NW_AGG_UNSAID },
+	{ BLIPP "network:tcp:utilization:retrans", "value", "{segment}", NW_AGG_UNSAID },
+	{ BLIPP "network:udp:utilization:datagrams:*", "value", "{datagram}", NW_AGG_UNSAID },
+	{ BLIPP "net:ping:rtt", "value", "ms", NW_AGG_UNSAID },
+	{ BLIPP "net:iperf:bandwidth", "value", "bit/s", NW_AGG_UNSAID },
+	{ "ps:host:stat:cpu:*", "value", "1", NW_AGG_UNSAID },
+	{ "ps:host:net:dev:bytes", "value", "By", NW_AGG_UNSAID },
+	{ "ps:host:net:dev:packets", "value", "{packet}", NW_AGG_UNSAID },
+
+	{ "*", "sum_*", NULL, NW_AGG_SUM },
+	{ "*", "min_*", NULL, NW_AGG_MIN },
+	{ "*", "max_*", NULL, NW_AGG_MAX },
+	{ "*", "mean_*", NULL, NW_AGG_RATIO },
+	{ "*", "sd_*", NULL, NW_AGG_SPREAD },
+};
+/* clang-format on */
+
+const struct nw_field_rule *
+nw_field_rules(size_t *n)
+{
+	*n = sizeof(rules) / sizeof(rules[0]);
+	return rules;
+}
+
+const char *
+nw_aggregation_name(enum nw_aggregation a)
+{
+	static const char *const name[NW_AGGREGATIONS] = { NULL, "mean", "sum", "min", "max",
+		"last", "ratio", "spread" };
+
+	return name[a];
+}
+
+enum nw_aggregation
+nw_field_aggregation(const char *event_type, const char *field)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].aggregation != NW_AGG_UNSAID &&
+		    sqlite3_strglob(rules[i].field_glob, field) == 0 &&
+		    sqlite3_strglob(rules[i].event_glob, event_type) == 0)
+			return rules[i].aggregation;
+	return NW_AGG_UNSAID;
+}
+
+/* --- the table in the file --- */
+
+static bool
+text_is(sqlite3_stmt *st, int column, const char *want)
+{
+	const char *got = (const char *)sqlite3_column_text(st, column);
+
+	return got == NULL || want == NULL ? got == want : strcmp(got, want) == 0;
+}
+
+/* Compares the table of the file with the rules. */
+static int
+table_compare(sqlite3 *db, bool *same)
+{
+	sqlite3_stmt *st = NULL;
+	size_t n = 0;
+	int rc, step = SQLITE_DONE;
+
+	*same = true;
+	if ((rc = sqlite3_prepare_v2(db,
+		 "SELECT event_glob, field_glob, unit, aggregation FROM field ORDER BY rank", -1,
+		 &st, NULL)) != SQLITE_OK)
+		return db_code(rc);
+	for (; *same && (step = sqlite3_step(st)) == SQLITE_ROW; n++)
+		*same = n < sizeof(rules) / sizeof(rules[0]) &&
+		    text_is(st, 0, rules[n].event_glob) && text_is(st, 1, rules[n].field_glob) &&
+		    text_is(st, 2, rules[n].unit) &&
+		    text_is(st, 3, nw_aggregation_name(rules[n].aggregation));
+	*same = *same && n == sizeof(rules) / sizeof(rules[0]);
+	sqlite3_finalize(st);
+	return db_code(step);
+}
+
+static int
+table_write(sqlite3 *db)
+{
+	static const char *const sql[] = { "DELETE FROM field",
+		"INSERT INTO field VALUES(?,?,?,?,?)" };
+	struct db_stmts stmts;
+	size_t i;
+	int rc;
+
+	db_stmts_init(&stmts, db, sql, 2);
+	rc = db_run(&stmts, 0, "");
+	for (i = 0; rc == NW_OK && i < sizeof(rules) / sizeof(rules[0]); i++)
+		rc = db_run(&stmts, 1, "itttt", (int64_t)i, rules[i].event_glob,
+		    rules[i].field_glob, rules[i].unit, nw_aggregation_name(rules[i].aggregation));
+	db_stmts_clear(&stmts);
+	return rc;
+}
+
+int
+field_table_update(sqlite3 *db)
+{
+	bool same;
+	int rc = table_compare(db, &same);
+
+	return rc == NW_OK && !same ? table_write(db) : rc;
+}

@@ -1,0 +1,805 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A virtual table over store_rows_of(). A scan walks the wanted series in order of layout with a
+ * statement of its own; for each layout the scan decodes the wanted fields only, some thousand rows
+ * at a time, into the cursor's buffer. Between two fillings the cursor holds no chunk, only the
+ * time reached and the number of rows with exactly that time already given.
+ *
+ * The reader works on the connection of the query, inside its snapshot: the samples agree with the
+ * other tables of the same statement.
+ */
+#include "store/sql/sqlmodule.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "store/ground/bucket.h"
+#include "store/ground/document_sql.h"
+#include "store/sql/eventmodule.h"
+#include "store/read/reader.h"
+#include "store/ground/schema.h"
+
+enum { FILL_VALUES = 1 << 15 }; /* buffered at least, if there are as many; a chunk more at most */
+
+enum column {
+	C_SESSION,
+	C_HOST,
+	C_SERIES,
+	C_LAYOUT,
+	C_SUBJECT,
+	C_EVENT,
+	C_FIELD,
+	C_UNIT,
+	C_T_NS,
+	C_TIME,
+	C_VALUE, /* of buckets the mean */
+	C_KEY,
+	C_META,
+	C_STEP,
+	C_BEGIN,
+	C_N,
+	C_SUM,
+	C_MIN,
+	C_MAX,
+	C_SD
+};
+
+/* The tables, which differ in the meaning of a row. */
+enum table_kind { TABLE_SAMPLES, TABLE_LAST, TABLE_BUCKETS, TABLES };
+#define SERIES_COLUMNS                                                                        \
+	"(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT," \
+	" event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, "
+static const struct {
+	const char *name, *declaration;
+} tables[TABLES] = {
+	[TABLE_SAMPLES] = { "sample",
+	    "CREATE TABLE sample" SERIES_COLUMNS
+	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)" },
+	[TABLE_LAST] = { "sample_last",
+	    "CREATE TABLE sample_last" SERIES_COLUMNS
+	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN)" },
+	[TABLE_BUCKETS] = { "sample_bucket",
+	    "CREATE TABLE sample_bucket" SERIES_COLUMNS
+	    "mean REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN,"
+	    " begin_ns INTEGER, n INTEGER, sum REAL, min REAL, max REAL, sd REAL)" },
+};
+
+/* v_verdict in the place of the view in the file, which shows no documents. */
+static const char views[] =
+    "CREATE TEMP VIEW IF NOT EXISTS v_sample AS SELECT session_id AS session, series_id, host,"
+    " subject, event_type, field, unit, time, t_ns, value FROM main.sample WHERE value IS NOT NULL;"
+    "CREATE TEMP VIEW IF NOT EXISTS v_last AS SELECT session_id AS session, series_id, host,"
+    " subject, event_type, field, unit, time, t_ns, value, series"
+    " FROM main.sample_last WHERE value IS NOT NULL;"
+    "CREATE TEMP VIEW IF NOT EXISTS v_bucket AS SELECT session_id AS session, series_id, host,"
+    " subject, event_type, field, unit, begin_ns, t_ns, n, sum, min, max, mean, sd, series,"
+    " step_ns FROM main.sample_bucket WHERE n > 0;"
+    "CREATE TEMP VIEW IF NOT EXISTS v_verdict AS SELECT v.*,"
+    " narrows_document(r.document, r.timeline) AS document"
+    " FROM main.v_verdict v JOIN main.result r ON r.session_id = v.session";
+
+/* Conditions on the list of series that a plan may contain. Each has a bit of idxNum; their
+ * arguments come in this order. */
+static const struct lookup {
+	enum column column;
+	unsigned char op;
+	bool text;       /* compares by bytes, or not at all */
+	double share;    /* share of rows left by the condition, as a guess */
+	const char *sql; /* NULL: not about series */
+} lookups[] = {
+	{ C_KEY, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-6, "layout = ? / 4096 AND col = ? % 4096" },
+	{ C_LAYOUT, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "layout = ?" },
+	{ C_SERIES, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "metadata = ?" },
+	{ C_META, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-5, "metadata = ?" },
+	{ C_SESSION, SQLITE_INDEX_CONSTRAINT_EQ, false, 1e-2, "session = ?" },
+	{ C_HOST, SQLITE_INDEX_CONSTRAINT_EQ, true, 0.3, "host = ?" },
+	{ C_EVENT, SQLITE_INDEX_CONSTRAINT_EQ, true, 0.1, "event_type = ?" },
+	{ C_EVENT, SQLITE_INDEX_CONSTRAINT_GLOB, true, 0.3, "event_type GLOB ?" },
+	{ C_FIELD, SQLITE_INDEX_CONSTRAINT_EQ, true, 0.1, "field = ?" },
+	{ C_STEP, SQLITE_INDEX_CONSTRAINT_EQ, false, 0.1, NULL },
+};
+
+static const struct bound {
+	unsigned char op;
+	bool from, to;
+} bounds[] = {
+	{ SQLITE_INDEX_CONSTRAINT_EQ, true, true },
+	{ SQLITE_INDEX_CONSTRAINT_GT, true, false },
+	{ SQLITE_INDEX_CONSTRAINT_GE, true, false },
+	{ SQLITE_INDEX_CONSTRAINT_LT, false, true },
+	{ SQLITE_INDEX_CONSTRAINT_LE, false, true },
+};
+
+enum {
+	N_LOOKUPS = sizeof(lookups) / sizeof(lookups[0]),
+	VALUE_COLUMNS = 1 << C_VALUE | 1 << C_N | 1 << C_SUM | 1 << C_MIN | 1 << C_MAX | 1 << C_SD,
+	N_BOUNDS = sizeof(bounds) / sizeof(bounds[0]),
+	PLAN_VALUE = 1 << (N_LOOKUPS + N_BOUNDS), /* the statement uses values */
+	PLAN_UNIT = PLAN_VALUE << 1,              /* the statement uses units */
+	PLAN_BY_SERIES = PLAN_UNIT << 1           /* rows come by series, then time */
+};
+
+struct module_table {
+	sqlite3_vtab base;
+	sqlite3 *db;
+	enum table_kind kind;
+};
+
+/* Texts that all rows of a series share; NULL for an unknown text. */
+enum { S_HOST, S_SUBJECT, S_EVENT, S_FIELD, S_UNIT, S_TEXTS };
+struct series {
+	char *text[S_TEXTS]; /* in mem */
+	char *mem;
+};
+
+struct cursor {
+	sqlite3_vtab_cursor base;
+	struct store_reader *reader;
+	/* list of series, on the first series of the next layout, or at its end */
+	sqlite3_stmt *list;
+	int plan;    /* conditions of the list, as idxNum */
+	bool listed; /* the list is at its end */
+	bool want_value, by_series;
+	enum table_kind kind;
+	size_t per; /* doubles per value in the buffer: 1, or the statistics of a bucket */
+	int64_t t_from, t_to; /* both included */
+	int64_t step_ns;      /* grid of the samples; 0 for rows as they came */
+
+	int64_t layout_id, meta_id, session_id;
+	bool has_session;
+	struct series *series; /* of the layout */
+	uint32_t *columns;
+	size_t n_series, cap_series;
+
+	int64_t next_t; /* reading goes on here ... */
+	size_t skip;    /* ... after so many rows of exactly next_t */
+	bool layout_done;
+	int64_t *t;    /* [n_rows] */
+	double *value; /* [n_rows][n_series][per] */
+	size_t n_rows, cap_rows, cap_values, to_skip;
+
+	size_t row, at; /* the current row, and the number of its series */
+	int64_t rowid;
+	bool eof;
+};
+
+/* --- planning --- */
+
+static bool
+by_bytes(sqlite3_index_info *info, int i)
+{
+	return sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
+}
+
+/* Finds a usable constraint of a column and operator; -1 if there is none. */
+static int
+find(sqlite3_index_info *info, int column, unsigned char op, bool text)
+{
+	int i;
+
+	for (i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == column &&
+		    info->aConstraint[i].op == op && info->aConstraintUsage[i].argvIndex == 0 &&
+		    (!text || by_bytes(info, i)))
+			return i;
+	return -1;
+}
+
+/* ORDER BY or GROUP BY series, or series and t_ns. */
+static bool
+order_is_by_series(const sqlite3_index_info *info)
+{
+	return info->nOrderBy >= 1 && info->nOrderBy <= 2 && info->aOrderBy[0].iColumn == C_KEY &&
+	    !info->aOrderBy[0].desc &&
+	    (info->nOrderBy == 1 ||
+		(info->aOrderBy[1].iColumn == C_T_NS && !info->aOrderBy[1].desc));
+}
+
+/* Nothing is promised: SQLite compares again, so what is looked up may be more than was asked for,
+ * never less. */
+static int
+on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	int i, at, n_args = 0;
+	bool one_layout = false;
+
+	(void)table;
+	for (i = 0; i < info->nConstraint; i++)
+		if (info->aConstraint[i].iColumn == C_STEP && !info->aConstraint[i].usable)
+			/* step_ns is no property of a row, to be compared afterwards */
+			return SQLITE_CONSTRAINT;
+	info->idxNum = 0;
+	info->estimatedCost = 1e10;
+	for (i = 0; i < N_LOOKUPS; i++)
+		if ((at = find(info, lookups[i].column, lookups[i].op, lookups[i].text)) != -1) {
+			info->aConstraintUsage[at].argvIndex = ++n_args;
+			info->idxNum |= 1 << i;
+			info->estimatedCost *= lookups[i].share;
+			one_layout = one_layout || lookups[i].column == C_LAYOUT;
+		}
+	for (i = 0; i < N_BOUNDS; i++)
+		if ((at = find(info, C_T_NS, bounds[i].op, false)) != -1) {
+			info->aConstraintUsage[at].argvIndex = ++n_args;
+			info->idxNum |= 1 << (N_LOOKUPS + i);
+			info->estimatedCost *= bounds[i].from && bounds[i].to ? 1e-4 : 0.25;
+		}
+	if (info->colUsed & VALUE_COLUMNS)
+		info->idxNum |= PLAN_VALUE;
+	if (info->colUsed & 1 << C_UNIT)
+		info->idxNum |= PLAN_UNIT;
+	if (info->estimatedCost < 1)
+		info->estimatedCost = 1;
+	info->estimatedRows = (sqlite3_int64)info->estimatedCost;
+	info->estimatedCost += 100; /* to begin, however few there are */
+	info->orderByConsumed = one_layout && info->nOrderBy == 1 &&
+	    info->aOrderBy[0].iColumn == C_T_NS && !info->aOrderBy[0].desc;
+	if (order_is_by_series(info)) {
+		info->orderByConsumed = 1;
+		info->idxNum |= PLAN_BY_SERIES;
+	}
+	return SQLITE_OK;
+}
+
+/* --- the table --- */
+
+static int
+on_connect(
+    sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **err)
+{
+	struct module_table *t;
+	char why[STORE_WHY_BYTES];
+	int rc;
+
+	(void)argc, (void)argv;
+	if (schema_check(db, why) != NW_OK) {
+		*err = sqlite3_mprintf("%s", why);
+		return SQLITE_ERROR;
+	}
+	if ((rc = sqlite3_declare_vtab(db, tables[(uintptr_t)arg].declaration)) != SQLITE_OK)
+		return rc;
+	/* the table reads its own database, nothing else */
+	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+	if ((t = calloc(1, sizeof(*t))) == NULL)
+		return SQLITE_NOMEM;
+	t->db = db;
+	t->kind = (enum table_kind)(uintptr_t)arg;
+	*out = &t->base;
+	return SQLITE_OK;
+}
+
+static int
+on_disconnect(sqlite3_vtab *table)
+{
+	free(table);
+	return SQLITE_OK;
+}
+
+/* Turns an error into SQLite's code and text. */
+static int
+failed(struct cursor *c, int rc)
+{
+	sqlite3_vtab *table = c->base.pVtab;
+
+	if (rc == NW_ENOMEM)
+		return SQLITE_NOMEM;
+	if (rc == NW_EIO && sqlite3_errcode(((struct module_table *)table)->db) == SQLITE_INTERRUPT)
+		return SQLITE_INTERRUPT;
+	sqlite3_free(table->zErrMsg);
+	table->zErrMsg =
+	    sqlite3_mprintf("sample: layout %lld: %s", (long long)c->layout_id, nw_strerror(rc));
+	return rc == NW_ECORRUPT ? SQLITE_CORRUPT_VTAB : SQLITE_ERROR;
+}
+
+static int
+on_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+
+	if (c == NULL || reader_attach(((struct module_table *)table)->db, &c->reader) != NW_OK) {
+		free(c);
+		return SQLITE_NOMEM;
+	}
+	c->kind = ((struct module_table *)table)->kind;
+	c->per = c->kind == TABLE_BUCKETS ? STATS : 1;
+	*out = &c->base;
+	return SQLITE_OK;
+}
+
+static void
+series_forget(struct cursor *c)
+{
+	while (c->n_series > 0)
+		free(c->series[--c->n_series].mem);
+}
+
+static int
+on_close(sqlite3_vtab_cursor *base)
+{
+	struct cursor *c = (struct cursor *)base;
+
+	series_forget(c);
+	sqlite3_finalize(c->list);
+	store_reader_close(c->reader);
+	free(c->series);
+	free(c->columns);
+	free(c->t);
+	free(c->value);
+	free(c);
+	return SQLITE_OK;
+}
+
+/* --- series --- */
+
+enum { L_LAYOUT, L_COLUMN, L_SESSION, L_HOST, L_SUBJECT, L_EVENT, L_FIELD, L_UNIT, L_META };
+
+static int
+list_prepare(struct cursor *c, int plan)
+{
+	sqlite3 *db = ((struct module_table *)c->base.pVtab)->db;
+	sqlite3_str *sql = sqlite3_str_new(db);
+	char *text;
+	int i, rc;
+
+	sqlite3_str_appendf(sql,
+	    "SELECT layout, col, session, host, subject, event_type, field, %s, metadata"
+	    " FROM main.v_series WHERE 1",
+	    plan & PLAN_UNIT ? "unit" : "NULL");
+	for (i = 0; i < N_LOOKUPS; i++)
+		if (plan & 1 << i && lookups[i].sql != NULL)
+			sqlite3_str_appendf(sql, " AND %s", lookups[i].sql);
+	sqlite3_str_appendall(sql, " ORDER BY layout, col");
+	if ((text = sqlite3_str_finish(sql)) == NULL)
+		return SQLITE_NOMEM;
+	sqlite3_finalize(c->list);
+	c->list = NULL;
+	rc = sqlite3_prepare_v2(db, text, -1, &c->list, NULL);
+	sqlite3_free(text);
+	c->plan = plan;
+	return rc;
+}
+
+/* A join comes here for every line of the other table, with the same plan. */
+static int
+list_begin(struct cursor *c, int plan, sqlite3_value **argv)
+{
+	int i, n = 0, at = 0, rc = SQLITE_OK;
+
+	if (c->list == NULL || c->plan != plan)
+		rc = list_prepare(c, plan);
+	else
+		sqlite3_reset(c->list);
+	for (i = 0; rc == SQLITE_OK && i < N_LOOKUPS; i++)
+		if (plan & 1 << i && lookups[i].sql != NULL) {
+			rc = sqlite3_bind_value(c->list, ++at, argv[n]);
+			if (rc == SQLITE_OK && lookups[i].column == C_KEY)
+				rc = sqlite3_bind_value(c->list, ++at, argv[n]);
+			n++;
+		}
+	return rc;
+}
+
+static int
+list_step(struct cursor *c)
+{
+	int rc = sqlite3_step(c->list);
+
+	c->listed = rc == SQLITE_DONE;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Copies the text of a column to *p, which moves behind the text; NULL stays NULL. */
+static char *
+text_put(char **p, sqlite3_stmt *st, int column)
+{
+	const unsigned char *text = sqlite3_column_text(st, column);
+	size_t len = text == NULL ? 0 : (size_t)sqlite3_column_bytes(st, column);
+	char *at = *p;
+
+	if (text == NULL)
+		return NULL;
+	memcpy(at, text, len);
+	at[len] = '\0';
+	*p += len + 1;
+	return at;
+}
+
+static int
+series_room(struct cursor *c)
+{
+	size_t cap = c->cap_series == 0 ? 16 : 2 * c->cap_series;
+	void *grown;
+
+	if (c->n_series < c->cap_series)
+		return SQLITE_OK;
+	if ((grown = realloc(c->series, cap * sizeof(*c->series))) == NULL)
+		return SQLITE_NOMEM;
+	c->series = grown;
+	if ((grown = realloc(c->columns, cap * sizeof(*c->columns))) == NULL)
+		return SQLITE_NOMEM;
+	c->columns = grown;
+	c->cap_series = cap;
+	return SQLITE_OK;
+}
+
+static int
+series_add(struct cursor *c)
+{
+	static const int from[S_TEXTS] = { L_HOST, L_SUBJECT, L_EVENT, L_FIELD, L_UNIT };
+	struct series *s;
+	size_t len = 0, i;
+	char *p;
+
+	if (series_room(c) != SQLITE_OK)
+		return SQLITE_NOMEM;
+	for (i = 0; i < S_TEXTS; i++)
+		len += (size_t)sqlite3_column_bytes(c->list, from[i]) + 1;
+	s = &c->series[c->n_series];
+	if ((p = s->mem = malloc(len)) == NULL)
+		return SQLITE_NOMEM;
+	for (i = 0; i < S_TEXTS; i++)
+		s->text[i] = text_put(&p, c->list, from[i]);
+	c->columns[c->n_series++] = (uint32_t)sqlite3_column_int64(c->list, L_COLUMN);
+	return SQLITE_OK;
+}
+
+/* Collects the wanted series of the list's layout, or only one of them; the list moves on behind
+ * them. */
+static int
+layout_begin(struct cursor *c)
+{
+	int rc = SQLITE_OK;
+
+	series_forget(c);
+	c->layout_id = sqlite3_column_int64(c->list, L_LAYOUT);
+	c->meta_id = sqlite3_column_int64(c->list, L_META);
+	c->session_id = sqlite3_column_int64(c->list, L_SESSION);
+	c->has_session = sqlite3_column_type(c->list, L_SESSION) != SQLITE_NULL;
+	while (rc == SQLITE_OK && !c->listed &&
+	    sqlite3_column_int64(c->list, L_LAYOUT) == c->layout_id &&
+	    (!c->by_series || c->n_series == 0))
+		if ((rc = series_add(c)) == SQLITE_OK)
+			rc = list_step(c);
+	c->next_t = c->t_from;
+	c->skip = 0;
+	c->layout_done = false;
+	return rc;
+}
+
+/* --- rows --- */
+
+static int
+rows_room(struct cursor *c, size_t n_rows)
+{
+	size_t n_values = n_rows * (c->want_value ? c->n_series * c->per : 0);
+	void *grown;
+
+	if (n_rows > c->cap_rows) {
+		if ((grown = realloc(c->t, n_rows * sizeof(*c->t))) == NULL)
+			return NW_ENOMEM;
+		c->t = grown;
+		c->cap_rows = n_rows;
+	}
+	if (n_values > c->cap_values) {
+		if ((grown = realloc(c->value, n_values * sizeof(*c->value))) == NULL)
+			return NW_ENOMEM;
+		c->value = grown;
+		c->cap_values = n_values;
+	}
+	return NW_OK;
+}
+
+static int
+on_block(void *arg, const struct store_block *b)
+{
+	struct cursor *c = arg;
+	size_t i = 0, k;
+	double *value;
+
+	for (; i < b->n_rows && c->to_skip > 0 && b->t_wall_ns[i] == c->next_t; i++)
+		c->to_skip--;
+	if (rows_room(c, c->n_rows + b->n_rows - i) != NW_OK)
+		return NW_ENOMEM;
+	for (; i < b->n_rows; i++) {
+		value = c->want_value ? c->value + c->n_rows * c->n_series : NULL;
+		for (k = 0; value != NULL && k < c->n_series; k++)
+			value[k] = b->columns[c->columns[k]][i];
+		c->t[c->n_rows++] = b->t_wall_ns[i];
+	}
+	c->layout_done = c->n_rows * c->n_series < FILL_VALUES;
+	return !c->layout_done;
+}
+
+static int
+on_buckets(void *arg, const struct store_bucket_block *b)
+{
+	struct cursor *c = arg;
+	const double *const *const from[STATS] = { [STAT_N] = b->n,
+		[STAT_SUM] = b->sum,
+		[STAT_MIN] = b->min,
+		[STAT_MAX] = b->max,
+		[STAT_M2] = b->m2 };
+	size_t i, k, s;
+	double *value;
+
+	if (rows_room(c, c->n_rows + b->n_buckets) != NW_OK)
+		return NW_ENOMEM;
+	for (i = 0; i < b->n_buckets; i++) {
+		value = c->value + c->n_rows * c->n_series * STATS;
+		for (k = 0; c->want_value && k < c->n_series; k++)
+			for (s = 0; s < STATS; s++)
+				*value++ = from[s][c->columns[k]][i];
+		c->t[c->n_rows++] = b->t_wall_ns[i];
+	}
+	return 0;
+}
+
+/* All buckets of the layout, or its last row, into the buffer at once: they are few. */
+static int
+fill_at_once(struct cursor *c, int64_t t_end)
+{
+	int rc;
+
+	c->layout_done = true;
+	if (c->kind == TABLE_BUCKETS)
+		return store_buckets(c->reader, c->layout_id, c->columns, c->n_series, c->t_from,
+		    t_end, c->step_ns, on_buckets, c);
+	rc = store_last_row(c->reader, c->layout_id, on_block, c);
+	c->layout_done = true;
+	return rc == NW_ENOTFOUND ? NW_OK : rc;
+}
+
+/* The next rows of the layout into the buffer; none: layout_done. */
+static int
+fill(struct cursor *c)
+{
+	int64_t t_end = c->t_to == INT64_MAX ? INT64_MAX : c->t_to + 1;
+	size_t same = 0;
+	int rc;
+
+	if (c->kind != TABLE_SAMPLES) {
+		c->n_rows = c->row = c->to_skip = 0;
+		rc = fill_at_once(c, t_end);
+		return rc == NW_OK ? SQLITE_OK : failed(c, rc);
+	}
+
+	c->n_rows = c->row = 0;
+	c->to_skip = c->skip;
+	c->layout_done = true;
+	if (c->step_ns > 0)
+		rc = store_rows_at(
+		    c->reader, c->layout_id, c->step_ns, c->next_t, t_end, on_block, c);
+	else
+		rc = store_rows_of(c->reader, c->layout_id, c->columns,
+		    c->want_value ? c->n_series : 0, c->next_t, t_end, on_block, c);
+	if (rc != NW_OK)
+		return failed(c, rc);
+	while (same < c->n_rows && c->t[c->n_rows - 1 - same] == c->t[c->n_rows - 1])
+		same++;
+	if (c->n_rows > 0) {
+		c->skip = same + (c->t[c->n_rows - 1] == c->next_t ? c->skip : 0);
+		c->next_t = c->t[c->n_rows - 1];
+	}
+	return SQLITE_OK;
+}
+
+/* Fills an empty buffer, from the next layout at the end of a layout. */
+static int
+settle(struct cursor *c)
+{
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && c->row == c->n_rows && !c->eof)
+		if (!c->layout_done)
+			rc = fill(c);
+		else if (c->listed || c->t_from > c->t_to)
+			c->eof = true;
+		else
+			rc = layout_begin(c);
+	return rc;
+}
+
+/* Applies a bound: a whole number, a number with a fraction, or text, which SQLite compares by
+ * itself. */
+static void
+bound_apply(struct cursor *c, const struct bound *b, sqlite3_value *v)
+{
+	int64_t low, high;
+	double x;
+
+	switch (sqlite3_value_numeric_type(v)) {
+	case SQLITE_INTEGER: low = high = sqlite3_value_int64(v); break;
+	case SQLITE_FLOAT:
+		x = sqlite3_value_double(v);
+		low = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)floor(x);
+		high = x <= -0x1p63 ? INT64_MIN : x > 0x1p62 * 1.9 ? INT64_MAX : (int64_t)ceil(x);
+		break;
+	default: return;
+	}
+	if (b->from && low > c->t_from)
+		c->t_from = low;
+	if (b->to && high < c->t_to)
+		c->t_to = high;
+}
+
+static bool
+step_take(struct cursor *c, sqlite3_value *v)
+{
+	c->step_ns = sqlite3_value_int64(v);
+	if (sqlite3_value_type(v) == SQLITE_INTEGER && c->step_ns > 0)
+		return true;
+	sqlite3_free(c->base.pVtab->zErrMsg);
+	c->base.pVtab->zErrMsg = sqlite3_mprintf("sample: step_ns is a whole number above 0");
+	return false;
+}
+
+/* A bucket is a row of its table whole or not at all, so bounds of t_ns, the time of the last row
+ * in a bucket, are widened to the ends of their buckets. */
+static bool
+buckets_begin(struct cursor *c)
+{
+	if (c->step_ns == 0) {
+		sqlite3_free(c->base.pVtab->zErrMsg);
+		c->base.pVtab->zErrMsg =
+		    sqlite3_mprintf("sample_bucket: needs step_ns = N, the length of its buckets");
+		return false;
+	}
+	if (c->t_from > INT64_MIN + c->step_ns)
+		c->t_from = bucket_number(c->t_from, c->step_ns) * c->step_ns;
+	if (c->t_to < INT64_MAX - c->step_ns && c->t_to > INT64_MIN + c->step_ns)
+		c->t_to = (bucket_number(c->t_to, c->step_ns) + 1) * c->step_ns - 1;
+	return true;
+}
+
+static int
+on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlite3_value **argv)
+{
+	struct cursor *c = (struct cursor *)base;
+	int i, n = 0, rc;
+
+	(void)name, (void)argc;
+	c->want_value = plan & PLAN_VALUE;
+	c->by_series = plan & PLAN_BY_SERIES;
+	c->t_from = INT64_MIN;
+	c->t_to = INT64_MAX;
+	c->n_rows = c->row = c->at = 0;
+	c->rowid = 0;
+	c->layout_done = true;
+	c->eof = false;
+	c->step_ns = 0;
+	for (i = 0; i < N_LOOKUPS; i++)
+		if (plan & 1 << i) {
+			if (lookups[i].column == C_STEP && !step_take(c, argv[n]))
+				return SQLITE_ERROR;
+			n++;
+		}
+	for (i = 0; i < N_BOUNDS; i++)
+		if (plan & 1 << (N_LOOKUPS + i))
+			bound_apply(c, &bounds[i], argv[n++]);
+	if (c->kind == TABLE_BUCKETS && !buckets_begin(c))
+		return SQLITE_ERROR;
+	if ((rc = list_begin(c, plan, argv)) != SQLITE_OK || (rc = list_step(c)) != SQLITE_OK)
+		return rc;
+	return settle(c);
+}
+
+static int
+on_next(sqlite3_vtab_cursor *base)
+{
+	struct cursor *c = (struct cursor *)base;
+
+	c->rowid++;
+	if (++c->at < c->n_series)
+		return SQLITE_OK;
+	c->at = 0;
+	c->row++;
+	return settle(c);
+}
+
+static int
+on_eof(sqlite3_vtab_cursor *base)
+{
+	return ((struct cursor *)base)->eof;
+}
+
+/* NaN becomes NULL */
+static void
+value_result(const struct cursor *c, sqlite3_context *ctx, enum column column)
+{
+	const double *v = c->value + (c->row * c->n_series + c->at) * c->per;
+
+	if (!c->want_value)
+		return;
+	switch (column) {
+	case C_VALUE:
+		sqlite3_result_double(
+		    ctx, c->kind == TABLE_BUCKETS ? v[STAT_SUM] / v[STAT_N] : v[0]);
+		break;
+	case C_N: sqlite3_result_int64(ctx, (int64_t)v[STAT_N]); break;
+	case C_SUM: sqlite3_result_double(ctx, v[STAT_N] > 0 ? v[STAT_SUM] : NAN); break;
+	case C_MIN: sqlite3_result_double(ctx, v[STAT_MIN]); break;
+	case C_MAX: sqlite3_result_double(ctx, v[STAT_MAX]); break;
+	case C_SD:
+		sqlite3_result_double(
+		    ctx, v[STAT_N] > 1 ? sqrt(v[STAT_M2] / (v[STAT_N] - 1)) : NAN);
+		break;
+	default: break;
+	}
+}
+
+static int
+on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+{
+	const struct cursor *c = (struct cursor *)base;
+	const struct series *s = &c->series[c->at];
+
+	switch ((enum column)column) {
+	case C_SESSION:
+		if (c->has_session)
+			sqlite3_result_int64(ctx, c->session_id);
+		break;
+	case C_SERIES:
+	case C_META: sqlite3_result_int64(ctx, c->meta_id); break;
+	case C_LAYOUT: sqlite3_result_int64(ctx, c->layout_id); break;
+	case C_HOST: sqlite3_result_text(ctx, s->text[S_HOST], -1, SQLITE_TRANSIENT); break;
+	case C_SUBJECT: sqlite3_result_text(ctx, s->text[S_SUBJECT], -1, SQLITE_TRANSIENT); break;
+	case C_EVENT: sqlite3_result_text(ctx, s->text[S_EVENT], -1, SQLITE_TRANSIENT); break;
+	case C_FIELD: sqlite3_result_text(ctx, s->text[S_FIELD], -1, SQLITE_TRANSIENT); break;
+	case C_UNIT: sqlite3_result_text(ctx, s->text[S_UNIT], -1, SQLITE_TRANSIENT); break;
+	case C_T_NS: sqlite3_result_int64(ctx, c->t[c->row]); break;
+	case C_TIME:
+		sqlite3_result_text(ctx, fmt_iso_ns(c->t[c->row]).s, -1, SQLITE_TRANSIENT);
+		break;
+	case C_STEP:
+		if (c->step_ns > 0)
+			sqlite3_result_int64(ctx, c->step_ns);
+		break;
+	case C_KEY:
+		sqlite3_result_int64(
+		    ctx, c->layout_id * TAIL_FIELDS_MAX + (int64_t)c->columns[c->at]);
+		break;
+	case C_BEGIN:
+		sqlite3_result_int64(ctx, bucket_number(c->t[c->row], c->step_ns) * c->step_ns);
+		break;
+	default: value_result(c, ctx, (enum column)column);
+	}
+	return SQLITE_OK;
+}
+
+static int
+on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+{
+	*out = ((struct cursor *)base)->rowid;
+	return SQLITE_OK;
+}
+
+/* Without xCreate every database has the table under the name of the module. */
+static const sqlite3_module module = {
+	.iVersion = 1,
+	.xConnect = on_connect,
+	.xDisconnect = on_disconnect,
+	.xBestIndex = on_plan,
+	.xOpen = on_open,
+	.xClose = on_close,
+	.xFilter = on_filter,
+	.xNext = on_next,
+	.xEof = on_eof,
+	.xColumn = on_column,
+	.xRowid = on_rowid,
+};
+
+int
+sqlmodule_register(sqlite3 *db, char **err)
+{
+	int rc = document_sql_register(db);
+	uintptr_t i;
+
+	for (i = 0; rc == SQLITE_OK && i < TABLES; i++)
+		rc = sqlite3_create_module_v2(db, tables[i].name, &module, (void *)i, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, views, NULL, NULL, err);
+	return rc == SQLITE_OK ? eventmodule_register(db, err) : rc;
+}

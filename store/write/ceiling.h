@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The size ceiling. The file may have so many pages that WAL and file together stay below: SQLite
+ * itself refuses more (max_page_count), and no transaction begins for which the WAL has no room.
+ * Long before, the oldest data goes, so that a working store has free pages to write on.
+ *
+ * A commit leaves room for the tail to be moved into chunks: else rows that are on their way to
+ * chunks would fill the store.
+ *
+ * evict.h says which data goes. When descriptions (metadata, connections, sessions) take more than
+ * half of the store, old sessions go first, as a whole: of the host with the most bytes of
+ * descriptions, the oldest session that ended an hour ago, or, if there is none, series of that
+ * host alone that are over and of which no sample is left; a minute ago, if that host has far more
+ * descriptions than others; else the oldest session of any host that ended an hour ago, or a minute
+ * ago. Where only rows in the tail hold such sessions, those rows are moved. So a store refuses
+ * data only when all that is left is pinned, open or just ended.
+ */
+#ifndef STORE_CEILING_H
+#define STORE_CEILING_H
+
+#include "store/write/evict.h"
+#include "store/write/forget.h"
+
+struct ceiling {
+	struct compactor *k;
+	struct mover *mover;
+	struct forgetter *forgetter;
+	uint64_t max_bytes;            /* of file and WAL; 0 means no ceiling */
+	int64_t page_bytes, pages_max; /* of the file */
+	size_t wal_max_bytes, group_max_bytes;
+	struct evictor evictor;
+	int64_t described;   /* the host with the most bytes of descriptions, at the last look */
+	bool described_much; /* that host has more than one and a half times the mean */
+	uint64_t forgotten_since;
+};
+
+/* Puts a ceiling into force; max_bytes 0 means no ceiling. */
+int ceiling_init(struct ceiling *c, struct compactor *k, struct mover *m, struct forgetter *f,
+    uint64_t max_bytes);
+/*
+ * Outside a transaction: makes room for a transaction that writes so many bytes, by freeing the
+ * oldest data. NW_EIO: no room can be made, the connection's trouble says so. NW_ETOOBIG: there
+ * will never be so much room. Without a ceiling always NW_OK.
+ */
+int ceiling_make_room(struct ceiling *c, size_t bytes);
+/* The same for a commit, which adds to the tail; and for moving all of the tail into chunks. */
+int ceiling_make_room_to_commit(struct ceiling *c, size_t bytes);
+int ceiling_make_room_to_move(struct ceiling *c);
+/* Makes room in advance, one bounded step at a time, as far as a working store needs. */
+int ceiling_step(struct ceiling *c);
+void ceiling_clear(struct ceiling *c);
+/* True if the file has more pages than allowed, which have to be given back. */
+bool ceiling_is_exceeded(const struct ceiling *c);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Shares of the time measured under limits of known ratio, and the gain that they bound. */
+#include "analyze/verdict/judge/gain.h"
+
+#include <math.h>
+
+#include "tests/check.h"
+
+enum { READ, SENDER, NET, RECEIVER, WRITE, STAGES };
+
+static const enum nw_stage_kind kinds[STAGES] = { NW_STAGE_DISK_READ, NW_STAGE_SENDER_HOST,
+	NW_STAGE_NETWORK, NW_STAGE_RECEIVER_HOST, NW_STAGE_DISK_WRITE };
+
+/* Shares that calls held, the network's lowest and highest share in flight, and what lifting the
+ * limit gained. Bounds of 0 are unknown. */
+static const struct {
+	const char *name;
+	double held[STAGES], net_low, net_high, room;
+	int limit;
+	double gained, low, high;
+	int next;
+} cases[] = {
+	{ "disk, link twice as fast", { .74, 0, .22, .03, .01 }, .47, .47, 0, READ, 2.0, 1.6, 2.83,
+	    NET },
+	{ "target disk, link twice as fast", { .01, .01, .09, .03, .88 }, .51, .51, 0, WRITE, 2.0,
+	    0, 0, NET },
+	{ "disk, all else far", { .98, 0, .01, .01, .02 }, .02, .02, 0, READ, 50, 1.5, 0, WRITE },
+	{ "link, disk three times as fast", { 0, 0, .92, .04, .01 }, .95, .95, 0, NET, 3.0, 1.5, 0,
+	    RECEIVER },
+	{ "link, disk nearly as slow", { .1, .02, .8, .08, .03 }, .97, .97, 0, NET, 1.1, 0, 0,
+	    READ },
+	{ "target disk, link six times as fast", { .01, .01, .05, .03, .9 }, .2, .2, 0, WRITE, 5.0,
+	    1.5, 0, NET },
+	{ "disk, link five times as fast", { .86, .02, .1, .06, .03 }, .19, .19, 0, READ, 9.0, 1.5,
+	    0, NET },
+	{ "program, target disk half used", { .01, .96, .02, .02, .9 }, .03, .03, 0, SENDER, 2, 1,
+	    2.22, WRITE },
+	{ "disk, link known to have twice the rate", { .74, 0, .22, .03, .01 }, .47, .47, 2.4, READ,
+	    2.1, 1.32, 2.76, NET },
+	{ "target disk, link that delivers more at times", { .01, .01, .3, .05, .61 }, .97, .97,
+	    2.3, WRITE, 1.7, 1.27, 2.65, NET },
+	{ "disk, link with much room", { .9, .02, .3, .06, .03 }, .4, .4, 12, READ, 5.9, 1.5, 0,
+	    NET },
+	{ "streams that share the link unseen", { .9, 0, .3, .03, .01 }, .2, 1, 0, READ, 1.9, 0, 0,
+	    NET },
+};
+
+static void
+path_fill(struct nw_path *p, struct limit *l, size_t c)
+{
+	size_t i;
+
+	*p = (struct nw_path){ .n = STAGES, .has_sender = true, .has_receiver = true };
+	*l = (struct limit){ .stage = (size_t)cases[c].limit };
+	for (i = 0; i < STAGES; i++) {
+		p->stage[i].kind = kinds[i];
+		l->tests[i].group = (struct nw_group){ 40, 1 - cases[c].held[i], 0.05 };
+	}
+}
+
+static void
+test_cases(void)
+{
+	struct resources r;
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+	size_t c;
+
+	for (c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+		path_fill(&p, &l, c);
+		r = (struct resources){ .net_low = cases[c].net_low,
+			.net_high = cases[c].net_high,
+			.room = cases[c].room > 0 ? cases[c].room : NAN };
+		g = gain_find(&p, &l, &r, l.stage);
+		CHECK_INT(g.next, cases[c].next);
+		CHECK_NEAR(isnan(g.low) ? 0 : g.low, cases[c].low, 0.01, 1e-9);
+		CHECK_NEAR(isnan(g.high) ? 0 : g.high, cases[c].high, 0.01, 1e-9);
+		CHECK(isnan(g.low) || g.low <= cases[c].gained);
+		CHECK(isnan(g.high) || g.high >= cases[c].gained);
+		CHECK(isnan(g.about) || (g.about >= g.low && g.about <= g.high));
+	}
+}
+
+/* Of a path with one end nobody knows how fast the other could go. */
+static void
+test_one_end(void)
+{
+	struct resources r = { .net_low = 0.5, .net_high = 0.5 };
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+
+	path_fill(&p, &l, 0);
+	r.room = 2;
+	p.has_receiver = false;
+	g = gain_find(&p, &l, &r, READ);
+	CHECK(isnan(g.low) && isnan(g.high) && isnan(g.about));
+}
+
+/* The link limits; throttles of the two disks let through so many times the path's rate. Bounds of
+ * 0 are unknown. */
+static void
+test_throttle(void)
+{
+	static const struct {
+		double read, write, held_program, before_low, before_high;
+		double low, high;
+		int next;
+	} throttles[] = {
+		{ 2, NAN, .1, 1.5, 0, 1.4, 2.1, READ },   /* the disk is known to be next */
+		{ 4, 3, .1, 1.5, 0, 2.1, 3.15, WRITE },   /* the slower of two disks is */
+		{ 2, NAN, .8, 1.5, 0, 1.5, 2.1, READ },   /* the program may be */
+		{ 1.2, NAN, .9, 1.5, 0, 1, 1.26, READ },  /* a throttle refutes a bound */
+		{ 8, NAN, .1, 1.1, 2, 1.1, 2, SENDER },   /* another stage is next */
+		{ NAN, NAN, .1, 1.5, 0, 1.5, 0, SENDER }, /* no throttle */
+	};
+	struct resources r;
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+	size_t i, c;
+
+	for (c = 0; c < sizeof(throttles) / sizeof(throttles[0]); c++) {
+		path_fill(&p, &l, 3); /* the link is the limit */
+		p.bytes = 1e8;
+		p.active_s = 10;
+		l.tests[SENDER].group.mean = 1 - throttles[c].held_program;
+		r = (struct resources){ .net_low = NAN, .net_high = NAN, .room = NAN };
+		for (i = 0; i < STAGES; i++)
+			r.throttle[i] = NAN;
+		r.throttle[READ] = throttles[c].read * 1e7;
+		r.throttle[WRITE] = throttles[c].write * 1e7;
+		g = (struct gain){ .about = NAN,
+			.low = throttles[c].before_low,
+			.high = throttles[c].before_high > 0 ? throttles[c].before_high : NAN,
+			.next = SENDER };
+		gain_by_throttle(&p, &l, &r, NET, &g);
+		CHECK_INT(g.next, throttles[c].next);
+		CHECK_NEAR(isnan(g.low) ? 0 : g.low, throttles[c].low, 0.01, 1e-9);
+		CHECK_NEAR(isnan(g.high) ? 0 : g.high, throttles[c].high, 0.01, 1e-9);
+	}
+}
+
+int
+main(void)
+{
+	test_cases();
+	test_throttle();
+	test_one_end();
+	return check_done("test_gain");
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Connections of known shares in flight, and the network's share that they add up to. */
+#include "analyze/verdict/judge/resources.h"
+
+#include <math.h>
+
+#include "tests/check.h"
+
+enum { WINDOWS = 10 };
+static const double STEP = 0.1;
+
+static double busy[3][WINDOWS], rwnd[3][WINDOWS], free_share[WINDOWS];
+
+static struct evidence_connection
+connection(int k, unsigned port, double flight, double window)
+{
+	static char src[] = "192.0.2.1", dst[] = "192.0.2.2";
+	struct evidence_connection c = { .src = src,
+		.dst = dst,
+		.sport = port,
+		.dport = 5,
+		.bytes_out = 1e8,
+		.busy_s = flight * WINDOWS * STEP,
+		.busy = busy[k],
+		.rwnd = rwnd[k],
+		.snd_wnd_bytes = NAN,
+		.rtt_s = 0.02,
+		.retrans = 3 };
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		busy[k][i] = flight * STEP;
+		rwnd[k][i] = window * STEP;
+	}
+	return c;
+}
+
+static void
+find(struct evidence_connection *c, size_t n, double bytes, struct resources *out)
+{
+	static char name[] = "a";
+	struct evidence_host host = { .name = name };
+	struct evidence e = { .hosts = &host, .n_hosts = 1, .connections = c, .n_connections = n };
+	struct nw_path p = { .n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = bytes };
+	int i;
+
+	for (i = 0; i < WINDOWS; i++)
+		free_share[i] = i < 8 ? (i < 2 ? 0.5 : 0.9) : NAN; /* the last two: not at work */
+	p.stage[0].free_share = free_share;
+	resources_find(&e, &p, 0, WINDOWS, out);
+}
+
+/* Half of the windows deliver 20 MB/s; the mean is 10 MB/s. */
+static void
+test_room(void)
+{
+	static double sent[WINDOWS], delivery[WINDOWS];
+	struct evidence_connection c = connection(0, 1, 0.9, 0.3);
+	struct resources r;
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		sent[i] = 1e6;
+		delivery[i] = i % 2 == 0 ? 2e7 : 5e6;
+	}
+	find(&c, 1, 1e8, &r);
+	CHECK(isnan(r.room));
+	c.sent = sent;
+	c.delivery = delivery;
+	find(&c, 1, 1e8, &r);
+	CHECK_NEAR(r.room, 2, 1e-9, 0);
+	for (i = 0; i < WINDOWS; i++)
+		rwnd[0][i] = busy[0][i]; /* the window was full: nothing was the network's */
+	find(&c, 1, 1e8, &r);
+	CHECK(isnan(r.room));
+}
+
+/* A disk that holds the windows with few bytes is at its limit; one that holds the windows with
+ * many bytes takes bursts. */
+static void
+test_pace(void)
+{
+	static double few[WINDOWS] = { 1, 1, 2, 2, 2, 2, 2, 2 },
+		      many[WINDOWS] = { 4, 4, 1, 1, 1, 1, 1, 1 };
+	static char name[] = "a";
+	struct evidence_host host = { .name = name };
+	struct evidence_process process = { .bytes[NW_OP_DISK_WRITE] = few };
+	struct evidence e = {
+		.hosts = &host, .n_hosts = 1, .processes = &process, .n_processes = 1
+	};
+	struct nw_path p = { .n = 1, .n_windows = WINDOWS, .window_s = STEP };
+	struct resources r;
+
+	p.stage[0] =
+	    (struct nw_path_stage){ .kind = NW_STAGE_DISK_WRITE, .free_share = free_share };
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.pace[0], (1. + 0.6 * 2) / 1.6 * 8 / 14, 1e-9, 0);
+	process.bytes[NW_OP_DISK_WRITE] = many;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.pace[0], (4. + 0.6 * 1) / 1.6 * 8 / 14, 1e-9, 0);
+}
+
+/* 2 MB wait for a device that takes 10 MB/s, then 50 kB. A device that is busy, or has a throttle,
+ * is not idle. */
+static void
+test_backlog(void)
+{
+	static double waiting[WINDOWS];
+	static char name[] = "a";
+	struct evidence_host host = { .name = name };
+	struct evidence e = { .hosts = &host, .n_hosts = 1 };
+	struct nw_path p = {
+		.n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6, .active_s = 0.8
+	};
+	struct resources r;
+	int i;
+
+	p.stage[0] =
+	    (struct nw_path_stage){ .kind = NW_STAGE_DISK_WRITE, .free_share = free_share };
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.backlog_s[0]) && !resources_written_idle(&r, 0));
+	host.writeback_bytes = waiting;
+	for (i = 0; i < WINDOWS; i++)
+		waiting[i] = 2e6;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.backlog_s[0], 0.2, 1e-9, 0);
+	CHECK(!resources_written_idle(&r, 0));
+	for (i = 0; i < WINDOWS; i++)
+		waiting[i] = 5e4;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(resources_written_idle(&r, 0));
+	r.device[0] = 0.9;
+	CHECK(!resources_written_idle(&r, 0));
+	r.device[0] = NAN;
+	r.throttle[0] = 1e7;
+	CHECK(!resources_written_idle(&r, 0));
+}
+
+/* Two devices of the host: the session's file lies on the second, whose throttle lets a tenth more
+ * through than the disk moved; bytes waited in front of it in half of the looks. */
+static void
+test_throttle(void)
+{
+	static double looked[WINDOWS], queued[WINDOWS], limit[WINDOWS], moved[WINDOWS];
+	static char name[] = "a", sda[] = "sda", sdb[] = "sdb";
+	struct evidence_host host = { .name = name };
+	struct evidence_use uses[] = { { .place = sda }, { .place = sdb } };
+	struct evidence_use_file file = { .session_id = 1, .device = sdb, .read = 8e6 };
+	struct evidence e = { .session_id = 1,
+		.hosts = &host,
+		.n_hosts = 1,
+		.uses = uses,
+		.n_uses = 2,
+		.use_files = &file,
+		.n_use_files = 1 };
+	struct nw_path p = {
+		.n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6, .active_s = 0.8
+	};
+	struct resources r;
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		looked[i] = STEP;
+		queued[i] = i % 2 == 0 ? STEP : 0;
+		limit[i] = 1.1e7;
+		moved[i] = 1e6;
+	}
+	p.stage[0] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ, .free_share = free_share };
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.queued[0]) && isnan(r.throttle[0]));
+	uses[1].looked_s[0] = looked;
+	uses[1].queued_s[0] = queued;
+	uses[1].limit[0] = limit;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.queued[0], 0.5, 1e-9, 0);
+	CHECK_NEAR(r.throttle[0], 1.1e7, 1e-9, 0);
+	CHECK(resources_throttled(&r, 0, resources_rate(&p, 0)));
+	CHECK(!resources_throttled(&r, 0, 5e6));
+	CHECK(!resources_throttled(&r, 0, 2e7)); /* memory took the bytes */
+	for (i = 0; i < 4; i++)
+		limit[i] = NAN; /* the throttle came in mid-transfer */
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.throttle[0]));
+	file.read = 0; /* an unknown file: the device that moved as many bytes */
+	uses[1].in = moved;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.queued[0], 0.5, 1e-9, 0);
+	moved[0] = 1e7;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.queued[0]));
+}
+
+int
+main(void)
+{
+	struct evidence_connection c[3];
+	struct resources r;
+
+	c[0] = connection(0, 1, 0.9, 0.3);
+	find(c, 1, 1e8, &r);
+	CHECK_NEAR(r.in_flight, 0.9, 1e-9, 0);
+	CHECK_NEAR(r.rwnd, 0.3, 1e-9, 0);
+	CHECK_NEAR(resources_net(&r), 0.6, 1e-9, 0);
+	CHECK_NEAR(r.peaks[0], 0.25, 1e-9, 0);
+	CHECK_NEAR(r.resent, 3, 1e-9, 0);
+
+	c[1] = connection(1, 1, 0.8, 0.3); /* the same, told by a forked process */
+	find(c, 2, 1e8, &r);
+	CHECK_NEAR(r.net_high, 0.6, 1e-9, 0);
+
+	c[1] = connection(1, 2, 0.3, 0);
+	c[2] = connection(2, 3, 0.3, 0);
+	find(c, 3, 3e8, &r);
+	CHECK_NEAR(r.net_low, 0.6, 1e-9, 0);
+	CHECK_NEAR(r.net_high, 1, 1e-9, 0); /* three in the same window share the network */
+
+	find(c, 1, 1e9, &r); /* nine tenths went another way */
+	CHECK(isnan(r.in_flight) && isnan(resources_net(&r)));
+	test_room();
+	test_pace();
+	test_throttle();
+	test_backlog();
+	return check_done("test_resources");
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Advice: every rule can be read, fires for facts that it is about, and does not fire when any of
+ * its clauses fails. Cards are closed by later sessions, with the gain that was obtained.
+ */
+#include "analyze/verdict/advice/advice.h"
+#include "analyze/verdict/route/routeadvice.h"
+
+#include <ctype.h>
+
+#include "narrows/result.h"
+#include "tests/check.h"
+#include "tests/filled.h"
+
+enum { CLAUSES_MAX = 8 };
+
+struct clauses {
+	char text[CLAUSES_MAX][256];
+	size_t n;
+};
+
+static void
+clauses_read(const char *when, struct clauses *c)
+{
+	size_t len;
+
+	c->n = 0;
+	for (; *when != '\0' && c->n < CLAUSES_MAX; when += len + strspn(when + len, " ")) {
+		len = strcspn(when, " ");
+		snprintf(c->text[c->n++], sizeof(c->text[0]), "%.*s", (int)len, when);
+	}
+}
+
+/* Puts a fact for which the clause holds, or fails. */
+static void
+clause_put(struct facts *f, const char *clause, bool holds)
+{
+	size_t len = strcspn(clause, "=!~<>");
+	char name[256], value[256], *hash;
+	const char *than = clause + len + 1;
+	double number = strtod(than, NULL);
+	long word = 0;
+
+	snprintf(name, sizeof(name), "%.*s", (int)len, clause);
+	if ((hash = strchr(name, '#')) != NULL) {
+		word = strtol(hash + 1, NULL, 10);
+		*hash = '\0';
+	}
+	switch (clause[len]) {
+	case '<': snprintf(value, sizeof(value), "%.0f", holds ? number - 1 : number + 1); break;
+	case '>': snprintf(value, sizeof(value), "%.3f", holds ? number + 1 : number - 0.01); break;
+	case '!':
+		snprintf(value, sizeof(value), "%.*s", holds ? 4 : (int)strcspn(than + 1, "|"),
+		    holds ? "none" : than + 1);
+		break;
+	default:
+		snprintf(value, sizeof(value), "%.*s", holds ? (int)strcspn(than, "|") : 8,
+		    holds ? than : "anything");
+	}
+	if (word > 0) {
+		char words[300];
+
+		snprintf(words, sizeof(words), "%s%s", word == 3 ? "4096 131072 " : "1 ", value);
+		facts_put(f, name, words);
+	} else
+		facts_put(f, name, value);
+}
+
+/* Facts for all clauses, one of which fails. */
+static bool
+holds_but(const struct advice_rule *rule, size_t failing, bool lacking)
+{
+	struct clauses c;
+	struct facts f = { 0 };
+	bool well, holds;
+	size_t i;
+
+	clauses_read(rule->when, &c);
+	for (i = 0; i < c.n; i++)
+		if (i != failing || !lacking)
+			clause_put(&f, c.text[i], i != failing);
+	holds = advice_holds(rule->when, &f, &well);
+	CHECK(well);
+	facts_clear(&f);
+	return holds;
+}
+
+/* Whether a command is one that looks and changes nothing: by its first words, and without an
+ * assignment, a redirection or a second command; a count of lines may follow. */
+static bool
+only_reads(const char *check)
+{
+	static const char *const looks[] = { "sysctl ", "ss -ti", "ip link show", "findmnt",
+		"ethtool INTERFACE", "ethtool -k INTERFACE", "cat /sys/", "top -b -n 1",
+		"tc qdisc show", "tc -s qdisc show", "ssh -Q cipher", "rsync --version",
+		"ps -ww -eo ", "nproc", "iostat -x ", "find DIRECTORY -type f -size -256k | wc -l",
+		"cpupower frequency-info", "chronyc tracking", "blockdev --getra " };
+	size_t i;
+
+	for (i = 0; i < sizeof(looks) / sizeof(looks[0]); i++)
+		if (strncmp(check, looks[i], strlen(looks[i])) == 0)
+			return strpbrk(check, "=;&>`$") == NULL && strstr(check, " -w ") == NULL &&
+			    (strchr(check, '|') == NULL || strstr(check, "| wc -l") != NULL);
+	return false;
+}
+
+static void
+test_rules(void)
+{
+	const struct advice_rule *rule, *other;
+	struct clauses c;
+	size_t i;
+
+	CHECK(advice_rules_count >= 25);
+	for (rule = advice_rules; rule < advice_rules + advice_rules_count; rule++) {
+		clauses_read(rule->when, &c);
+		CHECK(c.n >= 1 && rule->title[0] != '\0' && rule->evidence[0] != '\0');
+		CHECK(rule->check[0] != '\0' && rule->change[0] != '\0' && rule->undo[0] != '\0');
+		CHECK(only_reads(rule->check));
+		CHECK(rule->reference[0] != '\0');
+		if (!holds_but(rule, c.n, false))
+			fprintf(stderr, "%s does not fire\n", rule->name);
+		CHECK(holds_but(rule, c.n, false));
+		for (i = 0; i < c.n; i++) {
+			if (holds_but(rule, i, false))
+				fprintf(stderr, "%s fires without %s\n", rule->name, c.text[i]);
+			CHECK(!holds_but(rule, i, false));
+			CHECK(!holds_but(rule, i, true));
+		}
+		for (other = advice_rules; other < rule; other++)
+			CHECK(strcmp(other->name, rule->name) != 0);
+	}
+}
+
+static void
+test_bad_conditions(void)
+{
+	static const char *const bad[] = { "stage", "=x", "stage=", "rate>fast", "stage!x" };
+	struct facts f = { 0 };
+	bool well;
+	size_t i;
+
+	facts_put(&f, "stage", "network");
+	facts_put(&f, "rate", "7");
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		CHECK(!advice_holds(bad[i], &f, &well));
+		CHECK(!well);
+	}
+	CHECK(advice_holds("stage=disk.read|network rate>6 rate<8", &f, &well) && well);
+	CHECK(!advice_holds("cause=window", &f, &well) && well);
+	facts_clear(&f);
+}
+
+/* A document with a card, or without. */
+static json_t *
+document_with(const char *rule)
+{
+	return rule != NULL
+	    ? json_pack("{s:[{s:s, s:s, s:f}]}", "advice", "rule", rule, "title", "Do", "gain", 2.5)
+	    : json_pack("{s:[]}", "advice");
+}
+
+static json_t *
+after(json_t *list, const char *rule, int64_t id, double rate)
+{
+	json_t *doc = document_with(rule), *next = routeadvice_after(list, doc, id, rate);
+
+	json_decref(doc);
+	json_decref(list);
+	return next;
+}
+
+static void
+test_closing(void)
+{
+	json_t *list = NULL;
+	const json_t *o;
+
+	list = after(list, "shaper", 1, 100);
+	list = after(list, "shaper", 2, 110);
+	list = after(list, "shaper", 3, 90);
+	CHECK_INT(json_array_size(list), 1);
+	o = json_array_get(list, 0);
+	CHECK(result_get(o, KEY_route_advice_closed) == NULL);
+	list = after(list, NULL, 4, 240);
+	o = json_array_get(list, 0);
+	CHECK_INT(json_integer_value(result_get(o, KEY_route_advice_closed)), 4);
+	CHECK_NEAR(result_number(o, KEY_route_advice_obtained), 2.4, 1e-9, 0);
+	CHECK_NEAR(result_number(o, KEY_route_advice_predicted), 2.5, 1e-9, 0);
+	list = after(list, "shaper", 5, 100);
+	CHECK_INT(json_array_size(list), 2);
+	list = after(list, "other", 6, 100);
+	CHECK_INT(json_array_size(list), 3);
+	CHECK_INT(
+	    json_integer_value(result_get(json_array_get(list, 1), KEY_route_advice_closed)), 6);
+	CHECK(advice_kept(2.5, 2.4) && !advice_kept(2.5, 1.1) && advice_kept(NAN, 2) &&
+	    !advice_kept(NAN, 1));
+	json_decref(list);
+}
+
+/* What held the one connection of a session whose verdict has this cause (NULL: none). */
+static void
+held_test(struct store_reader *r, const char *cause, const double held_s[2], double retrans,
+    const char *expected)
+{
+	struct evidence e = { 0 };
+	struct facts f = { 0 };
+	json_t *doc = json_pack("{s:{s:[{s:f, s:f, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s, s:s?}}",
+	    "session", "connections", "bytes_out", 30e6, "bytes_in", 0.0, "retrans", retrans,
+	    "rtt_min_s", 0.02, "busy_s", 13.8, "rwnd_limited_s", held_s[0], "sndbuf_limited_s",
+	    held_s[1], "verdict", "stage", "network", "cause", cause);
+	const char *held;
+
+	CHECK_INT(facts_read(r, &e, doc, &f), NW_OK);
+	held = facts_get(&f, "held_by");
+	CHECK((held == NULL) == (expected == NULL));
+	CHECK(held == NULL || expected == NULL || strcmp(held, expected) == 0);
+	CHECK(advice_holds("retrans>9", &f, NULL) == (retrans > 9));
+	facts_clear(&f);
+	json_decref(doc);
+}
+
+static void
+setting_put(struct nw_batch *b, int64_t t_wall_ns, const char *value)
+{
+	CHECK_INT(nw_batch_setting(b,
+		      &(struct nw_setting_rec){ .host_id = 1,
+			  .t_wall_ns = t_wall_ns,
+			  .name = "sysctl.net.ipv4.tcp_rmem",
+			  .value = value }),
+	    NW_OK);
+}
+
+/* A setting that changed before the session, and was told two seconds after its begin. */
+static void
+late_test(struct store *store, struct store_reader *r)
+{
+	static char name[] = "h";
+	struct nw_batch *b = nw_batch_new();
+	struct evidence_host host = { .id = 1, .name = name };
+	struct evidence e = { .hosts = &host,
+		.n_hosts = 1,
+		.first_wall_ns = INT64_C(10000000000),
+		.last_wall_ns = INT64_C(20000000000) };
+	struct facts f = { 0 };
+	json_t *doc = json_pack(
+	    "{s:{s:[{s:s, s:s}]}}", "session", "hosts", "name", "h", "role", "destination");
+	const char *value;
+
+	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = name }), NW_OK);
+	setting_put(b, INT64_C(1000000000), "4096 131072 33554432");
+	setting_put(b, INT64_C(12000000000), "4096 16384 32768");
+	filled_commit(store, b);
+	CHECK_INT(facts_read(r, &e, doc, &f), NW_OK);
+	value = facts_get(&f, "dst.sysctl.net.ipv4.tcp_rmem");
+	CHECK(value != NULL && strcmp(value, "4096 16384 32768") == 0);
+	facts_clear(&f);
+	json_decref(doc);
+}
+
+static void
+test_held(void)
+{
+	static const double neither[2] = { 1, 2 }, window[2] = { 6, 0 }, buffer[2] = { 0, 5 };
+	char why[STORE_WHY_BYTES];
+	struct store *store = filled_open(NULL);
+	struct store_reader *r;
+
+	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
+	held_test(r, "window", neither, 50, "window");
+	held_test(r, NULL, window, 1, "window");
+	held_test(r, NULL, buffer, 1, "buffer");
+	held_test(r, NULL, buffer, 50, NULL);
+	held_test(r, NULL, neither, 1, NULL);
+	late_test(store, r);
+	store_reader_close(r);
+	store_close(store);
+	filled_remove();
+}
+
+int
+main(void)
+{
+	test_held();
+	test_rules();
+	test_bad_conditions();
+	test_closing();
+	return check_done("advice");
+}

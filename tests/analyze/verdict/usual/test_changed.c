@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What changed: histories of 30 sessions of one route, with a sysctl, a queueing discipline, a
+ * mount option or a slower disk planted in some, among settings that change without any effect. The
+ * planted change must come first in nine of ten histories, and nothing be named in 19 of 20 without
+ * one.
+ */
+#include "analyze/verdict/usual/changed.h"
+#include "analyze/verdict/usual/usual.h"
+
+#include "narrows/resultdoc.h"
+#include "tests/filled.h"
+#include "tests/noise.h"
+
+enum { SESSIONS = 30, TRIALS = 60, NOISE_SETTINGS = 3, UPGRADED = 12 };
+static const int64_t DAY_NS = INT64_C(86400) * 1000000000, T0 = INT64_C(1790000000000000000);
+
+enum plant { PLANT_NOTHING, PLANT_SYSCTL, PLANT_QDISC, PLANT_MOUNT, PLANT_DISK, PLANTS };
+
+static const struct {
+	const char *name, *before, *after;
+	bool receiver;
+} planted[PLANTS] = {
+	[PLANT_SYSCTL] = { "sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864", "4096 4096 65536",
+	    true },
+	[PLANT_QDISC] = { "net.eth0.qdisc", "fq", "tbf", false },
+	[PLANT_MOUNT] = { "mount./data.options", "rw,noatime", "rw,noatime,sync", true },
+};
+
+struct trial {
+	enum plant plant;
+	size_t at; /* first session after the change */
+	int64_t host[2];
+	int64_t first_id;
+	char route[64];
+};
+
+static struct store *store;
+static struct store_reader *reader;
+
+/* --- a history in the store --- */
+
+static void
+setting_put(
+    struct nw_batch *b, int64_t host, const char *name, int64_t t_wall_ns, const char *value)
+{
+	CHECK_INT(nw_batch_setting(b,
+		      &(struct nw_setting_rec){
+			  .host_id = host, .t_wall_ns = t_wall_ns, .name = name, .value = value }),
+	    NW_OK);
+}
+
+/* Between two sessions, the first of which is `before`. */
+static int64_t
+time_after(size_t before)
+{
+	return T0 + (int64_t)before * DAY_NS + (int64_t)((0.1 + 0.8 * noise_uniform()) * 86400e9);
+}
+
+/* Of a change before session `at`: between the sessions, or as blipp tells it, at its look at the
+ * session's start, seconds later. */
+static int64_t
+time_told(size_t at)
+{
+	return noise_uniform() < 0.5
+	    ? time_after(at - 1)
+	    : T0 + (int64_t)at * DAY_NS + (int64_t)((1 + 9 * noise_uniform()) * 1e9);
+}
+
+static size_t
+anywhere(void)
+{
+	return (size_t)(noise_uniform() * (SESSIONS - 1));
+}
+
+static void
+settings_make(struct nw_batch *b, const struct trial *t)
+{
+	int64_t at;
+	char name[64];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		snprintf(name, sizeof(name), "h%d", (int)t->host[i]);
+		CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = t->host[i], .name = name }),
+		    NW_OK);
+	}
+	for (i = 0; i < NOISE_SETTINGS; i++) {
+		snprintf(name, sizeof(name), "sysctl.net.core.noise%d", i);
+		setting_put(b, t->host[i % 2], name, T0 - DAY_NS, "1");
+		if (noise_uniform() < 0.7)
+			setting_put(b, t->host[i % 2], name, time_after(anywhere()), "2");
+	}
+	at = time_after(anywhere());
+	for (i = 0; i < UPGRADED; i++) {
+		snprintf(name, sizeof(name), "kernel.part%d", i);
+		setting_put(b, t->host[0], name, T0 - DAY_NS, "6.1");
+		if (t->first_id % 3 == 0)
+			setting_put(b, t->host[0], name, at, "6.2");
+	}
+	/* told for the first time when the rates change, by a newer blipp and a new program: no
+	 * change */
+	setting_put(b, t->host[0], "program.cp.build", T0 - DAY_NS, "aa");
+	setting_put(b, t->host[0], "program.mover.build", time_after(t->at - 1), "bb");
+	setting_put(b, t->host[1], "sysctl.net.core.told_late", time_after(t->at - 1), "1");
+	if (planted[t->plant].name == NULL)
+		return;
+	setting_put(b, t->host[planted[t->plant].receiver], planted[t->plant].name, T0 - DAY_NS,
+	    planted[t->plant].before);
+	setting_put(b, t->host[planted[t->plant].receiver], planted[t->plant].name,
+	    time_told(t->at), planted[t->plant].after);
+}
+
+/* What the session's stages carry; the lowest is the rate. */
+struct rates {
+	double read, network, write;
+};
+
+static struct rates
+rates_of(const struct trial *t, size_t i)
+{
+	struct rates r = { 900e6 * exp(0.15 * noise_normal()), 100e6 * exp(0.12 * noise_normal()),
+		400e6 * exp(0.15 * noise_normal()) };
+
+	if (i < t->at || t->plant == PLANT_NOTHING)
+		return r;
+	if (t->plant == PLANT_SYSCTL || t->plant == PLANT_QDISC)
+		r.network /= 2;
+	else
+		r.write /= 8;
+	return r;
+}
+
+static double
+lowest(const struct rates *r)
+{
+	return fmin(r->network, r->write);
+}
+
+static json_t *
+stage_make(const char *stage, const char *host, double rate)
+{
+	return json_pack("{s:s, s:s, s:f, s:f}", "stage", stage, "host", host, "bytes_per_s", rate,
+	    "tput_i", rate * 1.5 * exp(0.1 * noise_normal()));
+}
+
+static json_t *
+host_make(const char *host, double disk)
+{
+	return json_pack("{s:s, s:[ff], s:[f], s:[f]}", "host", host, "cpu_busy",
+	    0.3 * exp(0.2 * noise_normal()), 0.3 * exp(0.2 * noise_normal()), "cpu_iowait",
+	    0.02 * exp(noise_normal()), "disk_busy", disk);
+}
+
+/* Reads in two classes of sizes: six in ten took 1024 ns, the others longer. */
+static json_t *
+durations_make(void)
+{
+	json_t *list = json_array(), *counts;
+	int k;
+	uint32_t i;
+
+	for (k = 0; k < 2; k++) {
+		counts = json_array();
+		for (i = 0; i < 42; i++)
+			json_array_append_new(
+			    counts, json_integer(i < 40 ? 0 : (k + 1) * (i == 40 ? 60 : 40)));
+		json_array_append_new(list,
+		    json_pack("{s:s, s:s, s:o}", "op", "disk.read", "host", "a", "counts", counts));
+	}
+	return list;
+}
+
+static json_t *
+document_make(const struct rates *r)
+{
+	double rate = lowest(r);
+
+	return json_pack("{s:{s:f, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
+			 "s:{s:[oo]}, s:o}",
+	    "session", "bytes", 1e10, "connections", "host", "a", "bytes_out", 1e10, "bytes_in",
+	    1e6, "retrans", floor(20 * exp(noise_normal())), "rtt_min_s",
+	    0.02 * exp(0.02 * noise_normal()), "cwnd_bytes", 2e6 * exp(0.2 * noise_normal()),
+	    "verdict", "stage", r->network < r->write ? "network" : "disk.write", "bottleneck",
+	    "stages", stage_make("disk.read", "a", r->read),
+	    stage_make("network", "a -> b", r->network), stage_make("disk.write", "b", r->write),
+	    "timeline", "hosts", host_make("a", rate / r->read),
+	    host_make("b", fmin(1, rate / r->write)), "density", durations_make());
+}
+
+static void
+session_make(struct nw_batch *b, const struct trial *t, size_t i, const struct rates *r)
+{
+	int64_t id = t->first_id + (int64_t)i, start = T0 + (int64_t)i * DAY_NS;
+	json_t *doc = document_make(r);
+	char *json = json_dumps(doc, JSON_COMPACT);
+
+	CHECK_INT(
+	    nw_batch_session(b,
+		&(struct nw_session_rec){
+		    .id = id, .opened_wall_ns = start, .closed_wall_ns = start + DAY_NS / 24 }),
+	    NW_OK);
+	CHECK_INT(nw_batch_result(b,
+		      &(struct nw_result_rec){ .session_id = id,
+			  .json = json,
+			  .route = t->route,
+			  .program = "rsync",
+			  .bytes = 1e10,
+			  .bytes_per_s = lowest(r),
+			  .effect = NAN,
+			  .start_wall_ns = start,
+			  .duration_ns = DAY_NS / 24,
+			  .usual = NAN,
+			  .exit_status = 0 }),
+	    NW_OK);
+	free(json);
+	json_decref(doc);
+}
+
+/* --- one trial --- */
+
+/* The last session is judged; the earlier ones are in the store. */
+static void
+trial_run(struct trial *t, struct changed *out, bool *asked)
+{
+	static char a[] = "a", b_name[] = "b";
+	struct evidence_host hosts[2] = { { .id = t->host[0], .name = a },
+		{ .id = t->host[1], .name = b_name } };
+	struct evidence e = {
+		.session_id = t->first_id + SESSIONS - 1, .hosts = hosts, .n_hosts = 2
+	};
+	struct judgement j = { .route = t->route,
+		.program = "rsync",
+		.bytes = 1e10,
+		.first_wall_ns = T0 + (SESSIONS - 1) * DAY_NS };
+	struct nw_batch *b = nw_batch_new();
+	struct changed_ask ask = { .evidence = &e };
+	struct rates r = { 0 };
+	struct usual u;
+	json_t *own;
+	size_t i;
+
+	settings_make(b, t);
+	for (i = 0; i < SESSIONS; i++) {
+		r = rates_of(t, i);
+		if (i + 1 < SESSIONS)
+			session_make(b, t, i, &r);
+	}
+	filled_commit(store, b);
+	j.bytes_per_s = lowest(&r);
+	CHECK_INT(usual_find(reader, &e, &j, &u), NW_OK);
+	CHECK(u.usual.n >= NW_USUAL_MIN && u.usual.n < SESSIONS);
+	CHECK_INT(u.ops.n, 1);
+	CHECK(u.ops.op[0].n >= NW_USUAL_MIN && u.ops.op[0].low[39] == 0);
+	CHECK(fabs(u.ops.op[0].median[40] - 0.6) < 1e-9 && u.ops.op[0].high[41] == 1);
+	own = document_make(&r);
+	ask = (struct changed_ask){ u.session, u.n, u.split, u.low, u.high, &e, own };
+	*out = (struct changed){ 0 };
+	*asked = u.n > 0;
+	if (*asked)
+		CHECK_INT(changed_find(reader, &ask, out), NW_OK);
+	json_decref(own);
+	usual_clear(&u);
+}
+
+static bool
+names_planted(const struct trial *t, const struct changed *c)
+{
+	const struct difference *d = c->difference;
+
+	if (c->n == 0 || !d->beyond)
+		return false;
+	if (t->plant == PLANT_DISK)
+		return d->kind == DIFFERENCE_METRIC && d->host != NULL &&
+		    strcmp(d->host, "b") == 0 && strstr(d->name, "disk") != NULL;
+	return strcmp(d->name, planted[t->plant].name) == 0;
+}
+
+/* What was told for the first time is no difference. */
+static void
+first_told_test(const struct changed *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		CHECK(strcmp(c->difference[i].name, "program.mover.build") != 0);
+		CHECK(strcmp(c->difference[i].name, "sysctl.net.core.told_late") != 0);
+	}
+}
+
+/* Returns in how many histories the planted change is named first. */
+static int
+plant_test(enum plant plant)
+{
+	static int64_t serial;
+	int i, first = 0, named = 0, asked_n = 0;
+	struct changed c;
+	bool asked;
+
+	for (i = 0; i < TRIALS; i++, serial++) {
+		struct trial t = { .plant = plant,
+			.at = 8 + (size_t)(noise_uniform() * 15),
+			.host = { 2 * serial + 1, 2 * serial + 2 },
+			.first_id = serial * SESSIONS + 1 };
+
+		snprintf(t.route, sizeof(t.route), "a%d -> b%d", (int)serial, (int)serial);
+		trial_run(&t, &c, &asked);
+		first_told_test(&c);
+		asked_n += asked;
+		named += c.n > 0 && c.difference[0].beyond;
+		first += plant != PLANT_NOTHING && names_planted(&t, &c);
+		if (plant != PLANT_NOTHING && !names_planted(&t, &c) && getenv("V") != NULL)
+			printf("  %s | %zu settings, q %.3f\n", c.sentence, c.n_settings,
+			    c.n > 0 ? c.difference[0].q : NAN);
+		changed_clear(&c);
+	}
+	printf("plant %d: asked %d, something named %d, planted first %d of %d\n", plant, asked_n,
+	    named, first, TRIALS);
+	if (plant == PLANT_NOTHING)
+		CHECK(named <= TRIALS / 20);
+	return first;
+}
+
+int
+main(int argc, char **argv)
+{
+	char why[STORE_WHY_BYTES];
+	int p, first = 0;
+
+	noise_seed(argc, argv, 1717);
+	store = filled_open(NULL);
+	CHECK_INT(store_reader_open(filled_path, &reader, why), NW_OK);
+	for (p = 0; p < PLANTS; p++)
+		first += plant_test((enum plant)p);
+	CHECK(first >= TRIALS * (PLANTS - 1) * 9 / 10);
+	store_reader_close(reader);
+	store_close(store);
+	filled_remove();
+	return check_done("changed");
+}
