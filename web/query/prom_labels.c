@@ -62,7 +62,9 @@ put_subject(json_t *labels, const char *subject_json)
 			continue;
 		strcpy(name, key);
 		name_clean(name, false);
-		if (json_object_get(labels, name) != NULL)
+		/* a series may lack its own labels host and session */
+		if (json_object_get(labels, name) != NULL || strcmp(name, "host") == 0 ||
+		    strcmp(name, "session") == 0)
 			continue;
 		if (json_is_string(v))
 			put(labels, name, json_string_value(v));
