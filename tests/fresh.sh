@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Both lines of the README in a fresh minimal root of Debian. usage: tests/fresh.sh [bookworm|trixie [demo|check ...]]
+# Both lines of the README in a fresh minimal root of Debian. usage: tests/fresh.sh [bookworm|trixie [TARGET ...]]
+# A target of make that has no line in the README is made when the packages of the tests are installed.
 # Root and debootstrap or mmdebstrap; the mirror and the settings are those of this machine's own apt. What runs in the root
 # has processes and mounts of its own, so nothing is left behind, however this ends. FRESH_DIR: where the root stands.
 # Exit status 77: this machine cannot.
@@ -33,8 +34,10 @@ open(sys.argv[1], "w").write("%d %.1f s, ended by \"%s\"\n" % ((longest[0],) + l
 }
 
 # --- the README's lines ---
+for target in demo check; do grep -q "; make $target\$" README.md || fail "README.md has no line for make $target"; done
 for target in $targets; do
-	line=$(grep "; make $target\$" README.md) || fail "README.md has no line for make $target"
+	line=$(grep "; make $target\$" README.md) ||
+	    line="apt-get update -q && apt-get install -yq make && sh conf/deps.sh tests && sh conf/build.sh tests && make $target"
 	before=$(installed_kib)
 	echo "fresh: $line"
 	{ in_root "$line" 2>&1 </dev/null && status=0 || status=$?; echo $status >"$work/status"; } | watched "$work/silence"

@@ -37,7 +37,7 @@ in_root() {
 	unshare --mount --pid --fork --kill-child sh -c '
 		mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" &&
 		mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/run" && mkdir -p "$1/run/netns" || exit 1
-		exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEMO_ONCE=1 \
+		exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb DEMO_ONCE=1 WERROR="${WERROR:-}" \
 		    ${http_proxy:+http_proxy="$http_proxy"} ${https_proxy:+https_proxy="$https_proxy"} sh -c "cd /src && $2"' \
 	    in_root "$root" "$1"
 }

@@ -5,7 +5,6 @@
 # pace may change unseen: then the program gets two more chances.
 . tests/lib.sh
 paced
-command -v python3 >/dev/null 2>&1 || skip "no python3 here"
 
 start_box -o reduction-min-rows=10
 NARROWS_HOST=here "$bin/blipp" -i 200ms 2>"$tmp/blipp.log" &

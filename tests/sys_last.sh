@@ -84,5 +84,5 @@ if [ -x "$B/tests/host/nwrun/test_exitcode" ] && ! "$B/tests/host/nwrun/test_exi
 	killed() { nw sessions --json -n 1 | grep -q '"exit_status":137'; }
 	until_true 30 killed || fail "a program that a signal ended: $(nw sessions --json -n 1)"
 else
-	echo "this kernel does not tell how others' children end: a signal is not tested"
+	echo "untested: this kernel does not tell how others' children end: a signal is not tested"
 fi

@@ -4,7 +4,6 @@
 # lasts, within the budget; nothing is attached before and after.
 . tests/lib.sh
 magnet=$bin/magnet
-command -v python3 >/dev/null || skip "waiting times: python3 is missing"
 "$magnet" stat -l -n 1 -i 0.01 >/dev/null 2>"$tmp/why" || skip "kernel events: $(cat "$tmp/why")"
 
 # A connection over loopback, from port $1 to port $2, that moves 10 kB every 2 ms until it is killed; the reader

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # /metrics in OpenMetrics and in Prometheus' older text, /healthz and /readyz by parts, and a fresh install's first page.
 . tests/lib.sh
-command -v curl >/dev/null 2>&1 || skip "no curl"
 start_box
 curl -s "$url/" >"$tmp/fresh"
 grep -q "NARROWS_BOX=$xsp " "$tmp/fresh" || fail "the first page does not name its own port: $(grep NARROWS_BOX "$tmp/fresh")"

@@ -24,7 +24,7 @@ fail() {
 	failures=$((failures + 1))
 }
 have() {
-	command -v "$1" >/dev/null 2>&1 || { echo "no $1 here: not tested"; return 1; }
+	command -v "$1" >/dev/null 2>&1 || { echo "untested: no $1 here"; return 1; }
 }
 
 # measured NAME COMMAND ...: runs it; its output is in NAME.out, NAME.err, its status in $status, the report in report

@@ -5,9 +5,6 @@
 # gets none. Slow disks, links and pauses, and the files for them, shrink with PATIENCE, so that a slow machine's
 # processors are not the limit.
 . tests/lib.sh
-for program in python3 curl rsync tar gzip "${CC:-cc}"; do
-	command -v "$program" >/dev/null 2>&1 || skip "no $program here"
-done
 paced
 export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
 

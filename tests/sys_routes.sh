@@ -3,7 +3,6 @@
 # Sixteen sessions of one route through a real box; the second half is slower, since the receiver's host told of a changed
 # setting. The session's page, the route's page and the command say so, and a route of four sessions says nothing.
 . tests/lib.sh
-command -v curl >/dev/null 2>&1 || skip "no curl"
 cat >"$tmp/send.py" <<'END'
 import random, sys, time
 sys.path.insert(0, "tests")

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# tests/run.sh by tests of its own: a test that always fails fails the run; a system test that fails once runs again and is told.
+# tests/run.sh by tests of its own: a test that always fails fails the run; a system test that fails once runs again and is named; a
+# test is skipped only as tests/skips says; two system tests run side by side, each in a network of its own, but for those of tests/alone.
 . tests/lib.sh
 src=$PWD
 mkdir -p "$tmp/tests/corpus/lines" "$tmp/build/tests"
@@ -13,27 +14,46 @@ make_test() {
 	{ echo '#!/bin/sh'; printf '%s\n' "$@"; } >"$tmp/$file"
 	chmod +x "$tmp/$file"
 }
-# run_all WANTED: runs the tests that stand in $tmp; exit status of the run, whose output is $tmp/out
+# run_all WANTED [ARGUMENT ...]: runs the tests that stand in $tmp; exit status of the run, whose output is $tmp/out
 run_all() {
+	wanted=$1
+	shift
+	[ $# -gt 0 ] || set -- all
 	rm -rf "$tmp/ran" && mkdir "$tmp/ran"
 	status=0
-	(cd "$tmp" && B=build sh tests/run.sh "${2:-all}") >"$tmp/out" 2>&1 || status=$?
-	[ "$status" = "$1" ] || fail "exit status $status, not $1: $(cat "$tmp/out")"
+	(cd "$tmp" && B=build sh tests/run.sh "$@") >"$tmp/out" 2>&1 || status=$?
+	[ "$status" = "$wanted" ] || fail "exit status $status, not $wanted: $(cat "$tmp/out")"
 }
 told() { grep -qx "$1" "$tmp/out" || fail "no line \"$1\": $(cat "$tmp/out")"; }
 ends_with() { [ "$(tail -n 1 "$tmp/out")" = "$1" ] || fail "the last line is not \"$1\": $(cat "$tmp/out")"; }
 fails_once='[ -e ran/$(basename "$0") ] || { : >"ran/$(basename "$0")"; echo "the first run"; exit 1; }'
 
 # --- all pass, or are skipped for a reason ---
-make_test build/tests/test_good 'exit 0'
+make_test build/tests/test_good 'echo "untested: a browser"'
 make_test build/tests/fuzz_lines '[ "$1" = tests/corpus/lines ]'
 make_test tests/sys_good.sh 'exit 0'
 make_test tests/sys_skipped.sh 'echo much; echo "no such program"; exit 77'
+tab='	'
+printf '%s\n' '# names, condition, words' "sys_other sys_skipped${tab}[ -e ran ]${tab}there is a reason" "sys_never${tab}true${tab}never" >"$tmp/tests/skips"
 run_all 0
 told 'PASS test_good [0-9]* s'
 told 'SKIP sys_skipped: no such program'
 ends_with '3 passed, 0 failed, 1 skipped'
 ! grep -q second "$tmp/out" || fail "a second run without a failure: $(cat "$tmp/out")"
+[ "$(grep -c '^SKIP sys_skipped: no such program$' "$tmp/out")" = 2 ] || fail "the summary does not name the skipped test: $(cat "$tmp/out")"
+
+[ "$(grep -c '^PART test_good: a browser$' "$tmp/out")" = 2 ] || fail "the summary does not name what was not tested: $(cat "$tmp/out")"
+
+# --- skipped without a line, or with a condition that does not hold ---
+cp "$tmp/tests/skips" "$tmp/kept"
+for wrong in '' "sys_skipp${tab}true${tab}another test" "sys_skipped${tab}[ ! -e ran ]${tab}no reason" "# sys_skipped${tab}true${tab}a comment"; do
+	printf '%s\n' "$wrong" >"$tmp/tests/skips"
+	run_all 1
+	told 'FAIL sys_skipped [0-9]* s, second run'
+	told '    skipped, and no condition in tests/skips allows that'
+	ends_with '3 passed, 1 failed, 0 skipped'
+done
+mv "$tmp/kept" "$tmp/tests/skips"
 
 # --- two fail once: the output of their first runs, a second run after all others, exit status 0 ---
 make_test tests/sys_a_once.sh "$fails_once"
@@ -53,9 +73,30 @@ ends_with '5 passed, 1 failed, 1 skipped'
 [ "$(wc -l <"$tmp/ran/never")" = 2 ] || fail "sys_never ran $(wc -l <"$tmp/ran/never") times, not twice"
 run_all 0 unit
 make_test tests/sys_never.sh "$fails_once" 'exit 77'
+run_all 0
+ends_with '5 passed, 0 failed, 2 skipped'
+sed -i '/^sys_never/d' "$tmp/tests/skips"
 run_all 1
 ends_with '5 passed, 1 failed, 1 skipped'
 rm "$tmp/tests/sys_never.sh"
+
+# --- pairs: each waits for the other, and both have the same port; those of tests/alone have the network of the machine ---
+if [ "$(nproc)" -gt 1 ] && unshare --net ip link set lo up 2>/dev/null; then
+	for i in a b; do
+		make_test tests/sys_pair_$i.sh ": >ran/\$(basename \"\$0\")" 'n=0' 'until [ -e ran/sys_pair_a.sh ] && [ -e ran/sys_pair_b.sh ]; do' \
+		    'sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done' \
+		    'python3 -c "import socket, time; s = socket.create_server((\"127.0.0.1\", 4)); time.sleep(1)"'
+	done
+	make_test tests/sys_single.sh "[ \"\$(readlink /proc/self/ns/net)\" = '$(readlink /proc/self/ns/net)' ]"
+	echo "sys_single${tab}the network" >"$tmp/tests/alone"
+	run_all 0
+	ends_with '8 passed, 0 failed, 1 skipped'
+	! grep -q 'sys_pair.*second run' "$tmp/out" || fail "pairs are not beside each other: $(cat "$tmp/out")"
+	run_all 0 only sys_pair_a sys_pair_b
+	ends_with '2 passed, 0 failed, 0 skipped'
+	told 'slowest:.* sys_pair_[ab] [0-9]* s.*'
+	rm "$tmp"/tests/sys_pair_* "$tmp/tests/sys_single.sh"
+fi
 
 # --- unit tests and fuzzers have one run ---
 for t in test_once fuzz_lines; do
@@ -83,4 +124,13 @@ rm -r "$tmp/build/tests" "$tmp/tests"/sys_*
 mkdir "$tmp/build/tests"
 run_all 1
 ends_with '0 passed, 0 failed, 0 skipped'
+
+# --- the lists name tests that exist, and every test that may be skipped ---
+for name in $(cut -f 1 tests/skips tests/alone | grep -v '^#'); do
+	[ -f "tests/$name.sh" ] || fail "tests/skips or tests/alone names $name, which does not exist"
+done
+for test in $(grep -lE '(^|\|\| |^	)skip "|echo .*; exit 77|^outside_or_skip|^\. tests/browser.sh' tests/sys_*.sh); do
+	name=$(basename "$test" .sh)
+	[ "$name" = sys_run ] || cut -f 1 tests/skips | grep -qw "$name" || fail "$name may be skipped, and tests/skips has no condition for it"
+done
 echo "PASS"

@@ -3,7 +3,6 @@
 # A fresh box: the first page says how to measure; narrows selftest makes a first session by itself, once; then the page shows
 # the session, and still how to measure a program, until there is a session of somebody's own.
 . tests/lib.sh
-command -v curl >/dev/null 2>&1 || skip "no curl"
 start_box
 curl -fsS "$url/" >"$tmp/page" || fail "the first page"
 grep -q 'Nothing has been measured yet' "$tmp/page" && grep -q 'nwrun rsync' "$tmp/page" && grep -q 'narrows selftest' "$tmp/page" ||

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # `narrows stat` for many metrics at once, as a person calls it: answers, options, files beside the table, bad input.
 . tests/lib.sh
-command -v python3 >/dev/null || skip "python3 is not here"
 narrows=$bin/narrows
 cars=tests/cases/be/r-mtcars-none/data.csv
 swiss=tests/cases/lasso/swiss/data.csv

@@ -5,9 +5,6 @@
 set -u
 B=${B:-build/release}
 [ "$(id -u)" = 0 ] || { echo "the rig makes namespaces and disks: needs root"; exit 77; }
-for p in ip ss nsenter mkfs.ext4 python3 rsync curl iperf3; do
-	command -v "$p" >/dev/null || { echo "no $p"; exit 77; }
-done
 [ -c /dev/net/tun ] && [ -d /sys/fs/cgroup/blkio ] && [ -d /sys/fs/cgroup/cpu ] ||
     { echo "no TUN devices or no control groups of version 1"; exit 77; }
 ip netns add nwtruth$$ 2>/dev/null && ip netns del nwtruth$$ || { echo "no namespaces here"; exit 77; }

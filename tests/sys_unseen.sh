@@ -41,7 +41,7 @@ start() {
 ended() {
 	i=0
 	while { [ ! -s "$1/report" ] || [ ! -s "$1/status" ]; } && [ $i -lt $((300 * PATIENCE)) ]; do sleep 0.1; i=$((i + 1)); done
-	[ "$(cat "$1/status")" != 77 ] || { echo "$1: this kernel refuses such calls: not tested"; return 1; }
+	[ "$(cat "$1/status")" != 77 ] || { echo "untested: $1: this kernel refuses such calls"; return 1; }
 	[ "$(cat "$1/status")" = 0 ] && [ -s "$1/report" ] || { fail "$1: status $(cat "$1/status"), $(cat "$1/err")"; return 1; }
 }
 # exact NAME READ WRITTEN: both counted to the byte, and no word of unseen bytes
@@ -62,7 +62,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups "$B/bin/nwrun" -V 
 	start setuid suid plain setpriv --reuid 65534 --clear-groups
 	names="$names setuid"
 else
-	echo "no other user can run nwrun here: set-user-id is not tested"
+	echo "untested: set-user-id, because no other user can run nwrun here"
 fi
 # a busy machine may look at the process seconds later
 [ -x fixed ] && start static fixed plain env FAMILY_LINGER_MS=$((3000 * PATIENCE)) && names="$names static"
