@@ -145,8 +145,10 @@ host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $
 host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
 
 # --- objects, libraries, programs ---
-# its assembler copies the script
+# the assembler copies these files
 $B/obj/web/script.o: web/narrows.js
+$B/obj/host/magnet/object.o: host/magnet/bpf/points.o host/magnet/bpf/user.o
+$B/obj/host/outside/object.o: host/outside/bpf/outside.o
 $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
@@ -233,11 +235,8 @@ LIBMAGNET := $(patsubst %,$B/obj/host/magnet/%.o,owner ring view)
 $B/lib/libmagnet.a: $(LIBMAGNET)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-magnet-object:
-	sh host/magnet/bpf/embed.sh points >host/magnet/object.c.new && mv host/magnet/object.c.new host/magnet/object.c
-	sh host/magnet/bpf/embed.sh user >host/magnet/object_user.c.new && mv host/magnet/object_user.c.new host/magnet/object_user.c
-outside-object:
-	sh host/outside/bpf/embed.sh >host/outside/object.c.new && mv host/outside/object.c.new host/outside/object.c
+magnet-object outside-object: %-object:
+	$(Q)set -e; for p in host/$*/bpf/*.bpf.c; do sh conf/bpf.sh $$p >$${p%.bpf.c}.o.new; mv $${p%.bpf.c}.o.new $${p%.bpf.c}.o; done
 
 # --- tests: tests/ROOM/test_FILE.c links its room and those below, nothing else ---
 .SECONDEXPANSION:
@@ -317,7 +316,7 @@ soak:
 	$(Q)$(MAKE) --no-print-directory all
 	@B=$B MINUTES=$(or $(MINUTES),60) sh tests/soak.sh
 format:
-	$(Q)git ls-files '*.c' '*.h' | grep -v 'host/[a-z]*/object[a-z_]*\.c' | xargs clang-format -i
+	$(Q)git ls-files '*.c' '*.h' | xargs clang-format -i
 deb:
 	@sh conf/deps.sh packages
 	@sh conf/deb.sh

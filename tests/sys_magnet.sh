@@ -198,10 +198,3 @@ python3 "$tmp/datagrams.py" 11 "$port"
 setpriv --bounding-set -all,+setuid --inh-caps -all --ambient-caps -all --reuid 65534 --regid 65534 --clear-groups \
 	"$magnet" points >/dev/null 2>"$tmp/why" && fail "no capability is needed?"
 grep -q 'CAP_BPF is missing' "$tmp/why" || fail "the missing capability is not named: $(cat "$tmp/why")"
-
-# The committed object is that of the source, where the compiler that made it is present.
-if command -v clang >/dev/null && command -v llvm-strip >/dev/null && clang --version | grep -q 'version 14' &&
-    [ -e /usr/include/bpf/bpf_helpers.h ]; then
-	sh host/magnet/bpf/embed.sh points | cmp -s - host/magnet/object.c || fail "host/magnet/object.c is not that of its source: make magnet-object"
-	sh host/magnet/bpf/embed.sh user | cmp -s - host/magnet/object_user.c || fail "host/magnet/object_user.c is not that of its source: make magnet-object"
-fi

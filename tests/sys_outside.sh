@@ -7,10 +7,6 @@ nwrun=$bin/nwrun
 outside_or_skip
 start_box
 
-if command -v clang >/dev/null && command -v llvm-strip >/dev/null; then
-	sh host/outside/bpf/embed.sh | cmp -s - host/outside/object.c || fail "host/outside/object.c is not that of its source: make outside-object"
-fi
-
 # total REPORT WORD KEY [PROGRAM|STAGE]: sum of a key over the lines of a report
 total() {
 	awk -v word="$2" -v key="$3" -v of="${4:-}" '$1 == word {

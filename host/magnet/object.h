@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compiled programs of bpf/points.bpf.c and bpf/user.bpf.c: object.c and object_user.c are made
- * by `make magnet-object`. */
+/* The compiled programs of bpf/points.bpf.c and bpf/user.bpf.c: `make magnet-object` makes the
+ * committed bpf/points.o and bpf/user.o. */
 #ifndef MAGNET_OBJECT_H
 #define MAGNET_OBJECT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The programs in the kernel, compiled: object.c is made from bpf/outside.bpf.c by `make
- * outside-object`. */
+/* The programs in the kernel, compiled: `make outside-object` makes the committed bpf/outside.o
+ * from bpf/outside.bpf.c. */
 #ifndef HOST_OUTSIDE_OBJECT_H
 #define HOST_OUTSIDE_OBJECT_H
 
