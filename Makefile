@@ -26,7 +26,7 @@
 
 MODE    ?= release
 PREFIX  ?= /usr/local
-VERSION := 0.1.0
+VERSION := 0.2.0
 B       := build/$(MODE)
 Q       := $(if $(V),,@)
 
