@@ -9,6 +9,7 @@
 #include "narrows/web.h"
 #include "narrows/clock.h"
 #include "web/api.h"
+#include "web/body.h"
 #include "web/collectors.h"
 #include "web/expected.h"
 #include "narrows/export.h"
@@ -36,7 +37,7 @@ answer_expected(struct evbuffer *b, struct store_reader *r)
 	int rc = expected_read(&l, r, NULL, 0, now_wall_ns, nw_mono_ns());
 
 	if (rc == NW_OK)
-		rc = api_put_document(b, expected_document(&l, now_wall_ns));
+		rc = body_put_document(b, expected_document(&l, now_wall_ns));
 	expected_clear(&l);
 	return rc;
 }

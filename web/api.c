@@ -11,23 +11,9 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/body.h"
 #include "web/health.h"
 #include "web/query/counter.h"
-
-/*
- * Takes the reference of doc. Doubles are written with 17 digits, so that readers get the same
- * bits.
- */
-int
-api_put_document(struct evbuffer *out, json_t *doc)
-{
-	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-	int rc = text != NULL && evbuffer_add_printf(out, "%s\n", text) >= 0 ? NW_OK : NW_ENOMEM;
-
-	free(text);
-	json_decref(doc);
-	return rc;
-}
 
 /* A text, or null for NULL and for text that is not UTF-8. */
 static json_t *
@@ -128,7 +114,7 @@ api_sessions(struct evbuffer *out, struct store_reader *r, struct session_index 
 	result_set(doc, KEY_sessions_sessions, list.sessions);
 	result_set(doc, KEY_sessions_next_before,
 	    listed.next > 0 ? json_integer(listed.next) : json_null());
-	return api_put_document(out, doc);
+	return body_put_document(out, doc);
 }
 
 static int
@@ -143,7 +129,7 @@ on_one(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *re
 	result_set(doc, KEY_result_schema, json_string("narrows-result/1"));
 	result_set(doc, KEY_result_session, session_state(s));
 	result_set(doc, KEY_result_verdict, json_null());
-	return api_put_document(out, doc);
+	return body_put_document(out, doc);
 }
 
 int
@@ -172,7 +158,7 @@ api_keep(struct evbuffer *out, struct store_reader *r)
 		json_decref(doc);
 		return rc;
 	}
-	return api_put_document(out, doc);
+	return body_put_document(out, doc);
 }
 
 /* Rows and roll-ups: bytes of each tier, and how many rows left the tier since the start. */
@@ -260,7 +246,7 @@ api_ready(struct evbuffer *out, const struct nw_health *health, bool can_read)
 
 	json_object_set_new(
 	    parts, "report", json_string(can_read ? "ok" : "the report cannot read the store"));
-	return api_put_document(out,
+	return body_put_document(out,
 	    json_pack("{s:b, s:o}", "ready", can_read && health_is_ready(health), "parts", parts));
 }
 
@@ -274,7 +260,7 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 		json_object_set_new(doc, "ok", json_false());
 		json_object_set_new(
 		    doc, "problem", json_string("this server knows nothing about the box"));
-		return api_put_document(out, doc);
+		return body_put_document(out, doc);
 	}
 	json_object_set_new(doc, "ok", json_boolean(health->ok));
 	json_object_set_new(
@@ -304,23 +290,5 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 		json_object_set_new(count, counter_rows[i].name,
 		    json_integer((json_int_t)counter_value(&counter_rows[i], &health->counts)));
 	json_object_set_new(doc, "counters", count);
-	return api_put_document(out, doc);
-}
-
-int
-api_error(struct evbuffer *out, int code, const char *reason)
-{
-	json_t *doc = json_object();
-
-	json_object_set_new(doc, "status", json_integer(code));
-	json_object_set_new(doc, "error", text_or_null(reason));
-	return api_put_document(out, doc);
-}
-
-int
-api_problem(struct evbuffer *out, int code, const char *title, const char *detail)
-{
-	return api_put_document(out,
-	    json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title, "status", code,
-		"detail", text_or_null(detail)));
+	return body_put_document(out, doc);
 }

@@ -16,8 +16,6 @@
 
 struct evbuffer;
 
-/* Takes the reference of doc; NULL is NW_ENOMEM. */
-int api_put_document(struct evbuffer *out, json_t *doc);
 int api_sessions(struct evbuffer *out, struct store_reader *r, struct session_index *x,
     const struct session_filter *f);
 /*
@@ -32,8 +30,6 @@ int api_collectors(struct evbuffer *out, struct store_reader *r, const struct ho
 int api_diets(struct evbuffer *out, struct store_reader *r);
 /* What came of advice, by rule. */
 int api_advice(struct evbuffer *out, struct store_reader *r);
-/* Figures of a session's page. */
-int api_figures(struct evbuffer *out, struct store_reader *r, int64_t id);
 /* Metrics worth keeping. */
 int api_keep(struct evbuffer *out, struct store_reader *r);
 /* Routes in short; the new document instead of text. */
@@ -51,8 +47,5 @@ int api_compare_csv(struct evbuffer *out, const json_t *doc);
 int api_health(struct evbuffer *out, const struct nw_health *health);
 /* Whether the box can take measurements and show reports, part by part. */
 int api_ready(struct evbuffer *out, const struct nw_health *health, bool can_read);
-int api_error(struct evbuffer *out, int code, const char *reason);
-/* An error as RFC 9457 has it. */
-int api_problem(struct evbuffer *out, int code, const char *title, const char *detail);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
+#include "web/body.h"
 
 enum { ROUTES_MAX = 500 };
 
@@ -165,7 +166,7 @@ api_advice(struct evbuffer *out, struct store_reader *r)
 	names_free(&routes);
 	json_decref(rules);
 	if (rc == NW_OK)
-		return api_put_document(out, doc);
+		return body_put_document(out, doc);
 	json_decref(doc);
 	return rc;
 }

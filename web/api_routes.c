@@ -14,6 +14,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/body.h"
 #include "web/collectors.h"
 #include "web/diets.h"
 #include "web/page.h"
@@ -65,7 +66,7 @@ api_routes(struct evbuffer *out, struct store_reader *r)
 	json_t *doc;
 	int rc = api_routes_document(r, &doc);
 
-	return rc == NW_OK ? api_put_document(out, doc) : rc;
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
 }
 
 int
@@ -74,16 +75,7 @@ api_collectors(struct evbuffer *out, struct store_reader *r, const struct hosts_
 	json_t *doc;
 	int rc = collectors_document(r, now, 0, &doc);
 
-	return rc == NW_OK ? api_put_document(out, doc) : rc;
-}
-
-int
-api_figures(struct evbuffer *out, struct store_reader *r, int64_t id)
-{
-	json_t *doc;
-	int rc = page_session_figures(r, id, &doc);
-
-	return rc == NW_OK ? api_put_document(out, doc) : rc;
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
 }
 
 int
@@ -92,7 +84,7 @@ api_diets(struct evbuffer *out, struct store_reader *r)
 	json_t *doc;
 	int rc = diets_document(r, nw_wall_ns(), &doc);
 
-	return rc == NW_OK ? api_put_document(out, doc) : rc;
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
 }
 
 static int
@@ -117,7 +109,7 @@ api_route_or_none(
 	result_set(doc, KEY_route_route, text_or_null(route));
 	result_set(doc, KEY_route_program, text_or_null(program));
 	result_set(doc, KEY_route_n_sessions, json_integer(0));
-	return api_put_document(out, doc);
+	return body_put_document(out, doc);
 }
 
 int

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the verdict of a session was right, as people who know say: a form on the session's page,
- * notes in the store, and their counts. */
+/* Whether the verdict of a session was right, as people who know say: notes in the store. */
 #ifndef NARROWS_WEB_FEEDBACK_H
 #define NARROWS_WEB_FEEDBACK_H
 
@@ -8,7 +7,6 @@
 #include <stdint.h>
 
 #include "narrows/store.h"
-#include "web/html.h"
 
 enum { FEEDBACK_TEXT_BYTES = 200 };
 
@@ -16,7 +14,5 @@ enum { FEEDBACK_TEXT_BYTES = 200 };
  * words are too long or not UTF-8; others as store_note_add_soon(). */
 int feedback_add(const char *store_path, int64_t session_id, const char *right, const char *words,
     char why[STORE_WHY_BYTES]);
-/* People's answers about the session's verdict, and the form for operators. */
-int feedback_write(struct html *h, struct store_reader *r, int64_t session_id);
 
 #endif

@@ -14,6 +14,8 @@
 #include "web/collectors.h"
 
 enum { HOSTS_PAGE = 50, HOSTS_PAGE_MAX = 1000, HOST_CHANGES_PAGE = 200 };
+/* Steps of a clock record at most, and latest connections that the document has. */
+enum { HOST_CLOCK_STEPS = 240, HOST_LINKS_MAX = 500 };
 
 /* Which part of the list: the parameters `offset` and `limit`, and of settings `before`. */
 struct hosts_query {

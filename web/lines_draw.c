@@ -14,7 +14,7 @@
 #include "analyze/quantile.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
-#include "web/lines.h"
+#include "web/lines_draw.h"
 #include "web/plot.h"
 
 enum {
@@ -313,11 +313,11 @@ line_draw(struct html *h, struct lines_view *v, const struct frame *f, size_t i,
 	enum lineset_state state = v->s->state[v->k->line[i]];
 	const struct nw_lines *l = &v->k->lines;
 	const char *label = v->s->label[v->k->line[i]];
-	char href[LINES_HREF_BYTES];
+	char href[CHOICE_HREF_BYTES];
 	double total = nw_line_total(l, i);
 
 	if (!alone) {
-		lines_href(href, v->c, "id", label);
+		choice_href(href, v->c, "id", label);
 		html_raw(h, "<a");
 		html_attr(h, "href", href);
 		html_raw(h, ">");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notes of a session: on its page, for programs, and from the page's form. */
+/* Notes of a session: as a document, and from the form of the session's page. */
 #ifndef NARROWS_WEB_NOTES_H
 #define NARROWS_WEB_NOTES_H
 
@@ -8,12 +8,9 @@
 #include <jansson.h>
 
 #include "narrows/store.h"
-#include "web/html.h"
 
 /* A new reference. NW_ENOTFOUND: no such session. */
 int notes_document(struct store_reader *r, int64_t session_id, json_t **out);
-/* The section of the session's page, with a form for readers who may write. */
-int session_notes(struct html *h, struct store_reader *r, int64_t session_id);
 /*
  * Keeps a note. at: seconds since the session's begin, a time in ISO 8601, or ""/NULL for its
  * begin. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no such

@@ -145,6 +145,10 @@ void session_ops(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
 void session_kernel(struct html *h, const json_t *doc);
 void session_iotime(struct html *h, const json_t *doc);
+/* The notes of a session, with a form for readers who may write. */
+int session_notes(struct html *h, struct store_reader *r, int64_t session_id);
+/* People's answers about the session's verdict, and the form for operators. */
+int session_feedback(struct html *h, struct store_reader *r, int64_t session_id);
 /* What sensors of the session's hosts saw of ways to other hosts, from the store. */
 int session_sensors(struct html *h, struct store_reader *r, const json_t *doc);
 void session_reduction(struct html *h, const json_t *doc);

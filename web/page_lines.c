@@ -14,6 +14,7 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/lines.h"
+#include "web/lines_draw.h"
 #include "web/page.h"
 
 enum { SLOWEST_MAX = 20, POINTS_SHOWN_MAX = 3, STALLS_SHOWN_MAX = 30, EVENTS_SHOWN_MAX = 20 };
@@ -29,90 +30,13 @@ lines_content_type(enum lines_form form)
 	return types[form];
 }
 
-/* --- addresses --- */
-
-struct address {
-	char *out;
-	size_t len;
-	const char *key, *value; /* the parameter that changes */
-};
-
-static void
-address_put(struct address *a, const char *key, const char *text)
-{
-	static const char hex[] = "0123456789abcdef";
-	const unsigned char *s;
-
-	if (a->key != NULL && strcmp(a->key, key) == 0) {
-		text = a->value;
-		a->key = NULL;
-	}
-	if (text == NULL || *text == '\0')
-		return;
-	if (a->len + strlen(key) + 3 * strlen(text) + 3 >= LINES_HREF_BYTES)
-		return;
-	a->out[a->len] = a->len == 0 ? '?' : '&';
-	a->len++;
-	a->len += (size_t)sprintf(a->out + a->len, "%s=", key);
-	for (s = (const unsigned char *)text; *s != '\0'; s++)
-		if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
-		    (*s >= '0' && *s <= '9') || strchr("-._,", *s) != NULL)
-			a->out[a->len++] = (char)*s;
-		else {
-			a->out[a->len++] = '%';
-			a->out[a->len++] = hex[*s >> 4];
-			a->out[a->len++] = hex[*s & 15];
-		}
-	a->out[a->len] = '\0';
-}
-
-static void
-number_put(struct address *a, const char *key, double v)
-{
-	address_put(a, key, isnan(v) ? NULL : fmt_exact(v).s);
-}
-
-static void
-mark_put(struct address *a, const char *key, const struct choice_mark *m)
-{
-	char text[2 * CHOICE_TEXT_BYTES];
-
-	snprintf(text, sizeof(text), "%s@%s", m->line, m->point);
-	address_put(a, key, m->line[0] != '\0' ? text : NULL);
-}
-
-void
-lines_href(char out[LINES_HREF_BYTES], const struct choice *c, const char *key, const char *value)
-{
-	struct address a = { .out = out, .key = key, .value = value };
-	char range[160];
-
-	out[0] = '\0';
-	snprintf(range, sizeof(range), "%s-%s", fmt_exact(c->percentile_low).s,
-	    fmt_exact(c->percentile_high).s);
-	address_put(&a, "id", c->id);
-	address_put(&a, "server", c->server);
-	address_put(&a, "percentile", isnan(c->percentile_low) ? NULL : range);
-	number_put(&a, "from", c->from_s);
-	number_put(&a, "to", c->to_s);
-	mark_put(&a, "a", &c->a);
-	mark_put(&a, "b", &c->b);
-	address_put(&a, "by", c->by);
-	address_put(&a, "lane", c->lane);
-	address_put(&a, "path", c->path);
-	address_put(&a, "clock", c->raw ? "raw" : NULL);
-	address_put(&a, "against", c->against != 0 ? fmt_int(c->against).s : NULL);
-	if (out[0] == '\0')
-		strcpy(out, "?");
-}
-
 static void
 link_to(
     struct html *h, const struct choice *c, const char *key, const char *value, const char *text)
 {
-	char href[LINES_HREF_BYTES];
+	char href[CHOICE_HREF_BYTES];
 
-	lines_href(href, c, key, value);
+	choice_href(href, c, key, value);
 	html_raw(h, "<a");
 	html_attr(h, "href", href);
 	html_raw(h, ">");
@@ -568,10 +492,10 @@ links_write(struct html *h, const struct lines_view *v)
 {
 	static const char *const words[LINES_FORMS] = { NULL, "JSON", "CSV", "OpenTelemetry spans",
 		"SVG" };
-	char query[LINES_HREF_BYTES], href[LINES_HREF_BYTES + 64];
+	char query[CHOICE_HREF_BYTES], href[CHOICE_HREF_BYTES + 64];
 	int form;
 
-	lines_href(query, v->c, NULL, NULL);
+	choice_href(query, v->c, NULL, NULL);
 	html_raw(h, "<p class=\"links\"><a href=\"/session/");
 	html_int(h, v->s->session_id);
 	html_raw(h, "\">The session</a>");

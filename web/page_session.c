@@ -576,7 +576,7 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	if (open)
 		write_running(h, doc);
 	session_answers(h, doc);
-	if (doc != NULL && v->r != NULL && !h->foreign && feedback_write(h, v->r, rec->id) < 0)
+	if (doc != NULL && v->r != NULL && !h->foreign && session_feedback(h, v->r, rec->id) < 0)
 		h->failed = true;
 	if (doc != NULL)
 		write_contents(h, doc, rec->id, v->q.all);

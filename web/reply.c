@@ -11,9 +11,9 @@
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
-#include "web/api.h"
+#include "web/body.h"
 #include "web/query/gzip.h"
-#include "web/page.h"
+#include "web/html.h"
 #include "web/query/prom.h"
 
 enum { GZIP_MIN_BYTES = 1000, TAG_BYTES = 32 };
@@ -215,7 +215,7 @@ reply_error(struct reply *a, int code)
 	switch (a->errors) {
 	case REPLY_PROBLEM:
 		a->type = "application/problem+json";
-		api_problem(a->body, code, reply_reason(code),
+		body_put_problem(a->body, code, reply_reason(code),
 		    a->why != NULL ? a->why : troubles[i].advice);
 		break;
 	case REPLY_PROMETHEUS:
@@ -225,10 +225,10 @@ reply_error(struct reply *a, int code)
 			: code == 400                   ? "too many samples for one series"
 							: reply_reason(code));
 		break;
-	case REPLY_JSON: api_error(a->body, code, reply_reason(code)); break;
+	case REPLY_JSON: body_put_error(a->body, code, reply_reason(code)); break;
 	case REPLY_PAGE:
 		a->type = NULL;
-		page_error(&h, code, troubles[i].title, troubles[i].advice);
+		a->error_page(&h, code, troubles[i].title, troubles[i].advice);
 		break;
 	}
 	reply_send(a, code);

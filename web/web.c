@@ -36,6 +36,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "web/api.h"
+#include "web/body.h"
 #include "web/expected.h"
 #include "web/feedback.h"
 #include "web/health.h"
@@ -156,7 +157,7 @@ answer_expected(struct reply *a)
 	const struct expected_list *l = read_expected(a->w, known);
 
 	reply_rc(
-	    a, l != NULL ? api_put_document(a->body, expected_document(l, nw_wall_ns())) : NW_EIO);
+	    a, l != NULL ? body_put_document(a->body, expected_document(l, nw_wall_ns())) : NW_EIO);
 }
 
 /* What the states of collectors are judged by. */
@@ -218,7 +219,7 @@ answer_api_hosts(struct reply *a, const struct route *to)
 	    : host_settings_document(r, to->filter.host, q.before_wall_ns, &doc);
 	if (rc == NW_ENOTFOUND)
 		a->why = "The box knows no host of that name.";
-	reply_rc(a, rc == NW_OK ? api_put_document(a->body, doc) : rc);
+	reply_rc(a, rc == NW_OK ? body_put_document(a->body, doc) : rc);
 }
 
 static void
@@ -412,7 +413,7 @@ answer_compared(struct reply *a, const struct route *to)
 		rc = api_compare_csv(a->body, doc);
 		json_decref(doc);
 	} else if (rc == NW_OK)
-		rc = api_put_document(a->body, doc);
+		rc = body_put_document(a->body, doc);
 	reply_rc(a, rc);
 }
 
@@ -615,7 +616,7 @@ answer_api_part(struct reply *a, const struct route *to, int rc, int64_t id)
 	else
 		reply_rc(a,
 		    (rc = notes_document(a->w->reader, id, &doc)) == NW_OK
-			? api_put_document(a->body, doc)
+			? body_put_document(a->body, doc)
 			: rc);
 }
 
@@ -624,6 +625,7 @@ answer_api(struct reply *a, const struct route *to)
 {
 	struct store_reader *r = a->w->reader;
 	int64_t id = to->id;
+	json_t *doc;
 	int rc = NW_OK;
 
 	a->errors = REPLY_PROBLEM;
@@ -647,7 +649,11 @@ answer_api(struct reply *a, const struct route *to)
 	case ROUTE_API_COLLECTORS: answer_collectors(a); break;
 	case ROUTE_API_DIETS: reply_rc(a, api_diets(a->body, r)); break;
 	case ROUTE_API_EXPECTED: answer_expected(a); break;
-	case ROUTE_API_FIGURES: reply_rc(a, rc == NW_OK ? api_figures(a->body, r, id) : rc); break;
+	case ROUTE_API_FIGURES:
+		if (rc == NW_OK)
+			rc = page_session_figures(r, id, &doc);
+		reply_rc(a, rc == NW_OK ? body_put_document(a->body, doc) : rc);
+		break;
 	case ROUTE_API_FIGURE:
 	case ROUTE_API_LINES:
 	case ROUTE_API_NOTES: answer_api_part(a, to, rc, id); break;
@@ -1168,7 +1174,11 @@ static void
 on_request(struct evhttp_request *req, void *arg)
 {
 	struct port *port = arg;
-	struct reply a = { .w = port->web, .port = port, .req = req, .body = evbuffer_new() };
+	struct reply a = { .w = port->web,
+		.port = port,
+		.req = req,
+		.body = evbuffer_new(),
+		.error_page = page_error };
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	int code;
 

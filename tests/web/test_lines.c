@@ -4,6 +4,7 @@
 #include "web/lines.h"
 
 #include <event2/buffer.h>
+#include <jansson.h>
 
 #include "tests/check.h"
 #include "tests/lifelog.h"

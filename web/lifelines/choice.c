@@ -9,6 +9,7 @@
 
 #include "analyze/quantile.h"
 #include "narrows/err.h"
+#include "narrows/format.h"
 
 /* --- the query --- */
 
@@ -279,4 +280,81 @@ chosen_clear(struct chosen *k)
 	free(k->lane);
 	free(k->line);
 	*k = (struct chosen){ .t = NULL };
+}
+
+/* --- as an address --- */
+
+struct address {
+	char *out;
+	size_t len;
+	const char *key, *value; /* the parameter that changes */
+};
+
+static void
+address_put(struct address *a, const char *key, const char *text)
+{
+	static const char hex[] = "0123456789abcdef";
+	const unsigned char *s;
+
+	if (a->key != NULL && strcmp(a->key, key) == 0) {
+		text = a->value;
+		a->key = NULL;
+	}
+	if (text == NULL || *text == '\0')
+		return;
+	if (a->len + strlen(key) + 3 * strlen(text) + 3 >= CHOICE_HREF_BYTES)
+		return;
+	a->out[a->len] = a->len == 0 ? '?' : '&';
+	a->len++;
+	a->len += (size_t)sprintf(a->out + a->len, "%s=", key);
+	for (s = (const unsigned char *)text; *s != '\0'; s++)
+		if ((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		    (*s >= '0' && *s <= '9') || strchr("-._,", *s) != NULL)
+			a->out[a->len++] = (char)*s;
+		else {
+			a->out[a->len++] = '%';
+			a->out[a->len++] = hex[*s >> 4];
+			a->out[a->len++] = hex[*s & 15];
+		}
+	a->out[a->len] = '\0';
+}
+
+static void
+number_put(struct address *a, const char *key, double v)
+{
+	address_put(a, key, isnan(v) ? NULL : fmt_exact(v).s);
+}
+
+static void
+mark_put(struct address *a, const char *key, const struct choice_mark *m)
+{
+	char text[2 * CHOICE_TEXT_BYTES];
+
+	snprintf(text, sizeof(text), "%s@%s", m->line, m->point);
+	address_put(a, key, m->line[0] != '\0' ? text : NULL);
+}
+
+void
+choice_href(char out[CHOICE_HREF_BYTES], const struct choice *c, const char *key, const char *value)
+{
+	struct address a = { .out = out, .key = key, .value = value };
+	char range[160];
+
+	out[0] = '\0';
+	snprintf(range, sizeof(range), "%s-%s", fmt_exact(c->percentile_low).s,
+	    fmt_exact(c->percentile_high).s);
+	address_put(&a, "id", c->id);
+	address_put(&a, "server", c->server);
+	address_put(&a, "percentile", isnan(c->percentile_low) ? NULL : range);
+	number_put(&a, "from", c->from_s);
+	number_put(&a, "to", c->to_s);
+	mark_put(&a, "a", &c->a);
+	mark_put(&a, "b", &c->b);
+	address_put(&a, "by", c->by);
+	address_put(&a, "lane", c->lane);
+	address_put(&a, "path", c->path);
+	address_put(&a, "clock", c->raw ? "raw" : NULL);
+	address_put(&a, "against", c->against != 0 ? fmt_int(c->against).s : NULL);
+	if (out[0] == '\0')
+		strcpy(out, "?");
 }

@@ -5,7 +5,7 @@
 
 #include "web/lifelines/lineset.h"
 
-enum { CHOICE_TEXT_BYTES = 256, CHOICE_LIST_BYTES = 1024 };
+enum { CHOICE_TEXT_BYTES = 256, CHOICE_LIST_BYTES = 1024, CHOICE_HREF_BYTES = 8192 };
 
 struct choice_mark { /* a point of a line, for measuring */
 	char line[CHOICE_TEXT_BYTES], point[CHOICE_TEXT_BYTES];
@@ -27,6 +27,10 @@ struct choice {
 int choice_parse(struct choice *c, const char *query, const char **why);
 struct lineset_opts choice_opts(const struct choice *c);
 bool choice_is_all(const struct choice *c);
+/* "?id=...": the address of the same view with one parameter changed; key NULL: unchanged, value
+ * NULL: without the parameter. */
+void choice_href(
+    char out[CHOICE_HREF_BYTES], const struct choice *c, const char *key, const char *value);
 
 /* Lines of a set that the choice takes, as lines of their own. */
 struct chosen {
