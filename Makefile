@@ -49,7 +49,8 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 STORE   := store store/sql store/write store/read store/ground store/codec
 VERDICT := analyze/verdict/route analyze/verdict analyze/verdict/keep analyze/verdict/put analyze/verdict/advice \
            analyze/verdict/usual analyze/verdict/judge analyze/verdict/evidence
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze $(STORE) $(VERDICT) web/query web/lifelines web daemon cli/stat cli/import cli \
+WEB     := web web/page web/answer web/export web/http web/draw web/lifelines web/query
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze $(STORE) $(VERDICT) $(WEB) daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -82,11 +83,16 @@ BELOW_analyze/verdict          := analyze/verdict analyze/verdict/keep analyze/v
                                   analyze/verdict/judge $(EVIDENCE)
 BELOW_web/query        := web/query $(STORE) base
 BELOW_web/lifelines   := web/lifelines analyze $(STORE) base
-BELOW_web             := web web/query web/lifelines analyze $(STORE) base
-BELOW_daemon          := daemon web web/query web/lifelines $(VERDICT) analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
+BELOW_web/draw        := web/draw web/lifelines analyze $(STORE) base
+BELOW_web/http        := web/http web/draw web/lifelines web/query analyze $(STORE) base
+BELOW_web/export      := web/export web/query $(STORE) base
+BELOW_web/answer      := web/answer web/http web/draw web/lifelines web/query analyze $(STORE) base
+BELOW_web/page        := web/page web/answer web/http web/draw web/lifelines web/query analyze $(STORE) base
+BELOW_web             := $(WEB) analyze $(STORE) base
+BELOW_daemon          := daemon $(WEB) $(VERDICT) analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_cli/stat        := cli/stat analyze base
 BELOW_cli/import      := cli/import cli/stat analyze $(STORE) xsp/catalog xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat web web/query web/lifelines analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
+BELOW_cli             := cli cli/import cli/stat $(WEB) analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
 BELOW_host/lib        := host/lib xsp pki base
 BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
 BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
@@ -106,7 +112,12 @@ LIBS_analyze  := openblas
 LIBS_store    := sqlite3
 LIBS_store/ground := sqlite3 jansson
 LIBS_store/codec := libzstd
-LIBS_web      := libevent_core libevent_extra jansson libbson-1.0 zlib
+LIBS_web      := libevent_core libevent_extra jansson
+LIBS_web/draw := libevent_core jansson
+LIBS_web/http := libevent_core libevent_extra jansson
+LIBS_web/export := libevent_core libevent_extra jansson libbson-1.0
+LIBS_web/answer := libevent_core libevent_extra jansson
+LIBS_web/page := libevent_core libevent_extra jansson
 LIBS_web/lifelines := jansson
 LIBS_web/query := libevent_core libevent_extra jansson zlib
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
@@ -146,7 +157,7 @@ host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun
 
 # --- objects, libraries, programs ---
 # the assembler copies these files
-$B/obj/web/script.o: web/narrows.js
+$B/obj/web/draw/script.o: web/draw/narrows.js
 $B/obj/host/magnet/object.o: host/magnet/bpf/points.o host/magnet/bpf/user.o
 $B/obj/host/outside/object.o: host/outside/bpf/outside.o
 $B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c

@@ -18,7 +18,7 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
-#include "web/session_filter.h"
+#include "web/answer/session_filter.h"
 
 enum { COUNT_DEFAULT = 20 };
 

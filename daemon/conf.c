@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "daemon/ruleline.h"
-#include "web/expected.h"
+#include "web/answer/expected.h"
 #include "narrows/address.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"

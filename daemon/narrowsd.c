@@ -535,7 +535,7 @@ tls_start(struct daemon *d, struct web_opts *wo)
 	wo->enroll_arg = &d->box;
 }
 
-/* Names of the report besides those in web/host_check.h: the configured names and the
+/* Names of the report besides those in web/http/host_check.h: the configured names and the
  * certificate's. */
 static char *
 web_names_join(const struct conf *c)

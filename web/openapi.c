@@ -9,11 +9,11 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
-#include "web/health.h"
+#include "web/answer/health.h"
 #include "web/query/counter.h"
-#include "web/query/frame.h"
-#include "web/query/query.h"
-#include "web/session_filter.h"
+#include "web/query/frame_form.h"
+#include "web/query/series_query.h"
+#include "web/answer/session_filter.h"
 
 /* --- schemas --- */
 

@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "web/lines.h"
-#include "web/query/query.h"
-#include "web/session_filter.h"
+#include "web/page/lines.h"
+#include "web/query/series_query.h"
+#include "web/answer/session_filter.h"
 
 enum route_page {
 	ROUTE_NONE, /* 404 */

@@ -2,7 +2,7 @@
 /*
  * All pages of a box that has a session of an hour, whose hosts have 500 series, and 100,000 other
  * sessions; each page is made in one thread as the web thread does. usage: bench_web [SESSIONS].
- * tests/web/bench_pages.c measures lists further.
+ * tests/web/page/bench_pages.c measures lists further.
  *
  * Prints milliseconds: of the first page after the store was opened, of the best of 20 further, and
  * the page's bytes, raw and compressed. `ratio` is the best over the time that reading the
@@ -19,9 +19,9 @@
 #include "narrows/resultdoc.h"
 #include "narrows/splitmix.h"
 #include "tests/transfer.h"
-#include "web/api.h"
-#include "web/hosts.h"
-#include "web/page.h"
+#include "web/answer/api.h"
+#include "web/answer/hosts.h"
+#include "web/page/page.h"
 #include "web/query/gzip.h"
 
 enum { WINDOWS = 3600, HOST_GROUPS = 23, HOST_FIELDS = 20, TIMES = 20, SESSION = 1 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Metadata as it was sent, byte for byte, or turned into another generation; rows in the shape of
  * each. */
-#include "web/document.h"
+#include "web/export/bson_document.h"
 
 #include "narrows/hist.h"
 #include "narrows/web.h"

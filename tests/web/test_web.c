@@ -20,7 +20,7 @@
 
 #include "narrows/clock.h"
 #include "tests/filled.h"
-#include "web/session_filter.h"
+#include "web/answer/session_filter.h"
 
 #define T0 INT64_C(1795162331250000000)
 enum { STEPS = 240, BIG_ROWS = 200000, SESSIONS = 60, BIG = 8 };

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "web/query/stream.h"
+#include "web/query/out_stream.h"
 
 enum { ARROW_COLUMNS_MAX = 12 };
 

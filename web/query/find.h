@@ -8,7 +8,7 @@
 #define NARROWS_WEB_FIND_H
 
 #include "narrows/store.h"
-#include "web/query/query.h"
+#include "web/query/series_query.h"
 
 struct find;
 

@@ -10,7 +10,7 @@
 
 #include "narrows/err.h"
 #include "web/query/arrow.h"
-#include "web/query/frame.h"
+#include "web/query/frame_form.h"
 
 enum { BATCH_ROWS = 8192, OWN_COLUMNS = 3 };
 

@@ -16,7 +16,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "web/query/flat.h"
-#include "web/query/frame.h"
+#include "web/query/frame_form.h"
 
 static int
 begin(struct frame_out *o)

@@ -11,7 +11,7 @@
 
 #include "narrows/store.h"
 #include "web/query/promql.h"
-#include "web/query/stream.h"
+#include "web/query/out_stream.h"
 
 struct evbuffer;
 

@@ -9,7 +9,7 @@
 
 #include "narrows/store.h"
 #include "web/query/promql.h"
-#include "web/query/stream.h"
+#include "web/query/out_stream.h"
 
 enum { PROM_STEPS_MAX = 11000 };
 

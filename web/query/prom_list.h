@@ -5,7 +5,7 @@
 
 #include "narrows/store.h"
 #include "web/query/promql.h"
-#include "web/query/stream.h"
+#include "web/query/out_stream.h"
 
 enum { PROM_SELECTORS = 4 };
 enum prom_list { PROM_LIST_SERIES, PROM_LIST_LABELS, PROM_LIST_VALUES };

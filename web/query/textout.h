@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "web/query/stream.h"
+#include "web/query/out_stream.h"
 
 enum { TEXTOUT_BYTES = 32768 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queries of /api/v1: a query that is taken is within its bounds, a refused query says why. */
-#include "web/query/query.h"
+#include "web/query/series_query.h"
 
 #include <stdint.h>
 #include <stdlib.h>

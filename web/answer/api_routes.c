@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Routes and their histories, and collectors, for programs. */
+#include "web/answer/api.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+
+#include "narrows/csv.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "web/http/body.h"
+#include "web/answer/collectors.h"
+#include "web/answer/diet_list.h"
+#include "web/page/page.h"
+
+enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
+
+static json_t *
+text_or_null(const char *text)
+{
+	json_t *v = text != NULL && *text != '\0' ? json_string(text) : NULL;
+
+	return v != NULL ? v : json_null();
+}
+
+static int
+on_route(void *arg, const struct nw_route_rec *rec)
+{
+	json_t *v = json_object();
+
+	result_set(v, KEY_route_listed_route, text_or_null(rec->route));
+	result_set(v, KEY_route_listed_program, text_or_null(rec->program));
+	result_set(v, KEY_route_listed_n_sessions, json_integer(rec->n_sessions));
+	result_set(v, KEY_route_listed_newest_session, json_integer(rec->newest_session_id));
+	result_set(v, KEY_route_listed_bytes_per_s,
+	    isfinite(rec->bytes_per_s) ? json_real(rec->bytes_per_s) : json_null());
+	result_set(v, KEY_route_listed_stage, text_or_null(rec->stage));
+	result_set(v, KEY_route_listed_sentence, text_or_null(rec->sentence));
+	result_set(v, KEY_route_listed_made, json_string(fmt_iso(rec->made_wall_ns, 3).s));
+	return json_array_append_new(arg, v) == 0 ? 0 : NW_ENOMEM;
+}
+
+int
+api_routes_document(struct store_reader *r, json_t **out)
+{
+	json_t *list = json_array(), *doc = json_object();
+	int rc = store_routes(r, ROUTES_MAX, on_route, list);
+
+	result_set(doc, KEY_routes_schema, json_string("narrows-routes/1"));
+	result_set(doc, KEY_routes_routes, list);
+	*out = rc == NW_OK ? doc : NULL;
+	if (rc < 0)
+		json_decref(doc);
+	return rc;
+}
+
+int
+api_routes(struct evbuffer *out, struct store_reader *r)
+{
+	json_t *doc;
+	int rc = api_routes_document(r, &doc);
+
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
+}
+
+int
+api_collectors(struct evbuffer *out, struct store_reader *r, const struct hosts_now *now)
+{
+	json_t *doc;
+	int rc = collectors_document(r, now, 0, &doc);
+
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
+}
+
+int
+api_diets(struct evbuffer *out, struct store_reader *r)
+{
+	json_t *doc;
+	int rc = diets_document(r, nw_wall_ns(), &doc);
+
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
+}
+
+static int
+on_history(void *arg, const struct nw_route_rec *rec)
+{
+	return rec->json != NULL && evbuffer_add_printf(arg, "%s\n", rec->json) >= 0 ? 0
+										     : NW_ENOMEM;
+}
+
+/* A route that no session has taken is a history of no session. */
+int
+api_route_or_none(
+    struct evbuffer *out, struct store_reader *r, const char *route, const char *program)
+{
+	json_t *doc;
+	int rc = api_route(out, r, route, program);
+
+	if (rc != NW_ENOTFOUND)
+		return rc;
+	doc = json_object();
+	result_set(doc, KEY_route_schema, json_string("narrows-route/1"));
+	result_set(doc, KEY_route_route, text_or_null(route));
+	result_set(doc, KEY_route_program, text_or_null(program));
+	result_set(doc, KEY_route_n_sessions, json_integer(0));
+	return body_put_document(out, doc);
+}
+
+int
+api_route(struct evbuffer *out, struct store_reader *r, const char *route, const char *program)
+{
+	return store_route_get(r, route, program, on_history, out);
+}
+
+static void
+csv_number(struct evbuffer *out, double v)
+{
+	evbuffer_add_printf(out, ",%s", isfinite(v) ? fmt_exact(v).s : "");
+}
+
+static int
+on_csv(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct evbuffer *out = arg;
+
+	if (res == NULL)
+		return 0;
+	evbuffer_add_printf(out, "%lld,%s,%s", (long long)s->id, fmt_iso_ns(res->start_wall_ns).s,
+	    fmt_int(res->start_wall_ns).s);
+	csv_number(out, (double)res->duration_ns / 1e9);
+	csv_number(out, res->bytes);
+	csv_number(out, res->bytes_per_s);
+	csv_number(out, res->usual);
+	csv_number(out, res->exit_status);
+	return evbuffer_add_printf(out, ",%s,%s\r\n", res->stage != NULL ? res->stage : "",
+		   res->confidence != NULL ? res->confidence : "") >= 0
+	    ? 0
+	    : NW_ENOMEM;
+}
+
+int
+api_route_csv(struct evbuffer *out, struct store_reader *r, const char *route, const char *program)
+{
+	evbuffer_add_printf(out,
+	    "session,start,start_ns,duration_s,bytes,bytes_per_s,usual_over_rate,exit_status,stage,"
+	    "confidence\r\n");
+	return store_sessions_of_route(r, route, program, INT64_MAX, CSV_SESSIONS_MAX, on_csv, out);
+}
+
+static void
+csv_compared(FILE *f, const json_t *row)
+{
+	const json_t *numbers = result_list(row, KEY_compare_row_numbers), *v;
+	static const enum result_key texts[] = { KEY_compare_row_group, KEY_compare_row_name,
+		KEY_compare_row_host, KEY_compare_row_unit };
+	const char *text;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if ((text = result_text(row, texts[i])) != NULL)
+			csv_cell(f, text, CSV_SAFE);
+		fputc(',', f);
+	}
+	fputs(result_bool(row, KEY_compare_row_differs) == 1 ? "true" : "false", f);
+	json_array_foreach(result_list(row, KEY_compare_row_values), i, v)
+	{
+		const json_t *number = json_array_get(numbers, i);
+
+		fputc(',', f);
+		if (json_is_number(number))
+			fputs(fmt_exact(json_number_value(number)).s, f);
+		else if (json_is_string(v))
+			csv_cell(f, json_string_value(v), CSV_SAFE);
+	}
+	fputs("\r\n", f);
+}
+
+int
+api_compare_csv(struct evbuffer *out, const json_t *doc)
+{
+	char *text = NULL;
+	size_t len = 0, i;
+	FILE *f = open_memstream(&text, &len);
+	const json_t *v;
+	int rc;
+
+	if (f == NULL)
+		return NW_ENOMEM;
+	fputs("group,name,host,unit,differs", f);
+	json_array_foreach(result_list(doc, KEY_compare_sessions), i, v)
+	    fprintf(f, ",session_%s", fmt_int(json_integer_value(v)).s);
+	fputs("\r\n", f);
+	json_array_foreach(result_list(doc, KEY_compare_rows), i, v) csv_compared(f, v);
+	rc = fclose(f) == 0 && evbuffer_add(out, text, len) == 0 ? NW_OK : NW_ENOMEM;
+	free(text);
+	return rc;
+}

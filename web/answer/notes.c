@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/answer/notes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "narrows/utf8.h"
+
+/* --- as a document --- */
+
+static int
+on_note(void *arg, const struct nw_note_rec *note)
+{
+	json_t *o = json_object();
+
+	result_set(o, KEY_note_id, json_integer(note->id));
+	result_set(o, KEY_note_at, json_string(fmt_iso_ns(note->t_wall_ns).s));
+	result_set(o, KEY_note_at_ns, json_string(fmt_int(note->t_wall_ns).s));
+	result_set(o, KEY_note_line, json_string(note->line));
+	result_set(o, KEY_note_point, json_string(note->point));
+	result_set(o, KEY_note_text, json_string(note->text));
+	result_set(o, KEY_note_made, json_string(fmt_iso(note->made_wall_ns, 3).s));
+	return json_array_append_new(arg, o) == 0 ? 0 : NW_ENOMEM;
+}
+
+/* When the session began; its data may say so better than its connections. */
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	*(int64_t *)arg =
+	    res != NULL && res->start_wall_ns != 0 ? res->start_wall_ns : s->opened_wall_ns;
+	return 0;
+}
+
+int
+notes_document(struct store_reader *r, int64_t session_id, json_t **out)
+{
+	json_t *doc = json_object(), *list = json_array();
+	int64_t begin_wall_ns;
+	int rc = store_session_get(r, session_id, on_session, &begin_wall_ns);
+
+	if (rc == NW_OK)
+		rc = store_notes(r, session_id, on_note, list);
+	result_set(doc, KEY_notes_schema, json_string("narrows-notes/1"));
+	result_set(doc, KEY_notes_session, json_integer(session_id));
+	result_set(doc, KEY_notes_notes, list);
+	*out = rc == NW_OK ? doc : NULL;
+	if (rc < 0)
+		json_decref(doc);
+	return rc;
+}
+
+/* --- a new note --- */
+
+/* Adds what the form says to *t_wall_ns, the session's begin; false: no time. */
+static bool
+time_take(const char *at, int64_t *t_wall_ns)
+{
+	char *end;
+	double seconds;
+
+	if (at == NULL || *at == '\0')
+		return true;
+	errno = 0;
+	seconds = strtod(at, &end);
+	if (end != at && *end == '\0')
+		return errno == 0 && fabs(seconds) < 4e9 &&
+		    !__builtin_add_overflow(*t_wall_ns, llround(seconds * 1e9), t_wall_ns);
+	*t_wall_ns = fmt_parse_iso(at);
+	return *t_wall_ns > 0;
+}
+
+int
+note_keep(struct store_reader *r, const char *store_path, int64_t session_id, const char *at,
+    const char *text, const char **why)
+{
+	struct nw_note_rec note = { .session_id = session_id,
+		.line = "",
+		.point = "",
+		.text = text != NULL ? text : "",
+		.made_wall_ns = nw_wall_ns() };
+	static const char told[] = "text: 1 to 2000 bytes of UTF-8; at: seconds since the "
+				   "session's begin, or ISO 8601";
+	char reason[STORE_WHY_BYTES];
+	int64_t id;
+	int rc = store_session_get(r, session_id, on_session, &note.t_wall_ns);
+
+	*why = rc == NW_ENOTFOUND ? "There is no such session." : NULL;
+	if (rc < 0)
+		return rc;
+	*why = told;
+	if (note.text[strspn(note.text, " \t\r\n")] == '\0' || !utf8_whole(note.text) ||
+	    !time_take(at, &note.t_wall_ns))
+		return NW_EINVAL;
+	rc = store_note_add_soon(store_path, &note, &id, reason);
+	if (rc == NW_ENOTFOUND)
+		*why = "The session has a thousand notes already.";
+	return rc;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Drawing, for the files that draw plots: plot.c the figure and its lines, plot_bands.c bands,
+ * plot_stack.c stacks. */
+#ifndef NARROWS_WEB_PLOT_IN_H
+#define NARROWS_WEB_PLOT_IN_H
+
+#include "web/draw/plot.h"
+
+enum { PLOT_UNITS = 1000 }; /* coordinates of the stretched drawing */
+
+struct drawing {
+	struct html *h;
+	const struct plot *p;
+	struct plot_axis x, y;
+	int height_px;
+};
+
+/* Lines in integer coordinates, each relative to the last: a few bytes per point. */
+struct pen {
+	struct html *h;
+	bool down, moved;
+	long x, y;
+};
+
+void plot_pen_to(struct pen *pen, long x, long y);
+void plot_percent(struct html *h, double share);
+/* Vertical lines and their labels below the drawing. */
+void plot_write_across(const struct drawing *d);
+void plot_write_marks(const struct drawing *d);
+
+/* The numbers of a figure. */
+struct plot_numbers {
+	const char *id, *title;
+	void (*write)(FILE *f, const void *arg);
+	const void *arg;
+};
+/* A link to the CSV of a figure, or the CSV itself on a page that stands alone. */
+void plot_csv_link(struct html *h, const struct plot_numbers *n);
+
+/* plot_bands.c */
+int plot_bands_height(const struct plot *p);
+void plot_write_bands(const struct drawing *d);
+
+/* plot_stack.c */
+/* The sum of the first n lines at a step; NaN where all lines have a gap. */
+double plot_stack_at(const struct plot *p, size_t n, size_t i);
+void plot_write_stack(const struct drawing *d);
+
+#endif

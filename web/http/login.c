@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/http/login.h"
+
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+
+#include <event2/http.h>
+
+#include "narrows/clock.h"
+#include "narrows/hex.h"
+
+enum {
+	COOKIES_MAX = 512,
+	COOKIE_BYTES = 32,
+	COOKIE_CHARS = 2 * COOKIE_BYTES,
+	PEERS_MAX = 512,
+	PEER_TRIES = 5,    /* attempts of an address at once */
+	PEER_AGAIN_S = 10, /* for each further one */
+	ALL_TRIES = 20     /* attempts of all addresses at once */
+};
+#define SECOND_NS INT64_C(1000000000)
+static const int64_t ALL_AGAIN_NS = SECOND_NS / 2;
+static const int64_t IDLE_MAX_NS = 12 * 3600 * SECOND_NS, COOKIE_MAX_NS = 7 * 86400 * SECOND_NS;
+static const char secure_name[] = "__Host-narrows", clear_name[] = "narrows";
+
+struct cookie {
+	char text[COOKIE_CHARS + 1]; /* "": free */
+	char user[ACCOUNT_NAME_BYTES];
+	int64_t begun_mono_ns, used_mono_ns;
+};
+
+/* A bucket of attempts: empty at `free_mono_ns` + tries times the pause. */
+struct ration {
+	uint8_t peer[16];
+	int64_t free_mono_ns; /* the bucket is full again */
+};
+
+struct login {
+	struct web_access access;
+	struct cookie cookies[COOKIES_MAX];
+	struct ration peers[PEERS_MAX], all;
+};
+
+struct login *
+login_new(const struct web_access *access)
+{
+	struct login *l = calloc(1, sizeof(*l));
+
+	if (l != NULL)
+		l->access = *access;
+	return l;
+}
+
+void
+login_free(struct login *l)
+{
+	free(l);
+}
+
+static const char *
+peer_of(struct evhttp_request *req)
+{
+	char *peer = NULL;
+	uint16_t port;
+
+	evhttp_connection_get_peer(evhttp_request_get_connection(req), &peer, &port);
+	return peer != NULL ? peer : "?";
+}
+
+/* --- rations --- */
+
+/* Seconds to wait before the bucket has an attempt, 0 if it has one now. */
+static int64_t
+ration_wait_ns(const struct ration *r, int64_t now, int tries, int64_t pause_ns)
+{
+	int64_t full = now + tries * pause_ns;
+
+	return r->free_mono_ns + pause_ns > full ? r->free_mono_ns + pause_ns - full : 0;
+}
+
+static void
+ration_take(struct ration *r, int64_t now, int64_t pause_ns)
+{
+	r->free_mono_ns = (r->free_mono_ns > now ? r->free_mono_ns : now) + pause_ns;
+}
+
+/* An IPv4 address, or the upper half of an IPv6 address. */
+static void
+peer_key(const char *peer, uint8_t key[16])
+{
+	struct in6_addr six;
+
+	memset(key, 0, 16);
+	if (inet_pton(AF_INET, peer, key + 12) == 1)
+		return;
+	if (inet_pton(AF_INET6, peer, &six) != 1)
+		return;
+	if (IN6_IS_ADDR_V4MAPPED(&six))
+		memcpy(key + 12, six.s6_addr + 12, 4);
+	else
+		memcpy(key, six.s6_addr, 8);
+}
+
+/* The bucket of an address; a new address takes the bucket that was full first. */
+static struct ration *
+peer_find(struct login *l, const char *peer)
+{
+	struct ration *oldest = l->peers, *r;
+	uint8_t key[16];
+
+	peer_key(peer, key);
+	for (r = l->peers; r < l->peers + PEERS_MAX; r++) {
+		if (memcmp(r->peer, key, sizeof(key)) == 0)
+			return r;
+		if (r->free_mono_ns < oldest->free_mono_ns)
+			oldest = r;
+	}
+	memcpy(oldest->peer, key, sizeof(key));
+	oldest->free_mono_ns = 0;
+	return oldest;
+}
+
+/* --- cookies --- */
+
+static const char *
+name_of(bool secure)
+{
+	return secure ? secure_name : clear_name;
+}
+
+/* The value of the box's cookie in a Cookie header, COOKIE_CHARS long. */
+static bool
+cookie_text(struct evhttp_request *req, char out[COOKIE_CHARS + 1])
+{
+	const char *at = evhttp_find_header(evhttp_request_get_input_headers(req), "Cookie");
+	size_t len;
+
+	for (; at != NULL && *at != '\0'; at += strcspn(at, ";"), at += strspn(at, "; ")) {
+		len = strcspn(at, "=; ");
+		if (at[len] != '=' ||
+		    (strncmp(at, secure_name, len) != 0 && strncmp(at, clear_name, len) != 0) ||
+		    (len != sizeof(secure_name) - 1 && len != sizeof(clear_name) - 1))
+			continue;
+		at += len + 1;
+		if (strcspn(at, "; ") != COOKIE_CHARS)
+			continue;
+		memcpy(out, at, COOKIE_CHARS);
+		out[COOKIE_CHARS] = '\0';
+		return true;
+	}
+	return false;
+}
+
+/* Compares all characters, so that the time tells nothing. */
+static bool
+same_text(const char *a, const char *b)
+{
+	unsigned differ = 0;
+	size_t i;
+
+	for (i = 0; i < COOKIE_CHARS; i++)
+		differ |= (unsigned char)a[i] ^ (unsigned char)b[i];
+	return differ == 0;
+}
+
+static bool
+cookie_is_over(const struct cookie *c, int64_t now)
+{
+	return now - c->used_mono_ns > IDLE_MAX_NS || now - c->begun_mono_ns > COOKIE_MAX_NS;
+}
+
+static struct cookie *
+cookie_find(struct login *l, struct evhttp_request *req)
+{
+	char text[COOKIE_CHARS + 1];
+	int64_t now = nw_mono_ns();
+	struct cookie *c;
+
+	if (!cookie_text(req, text))
+		return NULL;
+	for (c = l->cookies; c < l->cookies + COOKIES_MAX; c++)
+		if (c->text[0] != '\0' && same_text(c->text, text))
+			break;
+	if (c == l->cookies + COOKIES_MAX)
+		return NULL;
+	if (cookie_is_over(c, now)) {
+		c->text[0] = '\0';
+		return NULL;
+	}
+	c->used_mono_ns = now;
+	return c;
+}
+
+/* A free place, else the one that was not used for longest. */
+static struct cookie *
+cookie_room(struct login *l)
+{
+	struct cookie *oldest = l->cookies, *c;
+
+	for (c = l->cookies; c < l->cookies + COOKIES_MAX; c++) {
+		if (c->text[0] == '\0')
+			return c;
+		if (c->used_mono_ns < oldest->used_mono_ns)
+			oldest = c;
+	}
+	return oldest;
+}
+
+static bool
+cookie_make(struct login *l, const char *user, bool secure, char out[LOGIN_COOKIE_BYTES])
+{
+	struct cookie *c = cookie_room(l);
+	uint8_t bytes[COOKIE_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return false;
+	nw_hex_put(c->text, bytes, sizeof(bytes));
+	snprintf(c->user, sizeof(c->user), "%s", user);
+	c->begun_mono_ns = c->used_mono_ns = nw_mono_ns();
+	snprintf(out, LOGIN_COOKIE_BYTES, "%s=%s; Path=/; %sHttpOnly; SameSite=Strict",
+	    name_of(secure), c->text, secure ? "Secure; " : "");
+	return true;
+}
+
+/* --- requests --- */
+
+/* The token of "Authorization: Bearer TOKEN", or NULL. */
+static const char *
+bearer_of(struct evhttp_request *req)
+{
+	static const char scheme[] = "Bearer ";
+	const char *text =
+	    evhttp_find_header(evhttp_request_get_input_headers(req), "Authorization");
+
+	return text != NULL && strncasecmp(text, scheme, sizeof(scheme) - 1) == 0
+	    ? text + sizeof(scheme) - 1
+	    : NULL;
+}
+
+struct login_who
+login_who(struct login *l, struct evhttp_request *req)
+{
+	struct login_who who = { .role = ACCOUNT_NOBODY };
+	const char *token = bearer_of(req);
+	struct cookie *c;
+
+	if (token != NULL) {
+		who.by_token = true;
+		who.role = l->access.token(l->access.arg, peer_of(req), token, who.name);
+	} else if ((c = cookie_find(l, req)) != NULL) {
+		snprintf(who.name, sizeof(who.name), "%s", c->user);
+		if ((who.role = l->access.role(l->access.arg, c->user)) == ACCOUNT_NOBODY)
+			c->text[0] = '\0';
+	}
+	return who;
+}
+
+int
+login_try(struct login *l, struct evhttp_request *req, const char *user, const char *password,
+    bool secure, char cookie[LOGIN_COOKIE_BYTES], unsigned *wait_s)
+{
+	const int64_t now = nw_mono_ns(), again_ns = PEER_AGAIN_S * SECOND_NS;
+	struct ration *peer = peer_find(l, peer_of(req));
+	int64_t wait = ration_wait_ns(peer, now, PEER_TRIES, again_ns),
+		wait_all = ration_wait_ns(&l->all, now, ALL_TRIES, ALL_AGAIN_NS);
+
+	if (wait < wait_all)
+		wait = wait_all;
+	*wait_s = (unsigned)((wait + SECOND_NS - 1) / SECOND_NS);
+	if (wait > 0)
+		return 429;
+	ration_take(&l->all, now, ALL_AGAIN_NS);
+	if (l->access.login(l->access.arg, peer_of(req), user, password) == ACCOUNT_NOBODY) {
+		ration_take(peer, now, again_ns);
+		return 401;
+	}
+	return cookie_make(l, user, secure, cookie) ? 303 : 503;
+}
+
+void
+login_end(struct login *l, struct evhttp_request *req, bool secure, char cookie[LOGIN_COOKIE_BYTES])
+{
+	struct cookie *c = cookie_find(l, req);
+
+	if (c != NULL) {
+		l->access.end(l->access.arg, peer_of(req), c->user);
+		c->text[0] = '\0';
+	}
+	snprintf(cookie, LOGIN_COOKIE_BYTES, "%s=; Path=/; %sHttpOnly; SameSite=Strict; Max-Age=0",
+	    name_of(secure), secure ? "Secure; " : "");
+}
+
+bool
+login_next_ok(const char *next)
+{
+	const char *at;
+
+	if (next == NULL || next[0] != '/' || next[1] == '/' || strlen(next) > 1000)
+		return false;
+	for (at = next; *at != '\0'; at++)
+		if (*at <= ' ' || *at == '\\' || *at == 0x7f || (unsigned char)*at >= 0x80)
+			return false;
+	return true;
+}
