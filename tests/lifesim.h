@@ -141,7 +141,7 @@ sim_list(const struct sim *m, size_t list, struct sim_free *f, struct sim_lines 
 	}
 }
 
-static void
+static inline void
 sim_free(struct sim_lines *s)
 {
 	free(s->t);
@@ -150,7 +150,7 @@ sim_free(struct sim_lines *s)
 	free(s->bound);
 }
 
-static void
+static inline void
 sim_run(const struct sim *m, struct sim_lines *out)
 {
 	struct sim_free f = { .client = 0 };
