@@ -22,6 +22,7 @@
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
 #   make clean      removes build/
+#   MAY_room (below) lists the rooms whose functions and headers a room may use; ROOMS all rooms, from the ground up
 #   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands), WERROR=1 (a warning is an error)
 
 MODE    ?= release
@@ -45,67 +46,70 @@ LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 # nwrun.so and narrows_sqlite.so go into foreign programs: never with a sanitizer's runtime
 FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
-# What each room may stand on; a call against an arrow is an undefined reference in that room's tests and programs.
-STORE   := store store/sql store/write store/read store/ground store/codec
-VERDICT := analyze/verdict/route analyze/verdict analyze/verdict/keep analyze/verdict/put analyze/verdict/advice \
-           analyze/verdict/usual analyze/verdict/judge analyze/verdict/evidence
-WEB     := web web/page web/answer web/export web/http web/draw web/lifelines web/query
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze $(STORE) $(VERDICT) $(WEB) daemon cli/stat cli/import cli \
+# The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
+# checks symbols and #include. A room above does not link, and so no circle of rooms can be.
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store/ground store/read store/write store/sql store \
+         analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
+         analyze/verdict/route analyze/verdict/keep analyze/verdict \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon cli/stat cli/import cli \
          host/lib host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
 SWITCH := $(if $(SNMP),nwswitch)
 ROOMS  += $(if $(SNMP),host/switch)
-FATAL                 := base/fatal base
-BELOW_base            := base
-BELOW_base/fatal      := $(FATAL)
-BELOW_xsp             := xsp base
-BELOW_xsp/catalog     := xsp/catalog xsp base
-BELOW_pki             := pki $(FATAL)
-BELOW_pki/account     := pki/account pki $(FATAL)
-BELOW_analyze         := analyze base
-BELOW_store/codec     := store/codec base
-BELOW_store/ground    := store/ground store/codec base
-BELOW_store/read      := store/read store/ground store/codec base
-BELOW_store/write     := store/write store/ground store/codec base
-BELOW_store/sql       := store/sql store/read store/ground store/codec base
-BELOW_store           := $(STORE) base
-EVIDENCE              := analyze/verdict/evidence analyze $(STORE) $(FATAL)
-BELOW_analyze/verdict/evidence := $(EVIDENCE)
-BELOW_analyze/verdict/judge    := analyze/verdict/judge $(EVIDENCE)
-BELOW_analyze/verdict/usual    := analyze/verdict/usual analyze/verdict/judge $(EVIDENCE)
-BELOW_analyze/verdict/advice   := analyze/verdict/advice $(EVIDENCE)
-BELOW_analyze/verdict/put      := analyze/verdict/put analyze/verdict/usual analyze/verdict/judge $(EVIDENCE)
-BELOW_analyze/verdict/keep     := analyze/verdict/keep $(BELOW_analyze/verdict/put)
-BELOW_analyze/verdict/route    := analyze/verdict/route analyze/verdict/put analyze/verdict/advice analyze/verdict/usual analyze/verdict/judge $(EVIDENCE)
-BELOW_analyze/verdict          := analyze/verdict analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
-                                  analyze/verdict/judge $(EVIDENCE)
-BELOW_web/query        := web/query $(STORE) base
-BELOW_web/lifelines   := web/lifelines analyze $(STORE) base
-BELOW_web/draw        := web/draw web/lifelines analyze $(STORE) base
-BELOW_web/http        := web/http web/draw web/lifelines web/query analyze $(STORE) base
-BELOW_web/export      := web/export web/query $(STORE) base
-BELOW_web/answer      := web/answer web/http web/draw web/lifelines web/query analyze $(STORE) base
-BELOW_web/page        := web/page web/answer web/http web/draw web/lifelines web/query analyze $(STORE) base
-BELOW_web             := $(WEB) analyze $(STORE) base
-BELOW_daemon          := daemon $(WEB) $(VERDICT) analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
-BELOW_cli/stat        := cli/stat analyze base
-BELOW_cli/import      := cli/import cli/stat analyze $(STORE) xsp/catalog xsp pki $(FATAL)
-BELOW_cli             := cli cli/import cli/stat $(WEB) analyze $(STORE) xsp/catalog xsp pki/account pki $(FATAL)
-BELOW_host/lib        := host/lib xsp pki base
-BELOW_host/nwrun      := host/nwrun host/lib xsp pki $(FATAL)
-BELOW_host/blipp      := host/blipp host/lib xsp pki $(FATAL)
-BELOW_host/iomodel    := host/iomodel host/lib xsp pki $(FATAL)
-BELOW_host/nwlog      := host/nwlog host/lib xsp pki $(FATAL)
-BELOW_host/magnet     := host/magnet host/lib xsp pki $(FATAL)
-BELOW_host/outside    := host/outside host/nwrun host/lib xsp pki $(FATAL)
-BELOW_host/switch     := host/switch host/lib xsp pki $(FATAL)
-BELOW_dpss            := dpss pki $(FATAL)
-BELOW_dpss/master     := dpss/master dpss pki $(FATAL)
-BELOW_dpss/server     := dpss/server dpss pki $(FATAL)
-BELOW_dpss/tool       := dpss/tool dpss pki $(FATAL)
-BELOW_dpss/sim        := dpss/sim dpss pki $(FATAL)
+MAY_base/fatal               := base
+MAY_xsp                      := base
+MAY_pki                      := base/fatal base
+MAY_pki/account              := pki base/fatal base
+MAY_store/ground             := store/codec base
+MAY_store/read               := store/ground store/codec base
+MAY_store/write              := store/ground store/codec base
+MAY_store/sql                := store/read store/ground base
+MAY_store                    := store/write store/read store/ground store/codec base
+MAY_analyze/verdict/evidence := store/read analyze base/fatal
+MAY_analyze/verdict/judge    := analyze/verdict/evidence store/read store/ground analyze base/fatal base
+MAY_analyze/verdict/usual    := analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
+MAY_analyze/verdict/advice   := analyze/verdict/evidence store/read store/ground base/fatal base
+MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
+MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze \
+                                base/fatal base
+MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
+MAY_analyze/verdict          := analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
+                                analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
+MAY_web/query                := store/read store/ground base
+MAY_web/lifelines            := store/read analyze base
+MAY_web/draw                 := web/lifelines store/ground analyze base
+MAY_web/http                 := web/draw web/query base
+MAY_web/export               := web/query store/read base
+MAY_web/answer               := web/http web/query store/read store/ground base
+MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze base
+MAY_web                      := web/page web/answer web/export web/http web/draw web/query store/read
+MAY_daemon                   := web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
+                                store/ground pki/account pki xsp/catalog xsp base/fatal base
+MAY_cli/stat                 := analyze base
+MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
+MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines store store/sql store/read store/ground \
+                                pki/account pki base/fatal base
+MAY_host/lib                 := pki xsp base
+MAY_host/nwrun               := host/lib base/fatal base
+MAY_host/blipp               := host/lib xsp base
+MAY_host/magnet              := host/lib base
+MAY_host/iomodel             := host/lib base/fatal base
+MAY_host/nwlog               := host/lib xsp base/fatal base
+MAY_host/outside             := host/nwrun host/lib base/fatal base
+MAY_dpss                     := pki base
+MAY_dpss/master              := dpss pki base/fatal
+MAY_dpss/server              := dpss pki base
+MAY_dpss/tool                := dpss base/fatal base
+MAY_dpss/sim                 := dpss base
+MAY_host/switch              := host/lib base
+# BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
+# Its tests link BELOW_tests/room: where a room reads a store, a test fills one and asks it.
+last = $(if $1,$(if $(filter $(firstword $1),$(wordlist 2,999,$1)),,$(firstword $1)) $(call last,$(wordlist 2,999,$1)))
+$(foreach r,$(ROOMS),$(foreach m,$(MAY_$r),$(if $(BELOW_$m),,$(error $r may use $m, which is not before it in ROOMS))) \
+    $(eval BELOW_$r := $(strip $(call last,$r $(foreach m,$(MAY_$r),$(BELOW_$m)) base))) \
+    $(eval BELOW_tests/$r := $(strip $(call last,$(BELOW_$r) $(if $(filter store/read,$(BELOW_$r)),$(BELOW_store/sql) $(BELOW_store))))))
 LIBS_xsp      := libbson-1.0
 LIBS_xsp/catalog := jansson
 LIBS_analyze  := openblas
@@ -139,7 +143,7 @@ PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
 link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
-room_of   = $(patsubst tests/%/,%,$(dir $1))
+room_of   = $(patsubst %/,%,$(dir $1))
 
 PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
 found    = $(patsubst %.c,$B/%,$(sort $(foreach d,$(ROOMS),$(wildcard tests/$d/$1_*.c))))
@@ -249,7 +253,7 @@ $B/lib/libmagnet.a: $(LIBMAGNET)
 magnet-object outside-object: %-object:
 	$(Q)set -e; for p in host/$*/bpf/*.bpf.c; do sh conf/bpf.sh $$p >$${p%.bpf.c}.o.new; mv $${p%.bpf.c}.o.new $${p%.bpf.c}.o; done
 
-# --- tests: tests/ROOM/test_FILE.c links its room and those below, nothing else ---
+# --- tests: tests/ROOM/test_FILE.c links BELOW_tests/ROOM, nothing else ---
 .SECONDEXPANSION:
 $(UNITS) $(BENCHES): $B/%: $B/obj/%.o $$(call archives,$$(call room_of,$$*))
 	@mkdir -p $(@D)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/box.h"
+#include "daemon/conf.h"
 #include "narrows/siteconf.h"
 #include "narrows/log.h"
 #include "narrows/token.h"

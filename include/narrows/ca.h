@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/conf.h"
+#include "narrows/conftable.h"
 #include "narrows/cert.h"
 
 struct ca_host {

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "daemon/conf.h"
+#include "narrows/conftable.h"
 #include "narrows/cert.h"
 
 enum {

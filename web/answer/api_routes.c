@@ -17,7 +17,6 @@
 #include "web/http/body.h"
 #include "web/answer/collectors.h"
 #include "web/answer/diet_list.h"
-#include "web/page/page.h"
 
 enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
 
