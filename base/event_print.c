@@ -202,9 +202,9 @@ static const struct {
 	const char *name;
 	void (*print)(struct out *o, const struct nw_event *e);
 } formats[NW_EVENT_FORMATS] = {
-	[NW_EVENT_BP] = { "bp", print_bp },
-	[NW_EVENT_ULM] = { "ulm", print_ulm },
-	[NW_EVENT_COMMON] = { "common", print_common },
+#define X(id, name) [NW_EVENT_##id] = { #name, print_##name },
+	NW_EVENT_FORMAT_LIST(X)
+#undef X
 };
 
 enum nw_event_format

@@ -15,24 +15,18 @@
 #include "cli/source.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/event_line.h"
 #include "narrows/export.h"
 
 static const struct format {
 	const char *name, *ending, *shape;
-} formats[] = {
-	{ "tidy", ".csv", "tidy" },
-	{ "wide", ".csv", "wide" },
-	{ "keys", ".csv", "keys" },
-	{ "keys-long", ".csv", "keys-long" },
-	{ "ndjson", ".ndjson", "ndjson" },
-	{ "influx", ".lp", "influx" },
-	{ "bson", ".bson", "bson" },
-	{ "g1", ".bson", "g1" },
-	{ "g2", ".bson", "g2" },
-	{ "g3", ".bson", "g3" },
-	{ "bp", ".log", "bp" },
-	{ "ulm", ".log", "ulm" },
-	{ "common", ".log", "common" },
+} formats[] = { { "tidy", ".csv", "tidy" }, { "wide", ".csv", "wide" }, { "keys", ".csv", "keys" },
+	{ "keys-long", ".csv", "keys-long" }, { "ndjson", ".ndjson", "ndjson" },
+	{ "influx", ".lp", "influx" }, { "bson", ".bson", "bson" }, { "g1", ".bson", "g1" },
+	{ "g2", ".bson", "g2" }, { "g3", ".bson", "g3" },
+#define X(id, name) { #name, ".log", #name },
+	NW_EVENT_FORMAT_LIST(X)
+#undef X
 };
 
 struct request {

@@ -18,7 +18,13 @@
 #include "narrows/event.h"
 
 enum { NW_EVENT_LINE_MAX_BYTES = 49000 };
-enum nw_event_format { NW_EVENT_BP, NW_EVENT_ULM, NW_EVENT_COMMON, NW_EVENT_FORMATS };
+
+/* Formats in which events are printed, as X(ID, name). A new format is an entry here and its
+ * function in base/event_print.c; exports of report and command have the entry's name. */
+#define NW_EVENT_FORMAT_LIST(X) X(BP, bp) X(ULM, ulm) X(COMMON, common)
+#define X(id, name)             NW_EVENT_##id,
+enum nw_event_format { NW_EVENT_FORMAT_LIST(X) NW_EVENT_FORMATS };
+#undef X
 
 struct nw_event_line;
 struct nw_event_line *nw_event_line_new(void); /* NULL: no memory */

@@ -13,19 +13,11 @@
 #include "web/export/shape.h"
 
 static const struct shape *const shapes[] = {
-	&shape_tidy,
-	&shape_wide,
-	&shape_keys,
-	&shape_keys_long,
-	&shape_ndjson,
-	&shape_influx,
-	&shape_bson,
-	&shape_g1,
-	&shape_g2,
-	&shape_g3,
-	&shape_bp,
-	&shape_ulm,
-	&shape_common,
+	&shape_tidy, &shape_wide, &shape_keys, &shape_keys_long, &shape_ndjson, &shape_influx,
+	&shape_bson, &shape_g1, &shape_g2, &shape_g3,
+#define X(id, name) &shape_##name,
+	NW_EVENT_FORMAT_LIST(X)
+#undef X
 };
 
 static const struct shape *
@@ -51,7 +43,9 @@ opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, 
 	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX };
 	if ((o->shape = shape_named(evhttp_find_header(q, "shape"), ending)) == NULL)
 		*why = "shape: tidy, wide, keys or keys-long; of .bson: bson, g1, g2 or g3; "
-		       "of .log: bp, ulm or common";
+#define X(id, name) " " #name
+		       "of .log: one of" NW_EVENT_FORMAT_LIST(X);
+#undef X
 	else if (eol != NULL && strcmp(eol, "lf") != 0 && strcmp(eol, "crlf") != 0)
 		*why = "eol: lf or crlf";
 	else if (safe != NULL && strcmp(safe, "0") != 0 && strcmp(safe, "1") != 0)

@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 
+#include "narrows/event_line.h"
 #include "narrows/export.h"
 #include "web/export/layout_merge.h"
 #include "web/query/textout.h"
@@ -37,7 +38,10 @@ struct shape {
 };
 
 extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson,
-    shape_influx, shape_bson, shape_g1, shape_g2, shape_g3, shape_bp, shape_ulm, shape_common;
+    shape_influx, shape_bson, shape_g1, shape_g2, shape_g3;
+#define X(id, name) extern const struct shape shape_##name;
+NW_EVENT_FORMAT_LIST(X)
+#undef X
 
 struct export
 {

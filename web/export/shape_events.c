@@ -122,15 +122,14 @@ slice(struct export *x, bool *done)
 	return NW_OK;
 }
 
-#define SHAPE_OF_EVENTS(which, text)                         \
-	const struct shape which = {                         \
-		.name = text,                                \
+#define X(id, which)                                         \
+	const struct shape shape_##which = {                 \
+		.name = #which,                              \
 		.ending = ".log",                            \
 		.content_type = "text/plain; charset=utf-8", \
 		.slice = slice,                              \
 		.state_new = state_new,                      \
 		.state_free = state_free,                    \
-	}
-SHAPE_OF_EVENTS(shape_bp, "bp");
-SHAPE_OF_EVENTS(shape_ulm, "ulm");
-SHAPE_OF_EVENTS(shape_common, "common");
+	};
+NW_EVENT_FORMAT_LIST(X)
+#undef X
