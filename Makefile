@@ -60,6 +60,7 @@ SWITCH := $(if $(SNMP),nwswitch)
 ROOMS  += $(if $(SNMP),host/switch)
 MAY_base/fatal               := base
 MAY_xsp                      := base
+MAY_analyze                  := base
 MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
 MAY_store/ground             := store/codec base

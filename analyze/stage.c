@@ -19,24 +19,6 @@ static const double ACKS_SHARE = 0.05;
 /* least share of the moved bytes that a mapped file must have brought from its device */
 static const double MAPPED_SHARE = 0.5;
 
-const char *
-nw_stage_kind_name(enum nw_stage_kind kind)
-{
-	static const char *const names[NW_STAGE_COUNT] = { "disk.read", "sender.host", "net.write",
-		"network", "net.read", "receiver.host", "host", "disk.write" };
-
-	return names[kind];
-}
-
-const char *
-nw_op_name(enum nw_op op)
-{
-	static const char *const names[NW_OP_COUNT] = { "disk.read", "net.write", "net.read",
-		"disk.write" };
-
-	return names[op];
-}
-
 static double
 total(const double *x, size_t n)
 {

@@ -17,6 +17,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/stage_words.h"
 #include "narrows/xmalloc.h"
 #include "web/answer/session_filter.h"
 
@@ -252,15 +253,18 @@ sessions_print(struct source *s, const struct filter *f)
 static void
 verdict_ask(struct filter *f, const char *wanted)
 {
-	size_t i;
+	const char *name;
+	int kind;
 
 	f->verdict = wanted;
-	for (i = 0; i < result_stages_count; i++)
-		if (strcmp(result_stages[i].stage, wanted) == 0 ||
-		    strcmp(result_stages[i].words, wanted) == 0) {
-			query_add(f, 'V', result_stages[i].stage);
+	for (kind = 0; kind < NW_STAGE_COUNT; kind++) {
+		name = nw_stage_kind_name((enum nw_stage_kind)kind);
+		if (strcmp(name, wanted) == 0 ||
+		    strcmp(nw_stage_kind_words((enum nw_stage_kind)kind), wanted) == 0) {
+			query_add(f, 'V', name);
 			return;
 		}
+	}
 }
 
 static bool

@@ -183,8 +183,8 @@ witnesses_doc(const struct judgement *j)
 
 	for (i = 0; i < j->n_witnesses; i++) {
 		w = json_object();
-		put_text(w, KEY_witness_name, j->witnesses[i].name);
-		put_text(w, KEY_witness_says, j->witnesses[i].says);
+		put_text(w, KEY_witness_name, nw_witness_name(j->witnesses[i].name));
+		put_text(w, KEY_witness_says, nw_says_name(j->witnesses[i].says));
 		result_set(w, KEY_witness_agrees,
 		    j->witnesses[i].agrees == NO_OPINION
 			? json_null()
@@ -305,8 +305,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 {
 	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
-	const char *words = result_stage_words(nw_stage_kind_name(s->kind)),
-		   *program = judge_stage_program(e, s);
+	const char *words = nw_stage_kind_words(s->kind), *program = judge_stage_program(e, s);
 	double held = 1 - t->group.mean,
 	       half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;

@@ -124,7 +124,7 @@ resultdoc_kernel(const struct analysis *a)
 	end_add(waits, &a->evidence, &k->sender, 1);
 	end_add(waits, &a->evidence, &k->receiver, -1);
 	put_text(o, KEY_kernel_sentence, sentence);
-	put_text(o, KEY_kernel_says, kernelwaits_words(k->says));
+	put_text(o, KEY_kernel_says, nw_says_name(k->says));
 	put_real(o, KEY_kernel_one_in, k->one_in);
 	result_set(o, KEY_kernel_waits, waits);
 	free(sentence);

@@ -8,9 +8,12 @@
 #include <string.h>
 
 #include "host/nwrun/place.h"
+#include "narrows/stage_words.h"
 
-static const char *const stage_names[NWSHM_LANES] = { "disk.read", "disk.write", "net.read",
-	"net.write" };
+static const enum nw_op lane_op[NWSHM_LANES] = { [NWSHM_DISK_READ] = NW_OP_DISK_READ,
+	[NWSHM_DISK_WRITE] = NW_OP_DISK_WRITE,
+	[NWSHM_NET_READ] = NW_OP_NET_READ,
+	[NWSHM_NET_WRITE] = NW_OP_NET_WRITE };
 
 const char *const collect_step_names[NWSHM_STEPS] = { "forward", "backward", "same", "strided",
 	"random" };
@@ -340,7 +343,7 @@ say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interv
 	kv_process(&subject, c, w);
 	kv_text(&subject, "argv", w->argv);
 	kv_text(&subject, "type", stage < NWSHM_NET_READ ? "disk" : "network");
-	kv_text(&subject, "stage", stage_names[stage]);
+	kv_text(&subject, "stage", nw_op_name(lane_op[stage]));
 	kv_label(&subject, &w->stage[stage].label);
 	if (!w->stage[stage].said)
 		id_make(w->stage[stage].id);
@@ -561,7 +564,7 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 			fprintf(to,
 			    "stage pid=%d stage=%s ops=%llu bytes=%llu busy_s=%.9f wait_s=%.9f "
 			    "threads=%u\n",
-			    w->pid, stage_names[stage], (unsigned long long)t->ops,
+			    w->pid, nw_op_name(lane_op[stage]), (unsigned long long)t->ops,
 			    (unsigned long long)t->bytes, (double)t->busy_ns * 1e-9,
 			    (double)t->wait_ns * 1e-9, w->stage[stage].threads_max);
 	}

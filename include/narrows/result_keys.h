@@ -6,8 +6,6 @@
 #ifndef NARROWS_RESULT_KEYS_H
 #define NARROWS_RESULT_KEYS_H
 
-#include <stddef.h>
-
 /* The type of a key's value, unless the value is null. */
 enum result_kind {
 	RESULT_TEXT,
@@ -26,7 +24,6 @@ enum result_kind {
 enum result_object {
 #define OBJECT(object, meaning) OBJECT_##object,
 #define KEY(object, key, kind, child, unit, meaning)
-#define STAGE(stage, words)
 #include "narrows/result_keys.def"
 #undef OBJECT
 #undef KEY
@@ -39,7 +36,6 @@ enum result_key {
 #include "narrows/result_keys.def"
 #undef OBJECT
 #undef KEY
-#undef STAGE
 	RESULT_KEYS /* number of all keys */
 };
 
@@ -61,14 +57,8 @@ struct result_object_info {
 };
 const struct result_object_info *result_object_info(enum result_object object);
 
-/* All stages, in the order that bytes take. */
-struct result_stage {
-	const char *stage, *words;
-};
-extern const struct result_stage result_stages[];
-extern const size_t result_stages_count;
-
-/* "disk write" for "disk.write"; an unknown stage is its own name. NULL stays NULL. */
+/* "disk write" for "disk.write", for readers of documents; an unknown stage is its own name. NULL
+ * stays NULL. */
 const char *result_stage_words(const char *stage);
 
 #endif

@@ -48,23 +48,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum nw_op { NW_OP_DISK_READ, NW_OP_NET_WRITE, NW_OP_NET_READ, NW_OP_DISK_WRITE, NW_OP_COUNT };
-
-enum nw_stage_kind {
-	NW_STAGE_DISK_READ,
-	NW_STAGE_SENDER_HOST,
-	NW_STAGE_NET_WRITE,
-	NW_STAGE_NETWORK,
-	NW_STAGE_NET_READ,
-	NW_STAGE_RECEIVER_HOST,
-	NW_STAGE_HOST,
-	NW_STAGE_DISK_WRITE,
-	NW_STAGE_COUNT
-};
-
-/* "disk.read", "sender.host", ...; static text. */
-const char *nw_stage_kind_name(enum nw_stage_kind kind);
-const char *nw_op_name(enum nw_op op);
+#include "narrows/stage_words.h"
 
 /* A process. All arrays have n_windows entries; an operation without calls may be NULL in all three
  * arrays. */

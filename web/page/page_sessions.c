@@ -14,6 +14,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/stage_words.h"
 
 struct listing {
 	struct html *h;
@@ -367,6 +368,7 @@ write_more_filters(struct html *h, const struct session_filter *f)
 static void
 write_filter(struct html *h, const struct session_filter *f)
 {
+	const char *stage;
 	size_t i;
 
 	html_raw(h,
@@ -376,13 +378,14 @@ write_filter(struct html *h, const struct session_filter *f)
 	html_raw(h,
 	    "></label> <label>Limited by <select name=\"stage\"><option value=\"\">anything"
 	    "</option>");
-	for (i = 0; i < result_stages_count; i++) {
+	for (i = 0; i < NW_STAGE_COUNT; i++) {
+		stage = nw_stage_kind_name((enum nw_stage_kind)i);
 		html_raw(h, "<option");
-		html_attr(h, "value", result_stages[i].stage);
-		if (strcmp(result_stages[i].stage, f->stage) == 0)
+		html_attr(h, "value", stage);
+		if (strcmp(stage, f->stage) == 0)
 			html_raw(h, " selected");
 		html_raw(h, ">");
-		html_text(h, result_stages[i].words);
+		html_text(h, nw_stage_kind_words((enum nw_stage_kind)i));
 		html_raw(h, "</option>");
 	}
 	html_raw(h, "<option value=\"none\"");

@@ -84,7 +84,7 @@ bool
 combined_decide(
     const struct evidence *e, const struct nw_path *p, const struct resources *r, struct limit *l)
 {
-	const char *says = resources_opinion(r);
+	enum nw_says says = resources_opinion(r);
 	size_t disk = stage_of_kinds(p, NW_STAGE_DISK_READ, NW_STAGE_DISK_READ);
 	size_t net = stage_of_kinds(p, NW_STAGE_NETWORK, NW_STAGE_NET_WRITE);
 
@@ -96,10 +96,10 @@ combined_decide(
 	if ((l->stage != disk && l->stage != net) ||
 	    (!combined_is_pair(e, p, l, disk, net) && l->known))
 		return false;
-	l->known = says != NULL;
-	if (says != NULL && strcmp(says, "the sending end") == 0)
+	l->known = says != NW_SAYS_NOTHING;
+	if (says == NW_SAYS_SENDING_END)
 		l->stage = disk;
-	else if (says != NULL && held_of(l, net) >= COMBINED_HELD)
+	else if (says != NW_SAYS_NOTHING && held_of(l, net) >= COMBINED_HELD)
 		l->stage = net;
 	else
 		l->known = false;

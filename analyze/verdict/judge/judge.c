@@ -285,16 +285,16 @@ idle_disk_decide(struct judgement *j, const struct evidence *e)
 
 /* Whether a stage is at the end that the kernels name. */
 static bool
-stage_is_named(enum nw_stage_kind kind, enum kernel_says says)
+stage_is_named(enum nw_stage_kind kind, enum nw_says says)
 {
 	switch (says) {
-	case KERNEL_SENDER:
+	case NW_SAYS_SENDING_END:
 		return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST ||
 		    kind == NW_STAGE_HOST;
-	case KERNEL_RECEIVER:
+	case NW_SAYS_RECEIVING_END:
 		return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST ||
 		    kind == NW_STAGE_HOST;
-	case KERNEL_NETWORK: return stage_kind_is_net(kind);
+	case NW_SAYS_NETWORK: return stage_kind_is_net(kind);
 	default: return false;
 	}
 }
@@ -480,7 +480,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 	size_t i;
 
 	for (i = 0; i < j->n_witnesses; i++) {
-		if (strcmp(j->witnesses[i].name, "calipers") == 0)
+		if (j->witnesses[i].name == NW_WITNESS_CALIPERS)
 			continue;
 		against |= j->witnesses[i].agrees == AGREES_NOT;
 		with |= j->witnesses[i].agrees == AGREES;
@@ -503,7 +503,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 	if (j->by_kernel)
 		reason_add(j,
 		    "The stages alone do not tell; inside the kernels bytes waited for %s.",
-		    kernelwaits_words(j->kernel.says));
+		    nw_says_name(j->kernel.says));
 	if (j->unseen > UNSEEN_DOUBT)
 		reason_add(j, "%.0f %% of the bytes that the kernel counted were not seen.",
 		    100 * j->unseen);

@@ -22,8 +22,8 @@ enum { JUDGE_REASONS_MAX = 8, JUDGE_WITNESSES_MAX = 8 };
 enum agreement { AGREES_NOT, AGREES, NO_OPINION };
 
 struct witness {
-	const char *name; /* "calipers", "tcp", ... */
-	const char *says; /* a stage or an end of the path; NULL without opinion */
+	enum nw_witness name;
+	enum nw_says says; /* NW_SAYS_NOTHING without opinion */
 	enum agreement agrees;
 	char *detail;
 };

@@ -10,8 +10,8 @@
 #include "narrows/xmalloc.h"
 
 static void
-witness_add(
-    struct judgement *j, const char *name, const char *says, enum agreement agrees, char *detail)
+witness_add(struct judgement *j, enum nw_witness name, enum nw_says says, enum agreement agrees,
+    char *detail)
 {
 	if (j->n_witnesses == JUDGE_WITNESSES_MAX) {
 		free(detail);
@@ -32,7 +32,7 @@ caliper_witness(struct judgement *j)
 			worst_p = j->limit.tests[i].p_holm;
 	if (j->path.n < 2)
 		return;
-	witness_add(j, "calipers", nw_stage_kind_name(j->path.stage[b->lowest].kind),
+	witness_add(j, NW_WITNESS_CALIPERS, nw_says_stage(j->path.stage[b->lowest].kind),
 	    j->limit.known ? AGREES : NO_OPINION,
 	    xasprintf(
 		"held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g",
@@ -43,32 +43,32 @@ caliper_witness(struct judgement *j)
 /* --- tcp: the sending kernel's own account of its waits --- */
 
 /* Page faults inside send(2) leave segments half filled, and so in flight: no opinion. */
-static const char *
+static enum nw_says
 tcp_opinion(const struct judgement *j)
 {
-	const char *says = resources_opinion(&j->resources);
+	enum nw_says says = resources_opinion(&j->resources);
 	bool mapped = j->path.n > 0 && j->path.stage[j->limit.stage].mapped;
 
-	return says != NULL && mapped && strcmp(says, "network") == 0 ? NULL : says;
+	return mapped && says == NW_SAYS_NETWORK ? NW_SAYS_NOTHING : says;
 }
 
 /* What the opinion means for the stage named. Where the opinion itself decided, it is no
  * evidence. */
 static enum agreement
-tcp_agreement(const struct judgement *j, const char *says)
+tcp_agreement(const struct judgement *j, enum nw_says says)
 {
 	enum nw_stage_kind kind;
 	bool at_sender, at_receiver;
 
-	if (says == NULL || !j->limit.known || j->combined)
+	if (says == NW_SAYS_NOTHING || !j->limit.known || j->combined)
 		return NO_OPINION;
 	kind = j->path.stage[j->limit.stage].kind;
 	at_sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
 	at_receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
 	/* A slow receiver keeps data in flight, too. */
-	if (strcmp(says, "network") == 0)
+	if (says == NW_SAYS_NETWORK)
 		return at_sender ? AGREES_NOT : at_receiver ? NO_OPINION : AGREES;
-	if (strcmp(says, "the receiving end") == 0)
+	if (says == NW_SAYS_RECEIVING_END)
 		/* where both ends wait, the window is too small for the round trip */
 		return !at_sender && kind != NW_STAGE_HOST ? AGREES : AGREES_NOT;
 	return at_sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
@@ -78,11 +78,11 @@ static void
 tcp_witness(struct judgement *j)
 {
 	const struct resources *r = &j->resources;
-	const char *says = tcp_opinion(j);
+	enum nw_says says = tcp_opinion(j);
 
 	if (!isfinite(r->in_flight))
 		return;
-	witness_add(j, "tcp", says, tcp_agreement(j, says),
+	witness_add(j, NW_WITNESS_TCP, says, tcp_agreement(j, says),
 	    xasprintf("the sender's kernel had data in flight for %.0f %% of the time, and was "
 		      "held by the receive window for %.0f %%, by the send buffer for %.0f %%; "
 		      "%.0f retransmissions",
@@ -98,16 +98,16 @@ kernel_agreement(const struct judgement *j)
 	enum nw_stage_kind kind;
 	bool sender, receiver, net;
 
-	if (j->kernel.says == KERNEL_NOTHING || !j->limit.known || j->by_kernel)
+	if (j->kernel.says == NW_SAYS_NOTHING || !j->limit.known || j->by_kernel)
 		return NO_OPINION;
 	kind = j->path.stage[j->limit.stage].kind;
 	sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
 	receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
 	net = stage_kind_is_net(kind);
 	switch (j->kernel.says) {
-	case KERNEL_SENDER: return sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
-	case KERNEL_NETWORK: return net ? AGREES : AGREES_NOT;
-	case KERNEL_BEYOND: return sender ? AGREES_NOT : AGREES;
+	case NW_SAYS_SENDING_END: return sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
+	case NW_SAYS_NETWORK: return net ? AGREES : AGREES_NOT;
+	case NW_SAYS_BEYOND_SENDER: return sender ? AGREES_NOT : AGREES;
 	default: return receiver || kind == NW_STAGE_NET_WRITE ? AGREES : AGREES_NOT;
 	}
 }
@@ -153,7 +153,7 @@ kernel_witness(struct judgement *j, const struct evidence *e)
 	text = starved_text(text, e, &k->sender);
 	text = starved_text(text, e, &k->receiver);
 	if (text != NULL)
-		witness_add(j, "kernel", kernelwaits_words(k->says), kernel_agreement(j), text);
+		witness_add(j, NW_WITNESS_KERNEL, k->says, kernel_agreement(j), text);
 }
 
 /* --- hosts --- */
@@ -195,7 +195,7 @@ disk_witness(struct judgement *j, const struct evidence *e)
 		return;
 	/* An idle device proves nothing: the limit may be a quota, or a disk unseen by the
 	 * host. */
-	witness_add(j, "disk", most > 0.8 ? "disk" : NULL,
+	witness_add(j, NW_WITNESS_DISK, most > 0.8 ? NW_SAYS_DISK : NW_SAYS_NOTHING,
 	    !j->limit.known || most <= 0.8 ? NO_OPINION
 		: disk                     ? AGREES
 					   : AGREES_NOT,
@@ -233,7 +233,7 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 		text = more;
 	}
 	if (text != NULL)
-		witness_add(j, "host cpu", waits ? "processor" : NULL,
+		witness_add(j, NW_WITNESS_CPU, waits ? NW_SAYS_PROCESSOR : NW_SAYS_NOTHING,
 		    waits && j->limit.known ? AGREES : NO_OPINION, text);
 }
 
@@ -273,7 +273,8 @@ switch_witness(struct judgement *j, const struct evidence *e)
 	if (worst == NULL)
 		return;
 	bad = worst->dropped + worst->errors > 0 || worst->used >= 0.9;
-	witness_add(j, "switch", bad ? "network" : NULL, switch_agreement(j, worst),
+	witness_add(j, NW_WITNESS_SWITCH, bad ? NW_SAYS_NETWORK : NW_SAYS_NOTHING,
+	    switch_agreement(j, worst),
 	    xasprintf("port %s of %s, of %s, dropped %.0f packets, had %.0f errors, and was used "
 		      "up to %.0f %%",
 		worst->port, worst->name, worst->serves, worst->dropped, worst->errors,
@@ -305,7 +306,8 @@ per_call_witness(struct judgement *j, const struct evidence *e)
 	if (which < 0)
 		return;
 	text = judge_rate_text(lowest);
-	witness_add(j, "per call", nw_op_name((enum nw_op)which), NO_OPINION,
+	witness_add(j, NW_WITNESS_PER_CALL, nw_says_stage(nw_op_stage((enum nw_op)which)),
+	    NO_OPINION,
 	    xasprintf(
 		"lowest mean throughput of single calls: %s at %s; a call counts the waits for "
 		"its peer as its own, and waits in poll not at all",

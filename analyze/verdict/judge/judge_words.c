@@ -33,7 +33,7 @@ static const double GAIN_WORTH = 1.1, HELD_WORTH = 0.01;
 static const char *
 stage_words(enum nw_stage_kind kind)
 {
-	return result_stage_words(nw_stage_kind_name(kind));
+	return nw_stage_kind_words(kind);
 }
 
 static const char *

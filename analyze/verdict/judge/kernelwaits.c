@@ -16,17 +16,6 @@ static const double COVERED_MIN_S = 1, COUNT_MIN = 20;
 /* Connections with a smaller part of the bytes than this do not count beside the largest. */
 static const double SMALL = 0.1;
 
-const char *
-kernelwaits_words(enum kernel_says says)
-{
-	static const char *const words[] = { [KERNEL_SENDER] = "the sending end",
-		[KERNEL_NETWORK] = "network",
-		[KERNEL_BEYOND] = "the network or the receiving end",
-		[KERNEL_RECEIVER] = "the receiving end" };
-
-	return words[says];
-}
-
 /* Sent minus received bytes of the host of k, by a program's own account. */
 static double
 bytes_out(const struct evidence *e, const struct evidence_kernel *k, bool *told)
@@ -173,7 +162,7 @@ device_find(const struct evidence *e, const struct nw_path *p, struct kernel_end
 	end->wait[EVIDENCE_BLOCK] = host.wait[EVIDENCE_BLOCK];
 }
 
-static enum kernel_says
+static enum nw_says
 say(const struct kernelwaits *k)
 {
 	const struct kernel_wait *out = &k->sender.wait[EVIDENCE_SEND_BUFFER],
@@ -182,12 +171,12 @@ say(const struct kernelwaits *k)
 	     reads = k->receiver.known && in->count >= COUNT_MIN;
 
 	if (reads && in->share >= FULL)
-		return KERNEL_RECEIVER;
+		return NW_SAYS_RECEIVING_END;
 	if (sends && out->share >= FULL && (!reads || in->share <= NOT_FULL))
-		return reads ? KERNEL_NETWORK : KERNEL_BEYOND;
+		return reads ? NW_SAYS_NETWORK : NW_SAYS_BEYOND_SENDER;
 	if (sends && out->share <= EMPTY && (!reads || in->share <= NOT_FULL))
-		return KERNEL_SENDER;
-	return KERNEL_NOTHING;
+		return NW_SAYS_SENDING_END;
+	return NW_SAYS_NOTHING;
 }
 
 void

@@ -30,17 +30,13 @@ struct kernel_end {
 	double covered_s; /* seconds that were watched */
 };
 
-enum kernel_says { KERNEL_NOTHING, KERNEL_SENDER, KERNEL_NETWORK, KERNEL_BEYOND, KERNEL_RECEIVER };
-
 struct kernelwaits {
 	struct kernel_end sender, receiver;
-	enum kernel_says says; /* KERNEL_BEYOND: the network or the receiving end */
-	double one_in;         /* hardest sampling */
+	enum nw_says says; /* the network, one of the ends, or NW_SAYS_BEYOND_SENDER */
+	double one_in;     /* hardest sampling */
 };
 
 void kernelwaits_find(const struct evidence *e, const struct nw_path *p, struct kernelwaits *out);
-/* "the sending end", ...; NULL for KERNEL_NOTHING. Static text. */
-const char *kernelwaits_words(enum kernel_says says);
 /* Which end sent by a connection that a program of the session told of: 1 the host of k, -1 the
  * other one, 0: no program told of such a connection. */
 int kernelwaits_way(const struct evidence *e, const struct evidence_kernel *k);

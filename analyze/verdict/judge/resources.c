@@ -402,14 +402,14 @@ stage_kind_is_net(enum nw_stage_kind kind)
 	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ;
 }
 
-const char *
+enum nw_says
 resources_opinion(const struct resources *r)
 {
 	if (r->rwnd > 0.5)
-		return "the receiving end";
+		return NW_SAYS_RECEIVING_END;
 	if (resources_net(r) > 0.7)
-		return "network";
-	return r->in_flight < 0.5 ? "the sending end" : NULL;
+		return NW_SAYS_NETWORK;
+	return r->in_flight < 0.5 ? NW_SAYS_SENDING_END : NW_SAYS_NOTHING;
 }
 
 bool

@@ -45,9 +45,8 @@ struct resources {
 /* Windows first to before end. */
 void resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out);
-/* "network", "the receiving end", "the sending end" or NULL: where the bytes waited, by the sending
- * kernel. */
-const char *resources_opinion(const struct resources *r);
+/* Where the bytes waited, by the sending kernel: the network, an end, or NW_SAYS_NOTHING. */
+enum nw_says resources_opinion(const struct resources *r);
 bool stage_kind_is_net(enum nw_stage_kind kind);
 /* Whether a disk moved its bytes about as fast as its throttle allows. Readahead and dirty pages
  * hide such a disk from the calls; far above its throttle, memory took the bytes. */

@@ -65,25 +65,25 @@ line_compare(const void *a, const void *b)
 static bool
 is_about(const char *name, const char *stage)
 {
-	static const struct {
-		const char *stage, *groups;
-	} table[] = {
-		{ "disk.", " disk mount sysctl.vm kernel cgroup " },
-		{ "net", " net sysctl.net kernel cgroup " },
-		{ "sender.host", " cpu memory kernel cgroup program sysctl.vm sysctl.kernel " },
-		{ "receiver.host", " cpu memory kernel cgroup program sysctl.vm sysctl.kernel " },
-		{ "host", " cpu memory kernel cgroup program sysctl.vm sysctl.kernel " },
-	};
-	size_t i, len = strcspn(name, ".");
+	static const char disk[] = " disk mount sysctl.vm kernel cgroup ",
+			  net[] = " net sysctl.net kernel cgroup ",
+			  host[] = " cpu memory kernel cgroup program sysctl.vm sysctl.kernel ";
+	static const char *const groups[NW_STAGE_COUNT] = { [NW_STAGE_DISK_READ] = disk,
+		[NW_STAGE_SENDER_HOST] = host,
+		[NW_STAGE_NET_WRITE] = net,
+		[NW_STAGE_NETWORK] = net,
+		[NW_STAGE_NET_READ] = net,
+		[NW_STAGE_RECEIVER_HOST] = host,
+		[NW_STAGE_HOST] = host,
+		[NW_STAGE_DISK_WRITE] = disk };
+	enum nw_stage_kind kind;
+	size_t len = strcspn(name, ".");
 	char group[64];
 
 	if (strncmp(name, "sysctl.", 7) == 0)
 		len = 7 + strcspn(name + 7, ".");
 	snprintf(group, sizeof(group), " %.*s ", (int)(len < 60 ? len : 60), name);
-	for (i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (strncmp(stage, table[i].stage, strlen(table[i].stage)) == 0)
-			return strstr(table[i].groups, group) != NULL;
-	return true;
+	return !nw_stage_kind_find(stage, &kind) || strstr(groups[kind], group) != NULL;
 }
 
 /* Of settings that changed together, settings known to matter to transfers come first. */

@@ -190,7 +190,7 @@ witness_of(const struct judgement *j)
 	size_t i;
 
 	for (i = 0; i < j->n_witnesses; i++)
-		if (strcmp(j->witnesses[i].name, "kernel") == 0)
+		if (j->witnesses[i].name == NW_WITNESS_KERNEL)
 			return &j->witnesses[i];
 	return NULL;
 }
@@ -199,12 +199,13 @@ static void
 judgement_check(const struct judgement *j, const struct story *s)
 {
 	const struct witness *w = witness_of(j);
+	const char *said = w != NULL ? nw_says_name(w->says) : NULL;
 	const char *stage =
 	    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL;
 	int failed = check_failed;
 
 	CHECK_STR(stage != NULL ? stage : "-", s->stage != NULL ? s->stage : "-");
-	CHECK_STR(w != NULL && w->says != NULL ? w->says : "-", s->says != NULL ? s->says : "-");
+	CHECK_STR(said != NULL ? said : "-", s->says != NULL ? s->says : "-");
 	CHECK_INT(w != NULL, s->says != NULL);
 	CHECK_INT(w != NULL ? w->agrees : NO_OPINION, s->agrees);
 	if (check_failed > failed)
