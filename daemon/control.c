@@ -11,6 +11,7 @@
 #include <utlist.h>
 
 #include "daemon/conf.h"
+#include "narrows/eventtype.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -231,7 +232,7 @@ can_of(uint16_t opt)
 static bool
 takes(const struct control_peer *p, const struct nw_order *o)
 {
-	bool kernel = strncmp(o->event_type, CONTROL_KERNEL, strlen(CONTROL_KERNEL)) == 0;
+	bool kernel = nw_type_begins(o->event_type, NW_TYPE_KERNEL);
 
 	return (p->can & can_of(o->opt)) != 0 &&
 	    (o->opt != NW_OPT_START || kernel == ((p->can & CAN_KERNEL) != 0));

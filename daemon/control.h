@@ -27,10 +27,8 @@ enum control_can {
 	CAN_CLOCK = 16,
 	CAN_KEEP = 64,
 	CAN_DIET = 128,
-	CAN_KERNEL = 32 /* measures inside the kernel: takes START of CONTROL_KERNEL and no other */
+	CAN_KERNEL = 32 /* measures inside the kernel: takes START of NW_TYPE_KERNEL and no other */
 };
-
-#define CONTROL_KERNEL "ps:host:kernel"
 
 /* Contents of HELLO, on loan during the call. */
 struct control_hello {
@@ -81,7 +79,7 @@ void control_leave(struct control_peer *p);
 /* By name or address. */
 bool control_peer_is(const struct control_peer *p, const char *host);
 /* Sends an order, unless the provider did not offer to take such orders. A START below
- * CONTROL_KERNEL goes to the providers of kernel events alone, every other START to all others. */
+ * NW_TYPE_KERNEL goes to the providers of kernel events alone, every other START to all others. */
 void control_tell(struct control_peer *p, const struct nw_order *o);
 
 /* Take a message of a provider. A negative code comes with *why. */

@@ -18,6 +18,7 @@
 #include "daemon/control.h"
 #include "daemon/diets.h"
 #include "narrows/address.h"
+#include "narrows/eventtype.h"
 #include "narrows/quantity.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
@@ -134,7 +135,7 @@ answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int6
 			return;
 		}
 	if (nw_order_has_connection(&o) && o.event_type[0] == '\0')
-		strcpy(o.event_type, "ps:host:tcp");
+		strcpy(o.event_type, NW_TYPE_TCP);
 	rc = control_order(c, host, &o, keep_ns, now_mono_ns, &why);
 	if (rc == NW_OK)
 		evbuffer_add_printf(out, "ok %s\n", o.id);

@@ -3,10 +3,11 @@
 
 #include "daemon/hostlist.h"
 #include "daemon/hostseries.h"
+#include "narrows/eventtype.h"
 
 static const char *const fields[] = { "offset_s", "bound_s" };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
-static const struct hostseries_words words = { .event_type = "nw:clock",
+static const struct hostseries_words words = { .event_type = NW_TYPE_EXCHANGE,
 	.params_json = "{\"unit\":\"s\",\"kind\":\"gauge\"}",
 	.fields = fields,
 	.n_fields = N_FIELDS };

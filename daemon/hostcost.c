@@ -10,6 +10,7 @@
 #include "daemon/box.h"
 #include "daemon/hostlist.h"
 #include "daemon/hostseries.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 
 /* A collector that sends STATUS all the time makes a row a second. */
@@ -82,7 +83,7 @@ hostcost_put(struct box *box, struct host *h, int64_t xsp_id, const char *softwa
 		return;
 	if (k->layout_id == 0)
 		k->layout_id = hostseries_new(box, h,
-		    &(struct hostseries_words){ .event_type = NW_COLLECTOR_EVENT,
+		    &(struct hostseries_words){ .event_type = NW_TYPE_COLLECTOR,
 			.key = "collector",
 			.name = k->name,
 			.params_json = params,

@@ -16,6 +16,7 @@
 #include "daemon/rules.h"
 #include "daemon/session.h"
 #include "daemon/settings.h"
+#include "narrows/eventtype.h"
 #include "narrows/task.h"
 #include "daemon/xsess.h"
 #include "narrows/clock.h"
@@ -29,19 +30,11 @@ static const int64_t EVENT_TIME_END_S = 7258118400; /* 2200-01-01, as of rows */
 
 /* --- sessions --- */
 
-/* Series of calipers and transfers make a session even without a task; series of hosts do not. */
-static bool
-event_is_transfer(const char *event_type)
-{
-	return strncmp(event_type, "nl:", 3) == 0 || strncmp(event_type, "nl.", 3) == 0 ||
-	    strncmp(event_type, "nw:", 3) == 0 || strncmp(event_type, "xfer", 4) == 0;
-}
-
 /* A host's series of a transfer neither opens the session nor keeps the session open. */
 static bool
 is_witness(const struct xsess *x, const struct series *sr)
 {
-	return x->for_host && !event_is_transfer(sr->event_type);
+	return x->for_host && !nw_type_is_transfer(sr->event_type);
 }
 
 static struct session *
@@ -60,10 +53,10 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 	if (task != NULL)
 		return is_witness(x, sr) ? session_find(x->box, task, &guest)
 					 : session_join(x->box, task, &guest);
-	if (!event_is_transfer(sr->event_type))
+	if (!nw_type_is_transfer(sr->event_type))
 		return NULL;
 	series_subject(sr, &subject);
-	if (clue.xfer_id == NULL && strncmp(m->event_type, "xfer", 4) == 0)
+	if (clue.xfer_id == NULL && nw_type_begins(m->event_type, NW_TYPE_XFER))
 		clue.xfer_id = m->id;
 	clue.current = x->session = session_now(x->session);
 	return join_find(x->box, &clue);

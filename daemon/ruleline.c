@@ -6,6 +6,7 @@
 
 #include "daemon/behaviour.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/quantity.h"
 
 static const char why_form[] =
@@ -28,8 +29,8 @@ ruleline_parse(const char *text, struct ruleline *out, const char **next, const 
 		n += word[n][0] != '\0';
 	if (n != 3 || (out->when = behaviour_parse(word[0])) == 0)
 		return NW_EINVAL;
-	if (strlen(word[1]) >= sizeof(out->event_type) || strncmp(word[1], "ps:", 3) != 0) {
-		*why = "the event type of a rule begins with ps:";
+	if (strlen(word[1]) >= sizeof(out->event_type) || !nw_type_begins(word[1], NW_TYPE_HOST)) {
+		*why = "the event type of a rule begins with " NW_TYPE_HOST;
 		return NW_EINVAL;
 	}
 	snprintf(out->event_type, sizeof(out->event_type), "%s", word[1]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/address.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
 #include "daemon/rules.h"
@@ -100,7 +101,7 @@ static void
 tell_rate(const struct rules *r, const struct escalation *e, struct control_peer *p)
 {
 	struct nw_order o = { .opt = NW_OPT_RATE,
-		.event_type = "ps:",
+		.event_type = NW_TYPE_HOST,
 		.collection_ns = interval_ns(r, e),
 		.report_ns = r->conf->escalate_report_ns,
 		.lease_ns = r->conf->escalate_lease_ns };
@@ -154,7 +155,7 @@ static void
 tell_connection(const struct rules *r, const struct escalation *e, size_t i, struct control_peer *p)
 {
 	struct nw_order o = { .opt = NW_OPT_START,
-		.event_type = "ps:host:tcp",
+		.event_type = NW_TYPE_TCP,
 		.collection_ns = interval_ns(r, e),
 		.lease_ns = r->conf->escalate_lease_ns };
 
@@ -164,7 +165,7 @@ tell_connection(const struct rules *r, const struct escalation *e, size_t i, str
 	if (!e->kernel)
 		return;
 	o = (struct nw_order){ .opt = NW_OPT_START,
-		.event_type = CONTROL_KERNEL,
+		.event_type = NW_TYPE_KERNEL,
 		.lease_ns = r->conf->escalate_lease_ns };
 	snprintf(o.id, sizeof(o.id), "s%" PRId64 "/k%zu", e->session->id, i + 1);
 	tell_follow(e, i, p, &o);
@@ -175,7 +176,7 @@ static void
 tell_kernel(const struct rules *r, const struct escalation *e, struct control_peer *p)
 {
 	struct nw_order o = { .opt = NW_OPT_START,
-		.event_type = CONTROL_KERNEL,
+		.event_type = NW_TYPE_KERNEL,
 		.lease_ns = r->conf->escalate_lease_ns };
 
 	if (!e->kernel)

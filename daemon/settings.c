@@ -10,6 +10,7 @@
 #include "narrows/clock.h"
 #include "narrows/doc.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/store.h"
 
 /* A host may send this many documents at once, and one more each second. */
@@ -28,7 +29,7 @@ struct range {
 bool
 settings_are(const struct nw_meta *m)
 {
-	return strcmp(m->event_type, SETTINGS_EVENT_TYPE) == 0;
+	return strcmp(m->event_type, NW_TYPE_CONFIG) == 0;
 }
 
 /* A program speaks of programs only; who measures the host speaks of everything. */

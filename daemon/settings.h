@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration of hosts. A metadata of event type SETTINGS_EVENT_TYPE is no description of a
+ * The configuration of hosts. A metadata of event type NW_TYPE_CONFIG is no description of a
  * series: the parameters are all settings of the host whose names lie in a range, and the store
  * keeps what has changed. Net thread.
  */
@@ -11,8 +11,6 @@
 
 struct nw_meta;
 struct xsess;
-
-#define SETTINGS_EVENT_TYPE "ps:host:config"
 
 /* bounds; settings beyond them are refused and counted */
 enum { SETTING_NAME_MAX = 120, SETTING_VALUE_MAX = 256, SETTINGS_PER_DOCUMENT = 256 };

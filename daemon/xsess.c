@@ -16,6 +16,7 @@
 #include "daemon/hostcost.h"
 #include "daemon/hostlist.h"
 #include "daemon/ingest.h"
+#include "narrows/eventtype.h"
 #include "narrows/log.h"
 #include "daemon/origin.h"
 #include "daemon/rules.h"
@@ -264,7 +265,7 @@ ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 	if (x->hello && x->asks < ASKS_MAX)
 		rc = nw_order_decode(&o, opt, data, len, &why);
 	if (rc == NW_OK &&
-	    (nw_order_has_connection(&o) || strncmp(o.event_type, "ps:", 3) != 0 ||
+	    (nw_order_has_connection(&o) || !nw_type_begins(o.event_type, NW_TYPE_HOST) ||
 		o.lease_ns > ASK_MAX_NS || o.keep_ns != 0)) {
 		why = "a program may ask for series of its host alone, for ten minutes";
 		rc = NW_EPROTO;

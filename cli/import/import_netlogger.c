@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "cli/import/import.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -265,7 +266,7 @@ line_series(struct line *l, struct slice event, struct import_series **out)
 	}
 	*out = import_series_find(l->im, key, strlen(key));
 	if (*out == NULL) {
-		type = xasprintf("nl:%.*s", (int)event.len, event.s);
+		type = xasprintf(NW_TYPE_CALIPER "%.*s", (int)event.len, event.s);
 		host = host.len > 0 ? host : get(l, "host");
 		*out = import_series_add(l->im, l->start, slice_of(key), host, slice_of(type));
 		free(type);

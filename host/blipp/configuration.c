@@ -8,6 +8,7 @@
 
 #include "host/lib/ticker.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 
 #define PERIOD_NS INT64_C(300000000000)
 #define HASTE_NS  INT64_C(5000000000)
@@ -82,7 +83,7 @@ part_send(struct configuration_part *part, const struct settings *s, size_t firs
 			{ .text = s->list[first + i].value } };
 	snprintf(
 	    part->id, sizeof(part->id), "%.150s/config/%s/%" PRId64, host, part->from, t_wall_ns);
-	return nw_provider_meta(p, part->id, NULL, CONFIGURATION_EVENT_TYPE, subject,
+	return nw_provider_meta(p, part->id, NULL, NW_TYPE_CONFIG, subject,
 	    sizeof(subject) / sizeof(subject[0]), kv, n);
 }
 

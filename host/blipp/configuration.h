@@ -16,8 +16,6 @@
 #include "host/blipp/settings.h"
 #include "narrows/provider.h"
 
-#define CONFIGURATION_EVENT_TYPE "ps:host:config"
-
 enum { CONFIGURATION_PART = 200, CONFIGURATION_PARTS_MAX = 64, CONFIGURATION_ID_BYTES = 320 };
 
 struct configuration_part {

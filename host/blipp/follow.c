@@ -8,6 +8,7 @@
 
 #include "host/lib/addresses.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/frame.h"
 
 /* SEGMENTS: times the sender's segment size, as RFC 4898 counts windows in bytes. */
@@ -157,7 +158,7 @@ enum {
 };
 _Static_assert(N_INFO + N_MORE == N_FIELDS, "one place for every field");
 
-const struct series_kind follow_kind = { FOLLOW_EVENT_TYPE, NULL, fields, N_FIELDS };
+const struct series_kind follow_kind = { NW_TYPE_TCP, NULL, fields, N_FIELDS };
 
 static double
 field_value(const uint8_t *info, size_t len, const struct where *w)

@@ -17,7 +17,6 @@
 #include "host/blipp/series.h"
 #include "host/lib/tcpinfo.h"
 
-#define FOLLOW_EVENT_TYPE "ps:host:tcp"
 extern const struct series_kind follow_kind;
 
 struct follower {

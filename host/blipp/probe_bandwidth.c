@@ -54,7 +54,7 @@ static const struct series_field fields[] = {
 	{ "postponed", "{event}", true },
 };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
-static const struct series_kind kind = { SERIES_PREFIX "bandwidth", "peer", fields, N_FIELDS };
+static const struct series_kind kind = { NW_TYPE_BANDWIDTH, "peer", fields, N_FIELDS };
 
 struct bandwidth_peer {
 	struct sockaddr_storage address;
@@ -453,7 +453,7 @@ clear(void *state)
 const struct probe probe_bandwidth = {
 	.name = "bandwidth",
 	.source = "send(2)",
-	.event_type = SERIES_PREFIX "bandwidth",
+	.event_type = NW_TYPE_BANDWIDTH,
 	.kinds = { &kind },
 	.state_bytes = sizeof(struct bandwidth_probe),
 	.sample = sample,

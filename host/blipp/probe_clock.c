@@ -61,7 +61,7 @@ static const struct series_field fields[] = {
 	{ "kernel_synced", "1", false },
 };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]), KERNEL_AT = N_FIELDS - N_KERNEL };
-static const struct series_kind kind = { SERIES_PREFIX "clock", NULL, fields, N_FIELDS };
+static const struct series_kind kind = { NW_TYPE_CLOCK, NULL, fields, N_FIELDS };
 
 struct clock_probe {
 	struct series series;
@@ -289,7 +289,7 @@ clear(void *state)
 const struct probe probe_clock = {
 	.name = "clock",
 	.source = "adjtimex,chronyd",
-	.event_type = SERIES_PREFIX "clock",
+	.event_type = NW_TYPE_CLOCK,
 	.kinds = { &kind },
 	.state_bytes = sizeof(struct clock_probe),
 	.sample = sample,

@@ -23,7 +23,7 @@ static const struct series_field share_fields[] = {
 	{ "idle", "1", false },
 	{ "busiest", "1", false },
 };
-static const struct series_kind shares_kind = { SERIES_PREFIX "cpu:utilization", NULL, share_fields,
+static const struct series_kind shares_kind = { NW_TYPE_CPU, NULL, share_fields,
 	sizeof(share_fields) / sizeof(share_fields[0]) };
 
 static const struct series_field activity_fields[] = {

@@ -38,9 +38,9 @@ static const struct series_field fields[] = {
 	{ "written_limit", "By/s", false },
 };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]), N_QUEUE_FIELDS = 4 };
-static const struct series_kind kind = { SERIES_PREFIX "disk:partition:", "device", fields,
+static const struct series_kind kind = { NW_TYPE_DISK "partition:", "device", fields,
 	N_FIELDS - N_QUEUE_FIELDS },
-				kind_queued = { SERIES_PREFIX "disk:partition:", "device", fields,
+				kind_queued = { NW_TYPE_DISK "partition:", "device", fields,
 					N_FIELDS };
 
 struct disk_probe {
@@ -153,7 +153,7 @@ clear(void *state)
 const struct probe probe_disk = {
 	.name = "disk",
 	.source = "/proc/diskstats",
-	.event_type = SERIES_PREFIX "disk:",
+	.event_type = NW_TYPE_DISK,
 	.kinds = { &kind_queued },
 	.state_bytes = sizeof(struct disk_probe),
 	.sample = sample,

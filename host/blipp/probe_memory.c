@@ -21,8 +21,8 @@ static const struct table_alias memory_aliases[] = {
 	{ "Writeback", "writeback", NULL, false },
 	{ NULL, NULL, NULL, false },
 };
-static const struct table_style memory_style = { SERIES_PREFIX "memory:utilization", "KiBy", false,
-	memory_aliases, NULL };
+static const struct table_style memory_style = { NW_TYPE_MEMORY, "KiBy", false, memory_aliases,
+	NULL };
 static const struct table_style vmstat_style = { SERIES_PREFIX "memory:vmstat", "1", true, NULL,
 	"nr_" };
 
@@ -107,7 +107,7 @@ clear(void *state)
 const struct probe probe_memory = {
 	.name = "memory",
 	.source = "/proc/meminfo",
-	.event_type = SERIES_PREFIX "memory:utilization",
+	.event_type = NW_TYPE_MEMORY,
 	.state_bytes = sizeof(struct memory_probe),
 	.sample = sample_memory,
 	.clear = clear,

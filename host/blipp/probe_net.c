@@ -20,7 +20,7 @@ static const struct series_field fields[] = {
 	{ "collisions", "{packet}", true },
 	{ "carrier", "{event}", true },
 };
-static const struct series_kind kind = { SERIES_PREFIX "network:utilization", "interface", fields,
+static const struct series_kind kind = { NW_TYPE_NETWORK, "interface", fields,
 	sizeof(fields) / sizeof(fields[0]) };
 
 struct net_probe {
@@ -99,7 +99,7 @@ clear(void *state)
 const struct probe probe_net = {
 	.name = "net",
 	.source = "/proc/net/dev",
-	.event_type = SERIES_PREFIX "network:utilization",
+	.event_type = NW_TYPE_NETWORK,
 	.kinds = { &kind },
 	.state_bytes = sizeof(struct net_probe),
 	.sample = sample,

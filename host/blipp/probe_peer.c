@@ -47,7 +47,7 @@ static const struct series_field fields[] = {
 	{ "refused", "1", false },
 };
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
-static const struct series_kind kind = { SERIES_PREFIX "peer", "peer", fields, N_FIELDS };
+static const struct series_kind kind = { NW_TYPE_PEER, "peer", fields, N_FIELDS };
 
 struct peer_state {
 	char name[SERIES_DEVICE_BYTES];
@@ -376,7 +376,7 @@ clear(void *state)
 const struct probe probe_peer = {
 	.name = "peer",
 	.source = "connect(2)",
-	.event_type = SERIES_PREFIX "peer",
+	.event_type = NW_TYPE_PEER,
 	.kinds = { &kind },
 	.state_bytes = sizeof(struct peer_probe),
 	.sample = sample,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "host/blipp/filter.h"
+#include "narrows/eventtype.h"
 #include "narrows/provider.h"
 
 enum {
@@ -23,7 +24,7 @@ enum {
 	PEER_HOST_BYTES = 46
 };
 
-#define SERIES_PREFIX "ps:tools:blipp:linux:"
+#define SERIES_PREFIX NW_TYPE_BLIPP
 
 struct series_field {
 	const char *name, *unit;

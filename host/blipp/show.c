@@ -181,7 +181,7 @@ short_type(const char *type, char *out, size_t cap)
 {
 	size_t len;
 
-	if (strncmp(type, SERIES_PREFIX, strlen(SERIES_PREFIX)) == 0)
+	if (nw_type_begins(type, SERIES_PREFIX))
 		type += strlen(SERIES_PREFIX);
 	len = strlen(type);
 	snprintf(out, cap, "%.*s", (int)(len > 0 && type[len - 1] == ':' ? len - 1 : len), type);

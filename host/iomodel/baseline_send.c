@@ -14,6 +14,7 @@
 #include "host/lib/uuid.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/provider.h"
 #include "narrows/xmalloc.h"
 
@@ -65,8 +66,8 @@ size_send(struct sender *s, const char *class, bool write, uint64_t size)
 
 	if ((rc = uuid_make(id)) < 0 ||
 	    (rc = nw_provider_meta(s->provider, id, NULL,
-		 write ? "ps:tools:iomodel:baseline:write" : "ps:tools:iomodel:baseline:read",
-		 subject, 4, params, 5)) < 0)
+		 write ? NW_TYPE_BASELINE "write" : NW_TYPE_BASELINE "read", subject, 4, params,
+		 5)) < 0)
 		return rc;
 	s->sent++;
 	rc = nw_provider_data(s->provider, id, s->now_wall_ns, fields, values, 2, packed,

@@ -15,10 +15,11 @@
 #include "host/magnet/flows.h"
 #include "host/magnet/wait_doc.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/frame.h"
 #include "narrows/provider.h"
 
-#define POINT_EVENT_TYPE KERNEL_EVENT_TYPE ":point:"
+#define POINT_EVENT_TYPE NW_TYPE_KERNEL ":point:"
 #define SECOND_NS        INT64_C(1000000000)
 #define GOODBYE_NS       (2 * SECOND_NS)
 #define POLL_NS          (SECOND_NS / 4)
@@ -151,7 +152,7 @@ announce(struct deliver *d, const char *id, const char *what, const struct nw_kv
 		{ .d = (double)d->ticker.interval_ns / 1e9 } };
 	char type[EVENT_TYPE_BYTES];
 
-	snprintf(type, sizeof(type), KERNEL_EVENT_TYPE ":%.100s", what);
+	snprintf(type, sizeof(type), NW_TYPE_KERNEL ":%.100s", what);
 	return nw_provider_meta(d->provider, id, NULL, type, subject, n, &interval, 1);
 }
 
@@ -300,12 +301,6 @@ point_send(struct deliver *d, const struct point *p)
 
 /* --- orders --- */
 
-static bool
-begins(const char *text, const char *with)
-{
-	return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Switches a point on when an order comes, and off when none is left. */
 static void
 point_order(struct deliver *d, const struct point *p, bool ordered)
@@ -335,7 +330,7 @@ point_is_ordered(const struct leases *l, const struct point *p)
 
 	for (i = 0; i < l->n; i++) {
 		o = &l->list[i].order;
-		if (o->opt != NW_OPT_START || !begins(o->event_type, POINT_EVENT_TYPE))
+		if (o->opt != NW_OPT_START || !nw_type_begins(o->event_type, POINT_EVENT_TYPE))
 			continue;
 		name = o->event_type + strlen(POINT_EVENT_TYPE);
 		if (strcmp(name, p->name) == 0 || strcmp(name, p->layer) == 0)
@@ -353,8 +348,8 @@ host_is_ordered(const struct leases *l)
 	for (i = 0; i < l->n; i++) {
 		o = &l->list[i].order;
 		if (o->opt == NW_OPT_START && !nw_order_has_connection(o) &&
-		    begins(o->event_type, KERNEL_EVENT_TYPE) &&
-		    !begins(o->event_type, POINT_EVENT_TYPE))
+		    nw_type_begins(o->event_type, NW_TYPE_KERNEL) &&
+		    !nw_type_begins(o->event_type, POINT_EVENT_TYPE))
 			return true;
 	}
 	return false;
@@ -372,7 +367,7 @@ interval_of(const struct deliver *d)
 
 	for (i = 0; i < l->n; i++) {
 		o = &l->list[i].order;
-		if (o->collection_ns > 0 && begins(o->event_type, KERNEL_EVENT_TYPE) &&
+		if (o->collection_ns > 0 && nw_type_begins(o->event_type, NW_TYPE_KERNEL) &&
 		    (shortest == 0 || o->collection_ns < shortest))
 			shortest = o->collection_ns;
 	}

@@ -9,6 +9,7 @@
 
 #include "host/lib/tcpinfo.h"
 #include "host/magnet/kernel.h"
+#include "narrows/eventtype.h"
 #include "narrows/frame.h"
 #include "narrows/provider.h"
 
@@ -49,7 +50,7 @@ static bool
 order_is_flow(const struct nw_order *o)
 {
 	return o->opt == NW_OPT_START && nw_order_has_connection(o) &&
-	    strncmp(o->event_type, KERNEL_EVENT_TYPE, strlen(KERNEL_EVENT_TYPE)) == 0;
+	    nw_type_begins(o->event_type, NW_TYPE_KERNEL);
 }
 
 static void

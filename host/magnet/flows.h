@@ -16,8 +16,6 @@
 struct kernel;
 struct nw_provider;
 
-#define KERNEL_EVENT_TYPE "ps:host:kernel"
-
 enum { FLOWS_MAX = 64, FLOW_ID_BYTES = 400 };
 
 struct flow {

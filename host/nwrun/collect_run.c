@@ -26,6 +26,7 @@
 #include "host/nwrun/wire.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/lastrun.h"
 #include "narrows/provider.h"
 
@@ -212,7 +213,8 @@ say_root_fields(struct run *r, const struct nw_kv *subject, size_t n_subject,
 	char id[UUID_BYTES];
 
 	if (uuid_make(id) < 0 ||
-	    nw_provider_meta(r->provider, id, NULL, "nw:process", subject, n_subject, NULL, 0) < 0)
+	    nw_provider_meta(r->provider, id, NULL, NW_TYPE_PROCESS, subject, n_subject, NULL, 0) <
+		0)
 		return;
 	(void)nw_provider_data(r->provider, id, nw_wall_ns(), fields, values, n, NULL, 0);
 	nw_provider_meta_end(r->provider, id);
@@ -360,8 +362,8 @@ orders_apply(struct control_client *o, int64_t base_ns, int64_t now_mono_ns, int
 	int64_t interval_ns;
 
 	(void)control_client_step(o, now_mono_ns);
-	interval_ns =
-	    leases_interval_ns(&o->leases, "nl:", leases_interval_ns(&o->leases, "nw:", base_ns));
+	interval_ns = leases_interval_ns(
+	    &o->leases, NW_TYPE_CALIPER, leases_interval_ns(&o->leases, NW_TYPE_RUN, base_ns));
 	*interval = interval_ns;
 	control_client_status(o, now_mono_ns, "calipers", interval_ns, interval_ns);
 	return interval_ns > 0 && interval_ns < LOOK_NS ? interval_ns : LOOK_NS;

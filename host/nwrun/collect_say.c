@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "host/nwrun/place.h"
+#include "narrows/eventtype.h"
 #include "narrows/stage_words.h"
 
 static const enum nw_op lane_op[NWSHM_LANES] = { [NWSHM_DISK_READ] = NW_OP_DISK_READ,
@@ -142,7 +143,7 @@ say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 	kv_text(&subject, "argv", w->argv);
 	kv_text(&subject, "unseen_by", w->unseen_by);
 	say_meta(
-	    c, w->id, NULL, "nw:process", &subject, collect_interval_ns(c, index, now_mono_ns));
+	    c, w->id, NULL, NW_TYPE_PROCESS, &subject, collect_interval_ns(c, index, now_mono_ns));
 }
 
 static void
@@ -350,9 +351,8 @@ say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interv
 	w->stage[stage].said = true;
 	w->stage[stage].label_said = w->stage[stage].label;
 	say_meta(c, w->stage[stage].id, w->id,
-	    stage % 2 == NWSHM_READ ? "nl:tools:calipers:summary:read"
-				    : "nl:tools:calipers:summary:write",
-	    &subject, interval_ns);
+	    stage % 2 == NWSHM_READ ? NW_TYPE_SUMMARY "read" : NW_TYPE_SUMMARY "write", &subject,
+	    interval_ns);
 }
 
 void
@@ -409,8 +409,8 @@ say_object_meta(struct collect *c, unsigned object)
 	seen->said = true;
 	seen->relabelled = false;
 	c->sink->meta(c->sink->arg, seen->id, process,
-	    seen->label.kind == NWSHM_FILE ? "nw:file" : "nw:connection", subject.kv, subject.n,
-	    NULL, 0);
+	    seen->label.kind == NWSHM_FILE ? NW_TYPE_FILE : NW_TYPE_CONNECTION, subject.kv,
+	    subject.n, NULL, 0);
 }
 
 /* Child of the file's metadata, under the same name. */
@@ -431,7 +431,8 @@ say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir)
 	kv_label(&subject, &seen->label);
 	id_make(seen->cells_id[dir]);
 	c->sink->meta(c->sink->arg, seen->cells_id[dir], seen->id,
-	    dir == NWSHM_READ ? "nw:cells:read" : "nw:cells:write", subject.kv, subject.n, NULL, 0);
+	    dir == NWSHM_READ ? NW_TYPE_CELLS "read" : NW_TYPE_CELLS "write", subject.kv, subject.n,
+	    NULL, 0);
 }
 
 void
@@ -650,7 +651,7 @@ say_root_meta(struct collect *c)
 	kv_text(&subject, "label", c->opts.label);
 	kv_text(&subject, "argv", c->opts.root_argv);
 	kv_text(&subject, "unseen_by", proc_blind_word(c->root.blind));
-	say_meta(c, c->root.id, NULL, "nw:process", &subject, INT64_C(1000000000));
+	say_meta(c, c->root.id, NULL, NW_TYPE_PROCESS, &subject, INT64_C(1000000000));
 }
 
 void

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "narrows/eventtype.h"
+
 enum { HEADERS_MAX = 64, NOTES_BYTES = 4096, NAME_BYTES = 48, KEY_BYTES = 80, PATH_SHOWN = 200 };
 
 /* In the notes of a segment; lengths are a stranger's word. */
@@ -102,7 +104,7 @@ send_settings(struct nw_provider *p, const char *host, const char *path, const s
 	snprintf(shown, sizeof(shown), "%.199s", path);
 	snprintf(size, sizeof(size), "%lld", (long long)st->st_size);
 	snprintf(mid, sizeof(mid), "%.150s/config/%s/%" PRId64, host, from, now_wall_ns);
-	return nw_provider_meta(p, mid, NULL, "ps:host:config", subject,
+	return nw_provider_meta(p, mid, NULL, NW_TYPE_CONFIG, subject,
 	    sizeof(subject) / sizeof(subject[0]), kv, sizeof(kv) / sizeof(kv[0]));
 }
 

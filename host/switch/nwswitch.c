@@ -21,6 +21,7 @@
 #include "host/switch/poll.h"
 #include "narrows/conftable.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/provider.h"
 
 #define DEFAULT_FILE "/etc/narrows/switch.conf"
@@ -178,7 +179,7 @@ announce(struct nwswitch *w, struct port_series *s, const struct poll_answer *a)
 		{ "kind_speed_bit_s", NW_KV_TEXT, { .text = "gauge" } },
 		{ "unit_uptime_s", NW_KV_TEXT, { .text = "s" } },
 		{ "kind_uptime_s", NW_KV_TEXT, { .text = "gauge" } } };
-	int rc = nw_provider_meta(w->provider, s->id, NULL, "ps:switch:port", subject,
+	int rc = nw_provider_meta(w->provider, s->id, NULL, NW_TYPE_PORT, subject,
 	    sizeof(subject) / sizeof(subject[0]), params, sizeof(params) / sizeof(params[0]));
 
 	s->announced = rc == NW_OK;

@@ -99,8 +99,7 @@ int nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status 
 int
 nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len, const char **why);
 
-/* A STATUS as fields of a series of the box, "nw:collector", as X(name, unit, kind). */
-#define NW_COLLECTOR_EVENT "nw:collector"
+/* A STATUS as fields of a series of the box, NW_TYPE_COLLECTOR, as X(name, unit, kind). */
 /* clang-format off */
 #define NW_COLLECTOR_LIST(X) \
 	X(cpu_share, "1", "gauge") X(resident_bytes, "By", "gauge") \

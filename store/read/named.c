@@ -7,18 +7,17 @@
 #include <jansson.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/store.h"
-
-static const char prefix[] = "ps:tools:blipp:linux:";
 
 char *
 store_series_name(const struct nw_meta_rec *rec)
 {
-	const char *what = rec->event_type + sizeof(prefix) - 1, *part = NULL;
+	const char *what = rec->event_type + strlen(NW_TYPE_BLIPP), *part = NULL;
 	json_t *subject;
 	char *name;
 
-	if (strncmp(rec->event_type, prefix, sizeof(prefix) - 1) != 0)
+	if (!nw_type_begins(rec->event_type, NW_TYPE_BLIPP))
 		return NULL;
 	subject = json_loads(rec->subject_json != NULL ? rec->subject_json : "{}", 0, NULL);
 	part = json_string_value(json_object_get(subject, "device"));
@@ -106,7 +105,7 @@ store_named_cost(struct store_reader *r, int64_t host_id, const char *const *nam
 	int rc;
 
 	*out = (struct store_named_cost){ .bytes_per_sample = NAN };
-	rc = store_metas(r, 0, host_id, prefix, on_meta, &c);
+	rc = store_metas(r, 0, host_id, NW_TYPE_BLIPP, on_meta, &c);
 	if (c.chunk_samples > 0)
 		out->bytes_per_sample = (double)c.chunk_bytes / (double)c.chunk_samples;
 	return rc;

@@ -4,6 +4,7 @@
 #include "daemon/settings.h"
 
 #include "narrows/clock.h"
+#include "narrows/eventtype.h"
 #include "tests/daemon/wired.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -23,7 +24,7 @@ tell(struct wired *w, const char *from, const char *until, int64_t t_ns, const c
 
 	for (i = 0; i < n; i++)
 		kv[i] = (struct nw_kv){ texts[2 * i], NW_KV_TEXT, { .text = texts[2 * i + 1] } };
-	CHECK_INT(nw_meta_encode(&doc, "c", NULL, SETTINGS_EVENT_TYPE, subject, 3, kv, n), NW_OK);
+	CHECK_INT(nw_meta_encode(&doc, "c", NULL, NW_TYPE_CONFIG, subject, 3, kv, n), NW_OK);
 	rc = xsess_block(w->x, NW_OPT_META, doc.data, doc.len, &why);
 	nw_doc_buf_clear(&doc);
 	return rc;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/web.h"
@@ -96,7 +97,7 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 	int rc = 0;
 
 	if (name != NULL && strlen(name) < NAME_BYTES &&
-	    strcmp(m->event_type, NW_COLLECTOR_EVENT) == 0) {
+	    strcmp(m->event_type, NW_TYPE_COLLECTOR) == 0) {
 		f->at = found_get(f, m->host_id, name);
 		rc = f->at != NULL ? store_layouts(f->r, m->id, on_layout, f) : 0;
 	}
@@ -108,7 +109,7 @@ int
 collectors_each(struct store_reader *r, int64_t host_id, collector_fn *fn, void *arg)
 {
 	struct finding f = { .r = r };
-	int rc = store_metas(r, 0, host_id, NW_COLLECTOR_EVENT, on_meta, &f);
+	int rc = store_metas(r, 0, host_id, NW_TYPE_COLLECTOR, on_meta, &f);
 	size_t i;
 
 	for (i = 0; rc == NW_OK && i < f.n; i++) {

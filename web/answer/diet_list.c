@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/order.h"
 #include "narrows/result.h"
@@ -88,7 +89,7 @@ on_collector(void *arg, const struct nw_meta_rec *m)
 	int rc = 0;
 
 	if (name != NULL && strcmp(name, "blipp") == 0 &&
-	    strcmp(m->event_type, NW_COLLECTOR_EVENT) == 0)
+	    strcmp(m->event_type, NW_TYPE_COLLECTOR) == 0)
 		rc = store_layouts(w->r, m->id, on_layout, w);
 	json_decref(subject);
 	return rc;
@@ -104,7 +105,7 @@ words_read(struct store_reader *r, int64_t host_id, int64_t t0_wall_ns, int64_t 
 		.t1_wall_ns = t1_wall_ns,
 		.carried_out = NAN,
 		.refused = NAN };
-	return store_metas(r, 0, host_id, NW_COLLECTOR_EVENT, on_collector, w);
+	return store_metas(r, 0, host_id, NW_TYPE_COLLECTOR, on_collector, w);
 }
 
 static json_t *

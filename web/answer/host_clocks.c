@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 
@@ -23,8 +24,8 @@ struct source {
 };
 
 static const struct source sources[] = {
-	{ "nw:clock", "clock", "the box's clock", true },
-	{ "ps:tools:blipp:linux:clock", "clock-service", "the time service", false },
+	{ NW_TYPE_EXCHANGE, "clock", "the box's clock", true },
+	{ NW_TYPE_CLOCK, "clock-service", "the time service", false },
 };
 enum { N_SOURCES = sizeof(sources) / sizeof(sources[0]) };
 

@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/main_metrics.h"
 #include "narrows/result.h"
 
 #define MINUTE_NS INT64_C(60000000000)
-#define PREFIX    "ps:tools:blipp:linux:"
 
 enum { ROWS_MAX = 100, TYPE_BYTES = 128 };
 
@@ -103,7 +103,7 @@ list_add(struct looking *l)
 	double v = value_of(l);
 	char type[TYPE_BYTES];
 
-	snprintf(type, sizeof(type), PREFIX "%s", l->usual->type);
+	snprintf(type, sizeof(type), NW_TYPE_BLIPP "%s", l->usual->type);
 	result_set(o, KEY_latest_metric_event_type, json_string(type));
 	result_set(o, KEY_latest_metric_field, json_string(l->usual->field));
 	result_set(o, KEY_latest_metric_words, json_string(l->usual->words));
@@ -157,7 +157,7 @@ device_of(const json_t *subject)
 static int
 on_meta(void *arg, const struct nw_meta_rec *m)
 {
-	const size_t len = strlen(PREFIX) + strlen(((struct looking *)arg)->usual->type);
+	const size_t len = strlen(NW_TYPE_BLIPP) + strlen(((struct looking *)arg)->usual->type);
 	struct looking *l = arg;
 	json_t *subject;
 	int rc;
@@ -185,7 +185,7 @@ host_latest_list(struct store_reader *r, const struct nw_host_rec *host, json_t 
 
 	for (i = 0; i < sizeof(usuals) / sizeof(usuals[0]) && rc == NW_OK; i++) {
 		l.usual = &usuals[i];
-		snprintf(type, sizeof(type), PREFIX "%s", usuals[i].type);
+		snprintf(type, sizeof(type), NW_TYPE_BLIPP "%s", usuals[i].type);
 		rc = store_metas(r, 0, host->id, type, on_meta, &l);
 	}
 	*out = l.list;

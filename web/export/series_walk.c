@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 
 enum { WINDOW_METAS = 256 };
 
@@ -102,7 +103,7 @@ walk_new(struct store_reader *r, int64_t session_id, const char *prefix, struct 
 	w->session_id = session_id;
 	if ((rc = store_session_get(r, session_id, on_session, w)) < 0 ||
 	    (rc = store_xsp_of_session(r, session_id, on_xsp, w)) < 0 ||
-	    (rc = store_metas(r, session_id, 0, "ps:", on_witness, w)) < 0)
+	    (rc = store_metas(r, session_id, 0, NW_TYPE_HOST, on_witness, w)) < 0)
 		goto out;
 	for (i = 0; i < w->n_hosts; i++)
 		if ((rc = store_host_get(r, w->hosts[i].id, on_host, &w->hosts[i])) < 0 &&

@@ -6,6 +6,7 @@
 
 #include "narrows/clockspan.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 
 #define HOUR_NS    INT64_C(3600000000000)
 #define LEAD_MAX_S 4e9
@@ -96,11 +97,11 @@ on_host(void *arg, const struct nw_host_rec *h)
 		return 0;
 	c->clock = &c->s->clock[i];
 	c->exchange = true;
-	rc = store_metas(c->r, 0, h->id, "nw:clock", on_meta, c);
+	rc = store_metas(c->r, 0, h->id, NW_TYPE_EXCHANGE, on_meta, c);
 	clock_settle(c);
 	c->exchange = false;
 	if (rc == NW_OK && isnan(c->clock->bound_s))
-		rc = store_metas(c->r, 0, h->id, "ps:tools:blipp:linux:clock", on_meta, c);
+		rc = store_metas(c->r, 0, h->id, NW_TYPE_CLOCK, on_meta, c);
 	clock_settle(c);
 	return rc;
 }

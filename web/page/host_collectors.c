@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/answer/hosts.h"
@@ -147,7 +148,8 @@ write_cost(struct html *h, const json_t *list)
 	}
 	html_raw(h,
 	    "<p class=\"note\">The latest word of each collector; all of them are the series "
-	    "<code>nw:collector</code>. Slowed: the factor by which the budget of processor "
+	    "<code>" NW_TYPE_COLLECTOR
+	    "</code>. Slowed: the factor by which the budget of processor "
 	    "time makes intervals longer.</p>");
 	table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 }

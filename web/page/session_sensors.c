@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/result.h"
 #include "web/page/html_table.h"
 
@@ -156,8 +157,7 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 int
 session_sensors(struct html *h, struct store_reader *r, const json_t *doc)
 {
-	static const char *const events[] = { "ps:tools:blipp:linux:peer",
-		"ps:tools:blipp:linux:bandwidth" };
+	static const char *const events[] = { NW_TYPE_PEER, NW_TYPE_BANDWIDTH };
 	const json_t *session = result_get(doc, KEY_result_session), *host;
 	int64_t end = result_ns(session, KEY_session_end_ns);
 	struct sensors s = {

@@ -11,6 +11,7 @@
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 
 #define STEP_MAX_NS   (86400 * INT64_C(1000000000))
@@ -191,8 +192,7 @@ take_format(struct query *q, const char *text)
 /* --- the table --- */
 
 const struct query_param query_params[] = {
-	{ "event_type", "pattern", "Event type of the metadata.", "ps:tools:blipp:linux:cpu:*",
-	    ALL },
+	{ "event_type", "pattern", "Event type of the metadata.", NW_TYPE_BLIPP "cpu:*", ALL },
 	{ "field", "pattern", "Name of the field.", "user", ALL },
 	{ "host", "pattern", "Name of the host.", "dtn*", ALL },
 	{ "session", "a number or none",

@@ -9,6 +9,7 @@
 
 #include "narrows/density.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/hist.h"
 #include "narrows/xmalloc.h"
 
@@ -272,8 +273,7 @@ baselines_load(struct store_reader *r, int64_t host_id, struct baselines *out)
 	int rc;
 
 	*out = (struct baselines){ 0 };
-	if ((rc = store_metas(r, 0, host_id, "ps:tools:iomodel:baseline:", on_baseline_meta, &p)) <
-		0 ||
+	if ((rc = store_metas(r, 0, host_id, NW_TYPE_BASELINE, on_baseline_meta, &p)) < 0 ||
 	    p.n == 0)
 		goto out;
 	n = points_keep_newest(&p);

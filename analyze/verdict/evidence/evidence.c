@@ -12,6 +12,7 @@
 #include "analyze/verdict/evidence/evidence_in.h"
 #include "analyze/verdict/evidence/hosttime.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 
 /* Exchanges up to 10 minutes before and after a session still speak for its clocks. */
 static const int64_t EXCHANGE_LEAD_NS = 600000000000;
@@ -277,7 +278,7 @@ clocks_load(struct loader *l)
 		struct host_metas hm = { .l = l, .host = i };
 
 		if ((rc = store_metas(
-			 l->reader, 0, e->hosts[i].id, "nw:clock", on_host_meta, &hm)) < 0)
+			 l->reader, 0, e->hosts[i].id, NW_TYPE_EXCHANGE, on_host_meta, &hm)) < 0)
 			break;
 		for (k = n; k < l->n_sources && rc == NW_OK; k++)
 			rc = source_read(l, &l->sources[k], (t0 < t1 ? t0 : t1) - EXCHANGE_LEAD_NS,
@@ -330,10 +331,9 @@ session_read(struct loader *l)
 	for (i = 0; i < n_hosts && rc == NW_OK; i++) {
 		struct host_metas hm = { .l = l, .host = i };
 
-		rc = store_metas(
-		    l->reader, 0, e->hosts[i].id, "ps:tools:blipp:linux:", on_host_meta, &hm);
+		rc = store_metas(l->reader, 0, e->hosts[i].id, NW_TYPE_BLIPP, on_host_meta, &hm);
 		if (rc == NW_OK)
-			rc = store_metas(l->reader, 0, e->hosts[i].id, "ps:host:kernel:block",
+			rc = store_metas(l->reader, 0, e->hosts[i].id, NW_TYPE_KERNEL ":block",
 			    on_host_meta, &hm);
 	}
 	if (rc == NW_OK && e->n_windows > 0)

@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/eventtype.h"
 #include "narrows/hist.h"
 #include "narrows/xmalloc.h"
-
-#define EVENT_TYPE "ps:host:kernel:"
 
 /* Bounds of a row: slots of sampling, seconds of an interval. */
 static const double ONE_IN_MAX = 64, WINDOW_MAX_S = 3600;
@@ -69,10 +68,10 @@ kernel_index(struct evidence *e, size_t host, const json_t *subject)
 void
 source_kernel(struct loader *l, struct source *s, const char *event_type, const json_t *subject)
 {
-	const char *name = event_type + strlen(EVENT_TYPE);
+	const char *name = event_type + strlen(NW_TYPE_KERNEL ":");
 	size_t i;
 
-	if (strncmp(event_type, EVENT_TYPE, strlen(EVENT_TYPE)) != 0)
+	if (!nw_type_begins(event_type, NW_TYPE_KERNEL ":"))
 		return;
 	for (i = 0; i < EVIDENCE_WAITS && strcmp(evidence_wait_names[i], name) != 0; i++)
 		continue;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 
 /* Senders without a named process; ends_separate() tells two such processes apart. */
@@ -185,12 +186,6 @@ evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *o
 }
 
 static bool
-prefixed(const char *s, const char *prefix)
-{
-	return strncmp(s, prefix, strlen(prefix)) == 0;
-}
-
-static bool
 op_is_network(enum nw_op op)
 {
 	return op == NW_OP_NET_READ || op == NW_OP_NET_WRITE;
@@ -252,23 +247,23 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 
 	s.host = host_index(l, m->host_id);
 	s.dt_s = interval_of(params);
-	if (prefixed(m->event_type, "nl:tools:calipers:summary:") ||
-	    prefixed(m->event_type, "nl.")) {
+	if (nw_type_begins(m->event_type, NW_TYPE_SUMMARY) ||
+	    nw_type_begins(m->event_type, NW_TYPE_CALIPER_OLD)) {
 		if (evidence_caliper_op(m->event_type, subject, &s.op))
 			s.kind = SOURCE_CALIPER;
 		/* Original senders name connections and files in caliper metadata alone. */
 		if (s.kind == SOURCE_CALIPER && json_object_get(subject, "pid") == NULL)
 			caliper_item(l, &s, subject);
-	} else if (prefixed(m->event_type, "nw:process")) {
+	} else if (nw_type_begins(m->event_type, NW_TYPE_PROCESS)) {
 		s.kind = SOURCE_PROCESS;
 		l->have_processes = true;
-	} else if (prefixed(m->event_type, "nw:file")) {
+	} else if (nw_type_begins(m->event_type, NW_TYPE_FILE)) {
 		s.kind = SOURCE_FILE;
 		s.item = file_add(l->e, s.host, subject);
-	} else if (prefixed(m->event_type, "nw:connection")) {
+	} else if (nw_type_begins(m->event_type, NW_TYPE_CONNECTION)) {
 		s.kind = SOURCE_CONNECTION;
 		s.item = connection_add(l->e, s.host, subject);
-	} else if (strcmp(m->event_type, "ps:host:tcp") == 0) {
+	} else if (strcmp(m->event_type, NW_TYPE_TCP) == 0) {
 		s.kind = SOURCE_TCP;
 		s.item = connection_add(l->e, s.host, subject);
 		l->e->connections[s.item].watched = true;
@@ -299,17 +294,17 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id, .host = hm->host };
 	json_t *subject;
 
-	if (prefixed(m->event_type, "ps:tools:blipp:linux:cpu:utilization"))
+	if (nw_type_begins(m->event_type, NW_TYPE_CPU))
 		s.kind = SOURCE_CPU;
-	else if (prefixed(m->event_type, "ps:tools:blipp:linux:disk:"))
+	else if (nw_type_begins(m->event_type, NW_TYPE_DISK))
 		s.kind = SOURCE_DISK;
-	else if (prefixed(m->event_type, "ps:tools:blipp:linux:memory:utilization"))
+	else if (nw_type_begins(m->event_type, NW_TYPE_MEMORY))
 		s.kind = SOURCE_MEMORY;
-	else if (strcmp(m->event_type, "ps:tools:blipp:linux:network:utilization") == 0)
+	else if (strcmp(m->event_type, NW_TYPE_NETWORK) == 0)
 		s.kind = SOURCE_LINK;
-	else if (prefixed(m->event_type, "ps:tools:blipp:linux:clock"))
+	else if (nw_type_begins(m->event_type, NW_TYPE_CLOCK))
 		s.kind = SOURCE_CLOCK;
-	else if (strcmp(m->event_type, "nw:clock") == 0)
+	else if (strcmp(m->event_type, NW_TYPE_EXCHANGE) == 0)
 		s.kind = SOURCE_EXCHANGE;
 	else
 		source_kernel(l, &s, m->event_type, NULL);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -159,7 +160,7 @@ evidence_switches(struct store_reader *r, struct evidence *e)
 
 	if (e->first_wall_ns == 0 || e->last_wall_ns == 0)
 		return NW_OK;
-	return store_metas(r, 0, 0, "ps:switch:port", on_port, &l);
+	return store_metas(r, 0, 0, NW_TYPE_PORT, on_port, &l);
 }
 
 void

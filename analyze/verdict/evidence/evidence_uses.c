@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 
 /* Sessions are looked through in the order of their ids, which is the order of their opening. */
@@ -88,13 +89,13 @@ source_use(struct evidence *e, struct source *s, const char *event_type, int64_t
 	struct evidence_use key = { .session_id = session_id, .host = s->host };
 	const char *device = json_string_value(json_object_get(subject, "device"));
 
-	if (strncmp(event_type, "nw:process", 10) == 0) {
+	if (nw_type_begins(event_type, NW_TYPE_PROCESS)) {
 		s->use_kind = SOURCE_PROCESS;
-	} else if (strncmp(event_type, "nw:connection", 13) == 0) {
+	} else if (nw_type_begins(event_type, NW_TYPE_CONNECTION)) {
 		s->use_kind = SOURCE_CONNECTION;
 		key.link = true;
 		key.place = (char *)json_string_value(json_object_get(subject, "interface"));
-	} else if (strncmp(event_type, "nw:file", 7) == 0 && device != NULL) {
+	} else if (nw_type_begins(event_type, NW_TYPE_FILE) && device != NULL) {
 		s->use_kind = SOURCE_FILE;
 		s->use = use_file_add(e, session_id, s->host, device);
 		return;
@@ -220,7 +221,7 @@ other_sessions_load(struct loader *l)
 	    l->reader, l->e->session_id + SESSIONS_LATER, SESSIONS_SEEN, on_other_session, &o);
 	for (o.now = 0; o.now < o.n && rc == NW_OK; o.now++) {
 		o.n_metas = 0;
-		rc = store_metas(l->reader, o.id[o.now], 0, "nw:", on_other_meta, &o);
+		rc = store_metas(l->reader, o.id[o.now], 0, NW_TYPE_RUN, on_other_meta, &o);
 	}
 	return rc;
 }

@@ -9,10 +9,10 @@
 #include <jansson.h>
 
 #include "analyze/verdict/evidence/hosttime.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
-static const char prefix[] = "ps:tools:blipp:linux:";
 static const double NS = 1e-9;
 /* The first difference of a counter needs the sample before. */
 static const int64_t LEAD_NS = 20000000000;
@@ -58,7 +58,7 @@ series_name(const struct nw_meta_rec *rec, bool process, const json_t *subject)
 
 	if (!process) {
 		if ((name = store_series_name(rec)) == NULL)
-			name = xstrdup(rec->event_type + sizeof(prefix) - 1);
+			name = xstrdup(rec->event_type + strlen(NW_TYPE_BLIPP));
 		return name;
 	}
 	return program != NULL ? xasprintf("process %s", program) : xstrdup("process");
@@ -72,8 +72,7 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	struct series *s;
 
 	/* Clocks are about the times of measurements, not about the host. */
-	if (rec->host_id != l->host_id ||
-	    strncmp(rec->event_type, "ps:tools:blipp:linux:clock", sizeof(prefix) + 4) == 0)
+	if (rec->host_id != l->host_id || nw_type_begins(rec->event_type, NW_TYPE_CLOCK))
 		return 0;
 	subject = json_loads(rec->subject_json != NULL ? rec->subject_json : "{}", 0, NULL);
 	l->series = xreallocarray(l->series, l->n_series + 1, sizeof(*l->series));
@@ -367,10 +366,10 @@ hostmetrics_load(struct store_reader *r, int64_t host_id, const int64_t *session
 	size_t i;
 	int rc;
 
-	rc = store_metas(r, 0, host_id, prefix, on_meta, &l);
+	rc = store_metas(r, 0, host_id, NW_TYPE_BLIPP, on_meta, &l);
 	l.process = true;
 	for (i = 0; i < n_sessions && rc == NW_OK; i++)
-		rc = store_metas(r, sessions[i], 0, "nw:process", on_meta, &l);
+		rc = store_metas(r, sessions[i], 0, NW_TYPE_PROCESS, on_meta, &l);
 	for (i = 0; i < l.n_series && rc == NW_OK; i++)
 		rc = series_load(&l, r, &l.series[i]);
 	for (i = 0; i < out->n; i++)

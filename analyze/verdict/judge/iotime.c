@@ -8,6 +8,7 @@
 #include "analyze/verdict/judge/classes.h"
 #include "narrows/cells.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
@@ -91,7 +92,7 @@ on_cells_meta(void *reading, const struct nw_meta_rec *m)
 	g->sources = xreallocarray(g->sources, g->n_sources + 1, sizeof(*g->sources));
 	g->sources[g->n_sources++] = (struct source){ m->id,
 		file_get(g->out, host, json_is_integer(pid) ? json_integer_value(pid) : -1,
-		    path != NULL ? path : "?", strcmp(m->event_type, "nw:cells:write") == 0) };
+		    path != NULL ? path : "?", strcmp(m->event_type, NW_TYPE_CELLS "write") == 0) };
 	json_decref(subject);
 	return 0;
 }
@@ -377,7 +378,7 @@ iotime_load(struct store_reader *r, const struct evidence *e, struct iotime *out
 
 	*out = (struct iotime){ .n_hosts = e->n_hosts };
 	out->baselines = xcalloc(e->n_hosts + 1, sizeof(*out->baselines));
-	if ((rc = store_metas(r, e->session_id, 0, "nw:cells:", on_cells_meta, &g)) == NW_OK)
+	if ((rc = store_metas(r, e->session_id, 0, NW_TYPE_CELLS, on_cells_meta, &g)) == NW_OK)
 		rc = rows_read(r, &g);
 	free(g.sources);
 	for (i = 0; i < e->n_hosts && rc == NW_OK && out->n_files > 0; i++)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/frame.h"
 #include "tests/check.h"
 
@@ -139,7 +140,7 @@ test_follow(void)
 {
 	struct nw_order o = { .opt = NW_OPT_START,
 		.id = "s1/1",
-		.event_type = FOLLOW_EVENT_TYPE,
+		.event_type = NW_TYPE_TCP,
 		.src = "127.0.0.1",
 		.dst = "127.0.0.1",
 		.collection_ns = 100 * MS,
