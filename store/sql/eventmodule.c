@@ -13,6 +13,7 @@
 #include "narrows/format.h"
 #include "narrows/jsontext.h"
 #include "store/read/reader.h"
+#include "store/sql/vtable.h"
 
 enum { STRETCH_EVENTS = 8192 };
 
@@ -30,10 +31,6 @@ enum column {
 	C_KEY,
 	C_VALUE
 };
-static const char declaration[] =
-    "CREATE TABLE event(session_id INTEGER, sender_id INTEGER, host TEXT, program TEXT, name TEXT,"
-    " level TEXT, t_ns INTEGER, time TEXT, ids TEXT, attrs TEXT, key TEXT HIDDEN,"
-    " value TEXT HIDDEN)";
 static const char view[] =
     "CREATE TEMP VIEW IF NOT EXISTS v_event AS SELECT session_id AS session, host, program, name,"
     " level, time, t_ns, ids, attrs FROM main.event";
@@ -58,14 +55,8 @@ static const struct condition {
 };
 enum { N_CONDITIONS = sizeof(conditions) / sizeof(conditions[0]), TEXTS_MAX = 5 };
 
-struct event_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-};
-
 struct event_cursor {
-	sqlite3_vtab_cursor base;
-	struct store_reader *reader;
+	struct vtable_cursor base;
 	struct nw_event_select select;
 	char *texts[TEXTS_MAX]; /* of the selection */
 	size_t n_texts;
@@ -81,18 +72,15 @@ struct event_cursor {
 	size_t n_last;
 	bool read_all;
 	struct nw_event event; /* the current one */
-	int64_t rowid;
-	bool eof;
 };
 
 /* --- planning --- */
 
 static int
-on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
+plan(sqlite3_index_info *info)
 {
 	int i, c, n = 0;
 
-	(void)table;
 	info->estimatedCost = 1e7;
 	info->estimatedRows = 1000000;
 	for (c = 0; c < (int)N_CONDITIONS; c++)
@@ -114,35 +102,10 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-static int
-on_connect(
-    sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **err)
-{
-	struct event_table *t;
-	int rc;
-
-	(void)arg, (void)argc, (void)argv, (void)err;
-	if ((rc = sqlite3_declare_vtab(db, declaration)) != SQLITE_OK)
-		return rc;
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	if ((t = calloc(1, sizeof(*t))) == NULL)
-		return SQLITE_NOMEM;
-	t->db = db;
-	*out = &t->base;
-	return SQLITE_OK;
-}
-
-static int
-on_disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
-}
-
 /* --- cursors --- */
 
-static int
-on_close(sqlite3_vtab_cursor *base)
+static void
+clear(struct vtable_cursor *base)
 {
 	struct event_cursor *c = (struct event_cursor *)base;
 
@@ -150,44 +113,21 @@ on_close(sqlite3_vtab_cursor *base)
 		free(c->texts[--c->n_texts]);
 	nw_events_free(c->stretch);
 	nw_event_block_free(c->events);
-	store_reader_close(c->reader);
 	free(c->sessions);
 	free(c->senders);
-	free(c);
-	return SQLITE_OK;
 }
 
 static int
-on_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
+open_events(struct vtable_cursor *base)
 {
-	struct event_cursor *c = calloc(1, sizeof(*c));
+	struct event_cursor *c = (struct event_cursor *)base;
 
-	if (c == NULL)
-		return SQLITE_NOMEM;
-	if (reader_attach(((struct event_table *)table)->db, &c->reader) != NW_OK ||
-	    (c->stretch = nw_events_new(NW_EVENT_KEPT_BYTES)) == NULL ||
-	    (c->events = nw_event_block_new()) == NULL ||
-	    (c->sessions = calloc(STRETCH_EVENTS, sizeof(*c->sessions))) == NULL ||
-	    (c->senders = calloc(STRETCH_EVENTS, sizeof(*c->senders))) == NULL) {
-		on_close(&c->base);
-		return SQLITE_NOMEM;
-	}
-	*out = &c->base;
-	return SQLITE_OK;
-}
-
-static int
-failed(struct event_cursor *c, int rc)
-{
-	sqlite3_vtab *table = c->base.pVtab;
-
-	if (rc == NW_ENOMEM)
-		return SQLITE_NOMEM;
-	if (rc == NW_EIO && sqlite3_errcode(((struct event_table *)table)->db) == SQLITE_INTERRUPT)
-		return SQLITE_INTERRUPT;
-	sqlite3_free(table->zErrMsg);
-	table->zErrMsg = sqlite3_mprintf("event: %s", nw_strerror(rc));
-	return rc == NW_ECORRUPT ? SQLITE_CORRUPT_VTAB : SQLITE_ERROR;
+	return (c->stretch = nw_events_new(NW_EVENT_KEPT_BYTES)) != NULL &&
+		(c->events = nw_event_block_new()) != NULL &&
+		(c->sessions = calloc(STRETCH_EVENTS, sizeof(*c->sessions))) != NULL &&
+		(c->senders = calloc(STRETCH_EVENTS, sizeof(*c->senders))) != NULL
+	    ? SQLITE_OK
+	    : SQLITE_NOMEM;
 }
 
 /* --- reading --- */
@@ -232,7 +172,7 @@ stretch_read(struct event_cursor *c)
 	c->last_wall_ns = c->next_wall_ns;
 	c->read_all = true;
 	c->select.from_wall_ns = c->next_wall_ns;
-	if ((rc = store_events(c->reader, &c->select, on_event, c)) != NW_OK)
+	if ((rc = store_events(c->base.reader, &c->select, on_event, c)) != NW_OK)
 		return rc;
 	c->skip = c->n_last;
 	c->next_wall_ns = c->last_wall_ns;
@@ -252,9 +192,9 @@ settle(struct event_cursor *c)
 	if (c->row == c->n && !c->read_all)
 		rc = stretch_read(c);
 	if (rc != NW_OK)
-		return failed(c, rc);
-	c->eof = c->row == c->n;
-	if (!c->eof)
+		return vtable_failed(&c->base, rc, "event: %s", nw_strerror(rc));
+	c->base.eof = c->row == c->n;
+	if (!c->base.eof)
 		nw_event_block_get(c->events, c->row, &c->event);
 	return SQLITE_OK;
 }
@@ -269,29 +209,13 @@ text_keep(struct event_cursor *c, sqlite3_value *v)
 	return c->texts[c->n_texts++];
 }
 
-/* A bound as a whole number, plus a step. */
-static int64_t
-bound_of(sqlite3_value *v, int step)
-{
-	double x;
-	int64_t t;
-
-	if (sqlite3_value_numeric_type(v) == SQLITE_INTEGER) {
-		t = sqlite3_value_int64(v);
-	} else {
-		x = floor(sqlite3_value_double(v));
-		t = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
-	}
-	return step > 0 && t < INT64_MAX ? t + 1 : t;
-}
-
-/* Applies a condition. False: no event can meet it. SQLite compares once more, so that bounds may
- * be too wide. */
+/* Applies a condition. Returns false if no event can meet it. SQLite compares once more, so that
+ * bounds may be too wide. */
 static bool
 condition_apply(struct event_cursor *c, const struct condition *k, sqlite3_value *v)
 {
 	struct nw_event_select *s = &c->select;
-	int64_t t;
+	int64_t low, high;
 
 	switch (k->column) {
 	case C_SESSION:
@@ -306,52 +230,45 @@ condition_apply(struct event_cursor *c, const struct condition *k, sqlite3_value
 	case C_VALUE: return (c->value = s->value = text_keep(c, v)) != NULL;
 	default: break;
 	}
+	if (!vtable_bound(v, &low, &high))
+		return true;
 	if (k->op != SQLITE_INDEX_CONSTRAINT_LT && k->op != SQLITE_INDEX_CONSTRAINT_LE &&
-	    (t = bound_of(v, 0)) > c->next_wall_ns)
-		c->next_wall_ns = t;
+	    low > c->next_wall_ns)
+		c->next_wall_ns = low;
 	if (k->op != SQLITE_INDEX_CONSTRAINT_GT && k->op != SQLITE_INDEX_CONSTRAINT_GE &&
-	    (t = bound_of(v, 1)) < s->to_wall_ns)
-		s->to_wall_ns = t;
+	    high < s->to_wall_ns)
+		s->to_wall_ns = high + 1;
 	return true;
 }
 
 static int
-on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlite3_value **argv)
+filter(struct vtable_cursor *base, int plan, sqlite3_value **argv)
 {
 	struct event_cursor *c = (struct event_cursor *)base;
 	int i, n = 0;
 
-	(void)name, (void)argc;
 	while (c->n_texts > 0)
 		free(c->texts[--c->n_texts]);
 	c->key = c->value = NULL;
 	c->select = (struct nw_event_select){ .to_wall_ns = INT64_MAX };
 	c->next_wall_ns = INT64_MIN;
 	c->n = c->row = c->skip = 0;
-	c->rowid = 0;
 	c->read_all = false;
 	for (i = 0; i < (int)N_CONDITIONS; i++)
 		if (plan & 1 << i && !condition_apply(c, &conditions[i], argv[n++])) {
-			c->eof = true;
+			c->base.eof = true;
 			return SQLITE_OK;
 		}
 	return settle(c);
 }
 
 static int
-on_next(sqlite3_vtab_cursor *base)
+next(struct vtable_cursor *base)
 {
 	struct event_cursor *c = (struct event_cursor *)base;
 
-	c->rowid++;
 	c->row++;
 	return settle(c);
-}
-
-static int
-on_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct event_cursor *)base)->eof;
 }
 
 /* --- values --- */
@@ -397,16 +314,9 @@ attrs_result(sqlite3_context *ctx, const struct nw_event *e, bool ids)
 }
 
 static void
-text_result(sqlite3_context *ctx, const char *text)
+column(const struct vtable_cursor *base, sqlite3_context *ctx, int column)
 {
-	if (text != NULL)
-		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
-}
-
-static int
-on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
-{
-	const struct event_cursor *c = (struct event_cursor *)base;
+	const struct event_cursor *c = (const struct event_cursor *)base;
 	const struct nw_event *e = &c->event;
 
 	switch ((enum column)column) {
@@ -415,46 +325,38 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 			sqlite3_result_int64(ctx, c->sessions[c->row]);
 		break;
 	case C_SENDER: sqlite3_result_int64(ctx, c->senders[c->row]); break;
-	case C_HOST: text_result(ctx, e->host); break;
-	case C_PROGRAM: text_result(ctx, e->program); break;
-	case C_NAME: text_result(ctx, e->name); break;
-	case C_LEVEL: text_result(ctx, e->level); break;
+	case C_HOST: vtable_text(ctx, e->host); break;
+	case C_PROGRAM: vtable_text(ctx, e->program); break;
+	case C_NAME: vtable_text(ctx, e->name); break;
+	case C_LEVEL: vtable_text(ctx, e->level); break;
 	case C_T_NS: sqlite3_result_int64(ctx, e->t_wall_ns); break;
-	case C_TIME: text_result(ctx, fmt_iso_ns(e->t_wall_ns).s); break;
+	case C_TIME: vtable_text(ctx, fmt_iso_ns(e->t_wall_ns).s); break;
 	case C_IDS: attrs_result(ctx, e, true); break;
 	case C_ATTRS: attrs_result(ctx, e, false); break;
-	case C_KEY: text_result(ctx, c->key); break;
-	case C_VALUE: text_result(ctx, c->value); break;
+	case C_KEY: vtable_text(ctx, c->key); break;
+	case C_VALUE: vtable_text(ctx, c->value); break;
 	}
-	return SQLITE_OK;
 }
 
-static int
-on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
-{
-	*out = ((struct event_cursor *)base)->rowid;
-	return SQLITE_OK;
-}
-
-/* Without xCreate every database has the table under the name of the module. */
-static const sqlite3_module module = {
-	.iVersion = 1,
-	.xConnect = on_connect,
-	.xDisconnect = on_disconnect,
-	.xBestIndex = on_plan,
-	.xOpen = on_open,
-	.xClose = on_close,
-	.xFilter = on_filter,
-	.xNext = on_next,
-	.xEof = on_eof,
-	.xColumn = on_column,
-	.xRowid = on_rowid,
+static const struct vtable table = {
+	.name = "event",
+	.declaration =
+	    "CREATE TABLE event(session_id INTEGER, sender_id INTEGER, host TEXT, program TEXT,"
+	    " name TEXT, level TEXT, t_ns INTEGER, time TEXT, ids TEXT, attrs TEXT,"
+	    " key TEXT HIDDEN, value TEXT HIDDEN)",
+	.cursor_bytes = sizeof(struct event_cursor),
+	.plan = plan,
+	.open = open_events,
+	.clear = clear,
+	.filter = filter,
+	.next = next,
+	.column = column,
 };
 
 int
 eventmodule_register(sqlite3 *db, char **err)
 {
-	int rc = sqlite3_create_module_v2(db, "event", &module, NULL, NULL);
+	int rc = vtable_register(db, &table);
 
 	return rc == SQLITE_OK ? sqlite3_exec(db, view, NULL, NULL, err) : rc;
 }

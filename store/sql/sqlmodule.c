@@ -19,9 +19,9 @@
 #include "narrows/format.h"
 #include "store/ground/bucket.h"
 #include "store/ground/document_sql.h"
-#include "store/sql/eventmodule.h"
 #include "store/read/reader.h"
-#include "store/ground/schema.h"
+#include "store/sql/eventmodule.h"
+#include "store/sql/vtable.h"
 
 enum { FILL_VALUES = 1 << 15 }; /* buffered at least, if there are as many; a chunk more at most */
 
@@ -46,26 +46,6 @@ enum column {
 	C_MIN,
 	C_MAX,
 	C_SD
-};
-
-/* The tables, which differ in the meaning of a row. */
-enum table_kind { TABLE_SAMPLES, TABLE_LAST, TABLE_BUCKETS, TABLES };
-#define SERIES_COLUMNS                                                                        \
-	"(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT," \
-	" event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, "
-static const struct {
-	const char *name, *declaration;
-} tables[TABLES] = {
-	[TABLE_SAMPLES] = { "sample",
-	    "CREATE TABLE sample" SERIES_COLUMNS
-	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)" },
-	[TABLE_LAST] = { "sample_last",
-	    "CREATE TABLE sample_last" SERIES_COLUMNS
-	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN)" },
-	[TABLE_BUCKETS] = { "sample_bucket",
-	    "CREATE TABLE sample_bucket" SERIES_COLUMNS
-	    "mean REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN,"
-	    " begin_ns INTEGER, n INTEGER, sum REAL, min REAL, max REAL, sd REAL)" },
 };
 
 /* v_verdict in the place of the view in the file, which shows no documents. */
@@ -123,12 +103,6 @@ enum {
 	PLAN_BY_SERIES = PLAN_UNIT << 1           /* rows come by series, then time */
 };
 
-struct module_table {
-	sqlite3_vtab base;
-	sqlite3 *db;
-	enum table_kind kind;
-};
-
 /* Texts that all rows of a series share; NULL for an unknown text. */
 enum { S_HOST, S_SUBJECT, S_EVENT, S_FIELD, S_UNIT, S_TEXTS };
 struct series {
@@ -136,9 +110,11 @@ struct series {
 	char *mem;
 };
 
+/* The tables, which differ in the meaning of a row. */
+enum table_kind { TABLE_SAMPLES, TABLE_LAST, TABLE_BUCKETS, TABLES };
+
 struct cursor {
-	sqlite3_vtab_cursor base;
-	struct store_reader *reader;
+	struct vtable_cursor base;
 	/* list of series, on the first series of the next layout, or at its end */
 	sqlite3_stmt *list;
 	int plan;    /* conditions of the list, as idxNum */
@@ -163,8 +139,6 @@ struct cursor {
 	size_t n_rows, cap_rows, cap_values, to_skip;
 
 	size_t row, at; /* the current row, and the number of its series */
-	int64_t rowid;
-	bool eof;
 };
 
 /* --- planning --- */
@@ -202,12 +176,11 @@ order_is_by_series(const sqlite3_index_info *info)
 /* Nothing is promised: SQLite compares again, so what is looked up may be more than was asked for,
  * never less. */
 static int
-on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
+plan(sqlite3_index_info *info)
 {
 	int i, at, n_args = 0;
 	bool one_layout = false;
 
-	(void)table;
 	for (i = 0; i < info->nConstraint; i++)
 		if (info->aConstraint[i].iColumn == C_STEP && !info->aConstraint[i].usable)
 			/* step_ns is no property of a row, to be compared afterwards */
@@ -244,71 +217,6 @@ on_plan(sqlite3_vtab *table, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-/* --- the table --- */
-
-static int
-on_connect(
-    sqlite3 *db, void *arg, int argc, const char *const *argv, sqlite3_vtab **out, char **err)
-{
-	struct module_table *t;
-	char why[STORE_WHY_BYTES];
-	int rc;
-
-	(void)argc, (void)argv;
-	if (schema_check(db, why) != NW_OK) {
-		*err = sqlite3_mprintf("%s", why);
-		return SQLITE_ERROR;
-	}
-	if ((rc = sqlite3_declare_vtab(db, tables[(uintptr_t)arg].declaration)) != SQLITE_OK)
-		return rc;
-	/* the table reads its own database, nothing else */
-	sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-	if ((t = calloc(1, sizeof(*t))) == NULL)
-		return SQLITE_NOMEM;
-	t->db = db;
-	t->kind = (enum table_kind)(uintptr_t)arg;
-	*out = &t->base;
-	return SQLITE_OK;
-}
-
-static int
-on_disconnect(sqlite3_vtab *table)
-{
-	free(table);
-	return SQLITE_OK;
-}
-
-/* Turns an error into SQLite's code and text. */
-static int
-failed(struct cursor *c, int rc)
-{
-	sqlite3_vtab *table = c->base.pVtab;
-
-	if (rc == NW_ENOMEM)
-		return SQLITE_NOMEM;
-	if (rc == NW_EIO && sqlite3_errcode(((struct module_table *)table)->db) == SQLITE_INTERRUPT)
-		return SQLITE_INTERRUPT;
-	sqlite3_free(table->zErrMsg);
-	table->zErrMsg =
-	    sqlite3_mprintf("sample: layout %lld: %s", (long long)c->layout_id, nw_strerror(rc));
-	return rc == NW_ECORRUPT ? SQLITE_CORRUPT_VTAB : SQLITE_ERROR;
-}
-
-static int
-on_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
-{
-	struct cursor *c = calloc(1, sizeof(*c));
-
-	if (c == NULL || reader_attach(((struct module_table *)table)->db, &c->reader) != NW_OK) {
-		free(c);
-		return SQLITE_NOMEM;
-	}
-	c->kind = ((struct module_table *)table)->kind;
-	c->per = c->kind == TABLE_BUCKETS ? STATS : 1;
-	*out = &c->base;
-	return SQLITE_OK;
-}
-
 static void
 series_forget(struct cursor *c)
 {
@@ -316,20 +224,17 @@ series_forget(struct cursor *c)
 		free(c->series[--c->n_series].mem);
 }
 
-static int
-on_close(sqlite3_vtab_cursor *base)
+static void
+clear(struct vtable_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 
 	series_forget(c);
 	sqlite3_finalize(c->list);
-	store_reader_close(c->reader);
 	free(c->series);
 	free(c->columns);
 	free(c->t);
 	free(c->value);
-	free(c);
-	return SQLITE_OK;
 }
 
 /* --- series --- */
@@ -339,8 +244,7 @@ enum { L_LAYOUT, L_COLUMN, L_SESSION, L_HOST, L_SUBJECT, L_EVENT, L_FIELD, L_UNI
 static int
 list_prepare(struct cursor *c, int plan)
 {
-	sqlite3 *db = ((struct module_table *)c->base.pVtab)->db;
-	sqlite3_str *sql = sqlite3_str_new(db);
+	sqlite3_str *sql = sqlite3_str_new(c->base.db);
 	char *text;
 	int i, rc;
 
@@ -356,7 +260,7 @@ list_prepare(struct cursor *c, int plan)
 		return SQLITE_NOMEM;
 	sqlite3_finalize(c->list);
 	c->list = NULL;
-	rc = sqlite3_prepare_v2(db, text, -1, &c->list, NULL);
+	rc = sqlite3_prepare_v2(c->base.db, text, -1, &c->list, NULL);
 	sqlite3_free(text);
 	c->plan = plan;
 	return rc;
@@ -537,6 +441,13 @@ on_buckets(void *arg, const struct store_bucket_block *b)
 	return 0;
 }
 
+static int
+failed(struct cursor *c, int rc)
+{
+	return vtable_failed(
+	    &c->base, rc, "sample: layout %lld: %s", (long long)c->layout_id, nw_strerror(rc));
+}
+
 /* All buckets of the layout, or its last row, into the buffer at once: they are few. */
 static int
 fill_at_once(struct cursor *c, int64_t t_end)
@@ -545,9 +456,9 @@ fill_at_once(struct cursor *c, int64_t t_end)
 
 	c->layout_done = true;
 	if (c->kind == TABLE_BUCKETS)
-		return store_buckets(c->reader, c->layout_id, c->columns, c->n_series, c->t_from,
-		    t_end, c->step_ns, on_buckets, c);
-	rc = store_last_row(c->reader, c->layout_id, on_block, c);
+		return store_buckets(c->base.reader, c->layout_id, c->columns, c->n_series,
+		    c->t_from, t_end, c->step_ns, on_buckets, c);
+	rc = store_last_row(c->base.reader, c->layout_id, on_block, c);
 	c->layout_done = true;
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
@@ -571,9 +482,9 @@ fill(struct cursor *c)
 	c->layout_done = true;
 	if (c->step_ns > 0)
 		rc = store_rows_at(
-		    c->reader, c->layout_id, c->step_ns, c->next_t, t_end, on_block, c);
+		    c->base.reader, c->layout_id, c->step_ns, c->next_t, t_end, on_block, c);
 	else
-		rc = store_rows_of(c->reader, c->layout_id, c->columns,
+		rc = store_rows_of(c->base.reader, c->layout_id, c->columns,
 		    c->want_value ? c->n_series : 0, c->next_t, t_end, on_block, c);
 	if (rc != NW_OK)
 		return failed(c, rc);
@@ -592,117 +503,93 @@ settle(struct cursor *c)
 {
 	int rc = SQLITE_OK;
 
-	while (rc == SQLITE_OK && c->row == c->n_rows && !c->eof)
+	while (rc == SQLITE_OK && c->row == c->n_rows && !c->base.eof)
 		if (!c->layout_done)
 			rc = fill(c);
 		else if (c->listed || c->t_from > c->t_to)
-			c->eof = true;
+			c->base.eof = true;
 		else
 			rc = layout_begin(c);
 	return rc;
 }
 
-/* Applies a bound: a whole number, a number with a fraction, or text, which SQLite compares by
- * itself. */
 static void
 bound_apply(struct cursor *c, const struct bound *b, sqlite3_value *v)
 {
 	int64_t low, high;
-	double x;
 
-	switch (sqlite3_value_numeric_type(v)) {
-	case SQLITE_INTEGER: low = high = sqlite3_value_int64(v); break;
-	case SQLITE_FLOAT:
-		x = sqlite3_value_double(v);
-		low = x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)floor(x);
-		high = x <= -0x1p63 ? INT64_MIN : x > 0x1p62 * 1.9 ? INT64_MAX : (int64_t)ceil(x);
-		break;
-	default: return;
-	}
+	if (!vtable_bound(v, &low, &high))
+		return;
 	if (b->from && low > c->t_from)
 		c->t_from = low;
 	if (b->to && high < c->t_to)
 		c->t_to = high;
 }
 
-static bool
+static int
 step_take(struct cursor *c, sqlite3_value *v)
 {
 	c->step_ns = sqlite3_value_int64(v);
 	if (sqlite3_value_type(v) == SQLITE_INTEGER && c->step_ns > 0)
-		return true;
-	sqlite3_free(c->base.pVtab->zErrMsg);
-	c->base.pVtab->zErrMsg = sqlite3_mprintf("sample: step_ns is a whole number above 0");
-	return false;
+		return SQLITE_OK;
+	return vtable_failed(&c->base, NW_EINVAL, "sample: step_ns is a whole number above 0");
 }
 
 /* A bucket is a row of its table whole or not at all, so bounds of t_ns, the time of the last row
  * in a bucket, are widened to the ends of their buckets. */
-static bool
+static int
 buckets_begin(struct cursor *c)
 {
-	if (c->step_ns == 0) {
-		sqlite3_free(c->base.pVtab->zErrMsg);
-		c->base.pVtab->zErrMsg =
-		    sqlite3_mprintf("sample_bucket: needs step_ns = N, the length of its buckets");
-		return false;
-	}
+	if (c->step_ns == 0)
+		return vtable_failed(&c->base, NW_EINVAL,
+		    "sample_bucket: needs step_ns = N, the length of its buckets");
 	if (c->t_from > INT64_MIN + c->step_ns)
 		c->t_from = bucket_number(c->t_from, c->step_ns) * c->step_ns;
 	if (c->t_to < INT64_MAX - c->step_ns && c->t_to > INT64_MIN + c->step_ns)
 		c->t_to = (bucket_number(c->t_to, c->step_ns) + 1) * c->step_ns - 1;
-	return true;
+	return SQLITE_OK;
 }
 
 static int
-on_filter(sqlite3_vtab_cursor *base, int plan, const char *name, int argc, sqlite3_value **argv)
+filter(struct vtable_cursor *base, int plan, sqlite3_value **argv)
 {
 	struct cursor *c = (struct cursor *)base;
 	int i, n = 0, rc;
 
-	(void)name, (void)argc;
 	c->want_value = plan & PLAN_VALUE;
 	c->by_series = plan & PLAN_BY_SERIES;
 	c->t_from = INT64_MIN;
 	c->t_to = INT64_MAX;
 	c->n_rows = c->row = c->at = 0;
-	c->rowid = 0;
 	c->layout_done = true;
-	c->eof = false;
 	c->step_ns = 0;
 	for (i = 0; i < N_LOOKUPS; i++)
 		if (plan & 1 << i) {
-			if (lookups[i].column == C_STEP && !step_take(c, argv[n]))
-				return SQLITE_ERROR;
+			if (lookups[i].column == C_STEP &&
+			    (rc = step_take(c, argv[n])) != SQLITE_OK)
+				return rc;
 			n++;
 		}
 	for (i = 0; i < N_BOUNDS; i++)
 		if (plan & 1 << (N_LOOKUPS + i))
 			bound_apply(c, &bounds[i], argv[n++]);
-	if (c->kind == TABLE_BUCKETS && !buckets_begin(c))
-		return SQLITE_ERROR;
+	if (c->kind == TABLE_BUCKETS && (rc = buckets_begin(c)) != SQLITE_OK)
+		return rc;
 	if ((rc = list_begin(c, plan, argv)) != SQLITE_OK || (rc = list_step(c)) != SQLITE_OK)
 		return rc;
 	return settle(c);
 }
 
 static int
-on_next(sqlite3_vtab_cursor *base)
+next(struct vtable_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
 
-	c->rowid++;
 	if (++c->at < c->n_series)
 		return SQLITE_OK;
 	c->at = 0;
 	c->row++;
 	return settle(c);
-}
-
-static int
-on_eof(sqlite3_vtab_cursor *base)
-{
-	return ((struct cursor *)base)->eof;
 }
 
 /* NaN becomes NULL */
@@ -730,10 +617,10 @@ value_result(const struct cursor *c, sqlite3_context *ctx, enum column column)
 	}
 }
 
-static int
-on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
+static void
+column(const struct vtable_cursor *base, sqlite3_context *ctx, int column)
 {
-	const struct cursor *c = (struct cursor *)base;
+	const struct cursor *c = (const struct cursor *)base;
 	const struct series *s = &c->series[c->at];
 
 	switch ((enum column)column) {
@@ -744,15 +631,13 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 	case C_SERIES:
 	case C_META: sqlite3_result_int64(ctx, c->meta_id); break;
 	case C_LAYOUT: sqlite3_result_int64(ctx, c->layout_id); break;
-	case C_HOST: sqlite3_result_text(ctx, s->text[S_HOST], -1, SQLITE_TRANSIENT); break;
-	case C_SUBJECT: sqlite3_result_text(ctx, s->text[S_SUBJECT], -1, SQLITE_TRANSIENT); break;
-	case C_EVENT: sqlite3_result_text(ctx, s->text[S_EVENT], -1, SQLITE_TRANSIENT); break;
-	case C_FIELD: sqlite3_result_text(ctx, s->text[S_FIELD], -1, SQLITE_TRANSIENT); break;
-	case C_UNIT: sqlite3_result_text(ctx, s->text[S_UNIT], -1, SQLITE_TRANSIENT); break;
+	case C_HOST: vtable_text(ctx, s->text[S_HOST]); break;
+	case C_SUBJECT: vtable_text(ctx, s->text[S_SUBJECT]); break;
+	case C_EVENT: vtable_text(ctx, s->text[S_EVENT]); break;
+	case C_FIELD: vtable_text(ctx, s->text[S_FIELD]); break;
+	case C_UNIT: vtable_text(ctx, s->text[S_UNIT]); break;
 	case C_T_NS: sqlite3_result_int64(ctx, c->t[c->row]); break;
-	case C_TIME:
-		sqlite3_result_text(ctx, fmt_iso_ns(c->t[c->row]).s, -1, SQLITE_TRANSIENT);
-		break;
+	case C_TIME: vtable_text(ctx, fmt_iso_ns(c->t[c->row]).s); break;
 	case C_STEP:
 		if (c->step_ns > 0)
 			sqlite3_result_int64(ctx, c->step_ns);
@@ -766,39 +651,58 @@ on_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int column)
 		break;
 	default: value_result(c, ctx, (enum column)column);
 	}
+}
+
+static int
+open_samples(struct vtable_cursor *base)
+{
+	((struct cursor *)base)->per = 1;
 	return SQLITE_OK;
 }
 
 static int
-on_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
+open_last(struct vtable_cursor *base)
 {
-	*out = ((struct cursor *)base)->rowid;
+	((struct cursor *)base)->kind = TABLE_LAST;
+	return open_samples(base);
+}
+
+static int
+open_buckets(struct vtable_cursor *base)
+{
+	((struct cursor *)base)->kind = TABLE_BUCKETS;
+	((struct cursor *)base)->per = STATS;
 	return SQLITE_OK;
 }
 
-/* Without xCreate every database has the table under the name of the module. */
-static const sqlite3_module module = {
-	.iVersion = 1,
-	.xConnect = on_connect,
-	.xDisconnect = on_disconnect,
-	.xBestIndex = on_plan,
-	.xOpen = on_open,
-	.xClose = on_close,
-	.xFilter = on_filter,
-	.xNext = on_next,
-	.xEof = on_eof,
-	.xColumn = on_column,
-	.xRowid = on_rowid,
+#define SERIES_COLUMNS                                                                        \
+	"(session_id INTEGER, host TEXT, series_id INTEGER, layout_id INTEGER, subject TEXT," \
+	" event_type TEXT, field TEXT, unit TEXT, t_ns INTEGER, time TEXT, "
+#define SERIES_TABLE(table, columns, begin)                                                 \
+	{                                                                                   \
+		.name = table, .declaration = "CREATE TABLE " table SERIES_COLUMNS columns, \
+		.cursor_bytes = sizeof(struct cursor), .plan = plan, .open = begin,         \
+		.clear = clear, .filter = filter, .next = next, .column = column            \
+	}
+static const struct vtable tables[TABLES] = {
+	[TABLE_SAMPLES] = SERIES_TABLE("sample",
+	    "value REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN)",
+	    open_samples),
+	[TABLE_LAST] = SERIES_TABLE(
+	    "sample_last", "value REAL, series INTEGER, meta_id INTEGER HIDDEN)", open_last),
+	[TABLE_BUCKETS] = SERIES_TABLE("sample_bucket",
+	    "mean REAL, series INTEGER, meta_id INTEGER HIDDEN, step_ns INTEGER HIDDEN,"
+	    " begin_ns INTEGER, n INTEGER, sum REAL, min REAL, max REAL, sd REAL)",
+	    open_buckets),
 };
 
 int
 sqlmodule_register(sqlite3 *db, char **err)
 {
-	int rc = document_sql_register(db);
-	uintptr_t i;
+	int rc = document_sql_register(db), i;
 
 	for (i = 0; rc == SQLITE_OK && i < TABLES; i++)
-		rc = sqlite3_create_module_v2(db, tables[i].name, &module, (void *)i, NULL);
+		rc = vtable_register(db, &tables[i]);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(db, views, NULL, NULL, err);
 	return rc == SQLITE_OK ? eventmodule_register(db, err) : rc;
