@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define R_MAX     0.98 /* largest r: beyond, 60 values would count as less than one */
+#define R_MAX     0.98 /* largest r: beyond, 60 values would count as less than a single value */
 #define N_EFF_MIN 2    /* below, no test has a degree of freedom */
 
 static double

@@ -293,7 +293,7 @@ spread_grew(const struct nw_component g[2], double n_eff, double *dev, bool *gre
 	return NW_OK;
 }
 
-/* Squares of a series that remembers have the square of its autocorrelation (Bartlett 1935). */
+/* Squares of an autocorrelated series have the square of its autocorrelation (Bartlett 1935). */
 static double
 spread_n_eff(const struct nw_stage_segment *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which changes of a segmentation are significant and useful. See narrows/changepoint.h. */
+/* The significant and useful changes of a segmentation. See narrows/changepoint.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,8 +162,8 @@ pool_fill(struct pool *p, const double *x, size_t n)
 		p->value[k] = p->count[k] > 0 ? p->value[k] / p->count[k] : 0;
 }
 
-/* The mean of values of the pool, each as its bin has it: never beyond the values of the pool,
- * where a rate would have no bound. */
+/* The mean of values of the pool, each from its bin: never beyond the values of the pool, where
+ * a rate would have no bound. */
 static double
 pool_mean(const struct pool *p, const double *x, size_t n)
 {
@@ -174,7 +174,7 @@ pool_mean(const struct pool *p, const double *x, size_t n)
 	return sum / (double)n;
 }
 
-/* -ln mean(exp(t (x - a))) with its first two derivatives, scaled so that nothing overflows. */
+/* -ln mean(exp(t (x - a))) with its first two derivatives, scaled against overflow. */
 static double
 tilt(const struct pool *p, double a, double t, double *first, double *second)
 {
@@ -235,7 +235,7 @@ struct pair {
 	double mean[2], sd[2];
 	double r;         /* autocorrelation of the residuals, of both segments together */
 	double plateau;   /* values per stretch of equal values */
-	double r_plateau; /* the same with every stretch of equal values as one */
+	double r_plateau; /* the same with every stretch of equal values as a single value */
 };
 
 /* Residuals of a pair, whole or with stretches of equal values as one. */

@@ -167,8 +167,7 @@ struct candidate {
 	double sum, square, at;
 	double cost; /* cost of all values before the segment */
 	uint32_t i;  /* index of the candidate's position */
-	/* index of the first position at which the candidate is beaten; UINT32_MAX while it is not
-	 * beaten */
+	/* index of the first position with a better candidate; UINT32_MAX: none so far */
 	uint32_t last;
 };
 
@@ -243,7 +242,7 @@ pelt_step(struct pelt *p, size_t j)
 	p->from[j] = winner < p->n_candidates ? p->candidate[winner].i : 0;
 }
 
-/* Forgets candidates that are beaten for good. */
+/* Forgets candidates beaten for good. */
 static void
 pelt_prune(struct pelt *p, size_t j)
 {

@@ -14,7 +14,7 @@ struct change_series {
 	double level;     /* mean of the caller's values, in units of x */
 	double *scratch;  /* room for n values */
 	double *evidence; /* room for n_starts values */
-	size_t *starts;   /* n_starts of them; the first is 0 */
+	size_t *starts;   /* n_starts positions; the first is 0 */
 	size_t n_starts;
 };
 

@@ -54,7 +54,7 @@ distance(int64_t t_wall_ns, int64_t from_wall_ns, int64_t to_wall_ns)
 					: 0;
 }
 
-/* Comparisons of a span that are nearly as good as its best. */
+/* Comparisons of a span nearly as good as its best. */
 struct good {
 	const struct nw_clock_row *first, *last;
 	double least_s, most_s, bound_s; /* offsets; the bound around the best that covers all */

@@ -156,8 +156,8 @@ has_gaps(const double *x, size_t n)
 	return false;
 }
 
-/* All pairs: complete columns by dsyrk, pairs with gaps one by one. `ranks` asks for ranks among
- * the compared rows. */
+/* All pairs: complete columns by dsyrk, pairs with gaps singly. `ranks` asks for ranks among the
+ * compared rows. */
 static int
 correlate_with_gaps(
     const double *const *x, size_t p, size_t n, bool ranks, double *r, size_t *n_pairs)

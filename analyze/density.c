@@ -88,7 +88,7 @@ weight_of(const struct sample *s, size_t i)
 	return s->weight == NULL ? 1 : s->weight[i];
 }
 
-/* In units of the range, so that no square overflows or vanishes. */
+/* In units of the range: no square overflows or vanishes. */
 static void
 sample_sd(struct sample *s)
 {

@@ -81,7 +81,7 @@ find_cutoff(const struct nw_density *d, const struct peak *p, double fraction)
 	return INFINITY;
 }
 
-/* Equal values have one class at their value, not at the grid point nearest to it. */
+/* Equal values have a class at their value, not at the nearest grid point. */
 static double
 peak_position(const struct nw_density *d, const struct peak *p)
 {

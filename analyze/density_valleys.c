@@ -28,7 +28,7 @@ struct split {
 	double evidence;
 };
 
-/* Widths of windows in cells, each about 1.5 times the one before. */
+/* Widths of windows in cells, each about 1.5 times the width before. */
 static size_t
 widths_fill(size_t n_cells, size_t *width)
 {

@@ -12,10 +12,7 @@
 #include "narrows/splitmix.h"
 #include "narrows/summary.h"
 
-enum {
-	RANK_ENOUGH = 19 /* earlier rates with which a rank alone can be rare */,
-	PERMUTATIONS = 999
-};
+enum { RANK_ENOUGH = 19 /* earlier rates needed for a rare rank */, PERMUTATIONS = 999 };
 static const double USUAL_ALPHA = 0.05;
 /* Of Student's prediction where the rank is open to chance: hardly adds to USUAL_ALPHA. */
 static const double USUAL_FAR = 0.005;
@@ -36,7 +33,7 @@ rates_take(const double *from, size_t n, double *rates)
 	return kept;
 }
 
-/* Chance of a rate as low, or as high, among n that are like it. */
+/* Chance of a rate as low, or as high, among n like rates. */
 static double
 rank_chance(const double *rates, size_t n, double rate, bool low)
 {
@@ -187,8 +184,7 @@ cut_best(const double *rank, size_t n, size_t *at)
 	return sqrt(best);
 }
 
-/* Lag-1 correlation of what is left when both sides have lost their means; 0 unless it stands
- * out. */
+/* Lag-1 correlation of the residues of both sides' means; 0 unless the correlation stands out. */
 static double
 memory_left(const double *y, size_t n, size_t at)
 {
@@ -211,8 +207,8 @@ memory_left(const double *y, size_t n, size_t at)
 	return r * sqrt((double)n) > 1.64 ? fmin(0.9, r + (1 + 3 * r) / (double)n) : 0;
 }
 
-/* The lag-1 correlation by differences, which a few changes of level do not move: the median of
- * squared differences over two steps is (1 + r) times that over one. */
+/* The lag-1 correlation by differences, robust against a few changes of level: the median of
+ * squared differences over two steps is (1 + r) times the median over a single step. */
 static double
 memory_of_differences(const double *y, size_t n, double *room)
 {
@@ -279,7 +275,7 @@ levels_cut(struct search *s, const double *y, size_t n, size_t *at)
 	return cut_chance(s, n, sqrt(t2 / ((double)(n - 2) + t2) * squares / (double)n));
 }
 
-/* The same by ranks, which far-off rates do not move. */
+/* The same by ranks, robust against far-off rates. */
 static int
 ranks_cut(struct search *s, const double *y, size_t n, size_t *at, double *p)
 {
@@ -301,7 +297,7 @@ cost_of(const double *y, size_t n)
 	return s.n > 0 ? nw_summary_variance(&s) * (double)(n - 1) : 0;
 }
 
-/* All cuts whose likelihood comes close to that of the best. */
+/* All cuts with a likelihood close to the best. */
 static void
 change_bound(const double *y, size_t n, size_t first, struct nw_route_change *c)
 {

@@ -49,7 +49,7 @@ descent_init(struct descent *s, const struct design *d)
 	if (p == 0 || d->n == 0)
 		return NW_OK;
 	blas_single_thread();
-	/* both triangles, so that a whole column is a single axpy */
+	/* both triangles: a whole column is a single axpy */
 	cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)p, (int)p, (int)d->n, 1, d->z,
 	    (int)d->n, d->z, (int)d->n, 0, s->gram, (int)p);
 	cblas_dgemv(CblasColMajor, CblasTrans, (int)d->n, (int)p, 1, d->z, (int)d->n,

@@ -122,7 +122,7 @@ by_lane(const void *a, const void *b)
 	return x->lane != y->lane ? (x->lane < y->lane ? -1 : 1) : by_from(a, b);
 }
 
-/* Pairs of which the earlier one has the later `to`; merges v by `to` into rising order. */
+/* Counts pairs whose earlier member has the later `to`; merges v by `to` into rising order. */
 static size_t
 inversions(struct passage *v, size_t n, struct passage *spare)
 {

@@ -9,7 +9,7 @@
 
 #include "analyze/lifeline_in.h"
 
-/* The host at the last point of a line is the one that the others are compared with. */
+/* The host at the last point of a line is the reference of all hosts. */
 static void
 line_bounds(const struct nw_lines *l, size_t line, struct nw_line_clock *out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which segment explains the slow lines: what each segment takes beyond its median, summed over the
- * slowest twentieth (at least ten lines), as a share of the sum over all segments. Lines that begin
- * at the same time (one list of requests) share their fate, so the interval comes from resampling
- * those moments, not lines.
+ * The segment behind the slow lines: the time of each segment beyond its median, summed over the
+ * slowest twentieth (at least ten lines), as a share of the sum over all segments. Lines with a
+ * common begin (a list of requests) share their fate, so the interval comes from resampling
+ * moments, not lines.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ excess_add(const struct nw_lines *l, const struct nw_line_segments *out, size_t 
 	}
 }
 
-/* One row of excess for each moment; returns their number. */
+/* A row of excess for each moment; returns the number of rows. */
 static size_t
 moments_fill(const struct nw_lines *l, const struct nw_line_segments *out, const struct slow *s,
     size_t n, double *rows)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Delays that stand out. The unit of evidence is a moment: passages that share both times
- * (the blocks of one list) count once. Durations are moved so that the fastest one lies one median
- * above zero: classes are tested on a logarithmic scale, and differences of two clocks may be
- * negative.
+ * Outstanding delays. The unit of evidence is a moment: passages with both times in common (the
+ * blocks of a list) count once. Durations are moved until the fastest lies a median above zero:
+ * classes are tested on a logarithmic scale, and differences of two clocks may be negative.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -24,14 +23,14 @@ enum {
 	BINS = 40,
 	CLASS_MOMENTS = 20000,
 	BINS_MIN = 6,
-	STEP_LANES = 64 /* more servers are not looked at one by one */
+	STEP_LANES = 64 /* more servers are not tested singly */
 };
 #define MATERIAL     0.2  /* a size is at least such a part of the median line */
 #define NOISE_S      2e-3 /* see material() */
 #define CLASS_SHARE  0.01 /* smallest class, of moments or of time */
-#define LANE_MOST    0.9  /* of the slow moments of one lane */
+#define LANE_MOST    0.9  /* of the slow moments of a lane */
 #define APART        2.0  /* classes are so many times their spreads apart */
-#define GAP_RATIO    0.5  /* an empty window has at most so much of the fullest one */
+#define GAP_RATIO    0.5  /* an empty window has at most so much of the fullest window */
 #define GAP_EVIDENCE 4.0  /* log likelihood ratio of the two counts against equal ones */
 #define SHADOW       1.15 /* lines behind a stall wait less than the stall by such a factor */
 #define LANE_SD      5.0  /* a lane's difference is so many standard errors away from 0 */
@@ -158,7 +157,7 @@ class_measure(struct search *f, struct nw_line_finding *c)
 	c->share = (double)c->n_lines / (double)lines;
 }
 
-/* The lane that has nearly all slow moments while most of the others have none. */
+/* The lane with nearly all slow moments while most lanes have none. */
 static void
 class_lane(struct search *f, struct nw_line_finding *c)
 {
@@ -255,9 +254,9 @@ has_gap(struct search *f, const struct nw_line_finding *c)
 }
 
 /*
- * Whether slow moments come again and again: they lie in BINS_MIN of the equal bins of the run, and
- * not mostly in one. A machine that was busy once delays a whole list of blocks by about the same
- * time; that is one event, however many blocks tell of it.
+ * Whether slow moments come again and again: in BINS_MIN of the equal bins of the run, and not
+ * mostly in a single bin. A machine busy once delays a whole list of blocks by about the same time:
+ * a single event, however many blocks were delayed.
  */
 static bool
 comes_again(const struct search *f, const struct nw_line_finding *c)
@@ -294,7 +293,7 @@ class_counts(struct search *f, struct nw_line_finding *c)
 	    has_gap(f, c) && (c->share <= 0.5 || c->lane != NW_LINE_ANY || is_apart_in_time(f, c));
 }
 
-/* The split between two classes at which the most time is added. */
+/* The split between two classes with the most added time. */
 static void
 class_best(struct search *f, const struct nw_line_segment *seg, const struct nw_classes *classes,
     double base_s, struct nw_line_finding *best)
@@ -459,7 +458,7 @@ step_measure(struct search *f, struct nw_line_finding *c)
 	return true;
 }
 
-/* A step of one lane alone is that lane's, any other is everybody's. */
+/* A step of a single lane belongs to the lane, any other step to all lanes. */
 static void
 step_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_finding *best)
 {
@@ -567,8 +566,8 @@ stall_find(struct search *f, const struct nw_line_segment *seg, struct nw_line_f
 }
 
 /*
- * A class whose slow lines stand together behind few stalls is the shadow of these: lines that
- * joined the wait late waited less, so the stalls tell the size.
+ * A class with its slow lines behind few stalls is the shadow of the stalls: lines late to the wait
+ * waited less, so the stalls give the size.
  */
 static void
 stall_or_class(const struct nw_line_finding *stall, struct nw_line_finding *best)
@@ -640,7 +639,7 @@ busy_fill(struct search *f, const struct nw_line_finding *c, struct busy *b)
 	return m;
 }
 
-/* Seconds of from..to in which the lane is busy. */
+/* Busy seconds of the lane in from..to. */
 static double
 busy_within(const struct busy *b, size_t n, uint32_t lane, int64_t from, int64_t to)
 {
@@ -660,7 +659,7 @@ busy_within(const struct busy *b, size_t n, uint32_t lane, int64_t from, int64_t
 	return s;
 }
 
-/* Whether lines that wait in `wait` do so while the segment of `next`, which follows, is busy. */
+/* Whether lines wait in `wait` while the following segment, of `next`, is busy. */
 static int
 is_consequence(struct search *f, const struct nw_line_finding *wait,
     const struct nw_line_finding *next, bool *answer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of lifelines share. */
+/* The common ground of the files of lifelines. */
 #ifndef LIFELINE_IN_H
 #define LIFELINE_IN_H
 
@@ -21,7 +21,7 @@ line_seconds(int64_t from_ns, int64_t to_ns)
 	    : (double)(to_ns - from_ns) * 1e-9;
 }
 
-/* A level of durations that rises once and stays. */
+/* A level of durations with a single lasting rise. */
 struct line_step {
 	size_t at; /* the first of the longer durations, about */
 	double size_s, low_s, high_s;

@@ -29,7 +29,7 @@ extreme(const double *v, size_t from, size_t to, bool high)
 	return found;
 }
 
-/* The block that parts the medians best, and by how much. */
+/* The block with the best parting of the medians, and the distance. */
 static size_t
 parting(const double *median, double *gap_s)
 {

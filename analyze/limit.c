@@ -10,12 +10,12 @@
 #include "narrows/special.h"
 
 static const double held_min = 1.0 / 3;
-static const double HELD_LEAST = 1e-6; /* so that a stage held next to never has a ratio */
-static const double N_EFF_MIN = 8;     /* independent windows below which no inference is made */
+static const double HELD_LEAST = 1e-6;       /* gives a ratio to a stage held next to never */
+static const double N_EFF_MIN = 8;           /* least independent windows for an inference */
 static const size_t SAMPLE_WINDOWS_MIN = 15; /* fewer hide their memory, slow drifts above all */
-static const double WINDOWS_SURE = 30; /* windows below which autocorrelation is hardly known */
+static const double WINDOWS_SURE = 30;       /* least windows for a known autocorrelation */
 static const double STRONG_P = 0.01;
-static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares that an account speaks of */
+static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares for an account */
 
 /* One-sided: the chance of so small a held share in a stage with a true share of a third. */
 static double
@@ -49,8 +49,8 @@ idle_exclude(struct limit *l, size_t n_stages)
 	    b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
 }
 
-/* Ratio of the held shares of the slowest stage and the next, with an interval that knows that one
- * thread's stages share the window (narrows/ratio.h), and the number of independent windows. */
+/* Ratio of the held shares of the slowest stage and the next, with an interval for stages of a
+ * thread, which share the window (narrows/ratio.h), and the number of independent windows. */
 static int
 effect_find(struct limit *l, const struct nw_path *p, size_t first, size_t end, double alpha)
 {
@@ -98,7 +98,7 @@ verdict_p(const struct limit *l, size_t n_stages)
 	return l->bottleneck.n_components == 2 ? fmin(1, 2 * p) : p;
 }
 
-/* The claim that the windows bear. See limit.h. */
+/* The claim supported by the windows. See limit.h. */
 static enum limit_claim
 claim_of(const struct limit *l, size_t n_stages, double alpha, double margin)
 {

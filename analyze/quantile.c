@@ -94,7 +94,7 @@ quantile(double *v, size_t n, double q)
 #define Q_MAX      4
 #define NEEDED_MAX (2 * Q_MAX) /* two ranks each */
 
-/* The values of a bin that holds a rank. */
+/* The values of a rank's bin. */
 struct gathered {
 	double *v;
 	size_t n, n_below; /* values of the bin, and of the bins before */
@@ -214,7 +214,7 @@ quantiles(
 	b->min = min;
 	b->per_unit = max > min ? BIN_COUNT / (max - min) : 0;
 	if (!isfinite(b->per_unit))
-		b->per_unit = 0; /* a range whose inverse overflows has a single bin */
+		b->per_unit = 0; /* a range with an overflowing inverse has a single bin */
 	count_bins(b, v);
 	for (i = 0; i < n_q; i++) {
 		k = (size_t)((double)(n - 1) * q[i]);

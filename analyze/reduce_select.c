@@ -124,7 +124,7 @@ screen(const double *const *x, size_t p, const double *y, size_t n, bool on, str
 }
 
 /* --- strict selection --- */
-/* Drops candidates that follow the row number. */
+/* Drops candidates correlated with the row number. */
 static int
 drop_drifting(struct candidates *in, size_t n)
 {

@@ -18,7 +18,7 @@ enum {
 	PURSUITS = 3
 };
 
-/* A metric's column, and its r with what is left of a response; r 0 if no metric varies. */
+/* A metric's column, and its r with the rest of a response; r 0 if no metric varies. */
 struct strongest {
 	size_t column;
 	double r;
@@ -107,8 +107,8 @@ shifts_init(struct shifts *s, size_t n, size_t n_shifts)
 	return NW_OK;
 }
 
-/* Copies the response of the first shift into the others, each begun elsewhere. A shifted response
- * has a trend again, which the metrics have not. */
+/* Copies the response of the first shift into all further shifts, each begun elsewhere. A
+ * shifted response has a trend again, unlike the metrics. */
 static void
 shift_around(struct shifts *s)
 {
@@ -123,7 +123,7 @@ shift_around(struct shifts *s)
 	}
 }
 
-/* Finds for each shift the metric that follows most closely what is left of the response. */
+/* Finds for each shift the closest metric to the rest of the response. */
 static void
 strongest_find(struct shifts *s, const struct nw_table *t, struct strongest best[SHIFTS_MAX])
 {

@@ -11,10 +11,10 @@
 
 enum { FOLDS = 5, RANDOM_SETS = 10 };
 
-#define GAP_SHARE  20   /* a gap is at most this part of the rows */
+#define GAP_SHARE  20   /* a gap is at most so large a part of the rows */
 #define R2_MIN     0.05 /* least R^2 of many rows */
 #define CHANCE_MAX 0.03 /* of unrelated metrics as strong as the best */
-#define R2_FEW     5    /* what few rows need beyond, times their number */
+#define R2_FEW     5    /* further need of few rows, times their number */
 
 /* Squared errors on the rows of all folds, of each way to predict. */
 struct errors {

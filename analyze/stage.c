@@ -10,13 +10,13 @@
 
 /* least share of an operation, against the busiest process, for a place on the path */
 static const double MAIN_SHARE = 0.1;
-/* least share of the moved bytes that makes a disk a stage */
+/* least share of the moved bytes for a disk as a stage */
 static const double STAGE_SHARE = 0.01;
 /* least share of a window without bytes that a stage must hold to count the window as work */
 static const double STALL_SHARE = 0.5;
-/* most bytes read beside those sent if the reads are acknowledgements */
+/* most bytes read as acknowledgements of bytes sent */
 static const double ACKS_SHARE = 0.05;
-/* least share of the moved bytes that a mapped file must have brought from its device */
+/* least share of the moved bytes from the device of a mapped file */
 static const double MAPPED_SHARE = 0.5;
 
 static double
@@ -59,10 +59,10 @@ struct work {
 	struct {
 		size_t first, end;
 	} * span;
-	double *ref;  /* bytes that crossed, per window */
+	double *ref;  /* bytes crossed, per window */
 	bool *active; /* per window: bytes crossed, or a stage held the bytes up */
 	bool *mapped; /* per process: reads a mapped file */
-	/* of several hops in a row, the hop that counts as the network, by the hosts of its ends */
+	/* of several hops in a row, the hop counted as the network, by the hosts of its ends */
 	struct {
 		bool chosen;
 		size_t from, to;
@@ -75,7 +75,7 @@ struct account {
 	double own; /* outside every call, and not waiting for a neighbour */
 };
 
-/* The part of a window for which a process was there. */
+/* The part of a window with the process present. */
 static double
 presence(const struct work *w, const struct nw_process *p, size_t i)
 {
@@ -711,7 +711,8 @@ active_find(struct work *w, struct nw_path *p)
 	}
 }
 
-/* What crossed the path: of a transfer within a host, what its main process read or wrote. */
+/* The bytes across the path: of a transfer within a host, the bytes read or written by its main
+ * process. */
 static void
 reference_fill(struct work *w, struct nw_path *p)
 {

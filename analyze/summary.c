@@ -7,7 +7,7 @@
 /* Between these bounds, delta^2 n neither overflows nor loses digits, whatever n. */
 #define ORDINARY_MIN 1e-120
 #define ORDINARY_MAX 1e120
-#define UNIT_EXP_MAX 1000 /* exponent for which 2^+-1000 and the inverse are doubles */
+#define UNIT_EXP_MAX 1000 /* largest exponent: 2^+-1000 and the inverse are doubles */
 
 /* Exponent of the unit in which deviations of values up to `largest` have squares. */
 static int

@@ -55,7 +55,7 @@ test_two(const struct nw_group *a, const struct nw_group *b, int pooled)
 		return nothing;
 	if (!isfinite(a->mean) || !isfinite(b->mean) || !isfinite(a->sd) || !isfinite(b->sd))
 		return undefined();
-	unit = fmax(a->sd, b->sd); /* unit in which squares of ratios cannot overflow */
+	unit = fmax(a->sd, b->sd); /* unit against overflow of squares of ratios */
 	if (!(unit > 0))
 		return without_variance(a->mean - b->mean);
 	va = a->sd / unit * (a->sd / unit);

@@ -43,7 +43,7 @@ enum {
 	DEPTH_MAX = 16,
 	CAP_ROWS_MIN = 1024,
 	LEARN_ROWS_MIN = 256, /* rows below which a relation may be chance */
-	/* one column in so many unlike its family makes the chunk unlike the family */
+	/* a column in so many, unlike its family, makes the chunk unlike the family */
 	STRANGE_SHARE = 3
 };
 
@@ -122,7 +122,7 @@ chunk_rows_clear(struct chunk_rows *rows)
 	memset(rows, 0, sizeof(*rows));
 }
 
-/* Takes working memory for a chunk of this shape. */
+/* Takes working memory for a chunk of a shape. */
 static int
 codec_reserve(struct chunk_codec *codec, uint32_t n_rows, uint32_t n_columns)
 {
@@ -551,7 +551,7 @@ decode_column(struct chunk_codec *codec, const struct layout *layout, uint32_t c
 	return reader_left(&in) == 0 ? NW_OK : NW_ECORRUPT;
 }
 
-/* Takes one block for the chunk's pointers, times, columns, ends and attachments. */
+/* Takes a single block for the chunk's pointers, times, columns, ends and attachments. */
 static int
 rows_reserve(struct chunk_rows *out, const struct chunk_head *head)
 {

@@ -7,7 +7,7 @@
  * A token is a list of answers: is it the middle token, is it above, is it farther away than 1, 2,
  * ... Each question has a probability of its own, and the first question depends on where the token
  * before was. A probability begins at one half and moves to the frequency of its answers, as by
- * Krichevsky and Trofimov, with a memory of MEMORY answers. The coder carries as that of LZMA does.
+ * Krichevsky and Trofimov, with a memory of MEMORY answers. The coder carries like LZMA's.
  */
 #include "store/codec/codec_adaptive.h"
 
@@ -35,8 +35,8 @@ struct model {
 struct encoder {
 	uint64_t low;
 	uint32_t range;
-	uint8_t held;  /* byte that a carry may still change */
-	size_t n_held; /* that byte, and bytes of 255 behind the byte */
+	uint8_t held;  /* byte open to a carry */
+	size_t n_held; /* the byte above, and bytes of 255 behind the byte */
 	uint8_t *at;
 };
 
@@ -112,7 +112,7 @@ encode(struct encoder *e, struct model *m, struct question *q, bool yes)
 	question_learn(m, q, yes);
 }
 
-/* Ends with the number in reach that has most zeros at its end. */
+/* Ends with the number in reach with most zeros at its end. */
 static void
 encoder_end(struct encoder *e)
 {
@@ -213,7 +213,7 @@ decode(struct decoder *d, struct model *m, struct question *q)
 	return yes;
 }
 
-/* Below n_tokens, or n_tokens for bytes that nobody wrote. */
+/* Below n_tokens, or n_tokens for bytes of no encoder. */
 static unsigned
 token_decode(struct decoder *d, struct model *m, unsigned middle, unsigned n_tokens)
 {

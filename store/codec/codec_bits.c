@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks of 32 values, each with a width of its own: an outlier widens one block only. */
+/* Blocks of 32 values, each with a width of its own: an outlier widens a single block. */
 #include "store/codec/codec_bits.h"
 
 static inline uint32_t

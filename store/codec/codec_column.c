@@ -357,9 +357,8 @@ column_cost(struct column_work *work, const double *const *value, uint32_t n, ui
 	return plan->cost_bits;
 }
 
-/* Tries the guesses without other columns on one form, and keeps the best of these and `plan`.
- * The row before comes first, because a column that hardly ever moves may look constant to an
- * estimate. */
+/* Tries the guesses without other columns on a form, and keeps the best guess or `plan`. The row
+ * before comes first, because an almost constant column may look constant to an estimate. */
 static void
 try_form(struct column_work *work, const double *const *value, uint32_t n, uint32_t c,
     struct column_plan try, struct column_plan *plan)

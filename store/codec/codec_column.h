@@ -65,10 +65,10 @@ struct column_work {
 int column_work_reserve(struct column_work *work, uint32_t n);
 void column_work_clear(struct column_work *work);
 
-/* The caller tells that earlier columns may have other values now. */
+/* Says the values of earlier columns may have changed. */
 void column_work_forget(struct column_work *work);
 
-/* True if one value, bit by bit, fills all rows. */
+/* Returns true if a single value, bit by bit, fills all rows. */
 bool column_is_equal(const double *y, uint32_t n);
 
 /* The best plan for column c by itself. O(n). */

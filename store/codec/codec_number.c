@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which integer a double was made from. */
+/* The integer behind a double. */
 #include "store/codec/codec_number.h"
 
 #include "store/codec/codec_bits.h"
@@ -7,7 +7,7 @@
 enum {
 	SAMPLE_ROWS = 16,
 	SAMPLE_MISSES = 2, /* an odd value or two do not disqualify a column of integers */
-	NEAR_BITS_MAX = 10 /* ulps above which the integer predicts nothing */
+	NEAR_BITS_MAX = 10 /* limit of ulps; above, the integer predicts nothing */
 };
 
 static const double power[SCALE_DIGITS_MAX + 1] = { 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,

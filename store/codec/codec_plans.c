@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table with one place per kind. A kind whose place is taken replaces the kind there; one column
- * above the limit empties the table. Either loss costs one more look per column, and the table
- * needs no bookkeeping. */
+/* A table with a place per kind. A kind replaces another kind in its place; a column above the
+ * limit empties the table. Either loss costs a further look per column, and the table needs no
+ * bookkeeping. */
 #include "store/codec/codec_plans.h"
 
 #include <stdlib.h>

@@ -17,8 +17,8 @@ struct known_column {
 struct plan_memory *plans_new(void);
 void plans_free(struct plan_memory *memory);
 
-/* Plans for columns of this kind; NULL if the kind is unknown, or known so long that a new look is
- * due. On loan until the next plans_learn(). */
+/* Plans for columns of a kind; NULL if the kind is unknown, or due for a new look. On loan until
+ * the next plans_learn(). */
 struct known_column *plans_recall(
     struct plan_memory *memory, uint64_t kind, uint32_t n_columns, enum chunk_effort effort);
 

@@ -13,7 +13,7 @@
 
 enum {
 	SAMPLE_ROWS = 16,
-	SAMPLE_AGREE = 12,  /* sample rows in which a relation must hold */
+	SAMPLE_AGREE = 12,  /* sample rows needed for a relation */
 	PROBES = 2,         /* rows for looking up pairs */
 	GLIMPSE_ROWS = 128, /* consecutive rows for estimating savings */
 	ROWS_MIN = 32,
@@ -29,7 +29,7 @@ enum {
 };
 
 struct candidate {
-	uint32_t column, order; /* order of discovery, which sorting keeps among equals */
+	uint32_t column, order; /* order of discovery, kept by sorting among equals */
 	struct column_plan plan;
 	int64_t saving_bits;
 };
@@ -186,7 +186,7 @@ consider(struct column_search *s, uint32_t c, struct column_plan plan)
 	cand->saving_bits = (int64_t)(s->own_bits[c] - bits);
 }
 
-/* True if an earlier probe has found this relation. */
+/* Returns true if an earlier probe has found the relation. */
 static bool
 is_known(const struct column_search *s, uint32_t c, const struct relation *rel)
 {
@@ -430,7 +430,7 @@ look_for_pooled(struct column_search *s, const struct relation *spread)
 		consider(s, mean, plan);
 }
 
-/* The best count and mean for one deviation and one pair of extremes; returns the error in bits on
+/* The best count and mean for a deviation and a pair of extremes. Returns the error in bits on
  * the sample. */
 static unsigned
 fit_spread(struct column_search *s, uint32_t sd, struct pair extremes, struct relation *rel)
@@ -500,7 +500,7 @@ depth_of(struct column_search *s, const struct column_plan *plan, uint32_t c)
 
 	if (s->depth[c] != DEPTH_UNKNOWN)
 		return s->depth[c];
-	s->depth[c] = DEPTH_CIRCLE; /* a second visit through a circle finds this */
+	s->depth[c] = DEPTH_CIRCLE; /* found by a second visit through a circle */
 	n = column_needs(&plan[c], need);
 	for (i = 0; i < n; i++) {
 		below = depth_of(s, plan, need[i]);

@@ -5,7 +5,7 @@
 
 #include "store/codec/codec_column.h"
 
-enum { SEARCH_DEPTH_MAX = 8 }; /* longest chain of columns that need columns */
+enum { SEARCH_DEPTH_MAX = 8 }; /* longest chain of dependent columns */
 
 struct column_search; /* working memory */
 

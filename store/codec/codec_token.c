@@ -28,7 +28,7 @@ enum {
 	N_TOKENS = TOKEN_LITERALS + 2 * 60,
 	ZSTD_MAGIC_BYTES = 4,
 	MOST_LANES = 16,
-	BITS_SHORT = 57, /* bits of an eight-byte load that begins at any bit */
+	BITS_SHORT = 57, /* bits of an eight-byte load from any bit */
 	/* bytes of zstd's own tables, and about as many per token in use */
 	FRAME_BITS = 8 * 8,
 	FEW_BITS = 8 * 3,
@@ -264,13 +264,13 @@ most_of(const uint8_t *token, uint32_t n)
 struct below_reader {
 	const uint8_t *bytes;
 	size_t pos; /* next bit to read */
-	size_t end; /* bit from which loads of eight bytes would pass the readable bytes */
+	size_t end; /* bit where loads of eight bytes begin to pass the readable bytes */
 };
 
 /*
  * Puts numbers i.. below n together while their bits begin before below->end, and returns the index
  * of the first number left over. 16 bytes behind below->end are readable. Most tokens have few bits
- * below them, and those bits take one load.
+ * below, in a single load.
  */
 static inline uint32_t
 join_some(const struct token_coder *coder, uint32_t i, uint32_t n, struct below_reader *below,
@@ -294,8 +294,8 @@ join_some(const struct token_coder *coder, uint32_t i, uint32_t n, struct below_
 }
 
 /*
- * Tokens and the bits below them, with an end somewhere in `in`. Bits near the end of `in` cannot
- * be loaded eight bytes at a time; the loop takes these bits from a copy with zeros behind its end.
+ * Tokens and the bits below, with an end somewhere in `in`. Bits near the end of `in` cannot be
+ * loaded eight bytes at a time; the loop takes the last bits from a copy with zeros behind its end.
  */
 static int
 join_tokens(

@@ -422,7 +422,7 @@ events_begin(struct nw_batch *b, int64_t session_id, int64_t host_id)
 	return e;
 }
 
-/* The builder in use of a pair, which moves to the front. */
+/* Moves the builder in use of a pair to the front. */
 static struct batch_events *
 events_of(struct nw_batch *b, int64_t session_id, int64_t host_id)
 {

@@ -58,18 +58,18 @@ struct batch_rec {
 	size_t first_value, n_values;
 };
 
-/* Events of one session (0: of none) and one sender. */
+/* Events of a session (0: of none) and a sender. */
 struct batch_events {
 	int64_t session_id, host_id;
 	struct nw_events *columns;
-	size_t bytes; /* of the columns, when they were last counted */
+	size_t bytes; /* of the columns, at the last count */
 	struct batch_events *next;
 };
 
 struct nw_batch {
 	uint8_t *rows; /* tail records (tail.h); NULL once the tail has taken the records */
 	size_t rows_len, rows_cap;
-	/* length of rows that were taken out: the queue counts a batch with its first length */
+	/* length of rows taken out: the queue counts a batch with its first length */
 	size_t late_len;
 	struct batch_rec *recs;
 	size_t n_recs, cap_recs;

@@ -132,7 +132,7 @@ hist_add(struct bucketer *f, const uint8_t *bytes, size_t len)
 	if (f->counts == NULL &&
 	    (f->counts = calloc(2 * NW_HIST_BUCKETS, sizeof(*f->counts))) == NULL)
 		return NW_ENOMEM;
-	/* Into a copy: bytes that are no histogram must leave nothing behind. */
+	/* Into a copy: bytes without a histogram must leave nothing behind. */
 	memcpy(f->counts + NW_HIST_BUCKETS, f->counts, NW_HIST_BUCKETS * sizeof(*f->counts));
 	if (nw_hist_decode_add(bytes, len, f->counts + NW_HIST_BUCKETS) != NW_OK) {
 		f->lost_hists++;
@@ -167,7 +167,7 @@ void
 bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out, const uint32_t *fields,
     size_t n_fields)
 {
-	if (f->has_hist) /* of an earlier run that ended early */
+	if (f->has_hist) /* of an earlier, incomplete run */
 		memset(f->counts, 0, NW_HIST_BUCKETS * sizeof(*f->counts));
 	f->open = f->has_hist = false;
 	f->step_ns = step_ns;
@@ -176,7 +176,7 @@ bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out, const u
 	f->n_fields = n_fields;
 }
 
-/* Adds rows i..j, all of one bucket, to the last row of out, which is new or open. */
+/* Adds rows i..j, all of a bucket, to the last row of out, new or open. */
 static void
 values_add(struct bucketer *f, const struct chunk_columns *rows, size_t i, size_t j, bool stats,
     bool fresh)

@@ -21,7 +21,7 @@ struct bucket_stat {
 	double n, sum, min, max, m2;
 };
 
-extern const int64_t tier_step_ns[]; /* by tier (STORE_TIERS); 0 for rows as they came */
+extern const int64_t tier_step_ns[]; /* by tier (STORE_TIERS); 0 for raw rows */
 
 static inline int64_t
 bucket_number(int64_t t_wall_ns, int64_t step_ns)
@@ -44,7 +44,7 @@ struct bucketer {
 	uint64_t *counts; /* of the open bucket */
 	uint8_t *hist;
 	size_t cap_hist;
-	uint64_t lost_hists; /* bytes that were no histogram */
+	uint64_t lost_hists; /* bytes without a histogram */
 };
 
 /* Sets the destination of buckets, and closes an open bucket. */

@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-enum { KINDS_MAX = 4 }; /* of files: SQLite has one for each way of locking */
+enum { KINDS_MAX = 4 }; /* of files: SQLite has a kind for each way of locking */
 
 /* The methods of a kind of file, but for the reads. A file of the layer points to the first
  * field. */

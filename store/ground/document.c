@@ -16,7 +16,7 @@ enum {
 	CHUNKS_MAX = 64,
 	MARK = 1, /* no byte of a JSON text */
 	CHUNK_FIRST = 32,
-	STYLE_WHOLE = 64, /* numbers without point; below: that many digits, with a point */
+	STYLE_WHOLE = 64, /* numbers without point; below: so many digits, with a point */
 	STYLE_DIGITS_MAX = 17,
 	NUMBER_BYTES = 32
 };
@@ -26,7 +26,7 @@ struct buffer {
 	size_t len, cap;
 };
 
-/* The lists of one length: columns of a chunk. */
+/* The lists of a length: columns of a chunk. */
 struct list_group {
 	size_t n_rows, n_columns;
 	double *values; /* [n_columns][n_rows] */
@@ -173,7 +173,7 @@ number_print(char out[NUMBER_BYTES], double v, int style)
 	return strlen(out);
 }
 
-/* Does the text begin with exactly these numbers in this style? */
+/* Does the text begin with exactly the numbers in the style? */
 static bool
 style_fits(const char *text, const struct list_group *list, int style)
 {
@@ -252,7 +252,7 @@ list_read(struct document_codec *d, const char *p, const char **end)
 
 /* --- packing --- */
 
-/* The group for the list in hand: that of its length, or a new one. NULL: there are too many. */
+/* The group for the length of the list in hand, a new group if necessary. NULL: too many groups. */
 static struct list_group *
 group_for(struct document_codec *d)
 {

@@ -35,7 +35,7 @@ on_document(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text64(ctx, json, len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-/* A text that cannot be packed is no document, and becomes NULL. */
+/* Other text than a document becomes NULL. */
 static void
 on_pack(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {

@@ -41,7 +41,7 @@ lock_commit_set(int fd, int64_t commit)
 	char text[MARK_BYTES + 1];
 
 	snprintf(text, sizeof(text), "commit %-24" PRId64 "\n", commit);
-	/* A failure leaves an older number, which raises no alarm. */
+	/* A failure leaves an older number, without an alarm. */
 	if (pwrite(fd, text, MARK_BYTES, 0) != MARK_BYTES)
 		return;
 }

@@ -11,10 +11,10 @@
 int lock_take(const char *path, int *fd, char why[STORE_WHY_BYTES]);
 
 /*
- * PATH-lock also holds the number of the newest acknowledged commit, which is the id of the
- * commit's blob in the tail. A store whose tail ends before that number has lost commits: SQLite
- * takes a damaged write-ahead log for a shorter one. The number is written after the commit and is
- * not synced, so that after a power cut the number may be too low, which raises no alarm.
+ * PATH-lock also holds the number of the newest acknowledged commit, the id of the commit's blob in
+ * the tail. If the tail ends before the number, the store has lost commits: to SQLite a damaged
+ * write-ahead log is a shorter log. The number is written after the commit and is not synced. After
+ * a power cut the number may be too low, without an alarm.
  */
 void lock_commit_set(int fd, int64_t commit);
 /* LOCK_NO_COMMIT where no number is known. */

@@ -12,7 +12,7 @@
 
 #include "narrows/err.h"
 
-enum { ORIGINAL_MAX_BYTES = 16 << 20 }; /* longer documents stand as they came */
+enum { ORIGINAL_MAX_BYTES = 16 << 20 }; /* longer documents stand unpacked */
 
 struct original_codec;
 /* NULL: no memory */

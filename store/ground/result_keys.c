@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables that narrows/result_keys.def becomes. */
+/* The tables made of narrows/result_keys.def. */
 #include "narrows/result_keys.h"
 
 #include "narrows/stage_words.h"

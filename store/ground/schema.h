@@ -14,7 +14,7 @@ extern const char *const schema_migrations[STORE_SCHEMA_VERSION];
 /* Reads the version of a file: 0 for an empty file. NW_ECORRUPT: not a store. NW_EVERSION: made by
  * a newer program. */
 int schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES]);
-/* For readers: NW_OK only for a store of exactly this version. */
+/* For readers: NW_OK only for a store of exactly the current version. */
 int schema_check(sqlite3 *db, char why[STORE_WHY_BYTES]);
 
 #endif

@@ -21,7 +21,7 @@ struct tail {
 	size_t n_buckets, n_layouts;
 	struct tail_layout *oldest, *newest;
 	size_t full_rows;
-	int64_t *full; /* layouts that became full; some are no longer full */
+	int64_t *full; /* layouts full at some time; some are no longer full */
 	size_t n_full, cap_full;
 };
 

@@ -29,7 +29,7 @@ struct events_walk {
 	int64_t from, to;       /* both included */
 	struct source *sources; /* rising in the time of the first event */
 	size_t n, cap, n_begun, n_open;
-	size_t *heap; /* sources that have begun, the earliest first */
+	size_t *heap; /* begun sources, the earliest first */
 	size_t n_heap;
 	size_t name_len; /* of a beginning of names, or NAME_WHOLE */
 	bool value_is_int;
@@ -260,7 +260,7 @@ sources_list(struct events_walk *w)
 										  : NW_OK;
 }
 
-/* Begins all sources whose first event may be the next of all. */
+/* Begins all sources with a first event that may be the next of all. */
 static int
 sources_begin(struct events_walk *w)
 {

@@ -15,7 +15,7 @@ out_columns(const struct merge *b)
 	return b->step_ns > 0 ? b->n_fields * STATS : b->n_fields;
 }
 
-/* Lists the columns of the output that stand for the wanted fields. */
+/* Lists the columns of the output for the wanted fields. */
 static const uint32_t *
 out_wanted(const struct merge *b, size_t *n)
 {
@@ -133,7 +133,7 @@ carry_join(struct merge *b)
 	return next_end(b);
 }
 
-/* Forgets the first n rows that are carried. */
+/* Forgets the first n carried rows. */
 static int
 carry_cut(struct merge *b, size_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Series of a host by the names that lists of metrics give them, and what the series brought. */
+/* Series of a host by their names in lists of metrics, and the use of the series. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

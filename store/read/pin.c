@@ -20,7 +20,7 @@ static const char *const sql[STATEMENTS] = {
 	[NOTE_DROP] = "DELETE FROM note WHERE id = ?1",
 };
 
-/* A store that another process may have open, for one statement. */
+/* A store, possibly open in another process, for a single statement. */
 struct pen {
 	sqlite3 *db;
 	struct db_stmts stmts;
@@ -51,7 +51,7 @@ pen_take(struct pen *p, const char *path, int wait_ms, char why[STORE_WHY_BYTES]
 	return NW_OK;
 }
 
-/* Ends the writing; a statement that changed no row found nothing. Takes and returns its code. */
+/* Ends the writing; a statement without a changed row found nothing. Takes and returns its code. */
 static int
 pen_drop(struct pen *p, int rc, const char *nothing, char why[STORE_WHY_BYTES])
 {

@@ -33,7 +33,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	"(s.task_id GLOB '" RESULT_REPORT_TASK "*' AND " \
 	"(SELECT n.kind = 'imported' FROM run n WHERE n.id = r.run_id))"
 
-/* The history of a route is of what was measured here. */
+/* The history of a route has sessions measured here. */
 #define MADE_HERE "NOT coalesce(" IMPORTED ", 0)"
 
 #define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
@@ -174,7 +174,7 @@ static const char *const sql[R_STMTS] = {
 	    "AND tier = 1"
 	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 2"
 	    " UNION ALL SELECT max(t0_ns) FROM rollup WHERE layout_id = ?1 AND tier = 3)",
-	/* Each part is in order by its index, so that SQLite merges instead of sorting. */
+	/* Each part is in order by its index, so SQLite merges instead of sorting. */
 	[R_PIECES] = PIECES("0", "chunk", "") " UNION ALL " PIECES(
 	    "1", "rollup", "AND tier = 1") " UNION ALL " PIECES("2", "rollup",
 	    "AND tier = 2") " UNION ALL " PIECES("3", "rollup", "AND tier = 3") " ORDER BY 3, 4",

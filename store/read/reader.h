@@ -73,7 +73,7 @@ enum reader_stmt {
 
 struct store_reader {
 	sqlite3 *db;
-	bool borrowed; /* the connection is somebody else's */
+	bool borrowed; /* the connection belongs to another owner */
 	bool old_too;  /* whatever version the file has */
 	struct db_stmts stmts;
 	bool begun;   /* by the caller */
@@ -105,7 +105,8 @@ int reader_open_old(const char *path, struct store_reader **out, char why[STORE_
 int reader_attach(sqlite3 *db, struct store_reader **out);
 /* Brings the copy of the tail up to the snapshot. */
 int reader_load_tail(struct store_reader *r);
-/* Begin and end a snapshot for one call, unless the caller holds one. reader_unpin() returns rc. */
+/* Begin and end a snapshot for a call, unless the caller holds a snapshot. reader_unpin()
+ * returns rc. */
 int reader_pin(struct store_reader *r);
 int reader_unpin(struct store_reader *r, int rc);
 

@@ -28,7 +28,7 @@ struct query {
 	const int64_t *bucket_ns; /* length of the buckets in hand; NULL for rows */
 	int64_t last_t;           /* time of the row found by last_of_rollups() */
 	bool caching;
-	size_t cache_filled; /* bytes cached by this call */
+	size_t cache_filled; /* bytes cached by the call in hand */
 };
 
 int

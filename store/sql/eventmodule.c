@@ -60,14 +60,14 @@ struct event_cursor {
 	struct nw_event_select select;
 	char *texts[TEXTS_MAX]; /* of the selection */
 	size_t n_texts;
-	const char *key, *value; /* as they were asked for, to be shown */
+	const char *key, *value; /* as in the query, for display */
 
 	struct nw_events *stretch; /* the events in hand, packed */
 	struct nw_event_block *events;
 	int64_t *sessions, *senders; /* of each */
 	size_t n, row;
 	int64_t next_wall_ns; /* reading goes on here ... */
-	size_t skip, to_skip; /* ... behind so many events of this time */
+	size_t skip, to_skip; /* ... behind so many events of the time */
 	int64_t last_wall_ns;
 	size_t n_last;
 	bool read_all;
@@ -183,7 +183,7 @@ stretch_read(struct event_cursor *c)
 	return rc == NW_EPROTO ? NW_ECORRUPT : rc;
 }
 
-/* Makes the row in hand the current one. */
+/* Makes the row in hand the current row. */
 static int
 settle(struct event_cursor *c)
 {

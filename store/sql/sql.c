@@ -18,7 +18,7 @@ struct store_sql {
 	size_t cap;
 };
 
-/* True of PRAGMAs with an argument that change nothing. */
+/* Returns true for PRAGMAs with an argument and without a change. */
 static bool
 only_tells(const char *pragma)
 {

@@ -62,8 +62,8 @@ static const char views[] =
     " narrows_document(r.document, r.timeline) AS document"
     " FROM main.v_verdict v JOIN main.result r ON r.session_id = v.session";
 
-/* Conditions on the list of series that a plan may contain. Each has a bit of idxNum; their
- * arguments come in this order. */
+/* Possible conditions of a plan on the list of series. Each has a bit of idxNum; the arguments
+ * have the same order. */
 static const struct lookup {
 	enum column column;
 	unsigned char op;
@@ -110,7 +110,7 @@ struct series {
 	char *mem;
 };
 
-/* The tables, which differ in the meaning of a row. */
+/* The tables differ in the meaning of a row. */
 enum table_kind { TABLE_SAMPLES, TABLE_LAST, TABLE_BUCKETS, TABLES };
 
 struct cursor {
@@ -123,7 +123,7 @@ struct cursor {
 	enum table_kind kind;
 	size_t per; /* doubles per value in the buffer: 1, or the statistics of a bucket */
 	int64_t t_from, t_to; /* both included */
-	int64_t step_ns;      /* grid of the samples; 0 for rows as they came */
+	int64_t step_ns;      /* grid of the samples; 0 for raw rows */
 
 	int64_t layout_id, meta_id, session_id;
 	bool has_session;
@@ -350,8 +350,8 @@ series_add(struct cursor *c)
 	return SQLITE_OK;
 }
 
-/* Collects the wanted series of the list's layout, or only one of them; the list moves on behind
- * them. */
+/* Collects the wanted series of the list's layout, or a single series; the list moves on behind
+ * the layout. */
 static int
 layout_begin(struct cursor *c)
 {
@@ -448,7 +448,7 @@ failed(struct cursor *c, int rc)
 	    &c->base, rc, "sample: layout %lld: %s", (long long)c->layout_id, nw_strerror(rc));
 }
 
-/* All buckets of the layout, or its last row, into the buffer at once: they are few. */
+/* All buckets of the layout, or its last row, go into the buffer at once: the number is small. */
 static int
 fill_at_once(struct cursor *c, int64_t t_end)
 {

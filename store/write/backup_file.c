@@ -25,7 +25,7 @@ failed(char why[STORE_WHY_BYTES], const char *name)
 
 /* --- the file --- */
 
-/* Removes files that SQLite would take for parts of the new file. */
+/* Removes files with names of parts of the new file. */
 static void
 companions_remove(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file that is written under another name and gets its name once complete. */
+/* A file under a temporary name, which gets its own name once complete. */
 #ifndef STORE_BACKUP_FILE_H
 #define STORE_BACKUP_FILE_H
 
@@ -11,8 +11,8 @@ struct backup_file {
 	char *name, *part; /* final and present name; both NULL without a file */
 };
 
-/* Creates an empty file beside the name, which is given as to printf(), with owner and rights like
- * those of a file, or like those of a directory without the right to search. */
+/* Creates an empty file beside the name, which is given as to printf(). Owner and rights are
+ * copied from a file, or from a directory without the right to search. */
 int backup_begin(struct backup_file *f, const char *like, char why[STORE_WHY_BYTES],
     const char *name_fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Copies the snapshot of a connection into f->part; without WAL, so that the copy is a single
@@ -21,7 +21,7 @@ int backup_copy(const struct backup_file *f, sqlite3 *from, const struct store_w
     char why[STORE_WHY_BYTES]);
 /* Syncs the file, then renames it. NW_ECONFLICT: the name is taken, and replace is false. */
 int backup_publish(struct backup_file *f, bool replace, char why[STORE_WHY_BYTES]);
-/* Removes a file that was not published. */
+/* Removes an unpublished file. */
 void backup_end(struct backup_file *f);
 
 #endif

@@ -118,8 +118,8 @@ forget_session_of(struct ceiling *c, int64_t host_id, int64_t settled_ns)
 	return rc == NW_OK ? WRITER_MORE : rc;
 }
 
-/* Forgets what ended so long ago of the host with the most bytes of descriptions: a session, or
- * else series of that host alone. */
+/* Of the host with the most bytes of descriptions, forgets a session ended so long ago, or else
+ * series of the host alone. */
 static int
 forget_described(struct ceiling *c, int64_t settled_ns)
 {
@@ -132,8 +132,9 @@ forget_described(struct ceiling *c, int64_t settled_ns)
 	return rc != NW_OK ? rc : n_dropped > 0 ? WRITER_MORE : WRITER_DONE;
 }
 
-/* Forgets what ended an hour ago, else a minute ago; a host with far more descriptions than others
- * loses what ended a minute ago before others lose anything. WRITER_DONE: nothing may go. */
+/* Forgets sessions ended an hour ago, else a minute ago. A host with far more descriptions than
+ * the rest loses its sessions of a minute ago before the rest loses anything. WRITER_DONE:
+ * nothing may go. */
 static int
 forget_in_need(struct ceiling *c)
 {
@@ -163,8 +164,8 @@ host_bytes(const struct host_size *h)
 	return bytes;
 }
 
-/* Where the host with the most bytes has mostly descriptions: forgets what ended an hour ago, or a
- * minute ago if that host has far more than others. WRITER_DONE: nothing may go. */
+/* If the host with the most bytes has mostly descriptions: forgets sessions ended an hour ago,
+ * or a minute ago if the host has far more than the rest. WRITER_DONE: nothing may go. */
 static int
 forget_talker(struct ceiling *c)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The size ceiling. The file may have so many pages that WAL and file together stay below: SQLite
- * itself refuses more (max_page_count), and no transaction begins for which the WAL has no room.
- * Long before, the oldest data goes, so that a working store has free pages to write on.
+ * The size ceiling of WAL and file together. SQLite itself refuses more pages (max_page_count), and
+ * no transaction begins without room in the WAL. Long before, the oldest data goes, and a working
+ * store has free pages to write on.
  *
- * A commit leaves room for the tail to be moved into chunks: else rows that are on their way to
- * chunks would fill the store.
+ * A commit leaves room for the move of the tail into chunks: else rows on their way to chunks would
+ * fill the store.
  *
  * evict.h says which data goes. When descriptions (metadata, connections, sessions) take more than
  * half of the store, old sessions go first, as a whole: of the host with the most bytes of
- * descriptions, the oldest session that ended an hour ago, or, if there is none, series of that
- * host alone that are over and of which no sample is left; a minute ago, if that host has far more
- * descriptions than others; else the oldest session of any host that ended an hour ago, or a minute
- * ago. Where only rows in the tail hold such sessions, those rows are moved. So a store refuses
- * data only when all that is left is pinned, open or just ended.
+ * descriptions, the oldest session that ended an hour ago, or else ended series of the host alone
+ * without a sample left; a minute ago, if the host has far more descriptions than the rest; else
+ * the oldest session of any host that ended an hour ago, or a minute ago. Where only rows in the
+ * tail hold such sessions, the rows are moved. So a store refuses data only when the rest is
+ * pinned, open or just ended.
  */
 #ifndef STORE_CEILING_H
 #define STORE_CEILING_H
@@ -30,7 +30,7 @@ struct ceiling {
 	size_t wal_max_bytes, group_max_bytes;
 	struct evictor evictor;
 	int64_t described;   /* the host with the most bytes of descriptions, at the last look */
-	bool described_much; /* that host has more than one and a half times the mean */
+	bool described_much; /* host with more than 1.5 times the mean */
 	uint64_t forgotten_since;
 };
 

@@ -286,7 +286,7 @@ chunk_insert(struct compactor *k, const struct chunk_list *s, const struct chunk
 	    k->c->next_chunk_id++);
 }
 
-/* Writes one chunk, or several where the codec has limits. */
+/* Writes a chunk, or several where the codec has limits. */
 static int
 piece_write(struct compactor *k, const struct chunk_list *s, const struct columns *c, size_t from,
     size_t to, enum chunk_effort effort)
@@ -296,8 +296,8 @@ piece_write(struct compactor *k, const struct chunk_list *s, const struct column
 
 	if ((rc = columns_cut(c, from, to, &k->piece)) != NW_OK)
 		return rc;
-	/* The codec remembers what suited a kind: the chunks of a layout are one, and so are the
-	 * layout's roll-ups of a tier. */
+	/* The codec remembers the best form of a kind. The chunks of a layout are a kind, and so
+	 * are the layout's roll-ups of a tier. */
 	k->piece.is.kind = (uint64_t)s->key * (s->tier == 0 ? STORE_TIERS : 1);
 	k->piece.is.family = k->family;
 	rc = chunk_encode(k->codec, &k->piece.is, effort, &k->chunk);
@@ -325,7 +325,7 @@ chunks_write(struct compactor *k, const struct chunk_list *s, const struct colum
 	return rc;
 }
 
-/* Joins the parts of buckets, which are in time order, into k->joined. */
+/* Joins the parts of buckets, in time order, into k->joined. */
 static int
 parts_join(struct compactor *k, const struct chunk_list *s, const struct columns *c)
 {

@@ -14,7 +14,7 @@
 struct writer_limits {
 	/* rows wanted in a chunk: more rows compress little better and take longer to read */
 	size_t chunk_rows;
-	size_t tail_bytes;  /* beyond this size the oldest rows of the tail move */
+	size_t tail_bytes;  /* largest size of the tail; beyond, the oldest rows move */
 	size_t step_values; /* values moved per transaction: how long a commit may have to wait */
 	size_t chunk_bytes; /* decoded bytes wanted at most; 0 stands for the default */
 };
@@ -26,7 +26,7 @@ struct id_list {
 };
 int id_list_add(struct id_list *l, int64_t id);
 
-/* A list of chunks that do not overlap: the rows of a layout, or one tier of its roll-ups. */
+/* A list of chunks without overlap: the rows of a layout, or a tier of its roll-ups. */
 struct chunk_list {
 	int stmts; /* W_CHUNK_BEFORE or W_ROLLUP_BEFORE, the first statement of the list's table */
 	int64_t key; /* layout id; of a roll-up: layout id * STORE_TIERS + tier */
@@ -48,16 +48,16 @@ struct compactor {
 	struct id_list victims;
 	uint8_t *last; /* the last row of a chunk, as numbers and packed */
 	size_t cap_last;
-	size_t values_encoded; /* since the caller set it to 0 */
+	size_t values_encoded; /* since the caller's last reset to 0 */
 	int64_t layout_id;     /* the layout in hand, its host, and its names as a number */
 	int64_t host_id;
 	uint64_t names;
 	uint64_t family; /* the family of the list in hand, for the codec */
 	struct bucketer bucketer;
-	struct columns joined; /* buckets whose parts were joined */
+	struct columns joined; /* buckets of joined parts */
 };
 
-/* NW_ENOMEM; compactor_clear() frees what there is after success and failure. */
+/* NW_ENOMEM. compactor_clear() frees everything after success and failure. */
 int compactor_init(
     struct compactor *k, struct connection *c, const struct writer_limits *limits_or_null);
 void compactor_clear(struct compactor *k);

@@ -139,7 +139,7 @@ connection_count_result(struct connection *c, int64_t session_id, int sign)
 	return rc == NW_OK ? db_code(step) : rc;
 }
 
-/* Inside the transaction of these numbers. */
+/* Inside the transaction of the numbers. */
 static int
 numbers_write(struct connection *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one connection that writes: opening, transactions, the sizes of the tiers, the WAL. Only the
+ * The single writing connection: opening, transactions, the sizes of the tiers, the WAL. Only the
  * writer thread uses a connection; no thread is made here.
  */
 #ifndef STORE_CONNECTION_H

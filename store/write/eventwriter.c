@@ -15,7 +15,7 @@ enum {
 	DUE_MAX = 64 /* more pairs are looked for in the file */
 };
 
-/* A row as it is written. */
+/* A row on its way to the file. */
 struct event_row {
 	struct event_group group;
 	int64_t t0, t1, n, stored_ns;
@@ -39,7 +39,7 @@ event_writer_clear(struct event_writer *w)
 
 /* --- writing --- */
 
-/* Runs the statement that adds a row, and once more without a session that is forgotten. */
+/* Runs the statement for a new row, and once more without a forgotten session. */
 static int
 row_insert(struct event_writer *w, const struct event_row *r, const uint8_t *data, size_t len,
     int64_t next_session)
@@ -123,7 +123,7 @@ event_writer_note(struct event_writer *w, const struct nw_batch *b)
 
 /* Rows in hand: their blocks, and how far each is taken. */
 struct merge {
-	struct event_row row; /* the row of these events */
+	struct event_row row; /* the row of the events */
 	size_t n;
 	struct {
 		int64_t id;
@@ -202,7 +202,7 @@ merge_next(const struct merge *m)
 	return best;
 }
 
-/* Writes all events of the inputs, in rows that do not overlap. */
+/* Writes all events of the inputs, in rows without overlap. */
 static int
 merge_write(struct event_writer *w, struct merge *m)
 {
@@ -249,8 +249,8 @@ merge_apply(struct event_writer *w, struct merge *m)
 	return rc == NW_OK ? merge_write(w, m) : rc;
 }
 
-/* Merges sixteen rows of a pair and level. A row that does not decode stays as it is, for verify to
- * name, and its pair is merged no more until it is gone. */
+/* Merges sixteen rows of a pair and level. A damaged row stays, for verify to name, and its pair
+ * is merged no more until the row is gone. */
 static int
 merge(struct event_writer *w, struct event_group group, int level)
 {
@@ -272,7 +272,7 @@ merge(struct event_writer *w, struct event_group group, int level)
 	return rc;
 }
 
-/* The lowest level at which a pair has enough rows. */
+/* The lowest level with enough rows of a pair. */
 static int
 level_find(struct event_writer *w, struct event_group g, struct event_due *out)
 {

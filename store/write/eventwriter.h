@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events in the file: rows of event_chunk, each with events of one session and one sender, rising
- * in time. A commit writes a row for each pair that it has events of. Sixteen rows of one pair and
- * one level are merged into rows of the next level, so that an event is written four times at most
- * however slowly events come; a row that is large as it comes is at the last level.
+ * Events in the file: rows of event_chunk, each with events of a session and a sender, rising in
+ * time. A commit writes a row for each pair of its events. Sixteen rows of a pair and a level are
+ * merged into rows of the next level: an event is written four times at most, however slowly events
+ * come. A large new row is at the last level.
  */
 #ifndef STORE_EVENTWRITER_H
 #define STORE_EVENTWRITER_H
@@ -23,14 +23,14 @@ struct event_group {
 struct event_writer {
 	struct connection *c;
 	struct event_codec *codec;
-	/* pairs that may have rows to merge */
+	/* pairs with possible rows to merge */
 	struct event_group *due;
 	size_t n_due, cap_due;
 	/* the file may have more such pairs: after the start, and when memory was short */
 	bool look;
 };
 
-/* Rows to merge, of one pair and level, and their bytes. */
+/* Rows to merge, of a pair and level, and their bytes. */
 struct event_due {
 	bool found;
 	struct event_group group;
@@ -52,13 +52,13 @@ int event_writer_put(struct event_writer *w, const struct nw_batch *b, int64_t n
 void event_writer_note(struct event_writer *w, const struct nw_batch *b);
 /* Finds rows to merge; due->found is false if there are none. */
 int event_writer_find(struct event_writer *w, struct event_due *due);
-/* Merges the rows that were found, in a transaction of its own. */
+/* Merges the found rows, in a transaction of its own. */
 int event_writer_merge(struct event_writer *w, const struct event_due *due);
-/* Leaves the rows that were found as they are, until more come. */
+/* Leaves the found rows alone, until more come. */
 void event_writer_skip(struct event_writer *w);
 
-/* Finds the oldest row without pin that was stored before a time, of a host or of any (HOST_ANY).
- * out->found: there is one. */
+/* Finds the oldest row without pin stored before a time, of a host or of any (HOST_ANY).
+ * out->found: such a row exists. */
 int event_writer_oldest(
     struct connection *c, int64_t host_id, int64_t stored_before_ns, struct event_old *out);
 /* Inside a transaction: deletes a row. */

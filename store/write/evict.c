@@ -85,7 +85,7 @@ result_find(struct evictor *e, size_t host, struct victim *v)
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 
-/* Events that are pinned are no victim, though they count. */
+/* Pinned events are no victim, but count. */
 static int
 events_find(struct evictor *e, size_t host, struct victim *v)
 {
@@ -107,7 +107,8 @@ host_total(const struct host_size *h)
 	return total;
 }
 
-/* Of one host: the first kind over its share, or else any kind, that has something that may go. */
+/* The first kind of a host with removable data over its share, or else any kind with removable
+ * data. */
 static int
 host_find(struct evictor *e, size_t host, struct victim *v)
 {

@@ -46,7 +46,7 @@ struct victim {
 void evictor_clear(struct evictor *e);
 /* Finds the data that goes next; victim->found is false if nothing may go. */
 int evict_find(struct evictor *e, struct victim *victim);
-/* Inside a transaction: takes the victim one step down, or deletes it. */
+/* Inside a transaction: takes the victim a tier down, or deletes the victim. */
 int evict(struct evictor *e, const struct victim *victim);
 
 #endif

@@ -24,7 +24,7 @@ struct expiry {
 	struct age_cursor pass_at;
 	/* the time of day when the clock was believed last, and both clocks' moments */
 	int64_t believed_wall_ns, believed_mono_ns;
-	int64_t leap_mono_ns; /* since when the clock is ahead; 0 while it is not */
+	int64_t leap_mono_ns; /* time since when the clock is ahead; 0: not ahead */
 };
 
 void expiry_init(struct expiry *e, struct compactor *k, struct forgetter *f,

@@ -20,7 +20,7 @@ enum { CHUNKS_AT_ONCE = 1000 }; /* take some 10 ms, and 100 ms from a slow disk 
 const int64_t forget_settled_ns = INT64_C(3600000000000),
 	      forget_settled_in_need_ns = INT64_C(60000000000);
 
-/* Does the session have rows that are not in chunks yet? */
+/* Does the session have rows outside chunks? */
 static int
 session_is_fresh(struct forgetter *f, int64_t id, bool *fresh)
 {
@@ -60,7 +60,7 @@ session_next(
 int
 forget_oldest(struct forgetter *f, const struct forget_search *search, int64_t *id)
 {
-	/* An empty tail keeps an empty blob, whose id means nothing here. */
+	/* An empty tail keeps an empty blob, with an id without meaning here. */
 	int64_t first =
 	    tail_oldest(f->mover->tail) == NULL ? INT64_MAX : tail_first_id(f->mover->tail);
 	bool fresh = false;
@@ -118,8 +118,8 @@ metas_drop(struct forgetter *f, int which, int64_t id)
 	return rc == NW_OK ? db_code(step) : rc;
 }
 
-/* A session with very many samples loses a part of them first, stays the oldest session, and has
- * its turn again. */
+/* A session with very many samples loses a part first, stays the oldest session, and has its
+ * turn again. */
 static int
 session_drop(struct forgetter *f, int64_t id)
 {
@@ -161,7 +161,7 @@ forget_session(struct forgetter *f, int64_t id)
 
 /* --- series of a host alone --- */
 
-/* Has the metadata rows that are not in chunks yet? */
+/* Has the metadata rows outside chunks? */
 static int
 meta_is_fresh(struct forgetter *f, int64_t id, bool *fresh)
 {

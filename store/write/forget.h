@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forgetting: the oldest session goes as a whole, with its metadata, its verdict, its runs and
- * the rest of its samples. A verdict is worth more than samples and outlives samples; but the
- * descriptions and results of a session take tens of KiB, and nothing else ever frees such
- * space. */
+ * the rest of its samples. A verdict is worth more than samples and outlives samples. But
+ * descriptions and results of a session take tens of KiB, and nothing else frees the space. */
 #ifndef STORE_FORGET_H
 #define STORE_FORGET_H
 
@@ -22,16 +21,16 @@ struct forget_search {
 	int64_t closed_before_wall_ns;
 	/* The session and its connections ended so long ago: forget_settled_ns, or less in need. */
 	int64_t settled_ns;
-	int64_t host_id; /* a host that took part, or HOST_ANY */
+	int64_t host_id; /* a host of the session, or HOST_ANY */
 };
 extern const int64_t forget_settled_ns, forget_settled_in_need_ns;
-/* Finds the oldest session that may go: *id, or SESSION_NONE. */
+/* Finds the oldest removable session: *id, or SESSION_NONE. */
 int forget_oldest(struct forgetter *f, const struct forget_search *search, int64_t *id);
 /* Forgets a session in a transaction of its own; of a session with very many samples, a bounded
  * part of the samples. A damaged session waits for the next pass. */
 int forget_session(struct forgetter *f, int64_t id);
-/* Forgets, in a transaction of its own, series of a host alone whose connection ended so long
- * ago and of which no sample is left, and such connections; at most some hundred. */
+/* Forgets, in a transaction of its own, series of a host alone without a sample left, if their
+ * connection ended so long ago, and such connections; at most some hundred. */
 int forget_series(struct forgetter *f, int64_t host_id, int64_t settled_ns, size_t *n_dropped);
 /* True if only rows in the tail keep some session from being forgotten. */
 bool forget_waits(struct forgetter *f);

@@ -70,8 +70,7 @@ probe(struct writer *w)
 	return rc;
 }
 
-/* Merges rows of events. Where the ceiling is so low that rows are too large for a transaction,
- * they stay as they are. */
+/* Merges rows of events. Under a ceiling too low for a transaction of such rows, the rows stay. */
 static int
 merge_events(struct writer *w, const struct event_due *due)
 {

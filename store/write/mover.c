@@ -113,8 +113,8 @@ move_one(struct mover *m, struct move *v, int64_t layout_id, bool final)
 	return NW_OK;
 }
 
-/* Finds the first layout from l on without moving rows: its rows have been in the tail longest, of
- * all rows that stay. */
+/* Finds the first layout from l on without moving rows: of all staying rows, its rows are the
+ * oldest in the tail. */
 static struct tail_layout *
 staying(struct tail_layout *l)
 {
@@ -150,7 +150,7 @@ tail_is_due(const struct mover *m)
 static int
 move_some(struct mover *m, struct move *v)
 {
-	/* Compaction has fallen behind: ingest waits for this transaction. */
+	/* Compaction has fallen behind: ingest waits for the transaction. */
 	size_t max =
 	    tail_bytes(m->tail) > 2 * m->k->limits.tail_bytes ? SIZE_MAX : m->k->limits.step_values;
 	int64_t excess = tail_excess_id(m->tail, m->k->limits.tail_bytes);

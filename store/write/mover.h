@@ -19,8 +19,8 @@ struct mover {
 	/* the newest blob at the last look, and the time of that look */
 	int64_t mark_id, mark_wall_ns;
 	int64_t due_id;        /* rows in blobs up to this id have been in the tail long enough */
-	struct id_list seals;  /* sessions whose layouts are still to be listed */
-	struct id_list finals; /* layouts that get no more rows, still to be moved */
+	struct id_list seals;  /* sessions with layouts still to be listed */
+	struct id_list finals; /* finished layouts, still to be moved */
 };
 
 enum writer_work { WRITER_DONE, WRITER_MORE }; /* both >= 0, unlike errors */
@@ -31,7 +31,7 @@ void mover_clear(struct mover *m);
 int mover_load(struct mover *m);
 /* Takes over a committed blob with the id m->next_tail_id. */
 void mover_add(struct mover *m, uint8_t *blob, size_t len);
-/* Notes that the session gets no more rows. */
+/* Notes the end of the session's rows. */
 void mover_seal(struct mover *m, int64_t session_id);
 
 /* Turns sealed sessions into layouts, marks old rows; true if rows are to be moved. */

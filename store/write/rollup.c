@@ -5,7 +5,7 @@
 #include "store/write/writesql.h"
 
 enum { PAYS_SHARE = 4 };     /* buckets pay with a quarter of the values of rows, or fewer */
-enum { LOOK_AT_MAX = 2000 }; /* pinned chunks passed in one call: a few ms */
+enum { LOOK_AT_MAX = 2000 }; /* pinned chunks passed in a call: a few ms */
 
 const struct age_cursor age_cursor_first = { INT64_MIN, 0 };
 

@@ -16,7 +16,7 @@ struct age_cursor {
 extern const struct age_cursor age_cursor_first;
 
 enum { AGED_NONE = 0 };
-/* A chunk or roll-up that may go, if any. */
+/* A removable chunk or roll-up, if any. */
 struct aged {
 	int64_t id; /* AGED_NONE: none found */
 	int64_t layout_id;
@@ -28,7 +28,7 @@ enum { HOST_ANY = -1 };
 struct aged_search {
 	int tier;
 	int64_t before_wall_ns; /* chunks that ended before */
-	int64_t host_id;        /* of that host, or HOST_ANY */
+	int64_t host_id;        /* of a host, or HOST_ANY */
 };
 /* Finds the oldest chunk behind the cursor that is not pinned; moves the cursor there. */
 int rollup_oldest(struct connection *c, const struct aged_search *search, struct age_cursor *at,
@@ -38,7 +38,7 @@ int rollup_oldest(struct connection *c, const struct aged_search *search, struct
  * last tier. NW_ECORRUPT: the chunk does not decode, and stays.
  */
 int rollup_demote(struct compactor *k, const struct aged *what, bool in_need);
-/* Inside a transaction: deletes a chunk that does not decode. */
+/* Inside a transaction: deletes a damaged chunk. */
 int rollup_discard(struct compactor *k, const struct aged *what);
 
 #endif

@@ -20,7 +20,7 @@ grow(void *old, size_t n, size_t *cap, size_t size)
 	return grown;
 }
 
-/* The index of a host, which is added if it is new. */
+/* The index of a host. Adds a new host. */
 static int
 host_index(struct sizes *s, int64_t host_id, uint32_t *out)
 {

@@ -13,7 +13,7 @@
 
 /* The kinds 0 to STORE_TIERS - 1 are the tiers (enum store_tier). */
 enum { SIZE_TIMELINES = STORE_TIERS, SIZE_DOCUMENTS, SIZE_DESCRIPTIONS, SIZE_EVENTS, SIZE_KINDS };
-enum { HOST_UNKNOWN = 0 }; /* host id of data that belongs to no host */
+enum { HOST_UNKNOWN = 0 }; /* host id of data without a host */
 
 struct host_size {
 	int64_t host_id;

@@ -154,8 +154,8 @@ record_bind(sqlite3_stmt *st, const struct nw_batch *b, const struct batch_rec *
 	return db_code(rc);
 }
 
-/* Does the record refer to a row that is forgotten? A reference to an id that was never given is a
- * contradiction instead. */
+/* Does the record refer to a forgotten row? A reference to an id never given is a contradiction
+ * instead. */
 static bool
 record_is_late(const struct writer *w, const struct nw_batch *b, const struct batch_rec *r,
     size_t value, int64_t next_id)
@@ -166,7 +166,8 @@ record_is_late(const struct writer *w, const struct nw_batch *b, const struct ba
 	    v->type == 'i' && v->u.i < next_id;
 }
 
-/* Steps a statement that may return a host and bytes of descriptions, which count for the host. */
+/* Steps a statement. If the statement returns a host and bytes of descriptions, the bytes count
+ * for the host. */
 static int
 step_counted(struct writer *w, sqlite3_stmt *st)
 {
@@ -242,7 +243,7 @@ original_bind(
 	    sqlite3_bind_blob64(st, (int)r->n_values, packed.bytes, packed.len, SQLITE_STATIC));
 }
 
-/* Makes sure that the names of a new layout's fields are there. */
+/* Stores the names of a new layout's fields, if missing. */
 static int
 fieldset_add(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {
@@ -381,8 +382,7 @@ batch_apply(struct writer *w, struct nw_batch *b)
 											   : rc;
 }
 
-/* The rows of all batches that were applied, one after the other: malloc'ed, or the rows of the
- * only batch that has rows. */
+/* The rows of all applied batches in a row: malloc'ed, or the rows of the only batch with rows. */
 struct tail_blob {
 	uint8_t *bytes;
 	size_t len;

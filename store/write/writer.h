@@ -24,7 +24,7 @@ struct writer {
 	/* Only session, meta, layout: lower ids were given, though their rows may be forgotten. */
 	struct store_ids next;
 	uint64_t commits, batches, rows, samples, event_count, failed_batches, late_rows;
-	int64_t lost_commits; /* acknowledged commits that were missing when the store was opened */
+	int64_t lost_commits; /* acknowledged commits missing at the opening of the store */
 };
 
 /* limits NULL: the default */
@@ -34,9 +34,9 @@ void writer_close(struct writer *w); /* accepts NULL */
 int writer_next_ids(struct writer *w, struct store_ids *out);
 
 /*
- * One transaction for a list of batches (by next), which stay the caller's. NW_OK: committed, and
- * the rc of each batch says whether the batch was part of it: a batch that contradicts the store
- * fails alone. Any other code: nothing was committed, and the caller may try again.
+ * One transaction for a list of batches (by next), owned by the caller. NW_OK: committed, and the
+ * rc of each batch says whether the batch was part of the transaction: a batch in contradiction to
+ * the store fails alone. Any other code: nothing was committed, and the caller may try again.
  */
 int writer_commit(struct writer *w, struct nw_batch *list);
 

@@ -87,7 +87,7 @@ const char *const write_sql[W_STMTS] = {
 	    " started_ns = excluded.started_ns, took_ns = excluded.took_ns, version = "
 	    "excluded.version,"
 	    " outcome = excluded.outcome",
-	/* ?16 and ?17 are what writer.c packs of the document */
+	/* ?16 and ?17 are the parts of the document packed by writer.c */
 	[BATCH_RESULT] =
 	    "INSERT OR REPLACE INTO result(session_id, run_id, route, program, stage, sentence, "
 	    "bytes, bytes_per_s, start_ns, duration_ns, confidence, effect, usual, label, "
@@ -202,16 +202,16 @@ const char *const write_sql[W_STMTS] = {
 	[W_DOCUMENT_OLDEST] = RESULT_OLDEST("document"),
 	[W_DOCUMENT_DROP] =
 	    "UPDATE result SET document = NULL, timeline = NULL WHERE session_id = ?",
-	/* The host with the most bytes of descriptions, times 2, plus 1 if it has more than one
-	 * and a half times the mean. ?1: bytes of a connection and its session. */
+	/* The host with the most bytes of descriptions, times 2, plus 1 if the bytes are above
+	 * 1.5 times the mean. ?1: bytes of a connection and its session. */
 	[W_HOST_DESCRIBED] =
 	    "WITH host_bytes AS (SELECT host_id, sum(bytes) AS bytes FROM (SELECT host_id,"
 	    " ?1 * count(*) AS bytes FROM xsp_session WHERE host_id IS NOT NULL GROUP BY host_id"
 	    " UNION ALL SELECT host_id, bytes FROM tier_size WHERE tier = 6) GROUP BY host_id)"
 	    " SELECT 2 * host_id + (bytes > 1.5 * (SELECT avg(bytes) FROM host_bytes))"
 	    " FROM host_bytes ORDER BY bytes DESC LIMIT 1",
-	/* A series of a host alone that is over: its connection ended before ?2, and it has no rows
-	 * in blobs of the tail from ?3 on, in chunks and in roll-ups. */
+	/* An ended series of a host alone: the connection ended before ?2, and neither blobs of
+	 * the tail from ?3 on, nor chunks, nor roll-ups have rows. */
 	[W_DESCRIPTION_OLDEST] =
 	    "SELECT m.id FROM metadata m WHERE m.session_id IS NULL AND m.host_id = ?1"
 	    " AND m.id > ?4 AND coalesce(m.first_ns, 0) < ?2"
@@ -226,7 +226,7 @@ const char *const write_sql[W_STMTS] = {
 	[W_LAYOUTS_OF_META] = "SELECT id FROM layout WHERE meta_id = ?",
 	[W_DESCRIPTION_LAYOUTS_DROP] = "DELETE FROM layout WHERE meta_id = ?",
 	[W_DESCRIPTION_DROP] = "DELETE FROM metadata WHERE id = ?" META_SIZE,
-	/* Connections of a host that ended before ?2 and left nothing. */
+	/* Connections of a host ended before ?2 without data. */
 	[W_CONNECTIONS_DROP] =
 	    "DELETE FROM xsp_session WHERE id IN (SELECT x.id FROM xsp_session x WHERE"
 	    " x.host_id = ?1 AND x.session_id IS NULL AND x.closed_ns < ?2"
@@ -285,7 +285,7 @@ const char *const write_sql[W_STMTS] = {
 			       "WHERE session_id = ?1)"
 			       " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.provider = "
 			       "provider.id AND x.session_id IS NOT ?1)",
-	/* A connection that also carried data of its host stays, as a connection of the host. */
+	/* A connection with data of its host, too, stays as a connection of the host. */
 	[W_FORGET_XSP] = "DELETE FROM xsp_session WHERE session_id = ? AND NOT EXISTS"
 			 " (SELECT 1 FROM metadata m WHERE m.xsp_id = xsp_session.id)",
 	[W_FORGET_XSP_REST] = "UPDATE xsp_session SET session_id = NULL WHERE session_id = ?",

@@ -62,7 +62,7 @@ enum writer_stmt {
 	W_FORGET_PROVIDERS,
 	W_FORGET_XSP,
 	W_FORGET_XSP_REST,
-	W_FORGET_SESSION, /* forget.c runs W_FORGET_LAYOUTS to here in this order */
+	W_FORGET_SESSION, /* forget.c runs W_FORGET_LAYOUTS to here in the same order */
 	W_CHUNK_SET_NEXT_ID,
 	W_FORGET_EVENTS,
 	W_EVENT_ADD,

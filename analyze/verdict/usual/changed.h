@@ -4,7 +4,8 @@
  * settings of the hosts and metrics of the sessions alike, ranked.
  *
  * Settings are those of the hosts at the begin of each session. Metrics come from the result
- * documents: what each stage could carry, how long it held the data, hosts, connections, sizes.
+ * documents: what each stage could carry, how long the stage held the data, hosts, connections,
+ * sizes.
  */
 #ifndef CHANGED_H
 #define CHANGED_H
@@ -35,17 +36,17 @@ struct difference {
 	double p, q;
 	bool beyond;
 	bool limits; /* whether about the limiting stage of our session */
-	bool known;  /* a setting that is known to matter to transfers */
+	bool known;  /* a setting known to matter to transfers */
 	char *sentence;
 };
 
-/* Sessions in time order; those from `split` on are after the change, the last one is ours. */
+/* Sessions in time order, from `split` on after the change. The last session is ours. */
 struct changed_ask {
 	const struct past_session *session;
 	size_t n, split;
 	size_t low, high;                /* bounds of the first session after the change */
 	const struct evidence *evidence; /* its hosts */
-	const json_t *own;               /* result document of our session, as far as it is made */
+	const json_t *own;               /* result document of our session so far */
 };
 
 struct changed {
@@ -64,7 +65,7 @@ void changed_clear(struct changed *c);
 /* Each adds what differs, with p and course, and sets the number of courses. */
 int changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
 int changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
-/* Largest q of a metric that is beyond chance. */
+/* Largest q of a metric beyond chance. */
 double changed_q_metrics(const struct changed *c);
 struct difference *changed_add(struct changed *c, enum difference_kind kind);
 

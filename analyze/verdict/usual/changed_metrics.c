@@ -18,14 +18,14 @@ enum { METRICS_MAX = 200, NAME_BYTES = 96, HOST_BYTES = 128 };
 struct metric {
 	char name[NAME_BYTES], host[HOST_BYTES];
 	const char *unit;
-	bool limits;   /* of the stage that limits our session */
+	bool limits;   /* of the stage limiting our session */
 	double *value; /* of each session; NaN: not told */
 };
 
 struct metrics {
 	struct metric *metric;
-	size_t n, n_sessions, at; /* at: session whose document is read */
-	char limit[NAME_BYTES];   /* stage that limits our session; "": none */
+	size_t n, n_sessions, at; /* at: session of the document in hand */
+	char limit[NAME_BYTES];   /* stage limiting our session; "": none */
 };
 
 /* --- reading documents --- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings of the hosts of a route that did not stay as they were. */
+/* Changed settings of the hosts of a route. */
 #include "analyze/verdict/usual/changed.h"
 
 #include <math.h>
@@ -61,7 +61,8 @@ line_compare(const void *a, const void *b)
 	return c != 0 ? c : x->t_wall_ns < y->t_wall_ns ? -1 : x->t_wall_ns > y->t_wall_ns;
 }
 
-/* Groups of settings that a stage may depend on, by their first word; all others depend on none. */
+/* Groups of settings by their first word, and the stages they affect. A missing group affects
+ * none. */
 static bool
 is_about(const char *name, const char *stage)
 {
@@ -117,8 +118,8 @@ is_same(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-/* Settings of things that come and go (mounts, interfaces, disks) begin when the thing comes. All
- * other settings were there before somebody told of them. */
+/* Settings of passing things (mounts, interfaces, disks) begin with the thing. All other
+ * settings existed before their first report. */
 static bool
 is_of_a_thing(const char *name)
 {
@@ -131,9 +132,9 @@ is_of_a_thing(const char *name)
 	return false;
 }
 
-/* The value at a time: that of the last line up to the time, or what stood before the first line.
- * Before the host told of the setting for the first time, the value is taken for what the host told
- * then: a newer blipp tells more, and a program tells of its build when it first runs. */
+/* The value at a time: the last line up to the time, or the value before the first line. Before
+ * the host's first report of a setting, the value counts as the first reported value: a newer
+ * blipp reports more, and a program reports its build at its first run. */
 static const char *
 value_at(const struct line *line, size_t n, int64_t t_wall_ns)
 {
@@ -150,13 +151,13 @@ value_at(const struct line *line, size_t n, int64_t t_wall_ns)
 struct setting_test {
 	const struct changed_ask *ask;
 	struct changed *out;
-	const char *host, *stage; /* stage that limits our session; NULL: cannot tell */
+	const char *host, *stage; /* stage limiting our session; NULL: cannot tell */
 	bool *trait;
 	bool *seen; /* traits tested before, in a row */
 	size_t n_seen;
 };
 
-/* The number of the trait's course: settings that changed together have one number. */
+/* The number of the trait's course: settings with a common change share the number. */
 static size_t
 course_of(struct setting_test *t)
 {
@@ -171,8 +172,8 @@ course_of(struct setting_test *t)
 	return t->n_seen++;
 }
 
-/* The end of a session, by when its settings are known: blipp tells of a change at its look at the
- * session's start, seconds later. */
+/* The end of a session, when its settings are known: blipp reports a change seconds after the
+ * session's start. */
 static int64_t
 settled(const struct changed_ask *ask, size_t i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sessions of a route: those that moved data and whose program did not fail, in time order. */
+/* The sessions of a route with data and without a failed program, in time order. */
 #ifndef PAST_H
 #define PAST_H
 
@@ -22,12 +22,12 @@ struct past {
 	size_t n_failed;
 };
 
-/* The latest PAST_MAX sessions that began before a time; but not this session. The store's code. */
+/* The latest PAST_MAX sessions begun before a time, except `session`. The store's code. */
 int past_load(struct store_reader *r, const char *route, const char *program,
     int64_t before_wall_ns, int64_t except_id, struct past *out);
 void past_clear(struct past *p);
 
-/* Whether a session of this size compares with one of `bytes`: a tenth to ten times. */
+/* Whether a session compares with `bytes` by size: a tenth to ten times. */
 bool past_is_alike(const struct past_session *s, double bytes);
 
 /* Words for a change: "slower by 1.8 since 2026-11-20 08:12:11 UTC". free() the text. */

@@ -60,7 +60,8 @@ peers_keep(struct past *p, const struct judgement *j)
 	return kept;
 }
 
-/* Keeps what lies around the split: from `first` on, the latest before it, the latest of all. */
+/* Keeps the sessions around the split: from `first` on, the latest before the split, the latest
+ * of all. */
 static void
 around_keep(struct usual *out, const struct past_session *all, size_t n, size_t first, size_t split)
 {
@@ -85,9 +86,9 @@ struct level {
 };
 
 /*
- * What is usual: all earlier sessions; after a change the sessions before it, as far as the change
- * before that; from NEW_USUAL sessions on the level since the change. A level with too few sessions
- * is none.
+ * The usual level: all earlier sessions; after a change the sessions between the two latest
+ * changes; from NEW_USUAL sessions on the level since the change. A level with too few sessions
+ * does not count.
  */
 static struct level
 level_choose(const struct nw_route_changes *c, size_t n_earlier)

@@ -9,16 +9,16 @@
 #include "analyze/verdict/usual/usualops.h"
 
 struct usual {
-	bool known; /* whether there is anything to compare: a closed session that moved data */
+	bool known; /* whether the session compares: closed, with data moved */
 	struct nw_usual usual;
 	char *sentence;       /* NULL: too few earlier sessions */
 	struct usual_ops ops; /* durations of operations in the sessions of `usual` */
 	bool has_since;
-	struct change_told since; /* the last change, if the session comes after it */
-	/* Sessions to compare for what changed: those from `split` on are after the change, or the
-	 * last one, ours, alone. n 0: nothing is to be explained. */
+	struct change_told since; /* the last change before the session, if any */
+	/* Sessions for the search of changes: from `split` on after the change, or our session
+	 * alone. n 0: nothing needs an explanation. */
 	struct past_session *session; /* texts are not set */
-	size_t n, split, low, high;   /* the change lies before one of low .. high */
+	size_t n, split, low, high;   /* the change lies before a session of low .. high */
 };
 
 /* The store's code, or NW_ENOMEM. */

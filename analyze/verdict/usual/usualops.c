@@ -13,7 +13,7 @@
 /* The band: the middle four fifths of the sessions. */
 static const double LOW = 0.1, HIGH = 0.9;
 
-/* An operation's counts in each session that was read. */
+/* An operation's counts in each session read. */
 struct op_counts {
 	char *op, *host;
 	double (*counts)[NW_HIST_QUARTERS]; /* USUAL_OPS_SESSIONS_MAX */
@@ -86,7 +86,7 @@ counts_accumulate(double counts[NW_HIST_QUARTERS])
 	return all > 0;
 }
 
-/* The band of an operation over the sessions that have it. */
+/* The band of an operation over its sessions. */
 static void
 op_summarise(struct op_counts *c, size_t n_sessions, struct usual_op *out)
 {
