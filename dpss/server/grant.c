@@ -214,6 +214,9 @@ grant_is_resident(const struct grant *g, uint32_t disk, uint64_t slot)
 	const char *map = g->map[disk];
 	unsigned char page = 0;
 
+	/* behind the file, the memory of others may follow */
+	if (slot >= g->slots)
+		return false;
 	for (; map != NULL; at = at + RUN_PAGES < last ? at + RUN_PAGES : last) {
 		if (mincore((char *)(uintptr_t)map + (at << PAGE_SHIFT), 1, &page) < 0 ||
 		    (page & 1) == 0)
