@@ -79,9 +79,9 @@ MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence sto
 MAY_analyze/verdict          := analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
                                 analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_web/query                := store/read store/ground base
-MAY_web/lifelines            := store/read analyze base
+MAY_web/lifelines            := store/read store/ground analyze base
 MAY_web/draw                 := web/lifelines store/ground analyze base
-MAY_web/http                 := web/draw web/query base
+MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read base
 MAY_web/answer               := web/http web/query store/read store/ground base
 MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze base

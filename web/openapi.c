@@ -9,8 +9,6 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
-#include "web/answer/health.h"
-#include "web/query/counter.h"
 #include "web/query/frame_form.h"
 #include "web/query/series_query.h"
 #include "web/answer/session_filter.h"
@@ -27,166 +25,6 @@ static json_t *
 typed(const char *type, const char *meaning)
 {
 	return json_pack("{s:s, s:s}", "type", type, "description", meaning);
-}
-
-static json_t *
-list_of(json_t *items)
-{
-	return json_pack("{s:s, s:o}", "type", "array", "items", items);
-}
-
-/* An entry of `series`: a description, and rows unless only descriptions were asked for. */
-static json_t *
-entry_schema(enum query_what what)
-{
-	const struct query all = { .what = what, .columns = (1U << QUERY_COLUMNS) - 1 };
-	const struct frame_columns c = frame_columns(&all);
-	json_t *p = json_object();
-	size_t i;
-
-	json_object_set_new(p, "series_id", typed("integer", "Number of the metadata."));
-	json_object_set_new(p, "host", typed("string", "Name of the host."));
-	json_object_set_new(p, "session",
-	    json_pack("{s:[ss], s:s}", "type", "integer", "null", "description",
-		"Session, or null for a series of the host alone."));
-	json_object_set_new(p, "event_type", typed("string", "What is measured."));
-	json_object_set_new(p, "subject", typed("object", "What the measurement is about."));
-	json_object_set_new(p, "fields", list_of(typed("string", "Name of a field.")));
-	json_object_set_new(p, "units", list_of(typed("string", "UCUM unit of the field.")));
-	if (c.n > 0)
-		json_object_set_new(p, "t_ns", list_of(typed("string", "Nanoseconds since 1970.")));
-	for (i = 0; i < c.n; i++)
-		json_object_set_new(p, c.name[i],
-		    list_of(list_of(json_pack("{s:[sss]}", "type", "number", "string", "null"))));
-	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
-}
-
-static json_t *
-answer_schema(enum query_what what)
-{
-	return json_pack("{s:s, s:[ss], s:{s:o, s:{s:[ss], s:s}}}", "type", "object", "required",
-	    "series", "next", "properties", "series", list_of(entry_schema(what)), "next", "type",
-	    "integer", "null", "description", "The parameter `after` of the next page.");
-}
-
-static json_t *
-problem_schema(void)
-{
-	return json_pack("{s:s, s:{s:o, s:o, s:o, s:o}}", "type", "object", "properties", "type",
-	    typed("string", "about:blank"), "title", typed("string", "The status in words."),
-	    "status", typed("integer", "The HTTP status."), "detail",
-	    typed("string", "What is wrong with the request."));
-}
-
-struct described {
-	const char *name, *type, *meaning;
-};
-
-/* An object of these keys; each may be null. */
-static json_t *
-object_of(const struct described *keys, size_t n)
-{
-	json_t *p = json_object();
-	size_t i;
-
-	for (i = 0; i < n; i++)
-		json_object_set_new(p, keys[i].name,
-		    json_pack("{s:[ss], s:s}", "type", keys[i].type, "null", "description",
-			keys[i].meaning));
-	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
-}
-
-static json_t *
-counters_schema(void)
-{
-	json_t *p = json_object();
-	size_t i;
-
-	for (i = 0; i < counter_rows_count; i++)
-		json_object_set_new(
-		    p, counter_rows[i].name, typed("integer", counter_rows[i].words));
-	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
-}
-
-static json_t *
-parts_schema(void)
-{
-	const struct nw_health well = { .disk_free_bytes = -1 };
-	struct health_part list[HEALTH_PARTS];
-	json_t *p = json_object();
-	size_t i;
-
-	health_parts(&well, list);
-	for (i = 0; i < HEALTH_PARTS; i++)
-		json_object_set_new(p, list[i].name, typed("string", "ok, or why it failed."));
-	return json_pack("{s:s, s:o}", "type", "object", "properties", p);
-}
-
-static json_t *
-health_schema(void)
-{
-	static const struct described keys[] = {
-		{ "ok", "boolean", "Whether the box is well." },
-		{ "problem", "string", "The first problem, if any." },
-		{ "version", "string", "Version of the box." },
-		{ "started", "string", "Start of the box, ISO 8601." },
-		{ "now", "string", "Time of the answer, ISO 8601." },
-		{ "listen_xsp", "string", "Where the box takes measurements." },
-		{ "listen_xsp_tls", "string", "Where it takes them encrypted." },
-		{ "listen_http", "string", "Where it shows them." },
-		{ "listen_https", "string", "Where it shows them encrypted." },
-		{ "store", "object", "State of the store." },
-		{ "clock", "object", "The box's clock." },
-		{ "disk_free_bytes", "integer", "Free room on the store's disk." },
-		{ "last_backup", "string", "Time of the newest backup, ISO 8601." },
-		{ "last_backup_bytes", "integer", "Its size." },
-		{ "last_backup_file", "string", "Its file." },
-		{ "last_analysis", "string", "Begin of the last analysis, ISO 8601." },
-		{ "last_analysis_took_s", "number", "How long it took." },
-	};
-	json_t *all = object_of(keys, sizeof(keys) / sizeof(keys[0])),
-	       *p = json_object_get(all, "properties");
-
-	json_object_set_new(p, "parts", parts_schema());
-	json_object_set_new(p, "counters", counters_schema());
-	return all;
-}
-
-static json_t *
-lifelines_schema(void)
-{
-	static const struct described keys[] = {
-		{ "session", "integer", "Number of the session." },
-		{ "sentence", "string", "What stands out, in words." },
-		{ "finding", "object", "The delay that stands out most." },
-		{ "findings", "array", "All delays that stand out." },
-		{ "events", "integer", "Events of the session." },
-		{ "events_left_out", "integer", "Events beyond the limit." },
-		{ "first", "string", "First event, ISO 8601." },
-		{ "last", "string", "Last event, ISO 8601." },
-		{ "lifelines", "integer", "Objects that were followed." },
-		{ "chosen", "integer", "Those that the query chose." },
-		{ "finished", "integer", "Those that came to the end of the path." },
-		{ "flushed", "integer", "Those that were flushed." },
-		{ "unfinished", "integer", "Those that stop before the end." },
-		{ "object", "array", "Attributes that name an object." },
-		{ "server_by", "string", "Attribute that names a server." },
-		{ "servers", "array", "The servers." },
-		{ "path", "array", "Points of the path, in order." },
-		{ "path_source", "string", "declared, known or learned." },
-		{ "duration_s", "object", "Quantiles of the whole path." },
-		{ "slow_lines", "integer", "The slowest twentieth." },
-		{ "slow_from_s", "number", "Their shortest duration." },
-		{ "segments", "array", "Durations between points." },
-		{ "stalls", "array", "Stretches in which nothing moved." },
-		{ "host_events", "array", "Events of hosts alone." },
-		{ "clocks", "array", "Clocks of the hosts." },
-		{ "notes", "array", "Annotations." },
-		{ "measure", "object", "The measurement that the query asked for." },
-		{ "against", "object", "Another session beside this one, if the query named one." },
-	};
-
-	return object_of(keys, sizeof(keys) / sizeof(keys[0]));
 }
 
 /* References of the result document's schema lead into this document. */
@@ -211,9 +49,6 @@ schemas(void)
 	json_t *result = result_schema(), *all = json_deep_copy(json_object_get(result, "$defs"));
 
 	references_move(all);
-	json_object_set_new(all, "problem", problem_schema());
-	json_object_set_new(all, "health", health_schema());
-	json_object_set_new(all, "lifelines", lifelines_schema());
 	json_decref(result);
 	return all;
 }
@@ -294,8 +129,8 @@ series_path(enum query_what what)
 			    parameter(query_params[i].name, "query", query_params[i].meaning,
 				query_params[i].form, query_params[i].example));
 	text = json_pack("{s:{s:s}}", "schema", "type", "string");
-	json_object_set_new(
-	    content, frame_json.content_type, json_pack("{s:o}", "schema", answer_schema(what)));
+	json_object_set_new(content, frame_json.content_type,
+	    json_pack("{s:o}", "schema", reference("series_list")));
 	json_object_set(content, frame_csv.content_type, text);
 	if (what != QUERY_SERIES)
 		json_object_set(content, frame_arrow.content_type, text);

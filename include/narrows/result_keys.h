@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The keys of the result document as enumerators: KEY_verdict_stage is the key "stage" of the
- * object "verdict". The list itself, with kinds, units and meanings, is result_keys.def.
+ * The keys of documents as enumerators: KEY_verdict_stage is the key "stage" of the object
+ * "verdict". The list itself, with kinds, units and meanings, is result_keys.def.
  */
 #ifndef NARROWS_RESULT_KEYS_H
 #define NARROWS_RESULT_KEYS_H
+
+#include "narrows/counters.h"
 
 /* The type of a key's value, unless the value is null. */
 enum result_kind {
@@ -18,7 +20,9 @@ enum result_kind {
 	RESULT_LIST,    /* a list of objects `child` */
 	RESULT_TEXTS,   /* a list of texts */
 	RESULT_NUMBERS, /* a list of numbers and nulls */
-	RESULT_TIMES    /* a list of RESULT_NS */
+	RESULT_TIMES,   /* a list of RESULT_NS */
+	RESULT_ROWS,    /* a list of lists of RESULT_SCALAR and nulls */
+	RESULT_MAP      /* an object with keys of the sender's choice */
 };
 
 enum result_object {

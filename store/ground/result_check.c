@@ -79,6 +79,25 @@ scalar_is(const json_t *v, enum result_kind kind)
 }
 
 static int
+rows_check(const json_t *rows, const char **why)
+{
+	const json_t *row, *v;
+	size_t i, k;
+
+	if (!json_is_array(rows) || json_array_size(rows) > RESULT_LIST_MAX)
+		return fault(why, "a list is none, or is too long");
+	json_array_foreach(rows, i, row)
+	{
+		if (!json_is_array(row) || json_array_size(row) > RESULT_LIST_MAX)
+			return fault(why, "a list is none, or is too long");
+		json_array_foreach(row, k,
+		    v) if (!json_is_null(v) && !scalar_is(v, RESULT_SCALAR)) return fault(why,
+		    "an element of a list is of another kind");
+	}
+	return NW_OK;
+}
+
+static int
 value_check(const json_t *v, const struct result_key_info *k, int depth, const char **why)
 {
 	switch (k->kind) {
@@ -87,6 +106,8 @@ value_check(const json_t *v, const struct result_key_info *k, int depth, const c
 	case RESULT_TEXTS:
 	case RESULT_NUMBERS:
 	case RESULT_TIMES: return list_check(v, k, depth, why);
+	case RESULT_ROWS: return rows_check(v, why);
+	case RESULT_MAP: return json_is_object(v) ? NW_OK : fault(why, "an object is none");
 	default: return scalar_is(v, k->kind) ? NW_OK : fault(why, "a value is of another kind");
 	}
 }

@@ -13,7 +13,7 @@
 #include "narrows/result.h"
 #include "web/http/body.h"
 #include "web/answer/health.h"
-#include "web/query/counter.h"
+#include "narrows/counters.h"
 
 /* A text, or null for NULL and for text that is not UTF-8. */
 static json_t *
@@ -171,10 +171,12 @@ tiers_array(const struct store_stats *s)
 
 	for (t = 0; t < STORE_TIERS; t++) {
 		v = json_object();
-		json_object_set_new(v, "tier", json_string(names[t]));
-		json_object_set_new(v, "bytes", json_integer((json_int_t)s->tier_bytes[t]));
-		json_object_set_new(v, "rolled_up", json_integer((json_int_t)s->rolled_rows[t]));
-		json_object_set_new(v, "deleted", json_integer((json_int_t)s->expired_rows[t]));
+		result_set(v, KEY_health_tier_tier, json_string(names[t]));
+		result_set(v, KEY_health_tier_bytes, json_integer((json_int_t)s->tier_bytes[t]));
+		result_set(
+		    v, KEY_health_tier_rolled_up, json_integer((json_int_t)s->rolled_rows[t]));
+		result_set(
+		    v, KEY_health_tier_deleted, json_integer((json_int_t)s->expired_rows[t]));
 		json_array_append_new(list, v);
 	}
 	return list;
@@ -185,29 +187,29 @@ store_object(const struct store_stats *s)
 {
 	json_t *v = json_object();
 
-	json_object_set_new(v, "queued_batches", json_integer((json_int_t)s->queued_batches));
-	json_object_set_new(v, "queued_bytes", json_integer((json_int_t)s->queued_bytes));
-	json_object_set_new(v, "commits", json_integer((json_int_t)s->commits));
-	json_object_set_new(v, "batches", json_integer((json_int_t)s->batches));
-	json_object_set_new(v, "rows", json_integer((json_int_t)s->rows));
-	json_object_set_new(v, "samples", json_integer((json_int_t)s->samples));
-	json_object_set_new(v, "failed_batches", json_integer((json_int_t)s->failed_batches));
-	json_object_set_new(v, "last_commit", time_or_null(s->last_commit_wall_ns));
-	json_object_set_new(
-	    v, "last_commit_took_s", json_real((double)s->last_commit_took_ns / 1e9));
-	json_object_set_new(v, "file_bytes", json_integer((json_int_t)s->file_bytes));
-	json_object_set_new(v, "max_bytes",
+	result_set(v, KEY_health_store_queued_batches, json_integer((json_int_t)s->queued_batches));
+	result_set(v, KEY_health_store_queued_bytes, json_integer((json_int_t)s->queued_bytes));
+	result_set(v, KEY_health_store_commits, json_integer((json_int_t)s->commits));
+	result_set(v, KEY_health_store_batches, json_integer((json_int_t)s->batches));
+	result_set(v, KEY_health_store_rows, json_integer((json_int_t)s->rows));
+	result_set(v, KEY_health_store_samples, json_integer((json_int_t)s->samples));
+	result_set(v, KEY_health_store_failed_batches, json_integer((json_int_t)s->failed_batches));
+	result_set(v, KEY_health_store_last_commit, time_or_null(s->last_commit_wall_ns));
+	result_set(v, KEY_health_store_last_commit_took_s,
+	    json_real((double)s->last_commit_took_ns / 1e9));
+	result_set(v, KEY_health_store_file_bytes, json_integer((json_int_t)s->file_bytes));
+	result_set(v, KEY_health_store_max_bytes,
 	    s->max_bytes > 0 ? json_integer((json_int_t)s->max_bytes) : json_null());
-	json_object_set_new(
-	    v, "forgotten_sessions", json_integer((json_int_t)s->forgotten_sessions));
-	json_object_set_new(v, "late_rows", json_integer((json_int_t)s->late_rows));
-	json_object_set_new(v, "lost_chunks", json_integer((json_int_t)s->lost_chunks));
-	json_object_set_new(v, "lost_hists", json_integer((json_int_t)s->lost_hists));
-	json_object_set_new(v, "lost_commits", json_integer((json_int_t)s->lost_commits));
-	json_object_set_new(v, "days_left", number_or_null(s->days_left));
-	json_object_set_new(v, "tiers", tiers_array(s));
-	json_object_set_new(
-	    v, "trouble", s->trouble[0] != '\0' ? text_or_null(s->trouble) : json_null());
+	result_set(v, KEY_health_store_forgotten_sessions,
+	    json_integer((json_int_t)s->forgotten_sessions));
+	result_set(v, KEY_health_store_late_rows, json_integer((json_int_t)s->late_rows));
+	result_set(v, KEY_health_store_lost_chunks, json_integer((json_int_t)s->lost_chunks));
+	result_set(v, KEY_health_store_lost_hists, json_integer((json_int_t)s->lost_hists));
+	result_set(v, KEY_health_store_lost_commits, json_integer((json_int_t)s->lost_commits));
+	result_set(v, KEY_health_store_days_left, number_or_null(s->days_left));
+	result_set(v, KEY_health_store_tiers, tiers_array(s));
+	result_set(v, KEY_health_store_trouble,
+	    s->trouble[0] != '\0' ? text_or_null(s->trouble) : json_null());
 	return v;
 }
 
@@ -216,12 +218,12 @@ clock_object(const struct nw_health *health)
 {
 	json_t *v = json_object();
 
-	json_object_set_new(v, "known", json_boolean(health->clock_known));
-	json_object_set_new(v, "synchronised", json_boolean(health->clock_synchronised));
-	json_object_set_new(
-	    v, "offset_s", number_or_null(health->clock_known ? health->clock_offset_s : NAN));
-	json_object_set_new(
-	    v, "bound_s", number_or_null(health->clock_known ? health->clock_bound_s : NAN));
+	result_set(v, KEY_clock_known, json_boolean(health->clock_known));
+	result_set(v, KEY_clock_synchronised, json_boolean(health->clock_synchronised));
+	result_set(v, KEY_clock_offset_s,
+	    number_or_null(health->clock_known ? health->clock_offset_s : NAN));
+	result_set(v, KEY_clock_bound_s,
+	    number_or_null(health->clock_known ? health->clock_bound_s : NAN));
 	return v;
 }
 
@@ -235,60 +237,61 @@ parts_object(const struct nw_health *health)
 
 	health_parts(health, list);
 	for (i = 0; i < HEALTH_PARTS; i++)
-		json_object_set_new(v, list[i].name, text_or_null(list[i].ok ? "ok" : list[i].why));
+		result_set(v, list[i].key, text_or_null(list[i].ok ? "ok" : list[i].why));
 	return v;
 }
 
 int
 api_ready(struct evbuffer *out, const struct nw_health *health, bool can_read)
 {
-	json_t *parts = parts_object(health);
+	json_t *doc = json_object(), *parts = parts_object(health);
 
-	json_object_set_new(
-	    parts, "report", json_string(can_read ? "ok" : "the report cannot read the store"));
-	return body_put_document(out,
-	    json_pack("{s:b, s:o}", "ready", can_read && health_is_ready(health), "parts", parts));
+	result_set(parts, KEY_health_parts_report,
+	    json_string(can_read ? "ok" : "the report cannot read the store"));
+	result_set(doc, KEY_ready_ready, json_boolean(can_read && health_is_ready(health)));
+	result_set(doc, KEY_ready_parts, parts);
+	return body_put_document(out, doc);
 }
 
 int
 api_health(struct evbuffer *out, const struct nw_health *health)
 {
 	json_t *doc = json_object(), *count;
-	size_t i;
 
 	if (health == NULL) {
-		json_object_set_new(doc, "ok", json_false());
-		json_object_set_new(
-		    doc, "problem", json_string("this server knows nothing about the box"));
+		result_set(doc, KEY_health_ok, json_false());
+		result_set(doc, KEY_health_problem,
+		    json_string("this server knows nothing about the box"));
 		return body_put_document(out, doc);
 	}
-	json_object_set_new(doc, "ok", json_boolean(health->ok));
-	json_object_set_new(
-	    doc, "problem", health->ok ? json_null() : text_or_null(health->problem));
-	json_object_set_new(doc, "parts", parts_object(health));
-	json_object_set_new(doc, "version", text_or_null(health->version));
-	json_object_set_new(doc, "started", time_or_null(health->started_wall_ns));
-	json_object_set_new(doc, "now", time_or_null(health->now_wall_ns));
-	json_object_set_new(doc, "listen_xsp", text_or_null(health->listen_xsp));
-	json_object_set_new(doc, "listen_xsp_tls", text_or_null(health->listen_xsp_tls));
-	json_object_set_new(doc, "listen_http", text_or_null(health->listen_http));
-	json_object_set_new(doc, "listen_https", text_or_null(health->listen_https));
-	json_object_set_new(doc, "store", store_object(&health->store));
-	json_object_set_new(doc, "clock", clock_object(health));
-	json_object_set_new(doc, "disk_free_bytes",
+	result_set(doc, KEY_health_ok, json_boolean(health->ok));
+	result_set(
+	    doc, KEY_health_problem, health->ok ? json_null() : text_or_null(health->problem));
+	result_set(doc, KEY_health_parts, parts_object(health));
+	result_set(doc, KEY_health_version, text_or_null(health->version));
+	result_set(doc, KEY_health_started, time_or_null(health->started_wall_ns));
+	result_set(doc, KEY_health_now, time_or_null(health->now_wall_ns));
+	result_set(doc, KEY_health_listen_xsp, text_or_null(health->listen_xsp));
+	result_set(doc, KEY_health_listen_xsp_tls, text_or_null(health->listen_xsp_tls));
+	result_set(doc, KEY_health_listen_http, text_or_null(health->listen_http));
+	result_set(doc, KEY_health_listen_https, text_or_null(health->listen_https));
+	result_set(doc, KEY_health_store, store_object(&health->store));
+	result_set(doc, KEY_health_clock, clock_object(health));
+	result_set(doc, KEY_health_disk_free_bytes,
 	    health->disk_free_bytes >= 0 ? json_integer(health->disk_free_bytes) : json_null());
-	json_object_set_new(doc, "last_backup", time_or_null(health->backup_wall_ns));
-	json_object_set_new(doc, "last_backup_bytes",
+	result_set(doc, KEY_health_last_backup, time_or_null(health->backup_wall_ns));
+	result_set(doc, KEY_health_last_backup_bytes,
 	    health->backup_wall_ns != 0 ? json_integer(health->backup_bytes) : json_null());
-	json_object_set_new(doc, "last_backup_file",
+	result_set(doc, KEY_health_last_backup_file,
 	    health->backup_wall_ns != 0 ? text_or_null(health->backup_path) : json_null());
-	json_object_set_new(doc, "last_analysis", time_or_null(health->last_analysis_wall_ns));
-	json_object_set_new(
-	    doc, "last_analysis_took_s", json_real((double)health->last_analysis_took_ns / 1e9));
+	result_set(doc, KEY_health_last_analysis, time_or_null(health->last_analysis_wall_ns));
+	result_set(doc, KEY_health_last_analysis_took_s,
+	    json_real((double)health->last_analysis_took_ns / 1e9));
 	count = json_object();
-	for (i = 0; i < counter_rows_count; i++)
-		json_object_set_new(count, counter_rows[i].name,
-		    json_integer((json_int_t)counter_value(&counter_rows[i], &health->counts)));
-	json_object_set_new(doc, "counters", count);
+#define X(name, section, kind, words) \
+	result_set(count, KEY_counters_##name, json_integer((json_int_t)health->counts.name));
+	NW_COUNTERS(X)
+#undef X
+	result_set(doc, KEY_health_counters, count);
 	return body_put_document(out, doc);
 }

@@ -76,20 +76,21 @@ void
 health_parts(const struct nw_health *h, struct health_part out[HEALTH_PARTS])
 {
 	static const struct {
-		const char *name;
+		enum result_key key;
 		bool is_needed;
 		void (*judge)(const struct nw_health *h, struct health_part *p);
 	} parts[HEALTH_PARTS] = {
-		{ "store", true, store_judge },
-		{ "queue", true, queue_judge },
-		{ "disk", false, disk_judge },
-		{ "analysis", false, analysis_judge },
-		{ "clock", false, clock_judge },
+		{ KEY_health_parts_store, true, store_judge },
+		{ KEY_health_parts_queue, true, queue_judge },
+		{ KEY_health_parts_disk, false, disk_judge },
+		{ KEY_health_parts_analysis, false, analysis_judge },
+		{ KEY_health_parts_clock, false, clock_judge },
 	};
 	size_t i;
 
 	for (i = 0; i < HEALTH_PARTS; i++) {
-		out[i] = (struct health_part){ parts[i].name, true, parts[i].is_needed, "" };
+		out[i] = (struct health_part){ parts[i].key, result_key_name(parts[i].key), true,
+			parts[i].is_needed, "" };
 		parts[i].judge(h, &out[i]);
 	}
 }

@@ -5,12 +5,14 @@
 
 #include <stdbool.h>
 
+#include "narrows/result_keys.h"
 #include "narrows/web.h"
 
 enum { HEALTH_PARTS = 5 };
 
 struct health_part {
-	const char *name; /* store, queue, disk, analysis, clock */
+	enum result_key key; /* a key of health_parts */
+	const char *name;    /* of the key */
 	bool ok;
 	bool is_needed;            /* a box without this part takes no measurements */
 	char why[STORE_WHY_BYTES]; /* of a part that is ok: what to know of the part, or "" */

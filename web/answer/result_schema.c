@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The JSON schema of result documents and of the list of sessions, made from result_keys.def. */
+/* The JSON schema of all documents, made from result_keys.def. */
 #include "narrows/result.h"
 
 static json_t *
@@ -35,6 +35,9 @@ kind_schema(const struct result_key_info *k)
 	case RESULT_NUMBERS: return list_of(json_pack("{s:[ss]}", "type", "number", "null"));
 	case RESULT_TIMES:
 		return list_of(json_pack("{s:s, s:s}", "type", "string", "pattern", digits));
+	case RESULT_ROWS:
+		return list_of(list_of(json_pack("{s:[sss]}", "type", "number", "string", "null")));
+	case RESULT_MAP: return json_pack("{s:[ss]}", "type", "object", "null");
 	}
 	return NULL;
 }
@@ -60,25 +63,31 @@ object_schema(enum result_object object)
 	    result_object_info(object)->meaning, "properties", properties);
 }
 
+/* Returns true if the object is a document by itself: no key holds such an object. */
+static bool
+is_document(enum result_object object)
+{
+	int k;
+
+	for (k = 0; k < RESULT_KEYS; k++)
+		if (result_key_info((enum result_key)k)->child == object)
+			return false;
+	return true;
+}
+
 json_t *
 result_schema(void)
 {
-	json_t *objects = json_object();
+	json_t *objects = json_object(), *documents = json_array();
 	int i;
 
-	for (i = 0; i < OBJECT_none; i++)
+	for (i = 0; i < OBJECT_none; i++) {
 		json_object_set_new(objects, result_object_info((enum result_object)i)->name,
 		    object_schema((enum result_object)i));
-	return json_pack("{s:s, s:s, s:[oooooooooooooo], s:o}", "$schema",
-	    "https://json-schema.org/draft/2020-12/schema", "title",
-	    "narrows-result/1, narrows-sessions/1, narrows-keep/1, narrows-routes/1, "
-	    "narrows-route/1, narrows-hosts/1, narrows-host/1, narrows-settings/1, "
-	    "narrows-figures/1, narrows-notes/1, narrows-advice/1, "
-	    "narrows-collectors/1, narrows-diets/1 and narrows-expected/1",
-	    "anyOf", reference(OBJECT_result), reference(OBJECT_sessions),
-	    reference(OBJECT_keeplists), reference(OBJECT_routes), reference(OBJECT_route),
-	    reference(OBJECT_collectors), reference(OBJECT_diets), reference(OBJECT_expected_list),
-	    reference(OBJECT_hosts), reference(OBJECT_host), reference(OBJECT_settings),
-	    reference(OBJECT_figures), reference(OBJECT_notes), reference(OBJECT_advice_scores),
-	    "$defs", objects);
+		if (is_document((enum result_object)i))
+			json_array_append_new(documents, reference((enum result_object)i));
+	}
+	return json_pack("{s:s, s:s, s:o, s:o}", "$schema",
+	    "https://json-schema.org/draft/2020-12/schema", "title", "Documents of Narrows",
+	    "anyOf", documents, "$defs", objects);
 }

@@ -6,6 +6,7 @@
 #include <event2/buffer.h>
 
 #include "narrows/err.h"
+#include "narrows/result.h"
 
 /* Doubles are written with 17 digits, so that readers get the same bits. */
 int
@@ -24,8 +25,8 @@ body_put_error(struct evbuffer *out, int code, const char *reason)
 {
 	json_t *doc = json_object();
 
-	json_object_set_new(doc, "status", json_integer(code));
-	json_object_set_new(doc, "error", json_string(reason));
+	result_set(doc, KEY_error_status, json_integer(code));
+	result_set(doc, KEY_error_error, json_string(reason));
 	return body_put_document(out, doc);
 }
 
@@ -33,9 +34,11 @@ body_put_error(struct evbuffer *out, int code, const char *reason)
 int
 body_put_problem(struct evbuffer *out, int code, const char *title, const char *detail)
 {
-	json_t *text = detail != NULL ? json_string(detail) : NULL;
+	json_t *doc = json_object(), *text = detail != NULL ? json_string(detail) : NULL;
 
-	return body_put_document(out,
-	    json_pack("{s:s, s:s, s:i, s:o}", "type", "about:blank", "title", title, "status", code,
-		"detail", text != NULL ? text : json_null()));
+	result_set(doc, KEY_problem_type, json_string("about:blank"));
+	result_set(doc, KEY_problem_title, json_string(title));
+	result_set(doc, KEY_problem_status, json_integer(code));
+	result_set(doc, KEY_problem_detail, text != NULL ? text : json_null());
+	return body_put_document(out, doc);
 }

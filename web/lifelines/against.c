@@ -8,6 +8,7 @@
 #include "analyze/quantile.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/lifelines/linereport.h"
 
 enum { LINES_MIN = 20 };
@@ -123,13 +124,21 @@ against_make(
 json_t *
 against_json(const struct lineset *s, const struct against *g)
 {
+	json_t *o;
+
 	if (g->session_id == 0)
 		return json_null();
-	if (!g->found)
-		return json_pack("{s:I, s:s, s:n}", "session", (json_int_t)g->session_id,
-		    "sentence", g->sentence, "from");
-	return json_pack("{s:I, s:s, s:s, s:s, s:f, s:f, s:f}", "session",
-	    (json_int_t)g->session_id, "sentence", g->sentence, "from", lineset_point(s, g->from),
-	    "to", lineset_point(s, g->to), "size_s", g->size_s, "size_low_s", g->low_s,
-	    "size_high_s", g->high_s);
+	o = json_object();
+	result_set(o, KEY_line_against_session, json_integer(g->session_id));
+	result_set(o, KEY_line_against_sentence, json_string(g->sentence));
+	if (!g->found) {
+		result_set(o, KEY_line_against_from, json_null());
+		return o;
+	}
+	result_set(o, KEY_line_against_from, json_string(lineset_point(s, g->from)));
+	result_set(o, KEY_line_against_to, json_string(lineset_point(s, g->to)));
+	result_set(o, KEY_line_against_size_s, json_real(g->size_s));
+	result_set(o, KEY_line_against_size_low_s, json_real(g->low_s));
+	result_set(o, KEY_line_against_size_high_s, json_real(g->high_s));
+	return o;
 }

@@ -6,15 +6,16 @@
 #include "narrows/density.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "web/lifelines/linereport.h"
 
 enum { STALLS_MAX = 1000, WITH_MAX = 50, DENSITY_POINTS = 64 };
 
 /* Takes o; a text that is not UTF-8 becomes null. */
 static void
-put(json_t *o, const char *key, json_t *v)
+put(json_t *o, enum result_key key, json_t *v)
 {
-	json_object_set_new(o, key, v != NULL ? v : json_null());
+	result_set(o, key, v != NULL ? v : json_null());
 }
 
 static json_t *
@@ -61,12 +62,12 @@ clocks_json(const struct lineset *s)
 		const struct lineset_clock *c = &s->clock[i];
 
 		o = json_object();
-		put(o, "host", json_string(s->hosts.text[i]));
-		put(o, "offset_s", real(c->offset_s));
-		put(o, "bound_s", real(c->bound_s));
-		put(o, "corrected_s", json_real((double)c->lead_ns * 1e-9));
-		put(o, "lead_by_causality_low_s", real(c->causal.low_s));
-		put(o, "lead_by_causality_high_s", real(c->causal.high_s));
+		put(o, KEY_line_clock_host, json_string(s->hosts.text[i]));
+		put(o, KEY_line_clock_offset_s, real(c->offset_s));
+		put(o, KEY_line_clock_bound_s, real(c->bound_s));
+		put(o, KEY_line_clock_corrected_s, json_real((double)c->lead_ns * 1e-9));
+		put(o, KEY_line_clock_lead_by_causality_low_s, real(c->causal.low_s));
+		put(o, KEY_line_clock_lead_by_causality_high_s, real(c->causal.high_s));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -99,8 +100,10 @@ density_json(const struct chosen *k, const struct nw_line_segment *g)
 static json_t *
 quantiles_json(const double *q)
 {
-	static const char *const keys[NW_LINE_QUANTILES] = { "min", "p5", "p25", "median", "p75",
-		"p95", "p99", "max" };
+	static const enum result_key keys[NW_LINE_QUANTILES] = { KEY_line_quantiles_min,
+		KEY_line_quantiles_p5, KEY_line_quantiles_p25, KEY_line_quantiles_median,
+		KEY_line_quantiles_p75, KEY_line_quantiles_p95, KEY_line_quantiles_p99,
+		KEY_line_quantiles_max };
 	json_t *o = json_object();
 	size_t i;
 
@@ -119,19 +122,20 @@ segments_json(const struct lineset *s, const struct chosen *k, const struct line
 		const struct nw_line_segment *g = &p->segments.segment[i];
 
 		o = json_object();
-		put(o, "from", json_string(lineset_point(s, g->from)));
-		put(o, "to", json_string(lineset_point(s, g->to)));
-		put(o, "n", json_integer((json_int_t)g->n));
-		put(o, "mean_s", real(g->mean_s));
-		put(o, "duration_s", quantiles_json(g->q_s));
-		put(o, "density", density_json(k, g));
-		put(o, "excess_share", real(g->excess_share));
-		put(o, "excess_share_low", real(g->excess_low));
-		put(o, "excess_share_high", real(g->excess_high));
-		put(o, "crossings", json_integer((json_int_t)g->crossings));
-		put(o, "crossings_of_one_server", json_integer((json_int_t)g->lane_crossings));
-		put(o, "order_impossible", json_integer((json_int_t)g->backwards));
-		put(o, "order_uncertain", json_integer((json_int_t)g->uncertain));
+		put(o, KEY_line_segment_from, json_string(lineset_point(s, g->from)));
+		put(o, KEY_line_segment_to, json_string(lineset_point(s, g->to)));
+		put(o, KEY_line_segment_n, json_integer((json_int_t)g->n));
+		put(o, KEY_line_segment_mean_s, real(g->mean_s));
+		put(o, KEY_line_segment_duration_s, quantiles_json(g->q_s));
+		put(o, KEY_line_segment_density, density_json(k, g));
+		put(o, KEY_line_segment_excess_share, real(g->excess_share));
+		put(o, KEY_line_segment_excess_share_low, real(g->excess_low));
+		put(o, KEY_line_segment_excess_share_high, real(g->excess_high));
+		put(o, KEY_line_segment_crossings, json_integer((json_int_t)g->crossings));
+		put(o, KEY_line_segment_crossings_of_one_server,
+		    json_integer((json_int_t)g->lane_crossings));
+		put(o, KEY_line_segment_order_impossible, json_integer((json_int_t)g->backwards));
+		put(o, KEY_line_segment_order_uncertain, json_integer((json_int_t)g->uncertain));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -143,20 +147,21 @@ finding_json(const struct lineset *s, const struct nw_line_finding *f)
 	static const char *const kinds[] = { "class", "server", "stall", "step" };
 	json_t *o = json_object();
 
-	put(o, "kind", json_string(kinds[f->kind]));
-	put(o, "from", json_string(lineset_point(s, f->from)));
-	put(o, "to", json_string(lineset_point(s, f->to)));
-	put(o, "server", f->lane != NW_LINE_ANY ? json_string(s->lanes.text[f->lane]) : NULL);
-	put(o, "size_s", real(f->size_s));
-	put(o, "size_low_s", real(f->size_low_s));
-	put(o, "size_high_s", real(f->size_high_s));
-	put(o, "slow_from_s", real(f->split_s));
-	put(o, "lines", json_integer((json_int_t)f->n_lines));
-	put(o, "moments", json_integer((json_int_t)f->n_moments));
-	put(o, "share", real(f->share));
-	put(o, "cost_s", real(f->cost_s));
-	put(o, "first", time_text(f->first_ns));
-	put(o, "last", time_text(f->last_ns));
+	put(o, KEY_line_finding_kind, json_string(kinds[f->kind]));
+	put(o, KEY_line_finding_from, json_string(lineset_point(s, f->from)));
+	put(o, KEY_line_finding_to, json_string(lineset_point(s, f->to)));
+	put(o, KEY_line_finding_server,
+	    f->lane != NW_LINE_ANY ? json_string(s->lanes.text[f->lane]) : NULL);
+	put(o, KEY_line_finding_size_s, real(f->size_s));
+	put(o, KEY_line_finding_size_low_s, real(f->size_low_s));
+	put(o, KEY_line_finding_size_high_s, real(f->size_high_s));
+	put(o, KEY_line_finding_slow_from_s, real(f->split_s));
+	put(o, KEY_line_finding_lines, json_integer((json_int_t)f->n_lines));
+	put(o, KEY_line_finding_moments, json_integer((json_int_t)f->n_moments));
+	put(o, KEY_line_finding_share, real(f->share));
+	put(o, KEY_line_finding_cost_s, real(f->cost_s));
+	put(o, KEY_line_finding_first, time_text(f->first_ns));
+	put(o, KEY_line_finding_last, time_text(f->last_ns));
 	return o;
 }
 
@@ -181,14 +186,14 @@ stalls_json(const struct lineset *s, const struct linereport *p)
 		const struct nw_line_stall *x = &p->stall[i];
 
 		o = json_object();
-		put(o, "server", json_string(s->lanes.text[x->lane]));
-		put(o, "from", json_string(lineset_point(s, x->from)));
-		put(o, "to", json_string(lineset_point(s, x->to)));
-		put(o, "blocked", time_text(x->blocked_ns));
-		put(o, "unblocked", time_text(x->unblocked_ns));
-		put(o, "stood_s",
+		put(o, KEY_line_stall_server, json_string(s->lanes.text[x->lane]));
+		put(o, KEY_line_stall_from, json_string(lineset_point(s, x->from)));
+		put(o, KEY_line_stall_to, json_string(lineset_point(s, x->to)));
+		put(o, KEY_line_stall_blocked, time_text(x->blocked_ns));
+		put(o, KEY_line_stall_unblocked, time_text(x->unblocked_ns));
+		put(o, KEY_line_stall_stood_s,
 		    json_real(((double)x->unblocked_ns - (double)x->blocked_ns) * 1e-9));
-		put(o, "waiting", json_integer((json_int_t)x->waiting));
+		put(o, KEY_line_stall_waiting, json_integer((json_int_t)x->waiting));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -204,12 +209,12 @@ with_json(const struct lineset *s, const struct linereport *p)
 		const struct linereport_with *w = &p->with[i];
 
 		o = json_object();
-		put(o, "name", json_string(s->names.text[w->name]));
-		put(o, "host", json_string(s->hosts.text[w->host]));
-		put(o, "n", json_integer((json_int_t)w->with.n));
-		put(o, "within", json_integer((json_int_t)w->with.n_within));
-		put(o, "expected", real(w->with.expected));
-		put(o, "p", real(w->with.p));
+		put(o, KEY_host_event_name, json_string(s->names.text[w->name]));
+		put(o, KEY_host_event_host, json_string(s->hosts.text[w->host]));
+		put(o, KEY_host_event_n, json_integer((json_int_t)w->with.n));
+		put(o, KEY_host_event_within, json_integer((json_int_t)w->with.n_within));
+		put(o, KEY_host_event_expected, real(w->with.expected));
+		put(o, KEY_host_event_p, real(w->with.p));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -272,14 +277,14 @@ linereport_measure(const struct lineset *s, const struct choice *c)
 	    : bound_at(s, &a) + bound_at(s, &b);
 	n = a.t < b.t ? passes(s, b.point, a.t, b.t) : passes(s, b.point, b.t, a.t);
 	o = json_object();
-	put(o, "a", json_string(s->label[a.line]));
-	put(o, "a_point", json_string(lineset_point(s, a.point)));
-	put(o, "b", json_string(s->label[b.line]));
-	put(o, "b_point", json_string(lineset_point(s, b.point)));
-	put(o, "seconds", real(seconds));
-	put(o, "error_s", real(error));
-	put(o, "lines_between", json_integer((json_int_t)n));
-	put(o, "lines_per_s", real(seconds != 0 ? (double)n / fabs(seconds) : NAN));
+	put(o, KEY_line_measure_a, json_string(s->label[a.line]));
+	put(o, KEY_line_measure_a_point, json_string(lineset_point(s, a.point)));
+	put(o, KEY_line_measure_b, json_string(s->label[b.line]));
+	put(o, KEY_line_measure_b_point, json_string(lineset_point(s, b.point)));
+	put(o, KEY_line_measure_seconds, real(seconds));
+	put(o, KEY_line_measure_error_s, real(error));
+	put(o, KEY_line_measure_lines_between, json_integer((json_int_t)n));
+	put(o, KEY_line_measure_lines_per_s, real(seconds != 0 ? (double)n / fabs(seconds) : NAN));
 	return o;
 }
 
@@ -291,11 +296,11 @@ notes_json(const struct lineset *s)
 
 	for (i = 0; i < s->n_notes; i++) {
 		o = json_object();
-		put(o, "note", json_integer(s->notes[i].id));
-		put(o, "at", time_text(s->notes[i].t_wall_ns));
-		put(o, "line", json_string(s->notes[i].line));
-		put(o, "point", json_string(s->notes[i].point));
-		put(o, "text", json_string(s->notes[i].text));
+		put(o, KEY_line_note_note, json_integer(s->notes[i].id));
+		put(o, KEY_line_note_at, time_text(s->notes[i].t_wall_ns));
+		put(o, KEY_line_note_line, json_string(s->notes[i].line));
+		put(o, KEY_line_note_point, json_string(s->notes[i].point));
+		put(o, KEY_line_note_text, json_string(s->notes[i].text));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -310,32 +315,33 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 
 	if (o == NULL)
 		return NULL;
-	put(o, "session", json_integer(s->session_id));
-	put(o, "sentence", json_string(p->sentence));
-	put(o, "finding", p->found.n > 0 ? finding_json(s, &p->found.finding[0]) : NULL);
-	put(o, "findings", findings_json(s, p));
-	put(o, "events", json_integer(s->n_events));
-	put(o, "events_left_out", json_integer(s->n_left_out));
-	put(o, "first", time_text(s->first_wall_ns));
-	put(o, "last", time_text(s->last_wall_ns));
-	put(o, "lifelines", json_integer((json_int_t)s->lines.n));
-	put(o, "chosen", json_integer((json_int_t)k->lines.n));
-	put(o, "finished", json_integer((json_int_t)p->n_finished));
-	put(o, "flushed", json_integer((json_int_t)p->n_flushed));
-	put(o, "unfinished", json_integer((json_int_t)p->n_unfinished));
-	put(o, "object", names_json(s->keys, s->n_keys));
-	put(o, "server_by", json_string(s->lane_key));
-	put(o, "servers", names_json(s->lanes.text, s->lanes.n));
-	put(o, "path", path_json(s));
-	put(o, "path_source", json_string(sources[s->path_source]));
-	put(o, "duration_s", quantiles_json(p->segments.total_s));
-	put(o, "slow_lines", json_integer((json_int_t)p->segments.n_slow));
-	put(o, "slow_from_s", real(p->segments.slow_s));
-	put(o, "segments", segments_json(s, k, p));
-	put(o, "stalls", stalls_json(s, p));
-	put(o, "host_events", with_json(s, p));
-	put(o, "clocks", clocks_json(s));
-	put(o, "notes", notes_json(s));
-	put(o, "measure", linereport_measure(s, c));
+	put(o, KEY_lifelines_session, json_integer(s->session_id));
+	put(o, KEY_lifelines_sentence, json_string(p->sentence));
+	put(o, KEY_lifelines_finding,
+	    p->found.n > 0 ? finding_json(s, &p->found.finding[0]) : NULL);
+	put(o, KEY_lifelines_findings, findings_json(s, p));
+	put(o, KEY_lifelines_events, json_integer(s->n_events));
+	put(o, KEY_lifelines_events_left_out, json_integer(s->n_left_out));
+	put(o, KEY_lifelines_first, time_text(s->first_wall_ns));
+	put(o, KEY_lifelines_last, time_text(s->last_wall_ns));
+	put(o, KEY_lifelines_lifelines, json_integer((json_int_t)s->lines.n));
+	put(o, KEY_lifelines_chosen, json_integer((json_int_t)k->lines.n));
+	put(o, KEY_lifelines_finished, json_integer((json_int_t)p->n_finished));
+	put(o, KEY_lifelines_flushed, json_integer((json_int_t)p->n_flushed));
+	put(o, KEY_lifelines_unfinished, json_integer((json_int_t)p->n_unfinished));
+	put(o, KEY_lifelines_object, names_json(s->keys, s->n_keys));
+	put(o, KEY_lifelines_server_by, json_string(s->lane_key));
+	put(o, KEY_lifelines_servers, names_json(s->lanes.text, s->lanes.n));
+	put(o, KEY_lifelines_path, path_json(s));
+	put(o, KEY_lifelines_path_source, json_string(sources[s->path_source]));
+	put(o, KEY_lifelines_duration_s, quantiles_json(p->segments.total_s));
+	put(o, KEY_lifelines_slow_lines, json_integer((json_int_t)p->segments.n_slow));
+	put(o, KEY_lifelines_slow_from_s, real(p->segments.slow_s));
+	put(o, KEY_lifelines_segments, segments_json(s, k, p));
+	put(o, KEY_lifelines_stalls, stalls_json(s, p));
+	put(o, KEY_lifelines_host_events, with_json(s, p));
+	put(o, KEY_lifelines_clocks, clocks_json(s));
+	put(o, KEY_lifelines_notes, notes_json(s));
+	put(o, KEY_lifelines_measure, linereport_measure(s, c));
 	return o;
 }

@@ -427,19 +427,19 @@ static void
 measure_write(struct html *h, const struct lines_view *v)
 {
 	json_t *m = linereport_measure(v->s, v->c);
-	double seconds = json_number_value(json_object_get(m, "seconds")),
-	       error = json_number_value(json_object_get(m, "error_s")),
-	       rate = json_number_value(json_object_get(m, "lines_per_s"));
+	double seconds = json_number_value(result_get(m, KEY_line_measure_seconds)),
+	       error = json_number_value(result_get(m, KEY_line_measure_error_s)),
+	       rate = json_number_value(result_get(m, KEY_line_measure_lines_per_s));
 
 	if (json_is_object(m)) {
 		html_raw(h, "<section><h2>Measured</h2><p>From ");
-		html_text(h, json_string_value(json_object_get(m, "a")));
+		html_text(h, result_text(m, KEY_line_measure_a));
 		html_raw(h, " at ");
-		html_text(h, json_string_value(json_object_get(m, "a_point")));
+		html_text(h, result_text(m, KEY_line_measure_a_point));
 		html_raw(h, " to ");
-		html_text(h, json_string_value(json_object_get(m, "b")));
+		html_text(h, result_text(m, KEY_line_measure_b));
 		html_raw(h, " at ");
-		html_text(h, json_string_value(json_object_get(m, "b_point")));
+		html_text(h, result_text(m, KEY_line_measure_b_point));
 		html_raw(h, ": <b>");
 		html_text(h, fmt_si(seconds, "s").s);
 		html_raw(h, "</b>");
@@ -448,7 +448,7 @@ measure_write(struct html *h, const struct lines_view *v)
 			html_text(h, fmt_si(error, "s").s);
 		}
 		html_raw(h, ". Meanwhile ");
-		html_int(h, json_integer_value(json_object_get(m, "lines_between")));
+		html_int(h, json_integer_value(result_get(m, KEY_line_measure_lines_between)));
 		html_raw(h, " lines pass the second point, ");
 		html_text(h, fmt_ratio(rate).s);
 		html_raw(h, " a second.</p></section>");
@@ -576,13 +576,15 @@ static int
 json_write(struct html *h, struct lines_view *v)
 {
 	json_t *doc = linereport_json(v->s, v->c, v->k, v->p);
-	int set = json_object_set_new(doc, "against", against_json(v->s, v->g));
-	char *text = set == 0 && doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
-	int rc = text != NULL && evbuffer_add(h->out, text, strlen(text)) == 0 &&
+	char *text;
+	int rc;
+
+	result_set(doc, KEY_lifelines_against, against_json(v->s, v->g));
+	text = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
+	rc = text != NULL && evbuffer_add(h->out, text, strlen(text)) == 0 &&
 		evbuffer_add(h->out, "\n", 1) == 0
 	    ? NW_OK
 	    : NW_ENOMEM;
-
 	free(text);
 	json_decref(doc);
 	return rc;

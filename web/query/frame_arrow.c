@@ -46,7 +46,7 @@ columns_of(const struct frame_out *o, const struct table *t, struct arrow_column
 	out[2] = (struct arrow_column){ "time", ARROW_TIME, t->t };
 	for (i = 0; i < c->n; i++)
 		out[OWN_COLUMNS + i] =
-		    (struct arrow_column){ c->name[i], ARROW_DOUBLE, t->value[i] };
+		    (struct arrow_column){ result_key_name(c->key[i]), ARROW_DOUBLE, t->value[i] };
 	return OWN_COLUMNS + c->n;
 }
 

@@ -29,7 +29,7 @@ begin(struct frame_out *o)
 		rc = textout_puts(&o->out, ",t_ns");
 	for (i = 0; i < c->n && rc == NW_OK; i++)
 		if ((rc = textout_puts(&o->out, ",")) == NW_OK)
-			rc = textout_puts(&o->out, c->name[i]);
+			rc = textout_puts(&o->out, result_key_name(c->key[i]));
 	return rc == NW_OK ? textout_puts(&o->out, "\n") : rc;
 }
 

@@ -10,10 +10,10 @@ frame_columns(const struct query *q)
 	size_t i;
 
 	if (q->what == QUERY_VALUES || q->what == QUERY_LAST)
-		c.name[c.n++] = "value";
+		c.key[c.n++] = KEY_series_value;
 	for (i = 0; q->what == QUERY_STATISTICS && i < QUERY_COLUMNS; i++)
 		if (q->columns & 1U << i)
-			c.name[c.n++] = query_statistics[i];
+			c.key[c.n++] = query_statistics[i];
 	return c;
 }
 

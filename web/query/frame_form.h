@@ -28,7 +28,7 @@ struct frame {
 /* Columns of an answer: the value, or the statistics that the query chose. */
 struct frame_columns {
 	size_t n;
-	const char *name[QUERY_COLUMNS];
+	enum result_key key[QUERY_COLUMNS];
 };
 struct frame_columns frame_columns(const struct query *q);
 /* Whether a field has no value in a row. */

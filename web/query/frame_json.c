@@ -21,10 +21,34 @@
 #include "narrows/jsontext.h"
 #include "web/query/frame_form.h"
 
+/* "KEY": and the beginning of the value. */
+static int
+put_key(struct frame_out *o, enum result_key key, const char *value)
+{
+	int rc;
+
+	if ((rc = textout_put(&o->out, "\"", 1)) < 0 ||
+	    (rc = textout_puts(&o->out, result_key_name(key))) < 0 ||
+	    (rc = textout_put(&o->out, "\":", 2)) < 0)
+		return rc;
+	return textout_puts(&o->out, value);
+}
+
+/* The same behind another key of the object. */
+static int
+put_next(struct frame_out *o, enum result_key key, const char *value)
+{
+	int rc = textout_put(&o->out, ",", 1);
+
+	return rc == NW_OK ? put_key(o, key, value) : rc;
+}
+
 static int
 begin(struct frame_out *o)
 {
-	return textout_puts(&o->out, "{\"series\":[");
+	int rc = textout_puts(&o->out, "{");
+
+	return rc == NW_OK ? put_key(o, KEY_series_list_series, "[") : rc;
 }
 
 static int
@@ -42,10 +66,10 @@ put_text(struct frame_out *o, const char *text)
 }
 
 static int
-put_texts(struct frame_out *o, const char *key, const char *const *texts, size_t n)
+put_texts(struct frame_out *o, enum result_key key, const char *const *texts, size_t n)
 {
 	size_t i;
-	int rc = textout_puts(&o->out, key);
+	int rc = put_next(o, key, "");
 
 	for (i = 0; i < n && rc == NW_OK; i++)
 		if ((rc = textout_puts(&o->out, i > 0 ? "," : "[")) == NW_OK)
@@ -72,27 +96,25 @@ put_description(struct frame_out *o, const struct frame *f)
 	const struct found *m = f->of;
 	int rc;
 
-	if ((rc = textout_puts(&o->out, o->begun ? ",\n{\"series_id\":" : "\n{\"series_id\":")) <
-		0 ||
-	    (rc = textout_puts(&o->out, fmt_int(m->series_id).s)) < 0 ||
-	    (rc = textout_puts(&o->out, ",\"host\":")) < 0 || (rc = put_text(o, m->host)) < 0 ||
-	    (rc = textout_puts(&o->out, ",\"session\":")) < 0 ||
-	    (rc = textout_puts(&o->out, m->session_id > 0 ? fmt_int(m->session_id).s : "null")) <
-		0 ||
-	    (rc = textout_puts(&o->out, ",\"event_type\":")) < 0 ||
+	if ((rc = textout_puts(&o->out, o->begun ? ",\n{" : "\n{")) < 0 ||
+	    (rc = put_key(o, KEY_series_series_id, fmt_int(m->series_id).s)) < 0 ||
+	    (rc = put_next(o, KEY_series_host, "")) < 0 || (rc = put_text(o, m->host)) < 0 ||
+	    (rc = put_next(o, KEY_series_session,
+		 m->session_id > 0 ? fmt_int(m->session_id).s : "null")) < 0 ||
+	    (rc = put_next(o, KEY_series_event_type, "")) < 0 ||
 	    (rc = put_text(o, m->event_type)) < 0 ||
-	    (rc = textout_puts(&o->out, ",\"subject\":")) < 0 ||
+	    (rc = put_next(o, KEY_series_subject, "")) < 0 ||
 	    (rc = put_subject(o, m->subject_json)) < 0 ||
-	    (rc = put_texts(o, ",\"fields\":", f->fields, f->n_fields)) < 0)
+	    (rc = put_texts(o, KEY_series_fields, f->fields, f->n_fields)) < 0)
 		return rc;
-	return put_texts(o, ",\"units\":", f->units, f->n_fields);
+	return put_texts(o, KEY_series_units, f->units, f->n_fields);
 }
 
 static int
 put_times(struct frame_out *o, const struct frame *f)
 {
 	size_t i;
-	int rc = textout_puts(&o->out, ",\"t_ns\":[");
+	int rc = put_next(o, KEY_series_t_ns, "[");
 
 	for (i = 0; i < f->n_rows && rc == NW_OK; i++)
 		if ((rc = textout_puts(&o->out, i > 0 ? "\",\"" : "\"")) == NW_OK)
@@ -118,9 +140,7 @@ put_column(struct frame_out *o, const struct frame *f, size_t column)
 	size_t i, k;
 	int rc;
 
-	if ((rc = textout_puts(&o->out, ",\"")) < 0 ||
-	    (rc = textout_puts(&o->out, o->columns.name[column])) < 0 ||
-	    (rc = textout_puts(&o->out, "\":[")) < 0)
+	if ((rc = put_next(o, o->columns.key[column], "[")) < 0)
 		return rc;
 	for (k = 0; k < f->n_fields; k++) {
 		const double *v = f->values[column * f->n_fields + k];
@@ -153,10 +173,10 @@ frame(struct frame_out *o, const struct frame *f)
 static int
 end(struct frame_out *o, int64_t next)
 {
-	int rc = textout_puts(&o->out, "\n],\"next\":");
+	int rc = textout_puts(&o->out, "\n]");
 
 	if (rc == NW_OK)
-		rc = textout_puts(&o->out, next > 0 ? fmt_int(next).s : "null");
+		rc = put_next(o, KEY_series_list_next, next > 0 ? fmt_int(next).s : "null");
 	return rc == NW_OK ? textout_puts(&o->out, "}\n") : rc;
 }
 

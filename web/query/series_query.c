@@ -19,7 +19,8 @@
 enum { LIMIT_USUAL = 10000, LIMIT_MAX = 100000 };
 enum { ALL = (1 << QUERY_WHATS) - 1, ROWS = 1 << QUERY_VALUES | 1 << QUERY_STATISTICS };
 
-const char *const query_statistics[QUERY_COLUMNS] = { "n", "sum", "mean", "min", "max", "sd" };
+const enum result_key query_statistics[QUERY_COLUMNS] = { KEY_series_n, KEY_series_sum,
+	KEY_series_mean, KEY_series_min, KEY_series_max, KEY_series_sd };
 
 /* --- values of parameters --- */
 
@@ -146,14 +147,15 @@ take_step(struct query *q, const char *text)
 static bool
 take_columns(struct query *q, const char *text)
 {
+	const char *name;
 	size_t i, len;
 	unsigned bit;
 
 	for (q->columns = 0;; text += len + 1) {
 		len = strcspn(text, ",");
 		for (i = 0, bit = 0; i < QUERY_COLUMNS; i++)
-			if (strlen(query_statistics[i]) == len &&
-			    strncmp(query_statistics[i], text, len) == 0)
+			if (strlen(name = result_key_name(query_statistics[i])) == len &&
+			    strncmp(name, text, len) == 0)
 				bit = 1U << i;
 		if (bit == 0 || q->columns & bit)
 			return false;

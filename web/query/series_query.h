@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "narrows/result_keys.h"
+
 enum query_what { QUERY_SERIES, QUERY_VALUES, QUERY_LAST, QUERY_STATISTICS, QUERY_WHATS };
 enum query_format { QUERY_JSON, QUERY_CSV, QUERY_ARROW };
 enum { QUERY_TEXT_BYTES = 256, QUERY_WHY_BYTES = 160 };
@@ -22,7 +24,7 @@ enum query_statistic {
 	QUERY_SD,
 	QUERY_COLUMNS
 };
-extern const char *const query_statistics[QUERY_COLUMNS]; /* their names */
+extern const enum result_key query_statistics[QUERY_COLUMNS]; /* their keys */
 enum { QUERY_ANY_SESSION = -1, QUERY_NO_SESSION = 0 };
 
 struct query {

@@ -39,7 +39,9 @@ kind_words(const struct result_key_info *k)
 		[RESULT_LIST] = "list of",
 		[RESULT_TEXTS] = "list of texts",
 		[RESULT_NUMBERS] = "list of numbers",
-		[RESULT_TIMES] = "list of texts of digits" };
+		[RESULT_TIMES] = "list of texts of digits",
+		[RESULT_ROWS] = "list of lists of numbers or texts",
+		[RESULT_MAP] = "object of free keys" };
 
 	return words[k->kind];
 }
