@@ -27,7 +27,7 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 	return rc;
 }
 
-/* What to do; and what differs from the usual sessions, if the session is not as usual. */
+/* Advice; and the differences from the usual sessions, if the session is unusual. */
 static int
 change_explain(struct store_reader *r, const struct analysis_params *p, struct analysis *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of an analysis, for the files of this room. */
+/* The parts of an analysis, for the files of the room. */
 #ifndef ANALYSIS_IN_H
 #define ANALYSIS_IN_H
 

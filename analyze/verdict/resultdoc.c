@@ -259,8 +259,7 @@ verdict_doc(const struct analysis *a)
 	return v;
 }
 
-/* Mean throughput of single operations: of the operation this stage is about, where there is
- * one. */
+/* Mean throughput of single operations: of the stage's operation, if any. */
 static double
 per_call_rate(const struct evidence *e, enum nw_stage_kind kind)
 {
@@ -284,9 +283,9 @@ per_call_rate(const struct evidence *e, enum nw_stage_kind kind)
 	return ops > 0 ? rate / ops : NAN;
 }
 
-/* The limit carries what it carried, and so do two stages that are sure to limit together. What the
- * others could have carried is bounded by the gain from lifting the limit, above only for the stage
- * that limits next. */
+/* The limit carries its own rate, and so do two stages sure to limit together. The gain from
+ * lifting the limit bounds the capacity of all further stages, from above only of the next
+ * limit. */
 static void
 put_could(json_t *o, const struct judgement *j, size_t i)
 {

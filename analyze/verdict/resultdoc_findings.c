@@ -274,7 +274,7 @@ resultdoc_density(const struct analysis *a, const struct classes_params *params)
 
 /* --- reduction --- */
 
-/* The cluster that candidate i of the elimination stands for. */
+/* The cluster of candidate i of the elimination. */
 static size_t
 cluster_of(const struct nw_reduction *r, size_t candidate)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared by the files that write the result document. Functions that return a json_t return a new
+/* Shared by the writers of the result document. Functions returning a json_t return a new
  * reference. */
 #ifndef RESULTDOC_IN_H
 #define RESULTDOC_IN_H
@@ -10,7 +10,7 @@
 #include "analyze/verdict/put/resultdoc_put.h"
 #include "narrows/result.h"
 
-/* The part of the document that other sessions are compared by. */
+/* The part of the document for comparisons with other sessions. */
 json_t *resultdoc_facts(const struct analysis *a, const struct judge_params *params);
 json_t *resultdoc_advice(const struct analysis *a);
 json_t *resultdoc_timeline(const struct analysis *a);

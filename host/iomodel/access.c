@@ -80,7 +80,7 @@ uring_open(void)
 	return u;
 }
 
-/* One operation from submission to completion. */
+/* An operation from submission to completion. */
 static ssize_t
 uring_move(struct access *a, char *buf, uint64_t len, uint64_t offset)
 {

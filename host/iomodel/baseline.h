@@ -25,12 +25,12 @@ enum { BASELINE_NAMES_MAX = 16 };
 struct baseline_opts {
 	bool quick;
 	const char *box; /* address; NULL: where the environment says; "-": nothing is sent */
-	/* CLASS=NAME by the administrator, for this host and mount */
+	/* CLASS=NAME by the administrator, for the host and mount */
 	const char *name[BASELINE_NAMES_MAX];
 	size_t n_names;
 };
 
-/* Whether the text gives a name to one of the classes. */
+/* Whether the text gives a name to a class. */
 bool baseline_name_is_valid(const char *class_and_name);
 /* Runs cells that are not done yet, with progress on standard error, and sends all; exit status. */
 int baseline_run(const struct cell *like, const struct baseline_opts *o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The conditions of a baseline, for the files of this room. */
+/* The conditions of a baseline, for the files of the room. */
 #ifndef IOMODEL_BASELINE_IN_H
 #define IOMODEL_BASELINE_IN_H
 
@@ -22,7 +22,7 @@ enum { BASELINE_FOLDER_BYTES = 512 };
 bool baseline_cell(const struct cell *like, const struct baseline_opts *o,
     const struct condition *k, uint64_t size, struct cell *out, char folder[BASELINE_FOLDER_BYTES]);
 
-/* Sends what the cells found; exit status. */
+/* Sends the results of the cells. Returns an exit status. */
 int baseline_send(const struct cell *like, const struct baseline_opts *o);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A baseline on its way to the box: for each class, direction and size a series of the host,
- * `ps:tools:iomodel:baseline:read` or `:write`, with one row, whose histogram has the durations.
- * The box trains its models on them.
+ * `ps:tools:iomodel:baseline:read` or `:write`, with a single row. The row's histogram has the
+ * durations, for the training of the box's models.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct sender {
 	const struct baseline_opts *opts;
 	struct nw_provider *provider;
 	struct mount mount;
-	char id[UUID_BYTES]; /* of this baseline */
+	char id[UUID_BYTES]; /* of the baseline */
 	int64_t now_wall_ns;
 	struct durations d;
 	size_t sent;

@@ -35,7 +35,7 @@ const struct cell cell_default = { .state = STATE_AS_IS,
 static const char *const state_names[] = { "as-is", "cached", "uncached", "discard" };
 static const char *const call_names[] = { "pread", "lseek", "mmap", "uring" };
 
-/* One operation as it is kept until the cell is over: nothing is formatted between two accesses. */
+/* An operation, kept until the end of the cell: nothing is formatted between two accesses. */
 struct op {
 	int64_t start_ns, duration_ns; /* start: since the cell's beginning */
 	uint64_t offset;
@@ -444,7 +444,7 @@ result_write(const struct cell *c, const struct worker *w, const struct cell_res
 	return fclose(f) == 0 ? NW_OK : NW_EIO;
 }
 
-/* All threads begin together; the counters are taken around them. */
+/* All threads begin together, between two readings of the counters. */
 static int
 workers_run(const struct cell *c, struct worker *w, struct counters_taken counters[2])
 {

@@ -50,7 +50,7 @@ struct cell {
 
 enum { CELL_WHY_BYTES = 256 };
 
-/* What a cell found, for the line that is printed. */
+/* The result of a cell, for the printed line. */
 struct cell_result {
 	uint64_t n_ops, errors, bytes;
 	double runtime_s; /* from the first access to the end of the last, gaps included */
@@ -66,7 +66,7 @@ extern const struct cell cell_default;
  * could not be brought about. The words are in why. */
 int cell_run(const struct cell *c, struct cell_result *out, char why[CELL_WHY_BYTES]);
 
-/* Whether the cell's folder says that it is complete. */
+/* Whether the cell's folder marks the cell as complete. */
 bool cell_is_done(const struct cell *c);
 
 const char *state_name(enum cell_state s);

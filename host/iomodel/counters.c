@@ -199,7 +199,7 @@ device_write(struct sampler *s)
 static void
 sample_write(struct sampler *s)
 {
-	static struct counters_taken c; /* one sampler at a time writes samples */
+	static struct counters_taken c; /* a single sampler at a time writes samples */
 	size_t i;
 
 	c.n = 0;

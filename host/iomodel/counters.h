@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What /proc counts of this process and this host: before and after a cell, and every tenth of a
+/* Counts of the process and the host in /proc: before and after a cell, and every tenth of a
  * second. */
 #ifndef IOMODEL_COUNTERS_H
 #define IOMODEL_COUNTERS_H
@@ -20,7 +20,7 @@ struct counters_taken {
 /* Reads /proc/self/io, /proc/vmstat, /proc/meminfo, and the NFS and Lustre clients' where they
  * are. */
 void counters_take(struct counters_taken *c);
-/* Writes name,before,after,difference of all that changed or belongs to this process. */
+/* Writes name,before,after,difference of all changed counts and of all counts of the process. */
 int counters_write(
     const char *path, const struct counters_taken *before, const struct counters_taken *after);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The durations of a cell that is done, out of its files. */
+/* The durations of a finished cell, out of its files. */
 #ifndef IOMODEL_DURATIONS_H
 #define IOMODEL_DURATIONS_H
 
@@ -7,7 +7,7 @@
 
 #include "narrows/hist.h"
 
-/* Operations by the share of their pages that were in memory before. */
+/* Operations by the share of their pages in memory before. */
 enum durations_keep { KEEP_ALL, KEEP_IN_MEMORY, KEEP_NOT_IN_MEMORY };
 
 struct durations {

@@ -67,7 +67,7 @@ number_take(const char *text, double min, double max, double *out)
 	return end != text && *end == '\0' && *out >= min && *out <= max;
 }
 
-/* Whether this host has the block device. */
+/* Whether the host has the block device. */
 static bool
 is_device(const char *name)
 {
@@ -79,7 +79,7 @@ is_device(const char *name)
 	return access(path, R_OK) == 0;
 }
 
-/* One option of a cell; false if the value is none. */
+/* An option of a cell. Returns false for a faulty value. */
 static bool
 option_take(struct cell *c, int o, const char *value)
 {

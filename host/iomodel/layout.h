@@ -47,16 +47,16 @@ struct layout_walk {
 
 /* NW_EINVAL: the word names no layout. */
 int layout_parse(const char *word, struct layout *out);
-/* The kind and both numbers as the first benchmark printed them: "2-0-0". */
+/* The kind and both numbers in the form of the first benchmark: "2-0-0". */
 void layout_numbers(const struct layout *l, char *to, size_t cap);
 
-/* align_bytes: positions are multiples of it; 1 for any position. */
+/* align_bytes: divisor of all positions; 1 for any position. */
 void layout_walk_init(struct layout_walk *w, const struct layout *l, uint64_t space_bytes,
     uint64_t access_bytes, uint64_t align_bytes, uint64_t seed);
 /* Position of the next access. */
 uint64_t layout_walk_next(struct layout_walk *w);
 
-/* "4096", "8MiB", "1k": bytes; false when it is none. */
+/* "4096", "8MiB", "1k": bytes. Returns false for other text. */
 bool bytes_parse(const char *text, uint64_t *out);
 
 #endif

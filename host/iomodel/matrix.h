@@ -2,8 +2,8 @@
 /*
  * The standard matrix: 20 sizes, the layouts and states of the paper (Kunkel, 2016), both
  * directions, repeated. Each cell has a folder STATE-DIRECTION-LAYOUT-SIZE-REPEAT below the given
- * one, so a matrix that was interrupted goes on where it was; LAYOUT is that of the file, or
- * MEMORY+FILE where the layout in memory is not off0 (rnd, seq, reverse0 where the paper has them).
+ * folder, so an interrupted matrix can continue. LAYOUT is the file's layout, or MEMORY+FILE if the
+ * layout in memory is not off0 (rnd, seq, reverse0 as in the paper).
  */
 #ifndef IOMODEL_MATRIX_H
 #define IOMODEL_MATRIX_H
@@ -26,8 +26,8 @@ struct matrix_opts {
  * of the parameters. */
 int matrix_run(const struct cell *like, const struct matrix_opts *o);
 
-/* Prints the throughput of each cell that is done, sizes down and states across; csv: one line a
- * cell. */
+/* Prints the throughput of each finished cell, sizes down and states across; csv: a line for
+ * each cell. */
 int matrix_table(const char *folder, bool csv);
 
 #endif

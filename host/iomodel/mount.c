@@ -57,7 +57,7 @@ mount_find_in(const char *mountinfo, const char *path, struct mount *out)
 	size_t longest = 0;
 
 	for (line = mountinfo; *line != '\0'; line += strcspn(line, "\n"), line += *line == '\n')
-		/* of two mounts at one place the later one is seen */
+		/* of two mounts at a place the later mount is seen */
 		if (line_parse(line, &m) && is_below(path, m.point) && strlen(m.point) >= longest) {
 			longest = strlen(m.point);
 			*out = m;
@@ -73,7 +73,7 @@ mount_find(const char *file, struct mount *out)
 	size_t cap = 0;
 	int rc = NW_ENOTFOUND;
 
-	/* no byte of the text is NUL, so all of it is one line */
+	/* no byte of the text is NUL, so the whole text is a line */
 	if (f != NULL && path != NULL && getdelim(&text, &cap, '\0', f) > 0)
 		rc = mount_find_in(text, path, out);
 	if (f != NULL)

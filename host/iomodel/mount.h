@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mount that a file is on. */
+/* The mount of a file. */
 #ifndef IOMODEL_MOUNT_H
 #define IOMODEL_MOUNT_H
 

@@ -95,8 +95,8 @@ pagecache_drop(struct pagecache *p, int fd)
 	double share = NAN;
 	int i;
 
-	/* Pages that are being written, or that the second question has begun to read, stay: drop
-	 * again until the device is done with them. */
+	/* Pages under writing, or under reading for the second question, stay: drop again until
+	 * the device has finished. */
 	for (i = 0; i < STATE_TRIES; i++) {
 		(void)fsync(fd);
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
@@ -139,8 +139,8 @@ pagecache_fill(struct pagecache *p, int fd)
 {
 	int i, rc;
 
-	/* Other programs may need memory meanwhile and take pages away: read again until they have
-	 * what they need. */
+	/* Other programs may need memory meanwhile and take pages away: read again until their
+	 * needs are met. */
 	for (i = 0; i < STATE_TRIES; i++) {
 		if ((rc = file_read(fd, p->bytes)) < 0)
 			return rc;

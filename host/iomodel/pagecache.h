@@ -11,7 +11,7 @@ struct pagecache {
 	void *map;
 	uint64_t bytes;
 	size_t page_bytes;
-	unsigned char *vec; /* one byte per page of the widest question */
+	unsigned char *vec; /* a byte per page of the widest question */
 	size_t vec_pages;
 };
 
@@ -19,9 +19,9 @@ int pagecache_open(struct pagecache *p, int fd, uint64_t bytes);
 void pagecache_close(struct pagecache *p);
 /* Share of the pages of a range that are in memory; NaN when the kernel does not tell. */
 double pagecache_share(struct pagecache *p, uint64_t offset, uint64_t len);
-/* Share of some pages, spread over the file, that a read gets without waiting; NaN where the file
- * system has no such reads. The question may begin to read a page that is not there. It is a second
- * witness: mincore(2) tells strangers that all is in memory. */
+/* Share of some pages, spread over the file, readable without waiting; NaN if the file system
+ * has no such reads. The question may begin to read a missing page. The share is a second
+ * witness: to strangers mincore(2) reports all pages as in memory. */
 double pagecache_share_at_once(const struct pagecache *p, int fd);
 /* Writes dirty pages and drops all, as mincore(2) and reads that do not wait confirm; NW_ECONFLICT
  * if pages stay. */

@@ -75,7 +75,7 @@ json_append(bson_t *out, const char *key, const json_t *v)
 	}
 }
 
-/* `sent` tells types apart that JSON does not. */
+/* `sent` has types without a difference in JSON. */
 static void
 object_append(bson_t *out, const json_t *object, const bson_t *sent)
 {
@@ -88,7 +88,7 @@ object_append(bson_t *out, const json_t *object, const bson_t *sent)
 	else json_append(out, key, v);
 }
 
-/* The document or array that was sent under the first of these names. */
+/* The document or array sent under the first of the names. */
 static bool
 part_find(const bson_t *sent, const char *const *names, bson_t *part)
 {
@@ -106,7 +106,7 @@ part_find(const bson_t *sent, const char *const *names, bson_t *part)
 			if (BSON_ITER_HOLDS_DOCUMENT(&at))
 				bson_iter_document(&at, &len, &data);
 			else if (BSON_ITER_HOLDS_ARRAY(
-				     &at)) /* some senders declared an array and named its keys */
+				     &at)) /* some senders declared an array and named the keys */
 				bson_iter_array(&at, &len, &data);
 			else
 				return false;
@@ -159,7 +159,7 @@ document_meta(bson_t *out, unsigned generation, const struct walk_meta *m, const
 
 /* --- data --- */
 
-/* Dividing in one step would round twice. */
+/* Dividing in a single step would round twice. */
 static double
 seconds(int64_t t_wall_ns)
 {
@@ -221,8 +221,7 @@ dotted(const char *name, char buf[8])
 }
 
 /*
- * The number of the sample at this time, if a reader computes the same time from that number, else
- * -1.
+ * The number of the sample at a time, if a reader computes the same time from the number, else -1.
  */
 static int32_t
 sample_number(const struct document_series *s, int64_t t_wall_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stream on its way to one client: a slice is made when the slice before has left. */
+/* A stream on its way to a client: a slice is made when the slice before has left. */
 #ifndef NARROWS_WEB_DOWNLOAD_H
 #define NARROWS_WEB_DOWNLOAD_H
 

@@ -25,7 +25,7 @@ struct merge_layout {
 	} * hist; /* per row; NULL: not wanted */
 	size_t cap, n, pos;
 	int64_t next_t; /* where reading goes on ... */
-	size_t skip;    /* rows of exactly that time to skip */
+	size_t skip;    /* rows of exactly the time to skip */
 	bool at_end;
 };
 

@@ -39,7 +39,7 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 		w->host_t1 = (s->closed_wall_ns > s->last_data_wall_ns ? s->closed_wall_ns
 								       : s->last_data_wall_ns) +
 		    1;
-	/* a session opens at the box; its measurements may have begun earlier */
+	/* a session opens at the box; measurements may have begun earlier */
 	if (res != NULL && res->start_wall_ns != 0 && res->start_wall_ns < w->host_t0)
 		w->host_t0 = res->start_wall_ns;
 	return 0;

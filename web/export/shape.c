@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions that all shapes ask of an export. */
+/* Questions of all shapes to an export. */
 #include "web/export/shape.h"
 
 #include "narrows/csv.h"

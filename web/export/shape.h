@@ -24,14 +24,14 @@ struct shape {
 	/* generation of documents; 0: the generation in which each document was sent */
 	unsigned generation;
 	/*
-	 * Both write into a stream that becomes text. prefix may put lines of its own first, with
+	 * Both write into a stream of text. prefix may put lines of its own first, with
 	 * textout_put().
 	 */
 	int (*prefix)(struct export *x, FILE *f, const struct walk_meta *m);
 	void (*label)(
 	    const struct export *x, FILE *f, const struct walk_meta *m, const char *field);
 	int (*row)(struct export *x, const char *prefix, const struct merge_row *row);
-	/* For shapes without those three: writes up to SHAPE_SLICE_BYTES of text. */
+	/* For shapes without the three functions above: writes up to SHAPE_SLICE_BYTES of text. */
 	int (*slice)(struct export *x, bool *done);
 	int (*state_new)(struct export *x); /* NULL: no state */
 	void (*state_free)(void *state);

@@ -26,12 +26,12 @@
 
 struct docs {
 	char *task_id;       /* task of the session, or NULL */
-	char *sender;        /* sender that was named last */
+	char *sender;        /* sender named last */
 	json_t *mids;        /* SENDER/MID of all metadata so far */
 	json_t *senders;     /* number of each sender in this export, by the id in the store */
 	unsigned generation; /* of the series in hand */
 	struct document_series series;
-	int64_t xsp_id; /* XSP session that sent the metadata */
+	int64_t xsp_id; /* XSP session of the metadata */
 	uint8_t *raw;   /* bytes of the metadata as sent, or NULL */
 	size_t raw_len;
 };
@@ -76,7 +76,7 @@ on_xsp(void *arg, const struct nw_xsp_rec *xsp)
 	return 0;
 }
 
-/* Exports number their senders: the ids of providers are shown to nobody. */
+/* Exports number their senders: the ids of providers stay secret. */
 static void
 sender_number(struct docs *d, struct sender *s)
 {
@@ -140,7 +140,7 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 	return 0;
 }
 
-/* Whether the sender described another metadata of this id before. */
+/* Whether the sender described another metadata of the id before. */
 static bool
 mid_again(struct docs *d, const char *mid)
 {
@@ -254,7 +254,7 @@ label(const struct export *x, FILE *f, const struct walk_meta *m, const char *fi
 	fputs(field, f);
 }
 
-/* Writes a report as one envelope with an item for each value. */
+/* Writes a report as an envelope with an item for each value. */
 static int
 put_pairs(struct export *x, const struct document_series *s, const struct merge_row *r)
 {

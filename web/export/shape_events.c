@@ -18,7 +18,7 @@ struct stretch {
 	char *text; /* lines */
 	size_t len, at, cap;
 	int64_t next_wall_ns; /* reading goes on here ... */
-	size_t skip;          /* ... behind so many events of exactly this time */
+	size_t skip;          /* ... behind so many events of exactly the time */
 	size_t to_skip;
 	int64_t last_wall_ns; /* of the last event read, and how many had its time */
 	size_t n_last;

@@ -110,7 +110,7 @@ family_new(struct export *x)
 	return rc;
 }
 
-/* Index of the first metadata with this mid, or the index at which to insert. */
+/* Index of the first metadata with a mid, or the index for its insertion. */
 static size_t
 family_find(const struct family *fam, const char *mid)
 {

@@ -32,7 +32,7 @@ enum {
 	COLUMNS_MAX = 16384, /* the most a spreadsheet takes */
 	GRID_CELLS = 1 << 20,
 	GRID_STEPS_MAX = 4096,
-	SLICE_PEEKS = 64, /* layouts looked at in one slice */
+	SLICE_PEEKS = 64, /* layouts searched in a slice */
 };
 
 struct wide_column {
@@ -88,8 +88,8 @@ wide_free(void *state)
 }
 
 /*
- * Adds one element to an array that doubles at every power of two. NULL: no memory, and the array
- * is unchanged.
+ * Adds an element to an array, doubled at every power of two. NULL: no memory, and the array is
+ * unchanged.
  */
 static void *
 grow(void *array, size_t n, size_t size)
@@ -134,7 +134,7 @@ struct meta_columns {
 	size_t first; /* of the series' columns */
 };
 
-/* A field in several layouts of a series is one column. */
+/* A field in several layouts of a series is a single column. */
 static int
 on_layout(void *arg, const struct nw_layout_rec *rec)
 {
@@ -392,7 +392,7 @@ write_row(struct export *x, const struct wide *w, size_t step)
 	return shape_end_line(x);
 }
 
-/* Makes at most one grid per slice, so that other clients get their turn. */
+/* Makes at most one grid per slice: other clients get their turn. */
 static int
 slice(struct export *x, bool *done)
 {

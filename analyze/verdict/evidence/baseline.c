@@ -20,7 +20,7 @@ static const double NS = 1e-9;
 static const struct nw_io_options limit_options = { 4096, 1.1, true };
 static const struct nw_io_options mean_options = { 4096, 1, true };
 
-/* The measurement of one class, direction and size. */
+/* The measurement of a class, direction and size. */
 struct point {
 	int64_t meta_id, first_wall_ns;
 	bool write;

@@ -16,7 +16,7 @@
 struct baseline_class {
 	char *class, *name; /* name: as the administrator says, else the class */
 	bool by_administrator, write;
-	bool cached; /* operations of this class are served by the page cache */
+	bool cached; /* operations of the class are served by the page cache */
 	size_t n_sizes;
 	/* the slowest ordinary duration, and the mean of ordinary durations */
 	struct nw_io_model limit, mean;
@@ -34,10 +34,10 @@ struct baselines {
 	size_t n;
 };
 
-/* NW_ENOMEM or what the store says. A host without baseline has none. */
+/* NW_ENOMEM or the store's error. A host without baseline has no entries. */
 int baselines_load(struct store_reader *r, int64_t host_id, struct baselines *out);
 void baselines_clear(struct baselines *b);
-/* The baseline of the mount that the path is on; NULL: none. */
+/* The baseline of the path's mount; NULL: no baseline. */
 const struct baseline *baselines_find(const struct baselines *b, const char *path);
 /* Index of the class of an operation; b->n if the operation is slower than all classes, or if the
  * direction has none. */

@@ -131,7 +131,7 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return 1;
 }
 
-/* A provider whose last connection so far ended with the box. */
+/* A provider with a last connection ended by the box's end. */
 struct cut_off {
 	char *provider;
 	UT_hash_handle hh;
@@ -150,8 +150,8 @@ cut_off_remove(struct senders *s, struct cut_off *c)
 	free(c);
 }
 
-/* A provider that was cut off is missed until its next connection; an original sender has no next
- * one that the box could know. */
+/* A provider cut off is missed until its next connection. The box cannot know a next connection
+ * of an original sender. */
 static void
 cut_off_note(struct senders *s, const struct nw_xsp_rec *x)
 {
@@ -294,7 +294,7 @@ clocks_load(struct loader *l)
 	return rc;
 }
 
-/* How programs ended that moved nothing. */
+/* The exit status of programs without moved bytes. */
 static int
 exits_read(struct loader *l, size_t n_sources)
 {
@@ -389,8 +389,8 @@ evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t *firs
 		*last_wall_ns = last;
 }
 
-/* What the kernel counted of a process itself. Children are in its parent's once that has waited
- * for them, not before. */
+/* The kernel's counts of a process itself. A parent's counts include children after the parent's
+ * wait, not before. */
 static double
 kernel_own_bytes(const struct evidence *e, const struct evidence_process *parent)
 {

@@ -31,11 +31,11 @@ struct evidence_host {
 	bool clock_sync_told; /* whether the kernel said if the clock is synchronised */
 	/* offset against the box's clock and its bound, by the best exchange of time stamps */
 	double exchange_offset_s, exchange_bound_s;
-	int64_t ahead_ns; /* lead over the box's clock, subtracted from all times of this host */
+	int64_t ahead_ns; /* lead over the box's clock, subtracted from all times of the host */
 	double *cpu_busy, *cpu_iowait; /* shares of each window */
 	double *disk_busy;             /* share of each window, of the busiest device */
 	double *disk_bytes_per_s;      /* sum of all devices */
-	double *writeback_bytes;       /* written pages that wait for devices, in each window */
+	double *writeback_bytes;       /* written pages waiting for devices, in each window */
 };
 
 struct evidence_process {
@@ -54,12 +54,12 @@ struct evidence_process {
 	/* seconds of each window, by the kernel: on a processor; ready to run without processor
 	 * (longest of all threads); some thread blocked by storage */
 	double *cpu, *starved, *blocked;
-	double cpu_s, cpu_wait_s;  /* totals of cpu and starved */
-	double throttled_s;        /* seconds for which a quota of processor time was used up */
-	double *stored;            /* bytes of each window that the kernel fetched from devices */
-	double combined_bytes;     /* bytes of calls that read and write at once */
-	double storage_read_bytes; /* bytes the kernel fetched from devices for the process */
-	double storage_written_bytes; /* bytes of pages that the process made dirty */
+	double cpu_s, cpu_wait_s;     /* totals of cpu and starved */
+	double throttled_s;           /* seconds with a quota of processor time used up */
+	double *stored;               /* bytes fetched from devices by the kernel, in each window */
+	double combined_bytes;        /* bytes of calls with reading and writing at once */
+	double storage_read_bytes;    /* bytes the kernel fetched from devices for the process */
+	double storage_written_bytes; /* bytes of pages made dirty by the process */
 	double local_bytes[2];        /* sums of pipe_bytes */
 	char *unseen_by;     /* way of bytes past the measured calls, in nwrun's word; or NULL */
 	double seen_bytes;   /* bytes of measured calls; 0 if the sender did not count */
@@ -100,8 +100,8 @@ struct evidence_connection {
 	struct evidence_counters at;
 };
 
-/* Waiting times inside a kernel, in the order in which bytes meet them; the last two are those of
- * threads and of block devices. */
+/* Waiting times inside a kernel, in the order of the bytes' way. The last two belong to threads
+ * and to block devices. */
 enum evidence_wait {
 	EVIDENCE_SEND_BUFFER,
 	EVIDENCE_QDISC,
@@ -118,7 +118,7 @@ extern const char *const evidence_wait_names[EVIDENCE_WAITS]; /* as in event typ
  * Arrays have a value per window. */
 struct evidence_kernel {
 	size_t host;
-	char *src, *dst; /* src is this host's end; NULL: the whole host */
+	char *src, *dst; /* src is the host's end; NULL: the whole host */
 	unsigned sport, dport;
 	/* number and sum of waits, scaled up to all slots of time; seconds of rows */
 	double *count[EVIDENCE_WAITS], *sum_s[EVIDENCE_WAITS], *covered_s[EVIDENCE_WAITS];
@@ -145,8 +145,8 @@ struct evidence_use {
 	char *place;      /* device or interface; NULL: of all disks, or of an unknown interface */
 	char *program;    /* of another session; NULL if unknown */
 	double *in, *out; /* bytes of each window: read and written, or received and sent */
-	/* of a disk, read [0] and written [1]: seconds of each window, of those looked at, in which
-	 * bytes waited in front of the device; bytes/s that a throttle lets through, or NaN */
+	/* of a disk, read [0] and written [1]: seconds of each observed window with bytes
+	 * waiting in front of the device; bytes/s allowed by a throttle, or NaN */
 	double *queued_s[2], *looked_s[2], *limit[2];
 };
 
@@ -170,7 +170,7 @@ struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
 	char *label;        /* user's name for the session; NULL: none */
-	double exit_status; /* of the first program that failed, else of any that ended; or NaN */
+	double exit_status; /* of the first failed program, else of any ended program; or NaN */
 	bool open;
 	int64_t opened_wall_ns, closed_wall_ns;
 

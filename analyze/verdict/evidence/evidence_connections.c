@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows of connections: of the session's own programs, and of blipp, which watches connections
- * of programs that tell nothing of their TCP. */
+/* The rows of connections: of the session's own programs, and of blipp, for programs without
+ * reports of their TCP. */
 #include "analyze/verdict/evidence/evidence_in.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ connection_span(const struct loader *l, const struct row *r)
 	return s;
 }
 
-/* Spreads what a counter of the kernel grew by. */
+/* Spreads the increase of a kernel's counter. */
 static void
 counter_spread(const struct loader *l, double **a, const struct span *s, double *before, double now)
 {
@@ -151,7 +151,7 @@ connection_clear(struct evidence_connection *c)
 	free(c->delivery);
 }
 
-/* --- one connection, told twice --- */
+/* --- a connection, reported twice --- */
 
 static bool
 is_same_end(const struct evidence_connection *a, const struct evidence_connection *b)
@@ -176,8 +176,8 @@ connection_watched(struct evidence *e, size_t added)
 	return added;
 }
 
-/* The program's entry for what blipp saw: original senders have an entry per direction, of which
- * the one with most bytes out is the sending end. NULL if the program told nothing. */
+/* The program's entry for blipp's connection: original senders have an entry per direction; the
+ * entry with most bytes out is the sending end. NULL if the program reported nothing. */
 static struct evidence_connection *
 own_entry(struct evidence *e, const struct evidence_connection *watched)
 {
@@ -199,7 +199,7 @@ array_take(double **to, double **from)
 	*from = NULL;
 }
 
-/* The bytes stay the program's own of this session. */
+/* The bytes stay the program's own in the session. */
 static void
 account_take(struct evidence_connection *to, struct evidence_connection *from)
 {

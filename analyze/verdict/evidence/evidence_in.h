@@ -53,7 +53,7 @@ struct source {
 
 enum { STEP_SLOTS = 64 }; /* eighths of an octave around 1 s */
 
-/* A program of another session, and its bytes of one use. */
+/* A program of another session, and its bytes of a use. */
 struct use_program {
 	size_t use;
 	char *name;
@@ -70,8 +70,8 @@ struct loader {
 	/* pass one: the lengths of windows vote for the step, weighted by time */
 	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
 	int64_t begin_wall_ns, end_wall_ns;
-	bool have_processes;            /* whether somebody reports every interval, busy or not */
-	bool filling;                   /* whether this is pass two */
+	bool have_processes;            /* whether a sender reports every interval, busy or not */
+	bool filling;                   /* whether pass two runs */
 	struct source *source;          /* whose rows are in hand */
 	struct nw_clock_rows exchanges; /* of the host whose clock is in hand */
 };
@@ -154,7 +154,7 @@ void file_row(struct loader *l, const struct row *r);
 void connection_row(struct loader *l, const struct row *r);
 /* A row of ps:host:tcp, from blipp on the host. */
 void tcp_row(struct loader *l, const struct row *r);
-/* The entry of a connection that blipp watched; `added`, the newest, goes if there is one. */
+/* The entry of a connection watched by blipp. If an entry exists, `added`, the newest, goes. */
 size_t connection_watched(struct evidence *e, size_t added);
 void connection_clear(struct evidence_connection *c);
 /* Joins blipp's view of a connection to the program's view of the connection. */

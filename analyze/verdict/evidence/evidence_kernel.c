@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows of waiting times inside kernels, as magnet tells of them. Hosts may send anything: numbers
- * that cannot be are left out. */
+/* Rows of waiting times inside kernels, as reported by magnet. Hosts may send anything:
+ * impossible numbers are left out. */
 #include "analyze/verdict/evidence/evidence_in.h"
 
 #include <math.h>

@@ -155,7 +155,7 @@ item_add(struct loader *l, double bytes)
 					      : &e->files[from->item].write_bytes) += bytes;
 }
 
-/* A wait is reported when it ends, so a wait longer than the window of its report began before. */
+/* A wait is reported at its end, so a wait longer than the window of its report began before. */
 static void
 wait_spread(const struct evidence *e, double **a, const struct span *s, double wait_s)
 {
@@ -234,7 +234,7 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 		    fmin(throttled_s, s->window_s) - known_or_0(wait_s));
 }
 
-/* The status of the first program that failed, else of a program that ended. */
+/* The status of the first failed program, else of an ended program. */
 static void
 exit_take(struct evidence *e, double status)
 {

@@ -40,7 +40,7 @@ is_of_session(const struct evidence *e, const char *host)
 	return false;
 }
 
-/* The first of the words that is a host of the session; malloc'ed, NULL without one. */
+/* The first host of the session among the words; malloc'ed, NULL without such a host. */
 static char *
 served(const struct evidence *e, const char *words)
 {
@@ -53,7 +53,7 @@ served(const struct evidence *e, const char *words)
 	return found;
 }
 
-/* A counter that steps back has begun anew: that step counts nothing. */
+/* A counter with a step back has begun anew: the step counts nothing. */
 static int
 on_rows(void *arg, const struct store_block *b)
 {

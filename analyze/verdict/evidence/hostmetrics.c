@@ -159,7 +159,7 @@ struct columns {
 	size_t n;
 	size_t *metric;
 	double *before;         /* last sample of each counter */
-	int64_t before_wall_ns; /* time of that; 0 before the first sample */
+	int64_t before_wall_ns; /* time of the last sample; 0 before the first */
 	int window;             /* index of the field with the interval's length in s, or -1 */
 };
 struct layouts {
@@ -271,7 +271,7 @@ is_idle(const struct hostmetrics *m, const struct hostmetric *t)
 	return true;
 }
 
-/* Whether the series told anything in these rows. */
+/* Whether the rows have a value of the series. */
 static bool
 is_told(const struct hostmetrics *m, const struct hostmetric *t)
 {

@@ -38,7 +38,7 @@ struct hostmetrics {
 	uint64_t samples;
 };
 
-enum { HOSTMETRICS_MAX = 2000 }; /* most metrics of a host that are not idle */
+enum { HOSTMETRICS_MAX = 2000 }; /* largest number of busy metrics of a host */
 
 /* Loads the rows given by t0, step, n_rows and ahead of `out`. O(samples). NW_ENOMEM or the store's
  * code. */

@@ -10,10 +10,10 @@ static const double NET_LOW = 0.75, NET_HIGH = 1.33;
  * that is full for WINDOW_FULL of the time hides the room. */
 static const double ROOM_LOW = 0.55, ROOM_ABOUT = 0.8, ROOM_HIGH = 1.15, ROOM_MOST = 4;
 static const double WINDOW_FULL = 0.2;
-/* Bounds further apart than this factor help nobody. */
+/* Bounds further apart than by the factor are of no help. */
 static const double TELLING = 3;
-/* The kernel slows writers down before a disk is at its limit: a disk had up to this much more room
- * than its share of held time says. */
+/* The kernel slows writers down before a disk is at its limit: a disk had up to so much more
+ * room than by its share of held time. */
 static const double PACING = 2;
 /* A disk behind readahead or dirty pages with a share of held time below these had room for
  * HIDDEN_GAIN times the rate in all measured transfers. */
@@ -28,7 +28,7 @@ held_of(const struct limit *l, size_t stage)
 	return 1 - l->tests[stage].group.mean;
 }
 
-/* A slow receiver keeps data in flight, wherever that waits. */
+/* A slow receiver keeps data in flight, wherever the data wait. */
 static bool
 is_receiving(enum nw_stage_kind kind)
 {

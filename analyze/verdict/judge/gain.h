@@ -20,14 +20,14 @@
 struct gain {
 	double about;     /* best estimate; NaN unless both bounds are known */
 	double low, high; /* bounds; NaN where unknown */
-	size_t next;      /* index of the stage that limits next; number of stages if unknown */
+	size_t next;      /* index of the next limiting stage; number of stages if unknown */
 };
 
 /* `limit` is the index of the limiting stage. */
 struct gain
 gain_find(const struct nw_path *p, const struct limit *l, const struct resources *r, size_t limit);
-/* Bounds by what the network delivered in its better windows. False, and *g as it was, where the
- * network has much room, or a buffer or an unmeasured end hides the room. */
+/* Bounds by the network's rate in its better windows. Returns false, without a change of *g, if
+ * the network has much room, or if a buffer or an unmeasured end hides the room. */
 bool gain_by_room(const struct nw_path *p, const struct resources *r, size_t limit, struct gain *g);
 /* Bounds by the throttles of the other disks: a throttle tells the load of its disk. */
 void gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r,

@@ -51,8 +51,8 @@ struct iotime {
 	size_t n_files;
 };
 
-/* Between store_reader_begin() and _end(), after evidence_load(). NW_ENOMEM or what the store
- * says. */
+/* Between store_reader_begin() and _end(), after evidence_load(). NW_ENOMEM or the store's
+ * error. */
 int iotime_load(struct store_reader *r, const struct evidence *e, struct iotime *out);
 void iotime_clear(struct iotime *t);
 /* A sentence for people, to be freed; NULL if no file operation was counted. */

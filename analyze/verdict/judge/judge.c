@@ -21,13 +21,13 @@ static const double THROTTLE_FAR = 1.35, QUEUED_MOSTLY = 0.5;
  * rate in its better windows; of many streams the shares of the time lie further apart, and the sum
  * of their rates tells little. */
 static const double NET_ROOM_SURE = 2, NET_STREAMS_APART = 0.1;
-/* From this share of the time on a resource is at its limit. */
+/* Least share of the time for a resource at its limit. */
 static const double SATURATED = 0.85;
 /* With less of the time in flight the network limits nothing. */
 static const double IDLE_NET = 0.1;
 /* Waits of both ends confirm data in flight; a slow receiver keeps data in flight, too. */
 static const double NET_HELD = 0.1, NET_HELD_SLOW = 0.35;
-/* A disk behind readahead shows held time in this share of the windows only near its limit. */
+/* A disk behind readahead shows held time in so many of the windows only near its limit. */
 static const double READ_PEAKS = 0.06, READ_HELD = 0.07, READ_MUCH = 0.12;
 /* A disk behind dirty pages slows its writers for this share of the time near its limit, most of
  * all in slow windows; meanwhile the network has room. */
@@ -283,7 +283,7 @@ idle_disk_decide(struct judgement *j, const struct evidence *e)
 	l->claim = LIMIT_ACCOUNT;
 }
 
-/* Whether a stage is at the end that the kernels name. */
+/* Whether a stage is at the end named by the kernels. */
 static bool
 stage_is_named(enum nw_stage_kind kind, enum nw_says says)
 {
@@ -395,7 +395,7 @@ decide(struct judgement *j, const struct evidence *e)
 		l->claim = LIMIT_NONE;
 }
 
-/* Whether the limit is a program that waited for a processor. */
+/* Whether the limit is a program waiting for a processor. */
 static bool
 is_starved(const struct judgement *j, const struct evidence *e)
 {
@@ -443,7 +443,7 @@ gain_set(struct judgement *j, const struct evidence *e)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
 	if (lifts)
 		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
-	if (is_starved(j, e)) { /* and so may all programs be that share the processors */
+	if (is_starved(j, e)) { /* as may all programs on the same processors */
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;
 	}
@@ -520,7 +520,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		reason_add(j, "Not every witness agrees: see below.");
 }
 
-/* The processes as the path wants them; free() the array. */
+/* The processes in the form of the path; free() the array. */
 static struct nw_process *
 processes_view(const struct evidence *e)
 {

@@ -6,11 +6,11 @@
 
 #include "analyze/verdict/judge/judge.h"
 
-/* From this share of the bytes on, unseen bytes leave no verdict. */
+/* Least share of unseen bytes that prevents a verdict. */
 #define UNSEEN_MOST 0.2
-/* Two stages with this share of the time each limit together where they are nearly equal. */
+/* Two nearly equal stages, each with so large a share of the time, limit together. */
 #define TIE_HELD 0.6
-/* Beside a stage that works for this share of the time or more, lifting another gains little. */
+/* Beside a stage at work for so large a share of the time, lifting another gains little. */
 #define TIE_LITTLE 0.85
 
 /* judge.c */
@@ -35,10 +35,10 @@ const char *program_of(const struct evidence *e, const struct nw_path *p);
 /* The process with the most bytes past the measured calls, and their number by the kernel's
  * counts; NULL if none has any worth a word. */
 const struct evidence_process *evidence_most_unseen(const struct evidence *e, double *bytes);
-/* A reason that tells the way and the bytes, and what would measure them; NULL where there are
- * none. The caller frees the text. */
+/* A reason with the way, the bytes, and the means to measure them; NULL without unseen bytes.
+ * The caller frees the text. */
 char *unseen_text(const struct evidence *e, const char **advice);
-/* Bytes of pipes and sockets between programs of one host: those that went in, or came out. */
+/* Bytes of pipes and sockets between programs of a host: bytes in, or bytes out. */
 double evidence_local_bytes(const struct evidence *e);
 
 #endif

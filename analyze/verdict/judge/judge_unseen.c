@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words for bytes that moved past the measured calls: which way, how many by the kernel's count,
- * and what would measure them. */
+/* Words for bytes past the measured calls: the way, the number by the kernel's count, and the
+ * means to measure them. */
 #include "analyze/verdict/judge/judge_in.h"
 
 #include <math.h>

@@ -52,8 +52,7 @@ tcp_opinion(const struct judgement *j)
 	return mapped && says == NW_SAYS_NETWORK ? NW_SAYS_NOTHING : says;
 }
 
-/* What the opinion means for the stage named. Where the opinion itself decided, it is no
- * evidence. */
+/* The meaning of the opinion for the stage named. An opinion that decided is no evidence. */
 static enum agreement
 tcp_agreement(const struct judgement *j, enum nw_says says)
 {
@@ -239,8 +238,8 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 
 /* --- switch: what the network itself counted --- */
 
-/* Drops slow a sender down wherever they are; a port that was hardly used, and dropped nothing,
- * says nothing of the rest of the network. */
+/* Drops slow a sender down wherever they happen. A hardly used port without drops says nothing
+ * of the rest of the network. */
 static enum agreement
 switch_agreement(const struct judgement *j, const struct evidence_switch *s)
 {

@@ -101,8 +101,7 @@ route_text(const struct evidence *e, const struct nw_path *p)
 	return e->n_hosts > 0 ? xstrdup(host_name(e, 0)) : xstrdup("?");
 }
 
-/* The name of the started program; that of the first process where no process has that name,
- * because a wrapper became something else. */
+/* The name of the started program, or of the first process if a wrapper became another program. */
 const char *
 program_of(const struct evidence *e, const struct nw_path *p)
 {
@@ -192,15 +191,15 @@ hidden_disk_reason(struct judgement *j)
 	    100 * j->resources.peaks[j->second]);
 }
 
-/* The rate of a disk as a share of what its throttle allows; NaN or 0 without a throttle. */
+/* The rate of a disk as a share of its throttle's rate; NaN or 0 without a throttle. */
 static double
 throttle_share(const struct judgement *j, size_t stage)
 {
 	return resources_rate(&j->path, stage) / j->resources.throttle[stage];
 }
 
-/* Two stages at their limits: a sentence that is an answer. The marks of a hidden disk show that it
- * may be at its limit, not that it is. */
+/* Two stages at their limits: a sentence with an answer. The marks of a hidden disk prove a
+ * possible limit, not a certain limit. */
 static void
 both_words(struct judgement *j, const struct evidence *e)
 {
@@ -410,7 +409,7 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 
 /* --- known --- */
 
-/* Processor and waiting time of all processes of one program on one host. */
+/* Processor and waiting time of all processes of a program on a host. */
 static void
 program_time(
     const struct evidence *e, const struct evidence_process *of, double *cpu_s, double *wait_s)
@@ -426,7 +425,7 @@ program_time(
 		}
 }
 
-/* Of a program that waited for a processor: the quota, or the other programs, that kept it. */
+/* For a program without a processor: the quota, or the other programs, in its way. */
 static const char *
 starved_manner(
     struct judgement *j, const struct evidence *e, const struct evidence_process *p, double wait_s)
@@ -681,7 +680,7 @@ judge_add_reason(struct judgement *j, const char *sentence)
 	reason_add(j, "%s", sentence);
 }
 
-/* Two limits one after the other are no tie, and what the whole would gain without one of them is
+/* Two limits in succession are no tie, and the gain of the whole without either limit is
  * unknown. */
 static void
 moved_set(struct judgement *j)

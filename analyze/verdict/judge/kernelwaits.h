@@ -24,21 +24,21 @@ struct kernel_wait {
 };
 
 struct kernel_end {
-	bool known; /* whether the kernel of this end said anything of the session's connections */
+	bool known; /* whether the kernel of the end reported the session's connections */
 	size_t host;
 	struct kernel_wait wait[EVIDENCE_WAITS];
-	double covered_s; /* seconds that were watched */
+	double covered_s; /* watched seconds */
 };
 
 struct kernelwaits {
 	struct kernel_end sender, receiver;
-	enum nw_says says; /* the network, one of the ends, or NW_SAYS_BEYOND_SENDER */
+	enum nw_says says; /* the network, an end, or NW_SAYS_BEYOND_SENDER */
 	double one_in;     /* hardest sampling */
 };
 
 void kernelwaits_find(const struct evidence *e, const struct nw_path *p, struct kernelwaits *out);
-/* Which end sent by a connection that a program of the session told of: 1 the host of k, -1 the
- * other one, 0: no program told of such a connection. */
+/* The sending end by a connection of the session's programs: 1 the host of k, -1 the far host,
+ * 0: no program reported such a connection. */
 int kernelwaits_way(const struct evidence *e, const struct evidence_kernel *k);
 
 #endif

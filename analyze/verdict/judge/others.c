@@ -9,7 +9,7 @@
 #include "analyze/verdict/judge/resources.h"
 #include "narrows/xmalloc.h"
 
-/* From this share on a user is worth a word. */
+/* Least share of a user worth a word. */
 static const double SHARE_MIN = 0.15;
 /* Journals and metadata are written besides the bytes of programs. */
 static const double REST_WRITTEN_MIN = 0.4;
@@ -20,9 +20,9 @@ static const double OWN_MIN = 0.02;
 static const double EXCESS_MAX = 1.25;
 /* Bytes in frames for a byte in calls. */
 static const double FRAMED = 1.05;
-/* Unseen share of the session's own bytes that would be blamed on others. */
+/* Unseen share of the session's own bytes, to be blamed on other users otherwise. */
 static const double UNSEEN_MAX = 0.1;
-/* A stage limits in windows with at least this share held. */
+/* A stage limits in windows with at least so large a share held. */
 static const double LIMITS = 0.5;
 
 /* A resource in the windows of a stage, while its users are weighed. */

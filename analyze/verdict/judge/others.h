@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Others on the limiting resource: which sessions of the box, and how much besides, used the disk
- * or the link in the windows in which that stage limited the transfer.
+ * Other users of the limiting resource: the sessions of the box on the disk or the link, and the
+ * bytes of the rest, in the windows limited by the stage.
  */
 #ifndef OTHERS_H
 #define OTHERS_H
@@ -22,7 +22,7 @@ struct other {
 	const char *place;   /* device or interface; on loan from the evidence */
 	int64_t session_id;  /* 0: no session of the box */
 	const char *program; /* on loan; NULL if unknown */
-	double bytes, share; /* of all bytes of the resource in that direction */
+	double bytes, share; /* of all bytes of the resource in the direction */
 	char *sentence;
 };
 

@@ -12,17 +12,17 @@
 static const double CARRIES_SHARE = 0.01;
 /* The kernels' account must cover this share of the bytes to speak for the path. */
 static const double COVERED_SHARE = 0.5;
-/* Held for this share, a window counts as a peak of its stage. */
+/* Held for so large a share, a window counts as a peak of its stage. */
 static const double PEAK = 0.3;
 /* Fewer windows with deliveries tell nothing of the network's better windows. */
 static const size_t ROOM_WINDOWS = 8;
 static const double ROOM_QUANTILE = 0.9;
-/* A device that moved the path's bytes within a quarter (the logarithm of the ratio) is taken for
- * the disk of a transfer whose files are not known. */
+/* If the files of a transfer are unknown, a device with the path's bytes within a quarter (the
+ * logarithm of the ratio) counts as the disk. */
 static const double ALIKE = 0.23;
-/* Looks at a queue must stand for this share of the time. */
+/* Looks at a queue must stand for so large a share of the time. */
 static const double LOOKED_SHARE = 0.5;
-/* A throttle must have been there for this share of the time. */
+/* A throttle must exist for so large a share of the time. */
 static const double THROTTLED_SHARE = 0.75;
 /* Measured: written bytes waited 60 to 200 ms for a disk at its limit, 0 to 9 ms for others. */
 static const double IDLE_BACKLOG_S = 0.02, IDLE_DEVICE = 0.5;
@@ -125,8 +125,8 @@ at_work_s(const struct nw_path *p, size_t first, size_t end)
 	return s;
 }
 
-/* What the kernel saw the connections deliver in a window with data in flight, bytes/s; NaN without
- * such data. The send queue of one connection may rest while others send, so all count in full. */
+/* The connections' delivery in a window with data in flight, by the kernel, bytes/s; NaN without
+ * such data. The send queue of a connection may rest while the rest send, so all count in full. */
 static double
 delivered(const struct evidence *e, const struct nw_path *p, size_t i)
 {
@@ -322,7 +322,7 @@ throttle_find(const struct nw_path *p, const double *limit, size_t first, size_t
 									 : NAN;
 }
 
-/* The stage's disk: what waited in front of the device, and what a throttle lets through. */
+/* The stage's disk: bytes waiting in front of the device, and the rate of a throttle. */
 static void
 queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out, size_t stage)
@@ -342,7 +342,7 @@ queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size
 	out->throttle[stage] = throttle_find(p, u->limit[way], first, end);
 }
 
-/* By Little's law: the bytes that wait over the bytes that leave in a second. */
+/* By Little's law: the bytes waiting over the bytes leaving in a second. */
 static double
 backlog_of(
     const struct evidence *e, const struct nw_path *p, size_t stage, size_t first, size_t end)

@@ -19,23 +19,23 @@ struct resources {
 	double in_flight;         /* data in flight for whatever reason */
 	double rwnd, sndbuf;      /* held by the receive window; by the send buffer */
 	double window_bytes;      /* the receive window, of the largest connection */
-	double rtt_s;             /* shortest round trip of that connection */
+	double rtt_s;             /* shortest round trip of the connection */
 	double resent;            /* segments sent again, of all connections */
-	/* rate at which the kernel saw the network deliver in its better windows (the 90th
+	/* rate of the network in its better windows by the kernel's account (the 90th
 	 * percentile), all connections together, over the mean rate; NaN without account */
 	double room;
 	/* largest share of the windows that the busiest device of a stage's host was busy; NaN */
 	double device[NW_STAGE_COUNT];
 	/* share of the windows with nearly a third held by a stage; per stage of the path */
 	double peaks[NW_STAGE_COUNT];
-	/* rate of a disk's windows, weighted by the time for which the disk held each of them, over
-	 * the mean rate: a disk that holds slower windows is at its limit, a disk that holds faster
-	 * windows takes bursts; NaN of other stages */
+	/* rate of a disk's windows, weighted by the disk's held time in each, over the mean
+	 * rate. A disk holding slower windows is at its limit, a disk holding faster windows
+	 * takes bursts. NaN of other stages */
 	double pace[NW_STAGE_COUNT];
 	/* share of the looks at a disk's device that found bytes waiting, also before a throttle;
 	 * NaN of other stages and without looks */
 	double queued[NW_STAGE_COUNT];
-	/* bytes/s that a throttle lets a disk's device move; NaN without throttle */
+	/* bytes/s of a disk's device allowed by a throttle; NaN without throttle */
 	double throttle[NW_STAGE_COUNT];
 	/* mean seconds for which written bytes waited for the devices of a disk's host; NaN of
 	 * other stages and where the host does not tell */
@@ -48,14 +48,14 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
 /* Where the bytes waited, by the sending kernel: the network, an end, or NW_SAYS_NOTHING. */
 enum nw_says resources_opinion(const struct resources *r);
 bool stage_kind_is_net(enum nw_stage_kind kind);
-/* Whether a disk moved its bytes about as fast as its throttle allows. Readahead and dirty pages
- * hide such a disk from the calls; far above its throttle, memory took the bytes. */
+/* Whether a disk moved its bytes about as fast as allowed by its throttle. Readahead and dirty
+ * pages hide such a disk from the calls; far above its throttle, memory took the bytes. */
 bool resources_throttled(const struct resources *r, size_t stage, double bytes_per_s);
 /* Whether the device of a disk was idle while programs wrote: the kernel slowed the writers down
  * although hardly a byte waited for the device. A direct write, which waits by itself, keeps a
  * device busy, or queued at a throttle. */
 bool resources_written_idle(const struct resources *r, size_t stage);
-/* The rate of a disk of the path: by its own calls, or that of the path. */
+/* The rate of a disk of the path: by its own calls, or by the path. */
 double resources_rate(const struct nw_path *p, size_t stage);
 /* The best guess between net_low and net_high; NaN without account. */
 double resources_net(const struct resources *r);

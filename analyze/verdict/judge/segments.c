@@ -12,7 +12,7 @@
 #include "narrows/ttest.h"
 
 enum { NS_PER_S = 1000000000 };
-/* A stage that accounts for this share of the time needs no hidden wait beside it. */
+/* A stage with so large a share of the time needs no hidden wait beside. */
 static const double ACCOUNTED = 0.55;
 
 /* --- change points --- */

@@ -39,7 +39,7 @@ struct change_series {
 
 struct segment {
 	size_t first, end;  /* windows */
-	struct limit limit; /* of this segment alone */
+	struct limit limit; /* of the segment alone */
 	bool by_kernel;     /* whether the kernel's account named the stage, not the test */
 	bool throttled;     /* whether the stage is a disk at its throttle, and no test told */
 	double p_holm;      /* NaN without a test */
@@ -55,7 +55,7 @@ struct segments {
 	size_t n_series;
 	struct segment *segment;
 	size_t n;
-	size_t join_windows; /* distance up to which marks are joined */
+	size_t join_windows; /* largest distance of joined marks */
 	struct nw_change_options options;
 };
 
