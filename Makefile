@@ -52,7 +52,7 @@ ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec sto
          analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon cli/stat cli/import cli \
-         host/lib host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
+         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -93,12 +93,14 @@ MAY_cli/import               := cli/stat store store/read store/ground pki xsp/c
 MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines store store/sql store/read store/ground \
                                 pki/account pki base/fatal base
 MAY_host/lib                 := pki xsp base
-MAY_host/nwrun               := host/lib base/fatal base
+MAY_host/nwrun/preload       := host/lib
+MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base
+MAY_host/nwrun               := host/nwrun/collect host/lib base
 MAY_host/blipp               := host/lib xsp base
 MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
-MAY_host/outside             := host/nwrun host/lib base/fatal base
+MAY_host/outside             := host/nwrun/collect host/nwrun/preload host/lib base/fatal base
 MAY_dpss                     := pki base
 MAY_dpss/master              := dpss pki base/fatal
 MAY_dpss/server              := dpss pki base
@@ -140,8 +142,10 @@ EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config fi
 MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
-PRELOAD  := $(sort $(wildcard host/nwrun/preload*.c))
-objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(PRELOAD),$(sort $(wildcard $1/*.c))))
+# nwrun.so alone: an archive that has read() would be the read() of every program that links it
+PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
+HOOKS    := $(filter-out %_op.c %_cells.c %_object.c,$(PRELOAD))
+objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(HOOKS),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
 link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
 room_of   = $(patsubst %/,%,$(dir $1))
@@ -165,7 +169,7 @@ host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun
 $B/obj/web/draw/script.o: web/draw/narrows.js
 $B/obj/host/magnet/object.o: host/magnet/bpf/points.o host/magnet/bpf/user.o
 $B/obj/host/outside/object.o: host/outside/bpf/outside.o
-$B/obj/host/nwrun/preload%.o: host/nwrun/preload%.c
+$B/obj/host/nwrun/preload/%.o: host/nwrun/preload/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
 # each function by itself, so that programs without shared libraries leave out what they do not call
@@ -173,10 +177,8 @@ $(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -f
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(SECTIONS) -c -o $@ $<
-# what watches from outside counts by the code that counts inside
-MORE_host/outside := $(patsubst %,$B/obj/host/nwrun/preload_%.o,op cells object)
 define room
-$B/lib/$1.a: $(call objs,$1) $(MORE_$1)
+$B/lib/$1.a: $(call objs,$1)
 	@mkdir -p $$(@D)
 	$$(Q)rm -f $$@ && $$(AR) rcs $$@ $$^
 endef
@@ -217,9 +219,9 @@ $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -nostartfiles -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -ldl -pthread
 # nwrun loads its collector, with bson and mbedtls below, once the program is on its way
-$B/bin/nwrun-collect.so: $(call archives,host/nwrun)
+$B/bin/nwrun-collect.so: $(call archives,host/nwrun/collect)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,-Bsymbolic -Wl,-u,collect_run -o $@ $^ $(call link,host/nwrun)
+	$(Q)$(LD) -shared -Wl,-Bsymbolic -Wl,-u,collect_run -o $@ $^ $(call link,host/nwrun/collect)
 $B/obj/extension/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/sql/extension.h -c -o $@ $<

@@ -14,7 +14,7 @@ fuzz-one: R = $(call room_of,$(T))
 fuzz-one:
 	clang $(filter-out -MMD -MP,$(BASE)) -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	    -o build/fuzz/$(notdir $(T))/$(notdir $(T)) $(T).c \
-	    $(filter-out $(MAINS) $(PRELOAD),$(foreach d,$(BELOW_$(R)),$(sort $(wildcard $d/*.c)))) $(call link,$(R))' fuzz-one
+	    $(filter-out $(MAINS) $(HOOKS),$(foreach d,$(BELOW_$(R)),$(sort $(wildcard $d/*.c)))) $(call link,$(R))' fuzz-one
 }
 
 [ $# -gt 0 ] || set -- $(find tests -name "fuzz_*.c" | sort)

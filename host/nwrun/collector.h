@@ -7,7 +7,7 @@
 #ifndef HOST_COLLECTOR_H
 #define HOST_COLLECTOR_H
 
-#include "host/nwrun/collect_run.h"
+#include "host/nwrun/collect/collect_run.h"
 
 /* Finds the library in the directory of nwrun.so, whose path is given. Text on failure. */
 const char *collector_find(const char *preload_path);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "host/nwrun/collect_run.h"
+#include "host/nwrun/collect/collect_run.h"
 
 struct outside_opts {
 	const char *pid, *cgroup, *unit; /* two of the three are NULL */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host/nwrun/collect_run.h"
+#include "host/nwrun/collect/collect_run.h"
 #include "host/outside/trace.h"
 
 /* Parts that are ready before the process to watch is known. */

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/nwrun/region.h"
+#include "host/nwrun/collect/region.h"
 #include "host/outside/record.h"
 
 struct feed;

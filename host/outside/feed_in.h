@@ -7,7 +7,7 @@
 #define uthash_malloc(size) xmalloc(size)
 #include <uthash.h>
 
-#include "host/nwrun/preload.h"
+#include "host/nwrun/preload/preload.h"
 #include "host/outside/feed.h"
 
 enum { FEED_LINES = 64 };

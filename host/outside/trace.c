@@ -13,7 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "host/lib/capability.h"
-#include "host/nwrun/stages.h"
+#include "host/nwrun/preload/stages.h"
 #include "host/outside/object.h"
 #include "narrows/err.h"
 

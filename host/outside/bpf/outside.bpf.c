@@ -10,7 +10,7 @@
  */
 #include "kernel.h"
 
-#include "host/nwrun/stages.h"
+#include "host/nwrun/preload/stages.h"
 #include "host/outside/record.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

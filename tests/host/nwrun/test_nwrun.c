@@ -5,7 +5,7 @@
  * output and status must be the same, the counts what the act said. stdout is a pipe here, which is
  * of none of the four stages.
  */
-#include "host/nwrun/nwshm.h"
+#include "host/nwrun/preload/nwshm.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

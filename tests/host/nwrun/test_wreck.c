@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/nwrun/nwshm.h"
+#include "host/nwrun/preload/nwshm.h"
 #include "tests/check.h"
 
 enum { ROUNDS = 8, STATUS = 12 };

@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Documents about processes, stages, files and connections; each metadata before its first data. */
+#include "host/nwrun/collect/collect_in.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "host/nwrun/collect/place.h"
+#include "narrows/eventtype.h"
+#include "narrows/stage_words.h"
+
+static const enum nw_op lane_op[NWSHM_LANES] = { [NWSHM_DISK_READ] = NW_OP_DISK_READ,
+	[NWSHM_DISK_WRITE] = NW_OP_DISK_WRITE,
+	[NWSHM_NET_READ] = NW_OP_NET_READ,
+	[NWSHM_NET_WRITE] = NW_OP_NET_WRITE };
+
+const char *const collect_step_names[NWSHM_STEPS] = { "forward", "backward", "same", "strided",
+	"random" };
+
+/* --- lists of keys and values --- */
+
+struct kv_list {
+	struct nw_kv kv[20];
+	size_t n;
+	char text[2][INET6_ADDRSTRLEN];
+};
+
+static void
+kv_text(struct kv_list *l, const char *key, const char *text)
+{
+	if (text != NULL && text[0] != '\0')
+		l->kv[l->n++] = (struct nw_kv){ .key = key, .type = NW_KV_TEXT, .v.text = text };
+}
+
+static void
+kv_int(struct kv_list *l, const char *key, int64_t i)
+{
+	l->kv[l->n++] = (struct nw_kv){ .key = key, .type = NW_KV_INT, .v.i = i };
+}
+
+static const char *
+addr_text(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
+{
+	return inet_ntop(a->family, a->ip, out, INET6_ADDRSTRLEN);
+}
+
+static void
+kv_label(struct kv_list *l, const struct label *label)
+{
+	if (!label->known)
+		return;
+	if (label->kind == NWSHM_FILE) {
+		kv_text(l, "resource", label->path);
+		kv_int(l, "size", label->size_bytes);
+		return;
+	}
+	kv_text(l, "src", addr_text(&label->local, l->text[0]));
+	kv_text(l, "dst", addr_text(&label->peer, l->text[1]));
+	kv_int(l, "sport", label->local.port);
+	kv_int(l, "dport", label->peer.port);
+}
+
+/* The device or interface behind a file or connection. */
+static void
+kv_place(struct kv_list *l, const struct label *label, char place[PLACE_BYTES])
+{
+	bool file = label->kind == NWSHM_FILE;
+
+	if (label->known &&
+	    (file ? place_of_file(label->path, place) : place_of_address(&label->local, place)))
+		kv_text(l, file ? "device" : "interface", place);
+}
+
+static const char *
+program_name(const struct collect *c, const struct watch *w)
+{
+	return c->opts.program != NULL && w->pid == c->opts.root_pid ? c->opts.program : w->name;
+}
+
+static void
+kv_process(struct kv_list *l, const struct collect *c, const struct watch *w)
+{
+	kv_text(l, "task_id", c->opts.task_id);
+	kv_text(l, "hostname", c->opts.host);
+	kv_int(l, "pid", w->pid);
+	kv_int(l, "ppid", w->ppid);
+	kv_text(l, "program", program_name(c, w));
+	kv_text(l, "label", c->opts.label);
+}
+
+static void
+say_meta(struct collect *c, const char *id, const char *pid, const char *event_type,
+    const struct kv_list *subject, int64_t interval_ns)
+{
+	struct nw_kv params[] = {
+		{ .key = "collectionInterval",
+		    .type = NW_KV_REAL,
+		    .v.d = (double)interval_ns * 1e-9 },
+		{ .key = "datumSchema",
+		    .type = NW_KV_TEXT,
+		    .v.text = "http://unis.incntre.iu.edu/schema/20120709/datum#" },
+	};
+
+	c->sink->meta(c->sink->arg, id, pid, event_type, subject->kv, subject->n, params, 2);
+}
+
+/* --- numbers by name: a number that is zero or unknown throughout is left out --- */
+
+struct field_list {
+	const char *name[32];
+	double value[32];
+	size_t n;
+	bool any;
+};
+
+static void
+field(struct field_list *f, const char *name, double value)
+{
+	f->name[f->n] = name;
+	f->value[f->n++] = value;
+	f->any |= value != 0;
+}
+
+/* --- processes --- */
+
+static void
+say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
+{
+	uint32_t images = atomic_load_explicit(&c->shm->proc[index].images, memory_order_acquire);
+	struct watch *w = &c->watch[index];
+	struct kv_list subject = { .n = 0 };
+
+	if (w->said && ((images & 1) != 0 || images == w->images_said) &&
+	    w->unseen_by == w->unseen_by_said)
+		return;
+	w->said = true;
+	w->images_said = images;
+	w->unseen_by_said = w->unseen_by;
+	watch_describe(c, index);
+	kv_process(&subject, c, w);
+	kv_text(&subject, "argv", w->argv);
+	kv_text(&subject, "unseen_by", w->unseen_by);
+	say_meta(
+	    c, w->id, NULL, NW_TYPE_PROCESS, &subject, collect_interval_ns(c, index, now_mono_ns));
+}
+
+static void
+field_io(struct field_list *f, const struct usage *from, const struct usage *to)
+{
+	if (!from->io_known || !to->io_known)
+		return;
+	field(f, "rchar", (double)to->io.rchar - (double)from->io.rchar);
+	field(f, "wchar", (double)to->io.wchar - (double)from->io.wchar);
+	field(f, "read_bytes", (double)to->io.read_bytes - (double)from->io.read_bytes);
+	field(f, "write_bytes", (double)to->io.write_bytes - (double)from->io.write_bytes);
+}
+
+/* Most processes never use a pipe. */
+static void
+field_pipes(struct field_list *f, const struct watch *w)
+{
+	if (w->pipe_total[NWSHM_READ].bytes + w->pipe_total[NWSHM_WRITE].bytes == 0)
+		return;
+	field(f, "pipe_read_bytes", (double)w->pipe[NWSHM_READ].bytes);
+	field(f, "pipe_write_bytes", (double)w->pipe[NWSHM_WRITE].bytes);
+	field(f, "pipe_read_s", (double)w->pipe[NWSHM_READ].ns * 1e-9);
+	field(f, "pipe_write_s", (double)w->pipe[NWSHM_WRITE].ns * 1e-9);
+}
+
+/* --- unseen bytes --- */
+
+/* A smaller share of the kernel's count is no news: loaders and the collector's own timing. */
+enum { UNSEEN_BYTES_MIN = 1 << 20, UNSEEN_SHARE = 50 };
+
+/* Devices moved more than twice the bytes of all calls on files: by calls that the kernel does not
+ * count, or through a memory map. */
+static bool
+is_moved_past(const struct watch *w)
+{
+	uint64_t device = w->now.io.read_bytes + w->now.io.write_bytes;
+	uint64_t known =
+	    w->first.io.read_bytes + w->first.io.write_bytes + w->children_device_bytes;
+	uint64_t calls = w->counted_total[NWSHM_READ] + w->counted_total[NWSHM_WRITE] +
+	    w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE] + w->apart_total;
+
+	return device > known && device - known > 2 * calls + UNSEEN_BYTES_MIN;
+}
+
+/* The program has used a way past the counts, and mapped files worth a word if it only mapped. */
+static bool
+has_way_past(const struct watch *w, uint64_t seen)
+{
+	if ((w->ways & (NWSHM_WAY_RING | NWSHM_WAY_AIO)) != 0)
+		return true;
+	return w->mapped_bytes >= UNSEEN_BYTES_MIN &&
+	    w->mapped_bytes >= (seen + w->mapped_bytes) / UNSEEN_SHARE;
+}
+
+/* `past`: the bytes went past the calls that the kernel counts. */
+static const char *
+unseen_word(const struct watch *w, bool past)
+{
+	const char *word = proc_blind_word(w->blind);
+
+	if (word != NULL)
+		return word;
+	if ((w->ways & NWSHM_WAY_RING) != 0)
+		return "io_uring";
+	if ((w->ways & NWSHM_WAY_AIO) != 0)
+		return "aio";
+	if (past)
+		return (w->ways & NWSHM_WAY_MAP) != 0 ? "memory-map" : "uncounted-calls";
+	return w->has_children ? "children" : "direct-calls";
+}
+
+/* Asks for the reason at the next look once there is something to explain. */
+static void
+unseen_explain(struct watch *w, const struct nwshm_proc *p)
+{
+	uint64_t unseen = w->unseen_total[NWSHM_READ] + w->unseen_total[NWSHM_WRITE];
+	uint64_t seen = w->counted_total[NWSHM_READ] + w->counted_total[NWSHM_WRITE];
+	bool past;
+
+	w->ways = atomic_load_explicit(&p->ways, memory_order_relaxed);
+	w->mapped_bytes = nwshm_get(&p->mapped_bytes);
+	past = is_moved_past(w) || has_way_past(w, seen);
+	if (!past && (unseen < UNSEEN_BYTES_MIN || unseen < (seen + unseen) / UNSEEN_SHARE)) {
+		w->unseen_by = NULL;
+		return;
+	}
+	w->blind_wanted = !w->blind_known;
+	w->unseen_by = unseen_word(w, past);
+}
+
+/* The kernel's count since the image began, without children and without the seen bytes. A child
+ * may be counted before its parent has waited: the sum is then too small for a while. */
+static uint64_t
+unseen_now(const struct watch *w, unsigned dir)
+{
+	uint64_t first = dir == NWSHM_READ ? w->first.io.rchar : w->first.io.wchar;
+	uint64_t now = dir == NWSHM_READ ? w->now.io.rchar : w->now.io.wchar;
+	uint64_t known = first + w->counted_total[dir] + w->children_total[dir];
+
+	if (!w->first.io_known || !w->now.io_known)
+		return 0;
+	return now > known ? now - known : 0;
+}
+
+/* Adds `seen` bytes of the interval; the sum over all documents is the unseen rest. */
+static void
+field_unseen(struct field_list *f, struct watch *w, unsigned dir, uint64_t seen)
+{
+	uint64_t apart = w->apart_bytes[dir] < seen ? w->apart_bytes[dir] : seen, unseen;
+
+	w->counted_total[dir] += seen - apart;
+	w->apart_total += apart;
+	w->apart_bytes[dir] = 0;
+	unseen = unseen_now(w, dir);
+	field(f, dir == NWSHM_READ ? "unseen_read" : "unseen_written",
+	    (double)unseen - (double)w->unseen_total[dir]);
+	w->unseen_total[dir] = unseen;
+}
+
+/* Ticks of /proc are coarser than a process's own word: a difference may come out below nothing. */
+static double
+positive(double x)
+{
+	return x > 0 ? x : 0;
+}
+
+/* Shells start many processes that do next to nothing: such a process is not worth a series. */
+static bool
+is_trifle(const struct watch *w)
+{
+	return !w->said &&
+	    w->seen_bytes[NWSHM_READ] + w->seen_bytes[NWSHM_WRITE] + w->other_bytes[NWSHM_READ] +
+		w->other_bytes[NWSHM_WRITE] + w->pipe[NWSHM_READ].bytes +
+		w->pipe[NWSHM_WRITE].bytes ==
+	    0 &&
+	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002 &&
+	    unseen_now(w, NWSHM_READ) + unseen_now(w, NWSHM_WRITE) < UNSEEN_BYTES_MIN;
+}
+
+void
+say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns)
+{
+	struct watch *w = &c->watch[index];
+	const struct nwshm_proc *p = &c->shm->proc[index];
+	struct field_list f = { .n = 0 };
+	uint64_t seen;
+	bool told;
+	int dir;
+
+	told = p->pid == c->opts.root_pid && atomic_load(&p->exit_told) != 0;
+	if (is_trifle(w) && !(told && p->exit_status != 0))
+		return;
+	if (told)
+		field(&f, "exit_status", (double)p->exit_status);
+	field(&f, "cpu_user", positive(w->now.user_s - w->last.user_s));
+	field(&f, "cpu_sys", positive(w->now.sys_s - w->last.sys_s));
+	if (w->now.wait_known)
+		field(&f, "cpu_wait", positive(w->now.wait_s - w->last.wait_s));
+	if (w->look_mono_ns != 0)
+		field(&f, "blocked", positive(w->now.blocked_s - w->last.blocked_s));
+	if (w->now.throttled_s > w->last.throttled_s)
+		field(&f, "throttled", w->now.throttled_s - w->last.throttled_s);
+	field_io(&f, &w->last, &w->now);
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		seen = w->seen_bytes[dir] + w->other_bytes[dir] + w->pipe[dir].bytes;
+		field(&f, dir == NWSHM_READ ? "seen_read" : "seen_written", (double)seen);
+		field_unseen(&f, w, dir, seen);
+		w->other_total[dir] += w->other_bytes[dir];
+		w->pipe_total[dir].bytes += w->pipe[dir].bytes;
+		w->pipe_total[dir].ns += w->pipe[dir].ns;
+		w->other_bytes[dir] = w->seen_bytes[dir] = 0;
+	}
+	field_pipes(&f, w);
+	field(&f, "combined_bytes", (double)w->combined_bytes);
+	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
+	w->combined_bytes = w->combined_ns = 0;
+	w->last = w->now;
+	unseen_explain(w, &c->shm->proc[index]);
+	if (!f.any)
+		return;
+	field(&f, "window", (double)(end_mono_ns - w->window_begin_mono_ns) * 1e-9);
+	field(&f, "rss", (double)w->rss_bytes);
+	field(&f, "report", (double)w->reports++);
+	field(&f, "missed_ops", (double)nwshm_get(&p->missed_ops));
+	field(&f, "missed_bytes", (double)nwshm_get(&p->missed_bytes));
+	say_process_meta(c, index, end_mono_ns);
+	c->sink->data(c->sink->arg, w->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
+/* --- stages --- */
+
+static void
+say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interval_ns)
+{
+	struct watch *w = &c->watch[index];
+	struct kv_list subject = { .n = 0 };
+
+	kv_process(&subject, c, w);
+	kv_text(&subject, "argv", w->argv);
+	kv_text(&subject, "type", stage < NWSHM_NET_READ ? "disk" : "network");
+	kv_text(&subject, "stage", nw_op_name(lane_op[stage]));
+	kv_label(&subject, &w->stage[stage].label);
+	if (!w->stage[stage].said)
+		id_make(w->stage[stage].id);
+	w->stage[stage].said = true;
+	w->stage[stage].label_said = w->stage[stage].label;
+	say_meta(c, w->stage[stage].id, w->id,
+	    stage % 2 == NWSHM_READ ? NW_TYPE_SUMMARY "read" : NW_TYPE_SUMMARY "write", &subject,
+	    interval_ns);
+}
+
+void
+say_stage(
+    struct collect *c, unsigned index, unsigned stage, struct stage_window *sw, int64_t now_wall_ns)
+{
+	struct watch *w = &c->watch[index];
+	struct stage_total *total = &w->stage[stage].total;
+
+	if (sw->w.n == 0 && sw->w.busy_ns == 0 && sw->w.wait_ns == 0)
+		return;
+	total->ops += sw->w.n;
+	total->bytes += (uint64_t)sw->w.v.sum;
+	total->busy_ns += (uint64_t)sw->w.busy_ns;
+	total->wait_ns += (uint64_t)sw->w.wait_ns;
+	w->seen_bytes[stage % 2] += (uint64_t)sw->w.v.sum;
+	if (sw->w.threads > w->stage[stage].threads_max)
+		w->stage[stage].threads_max = sw->w.threads;
+	say_process_meta(c, index, w->window_begin_mono_ns);
+	if (!w->stage[stage].said)
+		say_stage_meta(
+		    c, index, stage, collect_interval_ns(c, index, w->window_begin_mono_ns));
+	c->sink->caliper(c->sink->arg, w->stage[stage].id, now_wall_ns, &sw->w);
+}
+
+/* --- files and connections --- */
+
+static void
+say_object_meta(struct collect *c, unsigned object)
+{
+	struct object_seen *seen = &c->object[object];
+	struct kv_list subject = { .n = 0 };
+	char place[PLACE_BYTES];
+	const char *process = NULL;
+	uint32_t index = seen->owner;
+
+	if (object >= NWSHM_OBJECTS_FIXED) {
+		process = c->watch[index].id;
+		say_process_meta(c, index, c->watch[index].window_begin_mono_ns);
+		kv_process(&subject, c, &c->watch[index]);
+	} else {
+		kv_text(&subject, "task_id", c->opts.task_id);
+		kv_text(&subject, "hostname", c->opts.host);
+		kv_text(&subject, "resource",
+		    object == NWSHM_OTHER_FILES ? "other files" : "other connections");
+	}
+	kv_text(&subject, "type", seen->label.kind == NWSHM_FILE ? "disk" : "network");
+	kv_label(&subject, &seen->label);
+	kv_place(&subject, &seen->label, place);
+	if (!seen->said) {
+		id_make(seen->id);
+		c->objects_said++;
+	}
+	seen->said = true;
+	seen->relabelled = false;
+	c->sink->meta(c->sink->arg, seen->id, process,
+	    seen->label.kind == NWSHM_FILE ? NW_TYPE_FILE : NW_TYPE_CONNECTION, subject.kv,
+	    subject.n, NULL, 0);
+}
+
+/* Child of the file's metadata, under the same name. */
+void
+say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir)
+{
+	struct object_seen *seen = &c->object[object];
+	struct kv_list subject = { .n = 0 };
+
+	if (object >= NWSHM_OBJECTS_FIXED) {
+		kv_process(&subject, c, &c->watch[seen->owner]);
+	} else {
+		kv_text(&subject, "task_id", c->opts.task_id);
+		kv_text(&subject, "hostname", c->opts.host);
+		kv_text(&subject, "resource", "other files");
+	}
+	kv_text(&subject, "type", "disk");
+	kv_label(&subject, &seen->label);
+	id_make(seen->cells_id[dir]);
+	c->sink->meta(c->sink->arg, seen->cells_id[dir], seen->id,
+	    dir == NWSHM_READ ? NW_TYPE_CELLS "read" : NW_TYPE_CELLS "write", subject.kv, subject.n,
+	    NULL, 0);
+}
+
+void
+say_object(struct collect *c, unsigned object, const struct object_delta *d,
+    const struct tcp_sample *tcp, int64_t now_wall_ns)
+{
+	struct object_seen *seen = &c->object[object];
+	bool file = seen->label.kind == NWSHM_FILE;
+	struct field_list f = { .n = 0 };
+
+	if (!seen->said)
+		say_object_meta(c, object);
+	field(&f, file ? "read_bytes" : "bytes_in", (double)d->bytes[NWSHM_READ]);
+	field(&f, file ? "write_bytes" : "bytes_out", (double)d->bytes[NWSHM_WRITE]);
+	if (file) {
+		field(&f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
+		field(&f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
+	}
+	if (tcp != NULL) {
+		field(&f, "rtt_s", tcp->rtt_s);
+		field(&f, "rtt_min_s", tcp->rtt_min_s);
+		field(&f, "cwnd_bytes", tcp->cwnd_bytes);
+		field(&f, "retrans", tcp->retrans);
+		field(&f, "delivery_rate", tcp->delivery_rate);
+		field(&f, "busy_s", tcp->busy_s);
+		field(&f, "rwnd_limited_s", tcp->rwnd_limited_s);
+		field(&f, "sndbuf_limited_s", tcp->sndbuf_limited_s);
+		field(&f, "snd_mss", tcp->snd_mss);
+		field(&f, "snd_wnd", tcp->snd_wnd);
+		field(&f, "notsent_bytes", tcp->notsent_bytes);
+	}
+	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
+/* --- last words, and the text report --- */
+
+void
+collect_report_text(FILE *to, const char *key, const char *text)
+{
+	fprintf(to, " %s=", key);
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text <= ' ' || *text == '%' || *text == 0x7f)
+			fprintf(to, "%%%02X", (unsigned char)*text);
+		else
+			putc(*text, to);
+}
+
+static const char *
+addr_word(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
+{
+	return addr_text(a, out) != NULL ? out : "unknown";
+}
+
+static void
+report_steps(const struct collect *c, unsigned object)
+{
+	const struct nwshm_cells *cells = &c->shm->cells[object];
+	int i;
+
+	if (object >= NWSHM_OBJECTS_FIXED &&
+	    atomic_load_explicit(&c->shm->object[object].cells_ready, memory_order_acquire) == 0)
+		return;
+	for (i = 0; i < NWSHM_STEPS; i++)
+		fprintf(c->opts.report, " %s=%llu", collect_step_names[i],
+		    (unsigned long long)cells->steps[NWSHM_READ].n[i] +
+			cells->steps[NWSHM_WRITE].n[i]);
+}
+
+static void
+report_object(struct collect *c, unsigned object)
+{
+	const struct object_seen *seen = &c->object[object];
+	FILE *to = c->opts.report;
+	char text[2][INET6_ADDRSTRLEN];
+	bool file = seen->label.kind == NWSHM_FILE;
+
+	if (to == NULL || seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0)
+		return;
+	fprintf(to, "%s pid=%d read=%llu written=%llu", file ? "file" : "connection",
+	    object < NWSHM_OBJECTS_FIXED ? 0 : c->watch[seen->owner].pid,
+	    (unsigned long long)seen->bytes[NWSHM_READ],
+	    (unsigned long long)seen->bytes[NWSHM_WRITE]);
+	if (file)
+		report_steps(c, object);
+	if (!seen->label.known || (file && seen->label.path[0] == '\0'))
+		collect_report_text(to, "resource", "other");
+	else if (file)
+		collect_report_text(to, "resource", seen->label.path);
+	else
+		fprintf(to, " src=%s sport=%d dst=%s dport=%d",
+		    addr_word(&seen->label.local, text[0]), seen->label.local.port,
+		    addr_word(&seen->label.peer, text[1]), seen->label.peer.port);
+	putc('\n', to);
+}
+
+/* Sends the object's present size and last name. */
+void
+say_object_end(struct collect *c, unsigned object)
+{
+	int dir;
+
+	report_object(c, object);
+	if (!c->object[object].said)
+		return;
+	if (c->object[object].relabelled)
+		say_object_meta(c, object);
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++)
+		if (c->object[object].cells_id[dir][0] != '\0')
+			c->sink->end(c->sink->arg, c->object[object].cells_id[dir]);
+	c->sink->end(c->sink->arg, c->object[object].id);
+}
+
+static void
+report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
+{
+	const struct nwshm_proc *p = &c->shm->proc[index];
+	const struct watch *w = &c->watch[index];
+	const struct stage_total *t;
+	uint64_t seen[2] = { w->other_total[NWSHM_READ] + w->pipe_total[NWSHM_READ].bytes,
+		w->other_total[NWSHM_WRITE] + w->pipe_total[NWSHM_WRITE].bytes };
+	FILE *to = c->opts.report;
+	unsigned stage;
+
+	if (to == NULL)
+		return;
+	for (stage = 0; stage < NWSHM_LANES; stage++) {
+		t = &w->stage[stage].total;
+		seen[stage % 2] += t->bytes;
+		if (t->ops > 0 || t->busy_ns > 0 || t->wait_ns > 0)
+			fprintf(to,
+			    "stage pid=%d stage=%s ops=%llu bytes=%llu busy_s=%.9f wait_s=%.9f "
+			    "threads=%u\n",
+			    w->pid, nw_op_name(lane_op[stage]), (unsigned long long)t->ops,
+			    (unsigned long long)t->bytes, (double)t->busy_ns * 1e-9,
+			    (double)t->wait_ns * 1e-9, w->stage[stage].threads_max);
+	}
+	fprintf(to, "process pid=%d ppid=%d", w->pid, w->ppid);
+	collect_report_text(to, "program", program_name(c, w));
+	fprintf(to, " wall_s=%.9f cpu_user_s=%.6f cpu_sys_s=%.6f seen_read=%llu seen_written=%llu",
+	    (double)(end_mono_ns - w->attach_mono_ns) * 1e-9,
+	    positive(w->now.user_s - w->first.user_s), positive(w->now.sys_s - w->first.sys_s),
+	    (unsigned long long)seen[NWSHM_READ], (unsigned long long)seen[NWSHM_WRITE]);
+	if (w->now.io_known && w->first.io_known)
+		fprintf(to, " rchar=%llu wchar=%llu",
+		    (unsigned long long)(w->now.io.rchar - w->first.io.rchar),
+		    (unsigned long long)(w->now.io.wchar - w->first.io.wchar));
+	fprintf(to, " pipe_read=%llu pipe_written=%llu pipe_read_s=%.9f pipe_write_s=%.9f",
+	    (unsigned long long)w->pipe_total[NWSHM_READ].bytes,
+	    (unsigned long long)w->pipe_total[NWSHM_WRITE].bytes,
+	    (double)w->pipe_total[NWSHM_READ].ns * 1e-9,
+	    (double)w->pipe_total[NWSHM_WRITE].ns * 1e-9);
+	fprintf(to, " missed_ops=%llu missed_bytes=%llu",
+	    (unsigned long long)nwshm_get(&p->missed_ops),
+	    (unsigned long long)nwshm_get(&p->missed_bytes));
+	fprintf(to, " unseen_read=%llu unseen_written=%llu",
+	    (unsigned long long)w->unseen_total[NWSHM_READ],
+	    (unsigned long long)w->unseen_total[NWSHM_WRITE]);
+	if (w->unseen_by != NULL)
+		collect_report_text(to, "unseen_by", w->unseen_by);
+	collect_report_text(to, "argv", w->argv);
+	putc('\n', to);
+}
+
+static bool
+label_differs(const struct label *a, const struct label *b)
+{
+	return a->known != b->known || a->size_bytes != b->size_bytes ||
+	    strcmp(a->path, b->path) != 0 || memcmp(&a->local, &b->local, sizeof(a->local)) != 0 ||
+	    memcmp(&a->peer, &b->peer, sizeof(a->peer)) != 0;
+}
+
+void
+say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns)
+{
+	struct watch *w = &c->watch[index];
+	unsigned stage;
+
+	report_process(c, index, end_mono_ns);
+	for (stage = 0; stage < NWSHM_LANES; stage++) {
+		if (!w->stage[stage].said)
+			continue;
+		if (label_differs(&w->stage[stage].label, &w->stage[stage].label_said))
+			say_stage_meta(c, index, stage, collect_interval_ns(c, index, end_mono_ns));
+		c->sink->end(c->sink->arg, w->stage[stage].id);
+	}
+	if (w->said)
+		c->sink->end(c->sink->arg, w->id);
+}
+
+/* --- the first program, unseen --- */
+
+/* The file name of the first of the arguments. */
+static void
+name_of_argv(const char *argv, char name[NWSHM_NAME_BYTES])
+{
+	const char *end = strchrnul(argv, ' '), *at = end;
+
+	while (at > argv && at[-1] != '/')
+		at--;
+	snprintf(name, NWSHM_NAME_BYTES, "%.*s", (int)(end - at), at);
+}
+
+static void
+say_root_meta(struct collect *c)
+{
+	char name[NWSHM_NAME_BYTES] = "";
+	struct kv_list subject = { .n = 0 };
+
+	if (c->opts.root_argv != NULL)
+		name_of_argv(c->opts.root_argv, name);
+	kv_text(&subject, "task_id", c->opts.task_id);
+	kv_text(&subject, "hostname", c->opts.host);
+	kv_int(&subject, "pid", c->opts.root_pid);
+	kv_int(&subject, "ppid", c->root.now.stat.ppid);
+	kv_text(&subject, "program", c->opts.program != NULL ? c->opts.program : name);
+	kv_text(&subject, "label", c->opts.label);
+	kv_text(&subject, "argv", c->opts.root_argv);
+	kv_text(&subject, "unseen_by", proc_blind_word(c->root.blind));
+	say_meta(c, c->root.id, NULL, NW_TYPE_PROCESS, &subject, INT64_C(1000000000));
+}
+
+void
+say_root(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns)
+{
+	const struct procfile_io *from = &c->root.last.io, *to = &c->root.now.io;
+	const struct procfile_stat *a = &c->root.last.stat, *b = &c->root.now.stat;
+	struct field_list f = { .n = 0 };
+
+	if (!c->root.said)
+		say_root_meta(c);
+	c->root.said = true;
+	field(&f, "cpu_user", (double)(b->user_ticks - a->user_ticks) * c->tick_s);
+	field(&f, "cpu_sys", (double)(b->sys_ticks - a->sys_ticks) * c->tick_s);
+	field(&f, "rchar", (double)(to->rchar - from->rchar));
+	field(&f, "wchar", (double)(to->wchar - from->wchar));
+	field(&f, "read_bytes", (double)(to->read_bytes - from->read_bytes));
+	field(&f, "write_bytes", (double)(to->write_bytes - from->write_bytes));
+	field(&f, "seen_read", 0);
+	field(&f, "seen_written", 0);
+	field(&f, "unseen_read", (double)(to->rchar - from->rchar));
+	field(&f, "unseen_written", (double)(to->wchar - from->wchar));
+	field(&f, "window", (double)(now_mono_ns - c->root.said_mono_ns) * 1e-9);
+	c->sink->data(c->sink->arg, c->root.id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
+void
+say_root_end(struct collect *c)
+{
+	FILE *to = c->opts.report;
+	const struct root *r = &c->root;
+
+	if (to != NULL) {
+		fprintf(to, "process pid=%d ppid=%d", c->opts.root_pid, r->now.stat.ppid);
+		collect_report_text(
+		    to, "program", c->opts.root_argv != NULL ? c->opts.root_argv : "");
+		fprintf(to,
+		    " seen_read=0 seen_written=0 rchar=%llu wchar=%llu unseen_read=%llu "
+		    "unseen_written=%llu",
+		    (unsigned long long)(r->now.io.rchar - r->first.io.rchar),
+		    (unsigned long long)(r->now.io.wchar - r->first.io.wchar),
+		    (unsigned long long)(r->now.io.rchar - r->first.io.rchar),
+		    (unsigned long long)(r->now.io.wchar - r->first.io.wchar));
+		if (r->blind != 0)
+			collect_report_text(to, "unseen_by", proc_blind_word(r->blind));
+		putc('\n', to);
+	}
+	if (r->said)
+		c->sink->end(c->sink->arg, r->id);
+}

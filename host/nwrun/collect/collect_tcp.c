@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The collector's numbers of a connection, out of the kernel's (tcpinfo.h). */
+#include "host/nwrun/collect/collect_in.h"
+
+#include "host/lib/tcpinfo.h"
+
+int
+tcp_open(void)
+{
+	return tcpinfo_open();
+}
+
+void
+tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
+{
+	out->snd_mss = tcpinfo_u32(info, len, TCP_SND_MSS, 1);
+	out->snd_wnd = tcpinfo_u32(info, len, TCP_SND_WND, 1);
+	out->rtt_s = tcpinfo_u32(info, len, TCP_RTT_US, 1e-6);
+	out->rtt_min_s = tcpinfo_u32(info, len, TCP_MIN_RTT_US, 1e-6);
+	out->cwnd_bytes = tcpinfo_u32(info, len, TCP_SND_CWND, out->snd_mss);
+	out->retrans = tcpinfo_u32(info, len, TCP_TOTAL_RETRANS, 1);
+	out->notsent_bytes = tcpinfo_u32(info, len, TCP_NOTSENT_BYTES, 1);
+	out->delivery_rate = tcpinfo_u64(info, len, TCP_DELIVERY_RATE, 1);
+	out->busy_s = tcpinfo_u64(info, len, TCP_BUSY_US, 1e-6);
+	out->rwnd_limited_s = tcpinfo_u64(info, len, TCP_RWND_LIMITED_US, 1e-6);
+	out->sndbuf_limited_s = tcpinfo_u64(info, len, TCP_SNDBUF_LIMITED_US, 1e-6);
+	if (out->rtt_min_s >= 4294.967295) /* all bits set: no round trip measured yet */
+		out->rtt_min_s = NAN;
+}
+
+bool
+tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out)
+{
+	uint8_t info[TCPINFO_BYTES];
+	size_t len = tcpinfo_ask(fd, local, peer, info);
+
+	if (len > 0)
+		tcp_parse(info, len, out);
+	return len > 0;
+}

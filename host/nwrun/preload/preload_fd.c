@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a descriptor is: a file on a disk, an internet socket, a pipe or local socket to a
+ * neighbour, or something else. Found out on first use, kept in a table, forgotten whenever the
+ * number may get a new meaning. Forgetting too often only costs another look.
+ *
+ * A pipe leads to a neighbour unless this process made the pipe and has both ends: threads wake
+ * each other so, and a wait for a thread is no wait for a neighbour. Such a pair is private until
+ * one end is closed or a child may have it.
+ */
+#include "host/nwrun/preload/preload.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+
+static _Atomic uint32_t fd_used;    /* highest number ever entered, plus one */
+static _Atomic bool fd_has_private; /* or had */
+
+static uint32_t
+fd_word(unsigned stage, bool again, const struct nwshm_object *o)
+{
+	uint32_t object = o == NULL ? 0 : (uint32_t)(o - region->object) + 1;
+
+	return object << FD_OBJECT_SHIFT | (again ? FD_AGAIN : 0) | (stage + 1);
+}
+
+/* /proc and its like are kernel memory behind file calls: no disk. */
+static bool
+ask_pseudo(int fd)
+{
+	struct statfs fs;
+
+	if (sys(SYS_fstatfs, fd, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case SECURITYFS_MAGIC:
+	case BPF_FS_MAGIC:
+	case ANON_INODE_FS_MAGIC: return true;
+	}
+	return false;
+}
+
+/* Answers by device, direct mapped: the device's number, a bit that marks the entry, the answer. */
+enum { DEVICES = 64 };
+static _Atomic uint64_t pseudo_devices[DEVICES];
+
+/* Pseudo file systems have no device of their own: their numbers have major 0. Each such number is
+ * asked about once. */
+static bool
+is_pseudo_file(int fd, uint64_t dev)
+{
+	_Atomic uint64_t *at = &pseudo_devices[dev % DEVICES];
+	uint64_t known, entry = dev << 2 | 2;
+	bool pseudo;
+
+	if (dev >> 32 != 0)
+		return false;
+	known = atomic_load_explicit(at, memory_order_relaxed);
+	if ((known & ~(uint64_t)1) == entry)
+		return known & 1;
+	pseudo = ask_pseudo(fd);
+	atomic_store_explicit(at, entry | pseudo, memory_order_relaxed);
+	return pseudo;
+}
+
+static void
+addr_from_sockaddr(struct net_addr *out, const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in *in4 = (const struct sockaddr_in *)ss;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
+
+	memset(out, 0, sizeof(*out));
+	if (ss->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+		out->family = AF_INET;
+		memcpy(out->ip, &in6->sin6_addr.s6_addr[12], 4);
+		out->port = ntohs(in6->sin6_port);
+	} else if (ss->ss_family == AF_INET6) {
+		out->family = AF_INET6;
+		memcpy(out->ip, &in6->sin6_addr, 16);
+		out->port = ntohs(in6->sin6_port);
+	} else {
+		out->family = AF_INET;
+		memcpy(out->ip, &in4->sin_addr, 4);
+		out->port = ntohs(in4->sin_port);
+	}
+}
+
+static int
+socket_option(int fd, int option)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
+}
+
+/* A stream without a connection gets another look with every use until there is a peer. */
+static uint32_t
+look_at_socket(int fd, uint64_t dev, uint64_t ino)
+{
+	struct sockaddr_storage ss;
+	struct net_addr local, peer;
+	socklen_t len = sizeof(ss);
+
+	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || socket_option(fd, SO_ACCEPTCONN) == 1)
+		return fd_word(NWSHM_OTHER_READ, false, NULL);
+	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
+		return fd_word(
+		    ss.ss_family == AF_UNIX ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+	addr_from_sockaddr(&local, &ss);
+	len = sizeof(ss);
+	if (sys(SYS_getpeername, fd, &ss, &len) < 0)
+		return fd_word(NWSHM_NET_READ, socket_option(fd, SO_TYPE) == SOCK_STREAM, NULL);
+	addr_from_sockaddr(&peer, &ss);
+	return fd_word(NWSHM_NET_READ, false, object_get_conn(dev, ino, &local, &peer));
+}
+
+static uint32_t
+look_at_file(int fd, uint64_t dev, const struct statx *st, bool reads)
+{
+	if (reads && object_is_one_of_many(st->stx_size))
+		return fd_word(NWSHM_DISK_READ, false, &region->object[NWSHM_OTHER_FILES]);
+	return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, st));
+}
+
+static uint32_t
+look_at(int fd, bool reads)
+{
+	struct statx st;
+	uint64_t dev;
+
+	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME,
+		&st) < 0)
+		return 0;
+	dev = statx_dev(&st);
+	if (S_ISSOCK(st.stx_mode))
+		return look_at_socket(fd, dev, st.stx_ino);
+	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd, dev)))
+		return look_at_file(fd, dev, &st, reads);
+	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+}
+
+/* Another thread may have looked meanwhile, or closed the descriptor: then its word stands. */
+static uint32_t
+fd_look(int fd, uint32_t old)
+{
+	uint32_t word = look_at(fd, (old & FD_READS) != 0);
+
+	if (word == 0)
+		return fd_word(NWSHM_OTHER_READ, false, NULL);
+	if ((unsigned)fd >= FD_MAX || !tables_make() ||
+	    !atomic_compare_exchange_strong(&tables->fd[fd], &old, word)) {
+		if (fd_word_object(word) != NULL)
+			object_unref(fd_word_object(word));
+		return word;
+	}
+	nwshm_used(&fd_used, (uint32_t)fd);
+	return word;
+}
+
+struct fd_info
+fd_get(int fd)
+{
+	uint32_t word = fd_word_get(fd);
+
+	if (unlikely(word == 0 || (word & FD_AGAIN) != 0)) {
+		if (sealed)
+			return (struct fd_info){ NWSHM_NO_STAGE, NULL };
+		word = fd_look(fd, word);
+	}
+	return fd_word_info(word);
+}
+
+void
+fd_look_all(void)
+{
+	int fd;
+
+	for (fd = 0; fd < FD_LOOKED; fd++) {
+		fd_get(fd);
+		fd_name(fd, true);
+	}
+}
+
+/* The pair of a number is not kept: every private pair counts as a neighbour's from now on. */
+void
+fd_pairs_shared(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i, word;
+
+	if (!atomic_exchange(&fd_has_private, false))
+		return;
+	for (i = 0; i < used; i++)
+		if (((word = fd_word_get((int)i)) & FD_PRIVATE) != 0)
+			atomic_compare_exchange_strong(&tables->fd[i], &word, 0);
+}
+
+void
+fd_forget(int fd)
+{
+	uint32_t word;
+
+	if (fd_word_get(fd) == 0 || in_vfork_child())
+		return;
+	word = atomic_exchange(&tables->fd[fd], 0);
+	if ((word & FD_PRIVATE) != 0)
+		fd_pairs_shared();
+	if (region != NULL && fd_word_object(word) != NULL)
+		object_unref(fd_word_object(word));
+}
+
+void
+fd_opened(int fd, int flags)
+{
+	fd_forget(fd);
+	if (region == NULL || tables == NULL || (unsigned)fd >= FD_MAX ||
+	    (flags & (O_ACCMODE | O_PATH)) != O_RDONLY || in_vfork_child())
+		return;
+	atomic_store_explicit(&tables->fd[fd], FD_READS | FD_AGAIN, memory_order_relaxed);
+	nwshm_used(&fd_used, (uint32_t)fd);
+}
+
+/* Most programs that read many small files ask for each file's size: then nobody asks again. */
+void
+fd_learn(int fd, uint64_t dev, uint64_t size_bytes)
+{
+	uint32_t old = FD_READS | FD_AGAIN;
+
+	if (region == NULL || sealed || in_vfork_child() || !object_is_one_of_many(size_bytes) ||
+	    is_pseudo_file(fd, dev))
+		return;
+	atomic_compare_exchange_strong(&tables->fd[fd], &old,
+	    fd_word(NWSHM_DISK_READ, false, &region->object[NWSHM_OTHER_FILES]));
+}
+
+void
+fd_pair_made(const int fds[2])
+{
+	int i;
+
+	fd_forget(fds[0]);
+	fd_forget(fds[1]);
+	if (region == NULL || in_vfork_child() || !tables_make())
+		return;
+	for (i = 0; i < 2; i++)
+		if ((unsigned)fds[i] < FD_MAX) {
+			atomic_store(&tables->fd[fds[i]],
+			    fd_word(NWSHM_OTHER_READ, false, NULL) | FD_PRIVATE);
+			nwshm_used(&fd_used, (uint32_t)fds[i]);
+			atomic_store(&fd_has_private, true);
+		}
+}
+
+void
+fd_closing(int fd)
+{
+	uint32_t word = fd_word_get(fd);
+
+	if (word == 0)
+		return;
+	if (region != NULL && !in_vfork_child() && fd_word_object(word) != NULL)
+		object_closing(fd_word_object(word), fd);
+	fd_forget(fd);
+}
+
+void
+fd_name(int fd, bool bytes_come)
+{
+	uint32_t word = fd_word_get(fd);
+
+	if (word == 0 || region == NULL || in_vfork_child() || fd_word_object(word) == NULL)
+		return;
+	object_name_small(fd_word_object(word), fd, bytes_come);
+}
+
+/* The kernel will close the descriptors that the program left open. */
+void
+fd_closing_all(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed), i;
+	struct nwshm_object *o;
+
+	for (i = 0; region != NULL && i < used; i++)
+		if ((o = fd_word_object(fd_word_get((int)i))) != NULL)
+			object_closing(o, (int)i);
+}
+
+void
+fd_forget_range(unsigned first, unsigned last)
+{
+	unsigned used = atomic_load_explicit(&fd_used, memory_order_relaxed);
+
+	for (; first <= last && first < used; first++)
+		fd_forget((int)first);
+}
+
+/* The objects stay the parent's. */
+void
+fd_forget_all_on_fork(void)
+{
+	uint32_t used = atomic_load_explicit(&fd_used, memory_order_relaxed);
+
+	if (tables != NULL)
+		memset((void *)tables->fd, 0, used * sizeof(tables->fd[0]));
+	atomic_store(&fd_used, 0);
+}
