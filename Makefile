@@ -52,7 +52,7 @@ ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec sto
          analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon cli/stat cli/import cli \
-         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp host/magnet host/iomodel host/nwlog host/outside \
+         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside \
          dpss dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -96,7 +96,9 @@ MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib
 MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base
 MAY_host/nwrun               := host/nwrun/collect host/lib base
-MAY_host/blipp               := host/lib xsp base
+MAY_host/blipp/probe         := host/lib xsp base
+MAY_host/blipp/settings      := host/blipp/probe host/lib
+MAY_host/blipp               := host/blipp/settings host/blipp/probe host/lib base
 MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host/blipp/probe.h"
+#include "host/blipp/probe/probe.h"
 #include "narrows/conftable.h"
 
 extern const struct probe *const blipp_probes[BLIPP_PROBES];

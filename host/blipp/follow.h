@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/blipp/queues.h"
+#include "host/blipp/probe/queues.h"
 #include "host/lib/ticker.h"
 #include "host/lib/lease.h"
-#include "host/blipp/series.h"
+#include "host/blipp/probe/series.h"
 #include "host/lib/tcpinfo.h"
 
 extern const struct series_kind follow_kind;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/blipp/series.h"
+#include "host/blipp/probe/series.h"
 
 enum { HISTORY_BYTES_MAX = 8 << 20, HISTORY_SERIES_MAX = 1024, HISTORY_STRETCHES = 14 };
 

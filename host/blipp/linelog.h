@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "host/blipp/series.h"
+#include "host/blipp/probe/series.h"
 
 enum { LINELOG_BYTES_MAX = 256 << 10, LINELOG_LAST_MAX = 256 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "host/blipp/series.h"
+#include "host/blipp/probe/series.h"
 
 enum show_format {
 	SHOW_NONE,
