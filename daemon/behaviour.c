@@ -62,7 +62,7 @@ behaviour_take(struct behaviour *b, const struct session_outcome *o, int64_t now
 	unsigned before = b->is;
 
 	b->is = BEHAVIOUR_OPEN;
-	if (isnan(recent) && b->judged) /* nobody knows better than at the look before */
+	if (isnan(recent) && b->judged) /* no newer knowledge than at the look before */
 		b->is |= before & (BEHAVIOUR_SLOW | BEHAVIOUR_CHANGED);
 	if (recent < o->usual_bytes_per_s / FACTOR)
 		b->is |= BEHAVIOUR_SLOW;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the analyses of an open session say of its behaviour, one after the other: whether anybody
- * wants its hosts looked at closely. No clock: time is an argument.
+ * The behaviour of an open session by its successive analyses: whether its hosts should sample more
+ * often. No clock: time is an argument.
  */
 #ifndef BEHAVIOUR_H
 #define BEHAVIOUR_H
@@ -33,9 +33,9 @@ struct behaviour {
 	bool judged;
 	unsigned is;
 	int64_t steady_ns;
-	int64_t uneasy_mono_ns; /* when one of slow, changed, untold was last true */
-	/* halvings of the interval of samples: looks in a row, after the first, in which one of
-	 * these was true; a calm look takes one back */
+	int64_t uneasy_mono_ns; /* when any of slow, changed, untold was last true */
+	/* halvings of the interval of samples: uneasy looks in a row, after the first; a calm
+	 * look takes a halving back */
 	unsigned step;
 };
 

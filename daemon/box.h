@@ -89,13 +89,13 @@ struct box {
 		struct origin *oldest, *newest;
 		unsigned count;
 	} idle;                   /* origins without connection */
-	struct numbers *numbers;  /* of providers that no origin remembers */
-	struct session *sessions; /* hash by label: open sessions and the newest closed ones */
+	struct numbers *numbers;  /* of providers without an origin */
+	struct session *sessions; /* hash by label: open sessions and the newest closed sessions */
 	size_t n_sessions;
 	struct peer *peers;
-	struct xsess *changed; /* XSP sessions with counts that the store does not have yet */
+	struct xsess *changed; /* XSP sessions with counts not yet in the store */
 	struct admission *admission;
-	uint64_t memory_bytes; /* held for senders: input, output, series, documents that wait */
+	uint64_t memory_bytes; /* held for senders: input, output, series, waiting documents */
 	/* of every origin's catalogue (narrows/catalog.h) */
 	void (*on_series_forget)(struct series *gone);
 	bool (*is_series_over)(struct series *s, int64_t now_wall_ns);

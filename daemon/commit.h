@@ -18,7 +18,7 @@ struct origin;
 
 /* Calls of the commit's owner. */
 struct commit_ops {
-	void (*last)(void *arg); /* the batch is about to go to the store: add what depends on it */
+	void (*last)(void *arg); /* the batch is about to go to the store: add its dependent rows */
 	void (*full)(void *arg); /* the store takes no more: stop reading */
 	void (*room)(void *arg); /* the store takes batches again: read on */
 	/* rows of a session are on disk; is_over: the session is complete */
@@ -35,7 +35,7 @@ struct nw_batch *commit_batch(struct commit *c);
 void commit_note_origin(struct commit *c, struct origin *o);
 /* Has the session analysed once the current batch is stored. is_over: the session is complete. */
 void commit_note_session(struct commit *c, int64_t session_id, bool is_over);
-/* Submits a batch that has grown large: the caller has appended rows. */
+/* Submits a large batch: the caller has appended rows. */
 void commit_check(struct commit *c);
 void commit_flush(struct commit *c);
 /* Shutdown: submits the last batch, waits for the store, runs every completion. */

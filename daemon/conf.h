@@ -19,10 +19,10 @@ enum { CONF_LISTENERS_MAX = 16, STORE_MAX_BYTES_MIN = 16 << 20 };
 /* The words of a directive, in their order in the table of conf.c, as in the next enum. */
 enum durability { DURABILITY_FULL, DURABILITY_NORMAL };
 
-/* Which sessions have their connections followed inside the kernels. */
+/* The sessions with connections followed inside the kernels. */
 enum escalate_kernel {
 	ESCALATE_KERNEL_NO,
-	ESCALATE_KERNEL_UNDECIDED, /* open sessions that could not be told */
+	ESCALATE_KERNEL_UNDECIDED, /* open sessions without a verdict */
 	ESCALATE_KERNEL_ALWAYS
 };
 struct conf {
@@ -73,21 +73,20 @@ struct conf {
 	double density_cutoff;
 	int64_t reduction_window_ns;
 	uint64_t reduction_min_rows;
-	/* what the reduction explains: "rate", "operation-time", or "EVENT_TYPE FIELD" */
+	/* response of the reduction: "rate", "operation-time", or "EVENT_TYPE FIELD" */
 	char *reduction_response;
 	int64_t reduction_every_ns;   /* between reductions over days; 0: there are none */
-	int64_t reduction_history_ns; /* sessions that a reduction over days looks at */
+	int64_t reduction_history_ns; /* sessions in a reduction over days */
 	bool reduction_faithful;
-	int64_t
-	    diet_after_ns; /* how long series carry nothing before they are proposed; 0: never */
+	int64_t diet_after_ns;    /* time without use before series are proposed; 0: never */
 	int64_t diet_interval_ns; /* of series on a diet */
-	char *diet_accept;        /* hosts whose proposals are accepted as they come, any or none */
+	char *diet_accept;        /* hosts with proposals accepted at once, any or none */
 
-	bool escalate; /* a transfer's hosts sample faster while it runs */
+	bool escalate; /* a transfer's hosts sample faster during the transfer */
 	int64_t escalate_interval_ns;
-	int64_t escalate_fastest_ns; /* to which the interval is halved while a session is uneasy */
+	int64_t escalate_fastest_ns; /* least interval after halvings for an uneasy session */
 	int64_t escalate_report_ns;
-	int64_t escalate_keep_ns; /* samples that hosts of a steady session keep; 0: none */
+	int64_t escalate_keep_ns; /* samples kept by hosts of a steady session; 0: none */
 	char *expect;             /* lines of the directive `expect`; NULL: none */
 	char *rules;              /* lines of the directive `rule`; NULL: none */
 	bool escalate_tcp;

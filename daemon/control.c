@@ -39,7 +39,7 @@ struct control {
 	size_t n_hands;
 	uint64_t next_hand;
 	int64_t renew_mono_ns;
-	struct event *timer; /* runs while there is something to renew; NULL: nobody ticks */
+	struct event *timer; /* runs while an order needs renewal; NULL: no timer runs */
 };
 
 static void

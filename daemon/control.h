@@ -56,7 +56,7 @@ struct control_peer {
 	struct nw_order_status status; /* text in memory of control.c */
 };
 
-/* Calls of a rule that gives orders (rules.c). */
+/* Calls of a rule with orders (rules.c). */
 struct control_rule {
 	void (*joined)(void *arg, struct control_peer *p); /* a provider has come */
 	void (*tick)(void *arg, bool renew);               /* renew: repeat every order */
@@ -68,7 +68,7 @@ struct control_rule {
 struct control *control_new(struct event_base *base, const struct conf *conf);
 void control_free(struct control *c);
 void control_set_rule(struct control *c, const struct control_rule *rule);
-/* The diets that ctl.c decides about; NULL, as at first: none. */
+/* The diets decided by ctl.c; NULL, as at first: none. */
 void control_set_diets(struct control *c, struct diets *d);
 struct diets *control_get_diets(const struct control *c);
 

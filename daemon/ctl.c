@@ -28,7 +28,7 @@
 
 enum { LINE_MAX_BYTES = 1024, CALLERS_MAX = 8, PATIENCE_SECONDS = 10 };
 
-#define KEEP_NS (60 * INT64_C(1000000000)) /* an order by hand, when nobody says how long */
+#define KEEP_NS (60 * INT64_C(1000000000)) /* default length of an order by hand */
 
 struct caller {
 	struct ctl *ctl;

@@ -47,9 +47,9 @@ struct diets {
 	struct list list;
 	struct decision *decision;
 	size_t n_decisions;
-	uint64_t version; /* changes with what is in force */
+	uint64_t version; /* changes with the diets in force */
 
-	/* The lock guards what was published and not yet taken over. */
+	/* The lock guards published diets, not yet taken over. */
 	pthread_mutex_t lock;
 	struct list fresh;
 	bool is_fresh;
@@ -237,7 +237,7 @@ decision_apply(struct list *l, const struct decision *what)
 		}
 }
 
-/* What was published comes in place of the list. */
+/* The published diets replace the list. */
 static void
 fresh_take(struct diets *d)
 {
@@ -359,7 +359,7 @@ peer_tell(struct control_peer *p, void *arg)
 	order.series = series = series_of(t->d, p->host, &order.interval_ns);
 	if (order.interval_ns == 0)
 		order.interval_ns = NW_ORDER_PERIOD_MAX_NS; /* of nothing */
-	/* a provider without diet needs no word that there is none */
+	/* a provider without diet needs no message */
 	if ((series[0] != '\0' || p->on_diet) && nw_diet_encode(&doc, &order) == NW_OK)
 		p->send(p->arg, NW_OPT_DIET, doc.data, doc.len);
 	p->on_diet = series[0] != '\0';

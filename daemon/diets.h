@@ -20,8 +20,7 @@
 struct control;
 struct diets;
 
-/* accept: names of hosts whose proposals are accepted as they come, "any" or "none"; the caller's.
- */
+/* accept: names of hosts with proposals accepted at once, "any" or "none"; the caller's. */
 struct diets *diets_new(struct store *st, const char *accept);
 void diets_free(struct diets *d);
 
@@ -31,8 +30,7 @@ int diets_load(struct diets *d, struct store_reader *r, int64_t now_wall_ns);
 
 /* --- net thread --- */
 
-/* Orders diets from the providers that came, or whose lease is to be renewed. To be called about
- * once a second. */
+/* Orders diets from new providers, and renews leases. To be called about once a second. */
 void diets_tick(struct diets *d, struct control *c, int64_t now_mono_ns);
 /* Accepts a proposal, or ends a diet or proposal, of the host: by number, or all of them (id 0).
  * Calls `line` for each. NW_ENOTFOUND: nothing is open there; NW_EFULL: the store is busy. */

@@ -9,8 +9,8 @@
 #include "narrows/clock.h"
 
 enum { ENDS_MAX = 2048 };
-/* The other end of a transfer that is over may come late by so much; after that a connection with
- * the same addresses and ports is another one. */
+/* Largest delay of the other end of an ended transfer. Later, a connection with the same
+ * addresses and ports is another connection. */
 #define LATE_NS (30 * INT64_C(1000000000))
 
 struct end {
@@ -107,7 +107,7 @@ end_put(struct ends *e, char *key, struct session *s, const struct ends_sender *
 	HASH_ADD_KEYPTR(hh, e->by_key, end->key, strlen(end->key), end);
 }
 
-/* The session that nobody has started becomes part of the other; of two such, the newer. */
+/* The agent's session becomes part of the other session; of two such sessions, the newer. */
 static void
 ends_join(struct session *s, bool is_agent, struct end *other)
 {

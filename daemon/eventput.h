@@ -8,7 +8,7 @@
 struct box;
 struct nw_event;
 
-/* The task that an event names (task_id, TASKID), or NULL. */
+/* The task named by an event (task_id, TASKID), or NULL. */
 const char *event_task(const struct nw_event *e);
 /* Puts an event into the current batch, with labels in the place of secret task ids. NW_EINVAL: no
  * event that a block takes; NW_ENOMEM. */

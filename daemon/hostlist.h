@@ -16,7 +16,7 @@ struct host {
 	/* layout of the host's nw:clock (hostclock.h), 0 before the first exchange */
 	int64_t clock_layout_id;
 	struct hostcost *collectors; /* hostcost.h */
-	/* a clock that each document of settings puts forward; see settings.c */
+	/* a clock put forward by each document of settings; see settings.c */
 	int64_t settings_mono_ns;
 	UT_hash_handle hh;
 };

@@ -53,7 +53,7 @@ groups_take(const struct identity *id)
 					  : setgroups(0, NULL) == 0;
 }
 
-/* Asks the kernel as that user whether a directory is there, and its files if files is true. */
+/* Asks the kernel as the user whether a directory exists, and its files if files is true. */
 static bool
 dir_is_reachable(const struct identity *id, const char *dir, bool files)
 {
@@ -75,7 +75,7 @@ dir_is_reachable(const struct identity *id, const char *dir, bool files)
 /* For root's eyes. */
 static const char FIRST_PASSWORD[] = "first-password";
 
-/* Names of files that the box makes; a directory with other names is shared with somebody. */
+/* Names of files made by the box; a directory with other names is shared with other programs. */
 static bool
 name_is_ours(const char *name)
 {

@@ -66,7 +66,7 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 
 static int documents_release(struct xsess *x, const char *mid);
 
-/* Copies of text and bytes in which the secret task id, if there is one, is masked. */
+/* Copies of text and bytes with the secret task id, if any, masked. */
 static char *
 copy_masked(const char *task_id, const void *bytes, size_t len)
 {
@@ -273,7 +273,7 @@ on_data(void *arg, const struct nw_data *d)
 	return NW_OK;
 }
 
-/* Takes the documents that waited for the metadata `mid`. */
+/* Takes the documents held for the metadata `mid`. */
 static int
 documents_release(struct xsess *x, const char *mid)
 {
@@ -408,8 +408,8 @@ ingest_lost(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 
 /* --- events --- */
 
-/* The session of a sender's events, which they keep open or open again; NULL for events of a
- * host. */
+/* The session of a sender's events. The events keep the session open or open it again. NULL for
+ * events of a host. */
 static struct session *
 events_session(struct xsess *x)
 {
@@ -442,7 +442,7 @@ events_put(struct xsess *x, int64_t session_id)
 	return rc;
 }
 
-/* Takes a block of events: all of them, or, if its bytes are wrong, none. */
+/* Takes a block of events: all events, or, if the bytes are wrong, none. */
 static int
 events_decode(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 {

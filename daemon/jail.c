@@ -80,7 +80,7 @@ capabilities_drop(uint64_t needed, struct jail *out)
 
 /* --- Landlock: files, outgoing connections, signals --- */
 
-/* Rights by the version of the interface that knows them; older headers lack the later names. */
+/* Rights by the version of the interface; older headers lack the later names. */
 #define FS_V1      ((UINT64_C(1) << 13) - 1)
 #define FS_REFER   (UINT64_C(1) << 13) /* version 2 */
 #define FS_TRUNC   (UINT64_C(1) << 14) /* version 3 */
@@ -125,7 +125,7 @@ static const struct {
 	{ "/dev/urandom", FS_READ },
 };
 
-/* A path that is not there needs no rule. */
+/* A missing path needs no rule. */
 static void
 path_allow(int ruleset, uint64_t handled, const char *path, uint64_t rights)
 {

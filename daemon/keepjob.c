@@ -18,7 +18,7 @@
 
 enum { NICE = 10, FULL_TRIES = 1000 };
 static const int64_t SECOND_NS = 1000000000;
-/* A box that has just started has other work. */
+/* A box has other work right after its start. */
 static const int64_t START_MAX_NS = INT64_C(300) * 1000000000;
 static const int64_t PROGRESS_EVERY_NS = INT64_C(60) * 1000000000;
 
@@ -105,7 +105,7 @@ list_write(struct keepjob *j, const struct nw_keeplist_rec *rec)
 	return rc;
 }
 
-/* What the lists of this run mean for diets: proposals, and diets that are no longer harmless. */
+/* The consequences of a run's lists for diets: proposals, and diets no longer harmless. */
 static int
 diets_make(struct keepjob *j, struct diet_book *book)
 {

@@ -26,7 +26,7 @@ struct linefeed {
 	struct host *host;
 	uint64_t n_lines; /* lines without an event included */
 	bool skipping;    /* a line is too long: its rest is dropped */
-	size_t skip;      /* bytes of a counted line that are still to be dropped */
+	size_t skip;      /* bytes of a counted line still to be dropped */
 	/* the task of the last event with one, and its session, or NULL for no session */
 	char task[TASK_BYTES];
 	struct session *session;
@@ -143,8 +143,8 @@ line_take(struct linefeed *f, const uint8_t *line, size_t len)
 
 /* --- framing --- */
 
-/* The length that stands before a message ("57 <"); 0: none stands there. *head gets the length of
- * the number and its blank. */
+/* The length before a message ("57 <"); 0: no length. *head gets the length of the number and
+ * its blank. */
 static size_t
 count_take(const uint8_t *p, size_t len, size_t *head)
 {

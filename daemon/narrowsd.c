@@ -55,7 +55,7 @@ enum {
 	RESTORE_SESSIONS = 10000,
 	READ_TRIES = 4, /* at startup, after an input/output error */
 	READ_PAUSE_US = 200000,
-	PROVIDERS_MAX = 100000 /* absent providers whose numbers are remembered */
+	PROVIDERS_MAX = 100000 /* absent providers with remembered numbers */
 };
 
 struct options {
@@ -174,7 +174,7 @@ tls_dir_outside(const struct conf *c)
 	return dir;
 }
 
-/* Who is not root stays who the user is; a configured user must then be the same. */
+/* Without root the user stays, and a configured user must be the same. */
 static void
 identity_enter(const struct conf *c, const char *tls_dir, struct identity *id)
 {
@@ -206,7 +206,7 @@ privileges_drop(const struct conf *c)
 	webaccess_first(c);
 	identity_enter(c, tls_dir, &id);
 	o.foreign_dir = id.is_foreign;
-	/* SQLite sorts what is large in files; it looks for a directory in the environment */
+	/* for large sorts SQLite needs files, in a directory of the environment */
 	if (setenv("SQLITE_TMPDIR", c->state_dir, 1) != 0)
 		fatal("setenv");
 	if (jail_enter(&o, &jail) < 0)
@@ -313,7 +313,7 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 	/* The session was imported, or the box ended before the verdict. */
 	if (s->closed_wall_ns != 0 && res == NULL)
 		schedule_push(box->schedule, s->id, true);
-	/* an older box stored secrets as they were */
+	/* an older box stored secrets without a mask */
 	label = s->task_id != NULL && task_is_secret(s->task_id) ? task_label(s->task_id)
 								 : xstrdup(s->task_id);
 	session_restore(box, s->id, label, s->program, s->opened_wall_ns, s->closed_wall_ns,
@@ -323,7 +323,7 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 	return 0;
 }
 
-/* Senders that took part in a session. */
+/* Senders of a session. */
 static int
 on_restored_xsp(void *arg, const struct nw_xsp_rec *xsp)
 {
@@ -708,7 +708,8 @@ keepjob_start_patiently(struct daemon *d)
 		read_again(rc, &tries, "keep.start", why);
 }
 
-/* A box that was not told where lines come does without them if another program has the port. */
+/* If no address for lines is configured and another program has the port, the box does without
+ * lines. */
 static void
 listen_lines(struct daemon *d)
 {

@@ -13,7 +13,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-enum { IDLE_MAX = 1000 }; /* providers without connection whose series are remembered */
+enum { IDLE_MAX = 1000 }; /* providers without connection, but with remembered series */
 #define PROVIDER_KEEP_NS   (10 * 60 * (int64_t)1000000000)
 #define MAKE_ROOM_EVERY_NS ((int64_t)1000000000)
 

@@ -32,7 +32,7 @@ struct origin {
 	void *ops_arg;
 	uint64_t accepted_seq, stored_seq;
 	const void *noted_in; /* batch in which commit.c noted the origin, or NULL */
-	size_t noted_at;      /* position in that batch's notes */
+	size_t noted_at;      /* position in the batch's notes */
 	struct catalog catalog;
 	size_t counted_bytes; /* part of the box's memory_bytes */
 	int64_t idle_since_mono_ns, made_room_mono_ns;
@@ -50,8 +50,8 @@ void origin_release(struct origin *o);
 /* Startup: the store's knowledge of a provider. */
 void
 origin_restore(struct box *box, const char *owner, const char *provider_id, uint64_t stored_seq);
-/* Forgets the series of providers that are long without reference; only their numbers stay. Returns
- * the number of origins looked at: those that go, and one. */
+/* Forgets the series of providers long without reference; only their numbers stay. Returns the
+ * number of origins looked at: those that go, and one. */
 unsigned origin_expire(struct box *box, int64_t now_mono_ns);
 /* Forgets the series of the provider that is longest without reference. False without any. */
 bool origin_forget_oldest(struct box *box);

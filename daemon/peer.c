@@ -38,7 +38,7 @@ enum {
 	/* size of a read and of a callback's work: peers take turns */
 	READ_BYTES = 256 << 10,
 	OUTPUT_MAX_BYTES = 256 << 10, /* bound of unread answers */
-	GATHER_BYTES = 16 << 10,      /* of answers: a peer that pings costs no call a ping */
+	GATHER_BYTES = 16 << 10,      /* of answers: a ping costs no call of its own */
 	RECORD_BYTES = 16 << 10,      /* size of a TLS record */
 	/* a pending beginning up to this size is copied in front of the next bytes */
 	PENDING_COPY_MAX_BYTES = 4096,
@@ -64,10 +64,10 @@ struct peer {
 	uint8_t sess_id[NW_SESS_ID_BYTES];
 	struct xsess *xsess;
 	bool speaks_lines;
-	struct linefeed *feed; /* of a peer that speaks lines, once the peer is allowed in */
+	struct linefeed *feed; /* of a peer with lines, once the peer is allowed in */
 	struct event *readable, *writable, *deadline;
 	struct evbuffer *out;
-	bool gathers; /* answers to the messages of one read go out together */
+	bool gathers; /* answers to the messages of a read go out together */
 	uint8_t *in;  /* beginning of an incomplete message */
 	size_t in_len, in_cap, need;
 	size_t counted_bytes; /* part of the box's memory_bytes */
@@ -141,7 +141,7 @@ address_of(struct peer *p, const struct sockaddr *sa)
 
 /* --- room --- */
 
-/* One line for each kind of event that peers provoke, by rate. */
+/* A line for each kind of event provoked by peers, by rate. */
 static void
 provoked_log(struct lograte *rate, const struct peer *p, const char *event, const char *why)
 {
@@ -156,7 +156,7 @@ provoked_log(struct lograte *rate, const struct peer *p, const char *event, cons
 		log_warnx("%s peer=%s why=\"%s\"", event, p->name, why);
 }
 
-/* Closes a connection so that another one, or the box, has room. */
+/* Closes a connection to make room for another connection, or for the box. */
 static void
 peer_evict(struct peer *p, const char *why)
 {
@@ -410,7 +410,7 @@ frame_send(
 		output_try(p);
 }
 
-/* Sends one APP_DATA block for the XSP session. */
+/* Sends an APP_DATA block for the XSP session. */
 static void
 on_send(void *arg, uint16_t opt, const uint8_t *data, size_t len)
 {
@@ -798,8 +798,8 @@ input_read(struct peer *p)
 		input_take(p, scratch, len + (size_t)n);
 		return n;
 	}
-	/* The limits of the state bound p->need. Memory grows with the bytes that have come, not
-	 * with the length that the peer announces. */
+	/* The limits of the state bound p->need. Memory grows with the received bytes, not with
+	 * the announced length. */
 	want = p->need > p->in_len ? p->need - p->in_len : 1;
 	if (want > p->in_len)
 		want = p->in_len;
@@ -895,7 +895,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 		peer_free(p);
 		return;
 	}
-	if (xmalloc_is_short()) { /* a request of this peer took the reserve */
+	if (xmalloc_is_short()) { /* a request of the peer took the reserve */
 		peer_evict(p, "out of memory");
 		reserve_renew(box);
 		return;

@@ -33,7 +33,7 @@ void peer_pause_all(struct box *box);
 /* Tells every provider that said HELLO the store's error, or the error's end. */
 void peer_tell_store_error(struct box *box);
 void peer_resume_all(struct box *box);
-/* Shutdown: reads the bytes that have arrived, then closes every connection. */
+/* Shutdown: reads the arrived bytes, then closes every connection. */
 void peer_drain_all(struct box *box);
 
 #endif

@@ -10,7 +10,7 @@
 enum { RULELINES_MAX = 16 };
 
 struct ruleline {
-	unsigned when; /* enum behaviour_is, one of them */
+	unsigned when; /* a value of enum behaviour_is */
 	char event_type[NW_ORDER_TEXT_BYTES];
 	int64_t interval_ns;
 };

@@ -335,7 +335,7 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 		control_each(r->control, tell_newest_connection, &t);
 }
 
-/* A provider that comes is told of every order in force. */
+/* A new provider gets every order in force. */
 static void
 on_joined(void *arg, struct control_peer *p)
 {
@@ -365,8 +365,8 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 	}
 }
 
-/* Whether an open session has just turned out to need what the kernels know. It stays so: an answer
- * that stands on the kernels would not stand without them. */
+/* Whether an open session has just turned out to need the kernels' accounts. The need stays: an
+ * answer based on the kernels would not stand without their accounts. */
 static bool
 needs_kernel(const struct rules *r, struct escalation *e)
 {

@@ -21,7 +21,7 @@ struct session_outcome;
 /* Makes the rule of c; c must outlive the rule. */
 struct rules *rules_new(struct control *c, const struct conf *conf);
 void rules_free(struct rules *r);
-/* Sets who knows which open session could not be told when it was last looked at. */
+/* Sets the source of open sessions without a verdict at the last look. */
 typedef bool rules_undecided_fn(void *arg, int64_t session_id);
 void rules_set_undecided(struct rules *r, rules_undecided_fn *fn, void *arg);
 /* A session was analysed. */

@@ -25,10 +25,10 @@ enum {
 	QUEUE_MAX = 100000,
 	OUTCOMES_MAX = 256,
 	CLOCK_EVERY_S = 16,
-	AGAIN_S = 1, /* pause after an analysis that the disk or memory failed */
+	AGAIN_S = 1, /* pause after an analysis failed for lack of disk or memory */
 	TRIES_MAX = 60,
 	ROUTES_MAX = 2000,
-	ROUTE_TRIES_MAX = 10, /* looks for a result that is on its way to the file */
+	ROUTE_TRIES_MAX = 10, /* looks for a result on its way to the file */
 	REST_FACTOR = 4       /* open sessions take at most a fifth of the thread's time */
 };
 
@@ -40,7 +40,7 @@ struct waiting {
 	UT_hash_handle hh;
 };
 
-/* A route whose history is to be made anew. */
+/* A route with a history to be made anew. */
 struct stale_route {
 	char *route, *program; /* program may be NULL */
 	int64_t session_id;    /* the newest result of the route; 0: unknown */
@@ -62,7 +62,7 @@ struct schedule {
 	struct {
 		int64_t session_id, run_id;
 	} last;
-	unsigned tries;             /* of analyses in a row that failed so */
+	unsigned tries;             /* of failed analyses in a row */
 	struct stale_route *routes; /* oldest first; of the analysis thread alone */
 	size_t n_routes;
 	pthread_t thread;
@@ -188,8 +188,8 @@ runs_clear(struct runs *runs)
 }
 
 /*
- * The analyses of an open session share a run id, or runs would pile up. A run whose verdict was
- * replaced because its session opened again keeps its id for itself.
+ * The analyses of an open session share a run id, or runs would pile up. If a session opened again,
+ * the run of the replaced verdict keeps its id for itself.
  */
 static void
 runs_read(struct schedule *s, int64_t session_id, struct runs *runs)
@@ -213,7 +213,7 @@ is_same(const char *a, const char *b)
 	return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-/* Waits a second, so that many results in a row cost one history. */
+/* Waits a second: many results in a row cost a single history. */
 static void
 route_touch(struct schedule *s, const char *route, const char *program, int64_t session_id)
 {
@@ -270,7 +270,7 @@ result_has_come(struct schedule *s, const struct stale_route *t)
 	    run_id != 0;
 }
 
-/* Makes the history of the route that waits longest. */
+/* Makes the history of the route with the longest wait. */
 static void
 route_work(struct schedule *s)
 {
@@ -485,7 +485,7 @@ queue_take(struct schedule *s, struct queue *q)
 
 enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK, JOB_ROUTE };
 
-/* When a job that needs no new session is due. */
+/* When a job without a new session is due. */
 static int64_t
 next_due(const struct schedule *s, int64_t clock_at_mono_ns)
 {

@@ -42,5 +42,5 @@ printf '%s\n' '```' 'code' '```' >"$tmp/empty.md"
 grep -q "^FAIL: .*empty.md: no word was found" "$tmp/out" || fail "empty: $(cat "$tmp/out")"
 
 # --- this tree ---
-count -c README.md DESIGN.md CHANGELOG.md SECURITY.md $(find . -name '*.[1-8]' -type f ! -path './build/*' ! -path './tests/*' | sed 's|^./||' | sort)
-count | tail -n 1
+count -c
+count -c CHANGELOG.md SECURITY.md

@@ -23,7 +23,7 @@
 
 enum { STORE_SCHEMA_VERSION = 12, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
-/* Rows as they came, and the buckets that old rows become: of 10 s, of a minute, of an hour. */
+/* Raw rows, and the buckets of old rows: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
 
 /* --- records; a text field is NULL when unknown, a time is 0 before the event --- */
@@ -38,7 +38,7 @@ struct nw_host_rec {
 /* end_reason of a protocol session that was open when the box was killed. */
 #define STORE_BOX_ENDED "the box ended"
 
-/* One protocol session, open to close. */
+/* A protocol session, open to close. */
 struct nw_xsp_rec {
 	int64_t id;
 	int64_t host_id;
@@ -57,7 +57,7 @@ struct nw_xsp_rec {
 /* A transfer or a run, on all of its hosts. */
 struct nw_session_rec {
 	int64_t id;
-	const char *task_id; /* XSP sessions with one task id are one session */
+	const char *task_id; /* XSP sessions with the same task id belong together */
 	const char *program;
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
 	bool pinned; /* read only: see store_pin() */
@@ -165,7 +165,7 @@ struct nw_setting_rec {
 
 struct nw_batch;
 struct nw_batch *nw_batch_new(void);    /* NULL: no memory */
-void nw_batch_free(struct nw_batch *b); /* a batch that was submitted belongs to the store */
+void nw_batch_free(struct nw_batch *b); /* a submitted batch belongs to the store */
 size_t nw_batch_bytes(const struct nw_batch *b);
 
 /* Each returns NW_OK, or NW_ENOMEM with the batch unchanged. Records of a batch are applied in
@@ -179,9 +179,9 @@ int nw_batch_layout(struct nw_batch *b, const struct nw_layout_rec *r); /* inser
 int nw_batch_run(struct nw_batch *b, const struct nw_run_rec *r);       /* insert or update by id */
 int nw_batch_result(struct nw_batch *b, const struct nw_result_rec *r); /* replace by session */
 int nw_batch_keeplist(struct nw_batch *b, const struct nw_keeplist_rec *r);
-/* Makes a proposal, or makes it anew; what is in force already stays as it was accepted. */
+/* Makes a proposal, or replaces a proposal. Accepted diets stay. */
 int nw_batch_diet(struct nw_batch *b, const struct nw_diet_rec *r);
-/* Proposals of the host that were made before a time go. */
+/* Deletes the host's proposals made before a time. */
 int nw_batch_diet_trim(struct nw_batch *b, int64_t host_id, int64_t before_wall_ns);
 /* Accepts a proposal; ends a diet in force, or refuses a proposal; notes that a series of a diet in
  * force tells something again. Nothing else changes. */
@@ -200,7 +200,7 @@ int nw_batch_setting(struct nw_batch *b, const struct nw_setting_rec *r);
  */
 int nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns, const char *from,
     const char *until, const char *names_json);
-/* Beyond 2,000 routes, those with the fewest sessions go. */
+/* Beyond 2,000 routes, the routes with the fewest sessions go. */
 int nw_batch_route(struct nw_batch *b, const struct nw_route_rec *r);
 /*
  * Highest sequence number of a provider's documents in this and earlier batches. The numbers belong
@@ -219,7 +219,7 @@ int nw_batch_event(
 /* Two sessions turn out to be one: all of the first belongs to the second, and the first is
  * gone. */
 int nw_batch_merge(struct nw_batch *b, int64_t from_id, int64_t into_id);
-/* A closed session opens again: its verdict so far stays with its run. why: who opened it. */
+/* A closed session opens again: its verdict so far stays with its run. why: the opener. */
 int
 nw_batch_keep_result(struct nw_batch *b, int64_t session_id, int64_t now_wall_ns, const char *why);
 /* The session has no verdict any more: the box judges the session when it starts. */
@@ -287,10 +287,9 @@ struct store_stats { /* a consistent copy */
 	uint64_t rolled_rows[STORE_TIERS];
 	uint64_t expired_rows[STORE_TIERS]; /* rows deleted, of each tier */
 	uint64_t forgotten_sessions;        /* since the start */
-	/* rows that came for forgotten sessions, and were dropped */
+	/* rows for forgotten sessions, dropped */
 	uint64_t late_rows;
-	/* chunks and histograms that did not decode when they were to be rolled up or to make
-	 * room */
+	/* chunks and histograms found damaged during a roll-up or removal */
 	uint64_t lost_chunks, lost_hists;
 	/* acknowledged commits that were missing when the store was opened: the write-ahead log
 	 * was lost or damaged */
@@ -330,12 +329,12 @@ int store_pin(const char *path, int64_t session_id, bool pinned, char why[STORE_
 /* An annotation of a session's lifelines. */
 struct nw_note_rec {
 	int64_t id, session_id;
-	int64_t t_wall_ns;        /* time that the note speaks of */
+	int64_t t_wall_ns;        /* time described by the note */
 	const char *line;         /* ids of a lifeline, or "" */
 	const char *point, *text; /* point of the path, or "" */
 	int64_t made_wall_ns;
 };
-/* Line of a note that says whether the session's verdict was right; its point is "yes" or "no". */
+/* Line of a note on the session's verdict; the point is "yes" (right) or "no". */
 #define STORE_NOTE_VERDICT "=verdict"
 enum { STORE_NOTE_BYTES = 2000, STORE_NOTES_MAX = 1000 }; /* of a text; of a session */
 /* Keeps a note with its session; *id gets its number. Any process with the right to write may, as
@@ -343,7 +342,7 @@ enum { STORE_NOTE_BYTES = 2000, STORE_NOTES_MAX = 1000 }; /* of a text; of a ses
  * a text is longer than STORE_NOTE_BYTES. */
 int store_note_add(
     const char *path, const struct nw_note_rec *note, int64_t *id, char why[STORE_WHY_BYTES]);
-/* The same for a thread that serves others: NW_EIO while somebody else writes for long. */
+/* The same for a serving thread: NW_EIO during another process's long write. */
 int store_note_add_soon(
     const char *path, const struct nw_note_rec *note, int64_t *id, char why[STORE_WHY_BYTES]);
 /* NW_ENOTFOUND: no such note. */
@@ -387,7 +386,7 @@ int store_sessions(
 /* Oldest first, ids above after_id; without json. */
 int store_sessions_after(
     struct store_reader *r, int64_t after_id, size_t limit, store_session_fn *fn, void *arg);
-/* A number that changes with each commit by others than this reader. */
+/* A number, changed by each commit of another connection than the reader's. */
 int store_data_version(struct store_reader *r, int64_t *version);
 /* NW_ENOTFOUND; with json */
 int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);
@@ -400,7 +399,7 @@ int store_xsp_of_host(
 struct nw_host_use {
 	int64_t n_connections, n_open;
 	int64_t n_sessions, newest_session_id; /* of these connections; the id is 0 without one */
-	int64_t last_wall_ns;                  /* when one of them began or ended last */
+	int64_t last_wall_ns;                  /* latest begin or end of a connection */
 };
 int store_host_use(struct store_reader *r, int64_t host_id, size_t limit, struct nw_host_use *out);
 /* NW_ENOTFOUND */
@@ -409,7 +408,7 @@ int store_xsp_get(struct store_reader *r, int64_t id, store_xsp_fn *fn, void *ar
  * latest first. The result comes without json. */
 int store_sessions_of_route(struct store_reader *r, const char *route, const char *program,
     int64_t before_wall_ns, size_t limit, store_session_fn *fn, void *arg);
-/* Those with the newest session first; without json. */
+/* Routes in order of their newest sessions, newest first; without json. */
 int store_routes(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
 /* NW_ENOTFOUND; with json */
 int store_route_get(
@@ -428,7 +427,7 @@ int store_chunk_size(struct store_reader *r, int64_t layout_id, int64_t from_wal
 /* The name of a series of blipp in lists of metrics: "disk:partition:sda", "network:qdisc eth0".
  * NULL: not blipp's, or no memory. free() the name. */
 char *store_series_name(const struct nw_meta_rec *rec);
-/* What series of a host brought in a stretch of time. */
+/* The use of a host's series in a stretch of time. */
 struct store_named_cost {
 	size_t n_series;         /* with rows */
 	double rows, samples;    /* samples: values in the rows */
@@ -444,9 +443,9 @@ int store_config_at(
 /* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */
 int store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
     int64_t to_wall_ns, store_setting_fn *fn, void *arg);
-/* Rising in the time that notes speak of. */
+/* Rising in the time described by the notes. */
 int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
-/* Notes of all sessions with this line and point. */
+/* Notes of all sessions with a line and point. */
 int store_notes_count(struct store_reader *r, const char *line, const char *point, uint64_t *n);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*
@@ -480,7 +479,7 @@ struct nw_event_select {
 	int64_t session_id;
 	int64_t host_id;                   /* the sender's; 0: any */
 	int64_t from_wall_ns, to_wall_ns;  /* from <= t < to; both 0: all */
-	const char *host, *program, *name; /* NULL: any; a name that ends in * is a beginning */
+	const char *host, *program, *name; /* NULL: any; a name with * at its end is a beginning */
 	const char *key, *value; /* an attribute, compared as text; key NULL: of any key */
 };
 struct nw_event_rec {
@@ -505,7 +504,7 @@ struct store_block { /* rows of a layout, rising in time; on loan */
 	const double *const *columns; /* n_fields pointers to n_rows values */
 	const uint8_t *const *hist;   /* n_rows pointers, or NULL if no row has a histogram */
 	const size_t *hist_len;
-	/* length of the longest bucket that a row may stand for; 0 for rows as they came */
+	/* length of the longest bucket of a row; 0 for raw rows */
 	int64_t bucket_ns;
 };
 typedef int store_block_fn(void *arg, const struct store_block *b);

@@ -16,7 +16,7 @@
 #include "narrows/store.h"
 
 /*
- * The state of the box, copied at one moment. /healthz and the health page render exactly this
+ * The state of the box, copied at a single moment. /healthz and the health page render exactly this
  * struct.
  */
 struct nw_health {
@@ -35,7 +35,7 @@ struct nw_health {
 	int64_t clock_lost_ns;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;
-	/* newest copy that narrows backup made of the store; the time is 0 without one */
+	/* newest copy of the store by narrows backup; the time is 0 without a copy */
 	int64_t backup_wall_ns, backup_bytes;
 	char backup_path[256];
 	/* "": not there */
@@ -48,18 +48,18 @@ struct event_base;
 /* Which ports want a login: the words of the directive, in their order in daemon/conf.c. */
 enum web_wants { WEB_BEYOND_LOOPBACK, WEB_ALWAYS, WEB_NEVER };
 
-/* Who has access. The web thread calls. */
+/* The accounts with access. The web thread calls. */
 struct web_access {
 	enum web_wants wants;
-	/* The role of a user with this password; takes its time. */
+	/* The role of a user by password; slow on purpose. */
 	enum account_role (*login)(
 	    void *arg, const char *peer, const char *user, const char *password);
 	/* The role of a token, and its name. */
 	enum account_role (*token)(
 	    void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_BYTES]);
-	/* The role of a user who has logged in, as it is now. */
+	/* The present role of a user after login. */
 	enum account_role (*role)(void *arg, const char *user);
-	/* Somebody changed something, for the audit log; user: "" where nobody logs in. */
+	/* A change, for the audit log; user: "" without logins. */
 	void (*changed)(void *arg, const char *peer, const char *user, const char *event);
 	/* A user has logged out. */
 	void (*end)(void *arg, const char *peer, const char *user);
@@ -84,7 +84,7 @@ struct web_opts {
 	 */
 	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *enroll_arg;
-	const struct web_access *access; /* NULL: everybody may read everything */
+	const struct web_access *access; /* NULL: every reader may read everything */
 	/* further names of the box, separated by blanks; "any": all; NULL: none */
 	const char *names;
 	/* of each port; 0, as in the next two: the usual */
@@ -97,21 +97,21 @@ struct web_opts {
 };
 
 /*
- * What a collector's silence means. Silence is counted from the collector's last word or the start
- * of the box, whichever is later: a box that does not run hears nobody.
+ * The meaning of a collector's silence. Silence counts from the collector's last report or the
+ * start of the box, whichever is later.
  */
 enum collector_state {
 	COLLECTOR_SPEAKS,
 	COLLECTOR_AWAITED, /* silent, but the box has not run for long enough to say so */
 	COLLECTOR_SILENT,
-	COLLECTOR_GONE /* silent for a month: it belongs to the past */
+	COLLECTOR_GONE /* silent for a month: of the past */
 };
 enum collector_state
 collector_state(int64_t last_wall_ns, int64_t started_wall_ns, int64_t now_wall_ns);
 
 struct web;
 int web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTES]);
-/* Answers requests that have begun, then joins the thread. NULL is fine. */
+/* Answers begun requests, then joins the thread. NULL is fine. */
 void web_stop(struct web *w);
 const char *web_address(const struct web *w); /* "127.0.0.1/8080" as bound; lives as long as w */
 const char *web_address_https(const struct web *w); /* "" without */

@@ -23,7 +23,7 @@ char *xasprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool xmalloc_reserve(size_t bytes);
 /* Whether the reserve is spent. */
 bool xmalloc_is_short(void);
-/* For memory that somebody else allocates and cannot get: spends the reserve before another try. */
+/* For a failed allocation of a library: spends the reserve before another try. */
 void xmalloc_spend(void);
 
 #endif

@@ -116,8 +116,7 @@ NW_PUBLIC int
 xsp_getsockopt(libxspSess *sess, int level, int optname, void *optval, socklen_t *optlen);
 /* socket of the session; -1 without a connection. The socket stays the session's */
 NW_PUBLIC int xsp_get_session_socket(libxspSess *sess);
-/* Uses a socket with a session that somebody else has opened; the socket is the session's from
- * now on. */
+/* Uses a socket with a session opened elsewhere; the session owns the socket from now on. */
 NW_PUBLIC int xsp_set_session_socket(libxspSess *sess, int new_sd);
 NW_PUBLIC int xsp_set_session_connected(libxspSess *sess); /* 0 when there is such a socket */
 NW_PUBLIC int xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2); /* 0: the same session id */
