@@ -12,23 +12,23 @@
 #include "cli/source.h"
 #include "narrows/counters.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 
 /* --- values of the health document; what is absent is NaN or NULL --- */
 
 static const char *
-text(const json_t *o, const char *key)
+text(const json_t *o, enum result_key key)
 {
-	const char *s = json_string_value(json_object_get(o, key));
+	const char *s = result_text(o, key);
 
 	return s != NULL ? show_string(s) : NULL;
 }
 
 /* Seconds from a time of the document to the box's "now". */
 static double
-age_s(const json_t *doc, const json_t *o, const char *key)
+age_s(const json_t *doc, const json_t *o, enum result_key key)
 {
-	const char *then = json_string_value(json_object_get(o, key));
-	const char *now = json_string_value(json_object_get(doc, "now"));
+	const char *then = result_text(o, key), *now = result_text(doc, KEY_health_now);
 	int64_t then_ns = then != NULL ? fmt_parse_iso(then) : 0;
 	int64_t now_ns = now != NULL ? fmt_parse_iso(now) : 0;
 
@@ -41,12 +41,13 @@ static void
 listeners_print(const json_t *doc)
 {
 	static const struct {
-		const char *key, *words;
+		enum result_key key;
+		const char *words;
 	} ports[] = {
-		{ "listen_xsp", "XSP" },
-		{ "listen_xsp_tls", "XSP in TLS" },
-		{ "listen_http", "HTTP" },
-		{ "listen_https", "HTTPS" },
+		{ KEY_health_listen_xsp, "XSP" },
+		{ KEY_health_listen_xsp_tls, "XSP in TLS" },
+		{ KEY_health_listen_http, "HTTP" },
+		{ KEY_health_listen_https, "HTTPS" },
 	};
 	const char *between = "listens   ", *address;
 	size_t i;
@@ -63,47 +64,49 @@ listeners_print(const json_t *doc)
 static void
 store_print(const json_t *doc)
 {
-	const json_t *store = json_object_get(doc, "store");
-	double days_left = show_number(store, "days_left"),
-	       commit_s = age_s(doc, store, "last_commit");
+	const json_t *store = result_get(doc, KEY_health_store);
+	double days_left = result_number(store, KEY_health_store_days_left),
+	       commit_s = age_s(doc, store, KEY_health_store_last_commit);
 
 	printf("store     %s of %s at most, %s free on the disk",
-	    fmt_bytes(show_number(store, "file_bytes")).s,
-	    fmt_bytes(show_number(store, "max_bytes")).s,
-	    fmt_bytes(show_number(doc, "disk_free_bytes")).s);
+	    fmt_bytes(result_number(store, KEY_health_store_file_bytes)).s,
+	    fmt_bytes(result_number(store, KEY_health_store_max_bytes)).s,
+	    fmt_bytes(result_number(doc, KEY_health_disk_free_bytes)).s);
 	if (!isnan(days_left))
 		printf(", full in %s", fmt_duration(days_left * 86400).s);
 	if (!isnan(commit_s))
 		printf("; last commit %s ago", fmt_duration(commit_s).s);
-	printf("; %.0f batches queued\n", show_number(store, "queued_batches"));
+	printf("; %.0f batches queued\n", result_number(store, KEY_health_store_queued_batches));
 }
 
 static void
 clock_print(const json_t *doc)
 {
-	const json_t *clock = json_object_get(doc, "clock");
+	const json_t *clock = result_get(doc, KEY_health_clock);
 
-	if (!json_is_true(json_object_get(clock, "known")))
+	if (result_bool(clock, KEY_clock_known) != 1)
 		puts("clock     not known: chronyd does not answer");
-	else if (!json_is_true(json_object_get(clock, "synchronised")))
+	else if (result_bool(clock, KEY_clock_synchronised) != 1)
 		puts("clock     not synchronised");
 	else
 		printf("clock     synchronised, wrong by at most %s\n",
-		    fmt_duration(show_number(clock, "bound_s")).s);
+		    fmt_duration(result_number(clock, KEY_clock_bound_s)).s);
 }
 
 static void
 work_print(const json_t *doc)
 {
-	const json_t *c = json_object_get(doc, "counters");
-	double analysis_s = age_s(doc, doc, "last_analysis");
+	const json_t *c = result_get(doc, KEY_health_counters);
+	double analysis_s = age_s(doc, doc, KEY_health_last_analysis);
 
 	printf("now       %.0f connections, %.0f sessions running, %.0f analyses waiting\n",
-	    show_number(c, "connections"), show_number(c, "sessions_open"),
-	    show_number(c, "analysis_queued"));
+	    result_number(c, KEY_counters_connections),
+	    result_number(c, KEY_counters_sessions_open),
+	    result_number(c, KEY_counters_analysis_queued));
 	printf("so far    %.0f sessions, %.0f documents, %s, %.0f analyses",
-	    show_number(c, "sessions_total"), show_number(c, "documents"),
-	    fmt_si(show_number(c, "samples"), "samples").s, show_number(c, "analysis_runs"));
+	    result_number(c, KEY_counters_sessions_total), result_number(c, KEY_counters_documents),
+	    fmt_si(result_number(c, KEY_counters_samples), "samples").s,
+	    result_number(c, KEY_counters_analysis_runs));
 	if (!isnan(analysis_s))
 		printf(", the last %s ago", fmt_duration(analysis_s).s);
 	putchar('\n');
@@ -114,20 +117,21 @@ static void
 faults_print(const json_t *doc)
 {
 	static const struct {
-		const char *name, *words;
+		enum result_key key;
+		const char *words;
 		enum nw_counter_kind kind;
 	} rows[] = {
-#define X(name, section, kind, words) { #name, words, NW_COUNTER_##kind },
+#define X(name, section, kind, words) { KEY_counters_##name, words, NW_COUNTER_##kind },
 		NW_COUNTERS(X)
 #undef X
 	};
-	const json_t *c = json_object_get(doc, "counters");
+	const json_t *c = result_get(doc, KEY_health_counters);
 	size_t i, n = 0;
 
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (rows[i].kind == NW_COUNTER_FAULT && show_number(c, rows[i].name) > 0)
+		if (rows[i].kind == NW_COUNTER_FAULT && result_number(c, rows[i].key) > 0)
 			printf("%s%s: %.0f\n", n++ == 0 ? "faults    " : "          ",
-			    rows[i].words, show_number(c, rows[i].name));
+			    rows[i].words, result_number(c, rows[i].key));
 	if (n == 0)
 		puts("faults    none");
 }
@@ -135,15 +139,15 @@ faults_print(const json_t *doc)
 static void
 health_print(const json_t *doc)
 {
-	const char *problem = text(doc, "problem");
+	const char *problem = text(doc, KEY_health_problem);
 
-	if (json_is_true(json_object_get(doc, "ok")))
+	if (result_bool(doc, KEY_health_ok) == 1)
 		puts("The box is well.");
 	else
 		printf("The box is not well: %s.\n", problem != NULL ? problem : "no reason given");
 	printf("version   %s, up for %s\n",
-	    text(doc, "version") != NULL ? text(doc, "version") : "?",
-	    fmt_duration(age_s(doc, doc, "started")).s);
+	    text(doc, KEY_health_version) != NULL ? text(doc, KEY_health_version) : "?",
+	    fmt_duration(age_s(doc, doc, KEY_health_started)).s);
 	listeners_print(doc);
 	store_print(doc);
 	clock_print(doc);

@@ -15,6 +15,7 @@
 #include "narrows/clock.h"
 #include "narrows/format.h"
 #include "narrows/quantity.h"
+#include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
 static const char DEFAULT_HOOKS[] = "/etc/narrows/hooks.d",
@@ -91,9 +92,9 @@ static void
 on_event(void *arg, json_t *event)
 {
 	const struct hooking *h = arg;
-	const char *name = json_string_value(json_object_get(event, "event")),
-		   *route = json_string_value(
-		       json_object_get(json_object_get(event, "session"), "route"));
+	const char *name = result_text(event, KEY_hook_event_event),
+		   *route =
+		       result_text(result_get(event, KEY_hook_event_session), KEY_listed_route);
 	int i;
 
 	for (i = 0; i < h->n_hooks; i++)
@@ -150,11 +151,12 @@ hooks_list(struct hooking *h)
 static int
 hook_test(struct hooking *h)
 {
-	json_t *event =
-	    json_pack("{s:s, s:s}", "event", "test", "time", fmt_iso_ns(nw_wall_ns()).s);
+	json_t *event = json_object();
 	char why[CONF_WHY_BYTES];
 	int i, status = COMMAND_FAILED;
 
+	result_set(event, KEY_hook_event_event, json_string("test"));
+	result_set(event, KEY_hook_event_time, json_string(fmt_iso_ns(nw_wall_ns()).s));
 	for (i = 0; i < h->n_hooks && strcmp(h->hooks[i].name, h->name) != 0; i++)
 		continue;
 	if (i == h->n_hooks)

@@ -127,16 +127,16 @@ box_rejected(const char *state_dir)
 {
 	char *url = source_run_value(state_dir, "http"), *text;
 	struct source *s = url != NULL && *url != '\0' ? source_open(state_dir, url) : NULL;
+	const json_t *count;
 	json_t *doc = NULL;
 	int64_t n = -1;
 	int status;
 
 	if (s != NULL && (text = source_health(s, &status)) != NULL) {
 		doc = json_loads(text, 0, NULL);
-		if (json_is_integer(
-			json_object_get(json_object_get(doc, "counters"), "rejected_documents")))
-			n = json_integer_value(json_object_get(
-			    json_object_get(doc, "counters"), "rejected_documents"));
+		count = result_get(
+		    result_get(doc, KEY_health_counters), KEY_counters_rejected_documents);
+		n = json_is_integer(count) ? json_integer_value(count) : -1;
 		json_decref(doc);
 		free(text);
 	}

@@ -17,28 +17,25 @@
 #include "cli/source.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "narrows/xmalloc.h"
 #include "web/lifelines/choice.h"
-
-static const char *
-word(const json_t *o, const char *key)
-{
-	const char *text = json_string_value(json_object_get(o, key));
-
-	return text != NULL ? show_string(text) : "?";
-}
 
 static void
 segment_print(const json_t *g)
 {
-	const json_t *q = json_object_get(g, "duration_s");
+	const json_t *q = result_get(g, KEY_line_segment_duration_s);
 
-	printf("  %-20s ", word(g, "from"));
-	printf("%-20s %8.0f %9s %9s %9s %9s %8s %9.0f %10.0f\n", word(g, "to"), show_number(g, "n"),
-	    fmt_duration(show_number(q, "median")).s, fmt_duration(show_number(q, "p95")).s,
-	    fmt_duration(show_number(q, "p99")).s, fmt_duration(show_number(q, "max")).s,
-	    fmt_share(show_number(g, "excess_share")).s, show_number(g, "crossings"),
-	    show_number(g, "order_impossible"));
+	printf("  %-20s ", show_text(g, KEY_line_segment_from, "?"));
+	printf("%-20s %8.0f %9s %9s %9s %9s %8s %9.0f %10.0f\n",
+	    show_text(g, KEY_line_segment_to, "?"), result_number(g, KEY_line_segment_n),
+	    fmt_duration(result_number(q, KEY_line_quantiles_median)).s,
+	    fmt_duration(result_number(q, KEY_line_quantiles_p95)).s,
+	    fmt_duration(result_number(q, KEY_line_quantiles_p99)).s,
+	    fmt_duration(result_number(q, KEY_line_quantiles_max)).s,
+	    fmt_share(result_number(g, KEY_line_segment_excess_share)).s,
+	    result_number(g, KEY_line_segment_crossings),
+	    result_number(g, KEY_line_segment_order_impossible));
 }
 
 static void
@@ -63,12 +60,13 @@ clocks_print(const json_t *list)
 
 	json_array_foreach(list, i, c)
 	{
-		by = show_number(c, "corrected_s");
-		if (by == 0 && !isfinite(show_number(c, "bound_s")))
+		by = result_number(c, KEY_line_clock_corrected_s);
+		if (by == 0 && !isfinite(result_number(c, KEY_line_clock_bound_s)))
 			continue;
-		printf("%s  clock of %s: corrected by %s, ", i == 0 ? "\n" : "", word(c, "host"),
-		    fmt_si(by, "s").s);
-		printf("may be wrong by %s\n", fmt_si(show_number(c, "bound_s"), "s").s);
+		printf("%s  clock of %s: corrected by %s, ", i == 0 ? "\n" : "",
+		    show_text(c, KEY_line_clock_host, "?"), fmt_si(by, "s").s);
+		printf("may be wrong by %s\n",
+		    fmt_si(result_number(c, KEY_line_clock_bound_s), "s").s);
 	}
 }
 
@@ -77,11 +75,12 @@ measure_print(const json_t *m)
 {
 	if (!json_is_object(m))
 		return;
-	printf("\n  from %s at ", word(m, "a"));
-	printf("%s to ", word(m, "a_point"));
-	printf("%s at ", word(m, "b"));
-	printf("%s: %s, %s lines a second\n", word(m, "b_point"),
-	    fmt_si(show_number(m, "seconds"), "s").s, fmt_ratio(show_number(m, "lines_per_s")).s);
+	printf("\n  from %s at ", show_text(m, KEY_line_measure_a, "?"));
+	printf("%s to ", show_text(m, KEY_line_measure_a_point, "?"));
+	printf("%s at ", show_text(m, KEY_line_measure_b, "?"));
+	printf("%s: %s, %s lines a second\n", show_text(m, KEY_line_measure_b_point, "?"),
+	    fmt_si(result_number(m, KEY_line_measure_seconds), "s").s,
+	    fmt_ratio(result_number(m, KEY_line_measure_lines_per_s)).s);
 }
 
 static int
@@ -93,15 +92,18 @@ document_print(const char *text)
 		fputs("narrows: lifelines: the document does not parse\n", stderr);
 		return COMMAND_FAILED;
 	}
-	printf("%s\n", word(doc, "sentence"));
-	if (json_is_object(json_object_get(doc, "against")))
-		printf("%s\n", word(json_object_get(doc, "against"), "sentence"));
+	printf("%s\n", show_text(doc, KEY_lifelines_sentence, "?"));
+	if (json_is_object(result_get(doc, KEY_lifelines_against)))
+		printf("%s\n",
+		    show_text(
+			result_get(doc, KEY_lifelines_against), KEY_line_against_sentence, "?"));
 	printf("\n%.0f lifelines, %.0f chosen: %.0f finished, %.0f flushed, %.0f unfinished\n",
-	    show_number(doc, "lifelines"), show_number(doc, "chosen"), show_number(doc, "finished"),
-	    show_number(doc, "flushed"), show_number(doc, "unfinished"));
-	segments_print(json_object_get(doc, "segments"));
-	clocks_print(json_object_get(doc, "clocks"));
-	measure_print(json_object_get(doc, "measure"));
+	    result_number(doc, KEY_lifelines_lifelines), result_number(doc, KEY_lifelines_chosen),
+	    result_number(doc, KEY_lifelines_finished), result_number(doc, KEY_lifelines_flushed),
+	    result_number(doc, KEY_lifelines_unfinished));
+	segments_print(result_get(doc, KEY_lifelines_segments));
+	clocks_print(result_get(doc, KEY_lifelines_clocks));
+	measure_print(result_get(doc, KEY_lifelines_measure));
 	json_decref(doc);
 	return 0;
 }

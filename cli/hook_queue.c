@@ -14,6 +14,7 @@
 #include "cli/httpask.h"
 #include "narrows/err.h"
 #include "narrows/hex.h"
+#include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
 enum { AGAIN_MIN_S = 10, AGAIN_MAX_S = 3600, GIVE_UP_S = 3 * 86400, ID_BYTES = 16, MAC_BYTES = 32 };
@@ -127,7 +128,7 @@ static int
 delivery_post(const struct hook *h, const json_t *event, const char *id, int64_t now_wall_s,
     char why[CONF_WHY_BYTES])
 {
-	const char *name = json_string_value(json_object_get(event, "event"));
+	const char *name = result_text(event, KEY_hook_event_event);
 	char *body = json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS), *signature = NULL, *lines;
 	int rc = body != NULL ? NW_OK : NW_ENOMEM;
 

@@ -59,9 +59,19 @@ tell(const struct watching *w, const char *event, json_t *about)
 		json_decref(about);
 		return;
 	}
-	json_object_set_new(about, "event", json_string(event));
-	json_object_set_new(about, "time", json_string(fmt_iso_ns(nw_wall_ns()).s));
+	result_set(about, KEY_hook_event_event, json_string(event));
+	result_set(about, KEY_hook_event_time, json_string(fmt_iso_ns(nw_wall_ns()).s));
 	w->fn(w->arg, about);
+}
+
+/* What an event is about: one value. */
+static json_t *
+about_new(enum result_key key, json_t *value)
+{
+	json_t *about = json_object();
+
+	result_set(about, key, value);
+	return about;
 }
 
 /* --- sessions --- */
@@ -69,15 +79,17 @@ tell(const struct watching *w, const char *event, json_t *about)
 static json_t *
 session_about(const json_t *s)
 {
-	static const char *const keys[] = { "id", "route", "program", "label", "task_id", "start",
-		"end", "bytes", "bytes_per_s", "usual", "stage", "confidence", "sentence" };
+	static const enum result_key keys[] = { KEY_listed_id, KEY_listed_route, KEY_listed_program,
+		KEY_listed_label, KEY_listed_task_id, KEY_listed_start, KEY_listed_end,
+		KEY_listed_bytes, KEY_listed_bytes_per_s, KEY_listed_usual, KEY_listed_stage,
+		KEY_listed_confidence, KEY_listed_sentence };
 	json_t *copy = json_object(), *v;
 	size_t i;
 
 	for (i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if ((v = json_object_get(s, keys[i])) != NULL)
-			json_object_set(copy, keys[i], v);
-	return json_pack("{s:o}", "session", copy);
+		if ((v = json_object_get(s, result_key_name(keys[i]))) != NULL)
+			result_set(copy, keys[i], json_incref(v));
+	return about_new(KEY_hook_event_session, copy);
 }
 
 static bool
@@ -100,7 +112,7 @@ verdict_look(const struct watching *w, json_t *route, const json_t *s)
 		return;
 	if (before != NULL && strcmp(before, stage) != 0) {
 		about = session_about(s);
-		json_object_set_new(about, "stage_before", json_string(before));
+		result_set(about, KEY_hook_event_stage_before, json_string(before));
 		tell(w, "verdict.changed", about);
 	}
 	json_object_set_new(route, "stage", json_string(stage));
@@ -232,10 +244,13 @@ part_look(const struct watching *w, json_t *known, const char *part, const char 
 	const char *before = json_string_value(json_object_get(known, part));
 	bool was_well = before == NULL || strcmp(before, "ok") == 0,
 	     is_well = strcmp(state, "ok") == 0;
+	json_t *about;
 
-	if (was_well != is_well)
-		tell(w, is_well ? "health.back" : "health.lost",
-		    json_pack("{s:s, s:s}", "part", part, "why", is_well ? before : state));
+	if (was_well != is_well) {
+		about = about_new(KEY_hook_event_part, json_string(part));
+		result_set(about, KEY_hook_event_why, json_string(is_well ? before : state));
+		tell(w, is_well ? "health.back" : "health.lost", about);
+	}
 	json_object_set_new(known, part, json_string(state));
 }
 
@@ -262,16 +277,17 @@ static void
 clock_look(const struct watching *w, const json_t *doc)
 {
 	static const char *events[] = { "clock.lost", "clock.back" };
-	json_t *clock = json_object_get(doc, "clock");
-	const char *part =
-	    json_string_value(json_object_get(json_object_get(doc, "parts"), "clock"));
-	bool synchronised = json_is_true(json_object_get(clock, "synchronised")),
-	     lost = part != NULL && strcmp(part, "ok") != 0;
+	const json_t *clock = result_get(doc, KEY_health_clock);
+	const char *part = result_text(result_get(doc, KEY_health_parts), KEY_health_parts_clock);
+	bool lost = part != NULL && strcmp(part, "ok") != 0;
+	json_t *about;
 
 	/* a box that has just started does not know of a loss, and of no return */
-	if (lost || synchronised)
-		state_look(w, "clock", "box", lost, events,
-		    json_pack("{s:O, s:s}", "clock", clock, "why", part != NULL ? part : "ok"));
+	if (!lost && result_bool(clock, KEY_clock_synchronised) != 1)
+		return;
+	about = about_new(KEY_hook_event_clock, json_deep_copy(clock));
+	result_set(about, KEY_hook_event_why, json_string(part != NULL ? part : "ok"));
+	state_look(w, "clock", "box", lost, events, about);
 }
 
 static void
@@ -282,7 +298,7 @@ expected_look(const struct watching *w, struct source *src)
 	size_t i;
 	char *key;
 
-	json_array_foreach(json_object_get(doc, "expected"), i, e)
+	json_array_foreach(result_list(doc, KEY_expected_list_expected), i, e)
 	{
 		const char *program = result_text(e, KEY_expected_program),
 			   *route = result_text(e, KEY_expected_route);
@@ -291,7 +307,7 @@ expected_look(const struct watching *w, struct source *src)
 			continue;
 		key = xasprintf("%s %s", program, route);
 		state_look(w, "missing", key, result_bool(e, KEY_expected_missing) == 1, events,
-		    json_pack("{s:O}", "expected", e));
+		    about_new(KEY_hook_event_expected, json_incref(e)));
 		free(key);
 	}
 	json_decref(doc);
@@ -308,7 +324,7 @@ collector_look(const struct watching *w, const char *key, int64_t at_wall_ns, js
 		json_object_del(object_of(w->memory, "silent"), key);
 	else if (state != COLLECTOR_AWAITED)
 		state_look(w, "silent", key, state == COLLECTOR_SILENT, events,
-		    json_pack("{s:O}", "collector", c));
+		    about_new(KEY_hook_event_collector, json_incref(c)));
 }
 
 static void
@@ -318,7 +334,7 @@ collectors_look(const struct watching *w, struct source *src)
 	size_t i;
 	char *key;
 
-	json_array_foreach(json_object_get(doc, "collectors"), i, c)
+	json_array_foreach(result_list(doc, KEY_collectors_collectors), i, c)
 	{
 		const char *host = result_text(c, KEY_collector_host),
 			   *name = result_text(c, KEY_collector_name),
@@ -352,12 +368,12 @@ health_look(struct watching *w, struct source *src)
 		return false;
 	}
 	part_look(w, known, "box", "ok");
-	if ((started = json_string_value(json_object_get(doc, "started"))) != NULL)
+	if ((started = result_text(doc, KEY_health_started)) != NULL)
 		w->started_wall_ns = fmt_parse_iso(started);
 	clock_look(w, doc);
-	parts = json_object_get(doc, "parts");
+	parts = json_object_get(doc, result_key_name(KEY_health_parts));
 	/* the clock has events of its own */
-	json_object_del(parts, "clock");
+	json_object_del(parts, result_key_name(KEY_health_parts_clock));
 	json_object_foreach(parts, part, state)
 	    part_look(w, known, part, json_is_string(state) ? json_string_value(state) : "?");
 	json_decref(doc);

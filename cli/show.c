@@ -54,14 +54,6 @@ show_text(const json_t *o, enum result_key key, const char *none)
 	return s != NULL ? show_string(s) : none;
 }
 
-double
-show_number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 const char *
 show_minute(int64_t wall_s)
 {

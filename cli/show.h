@@ -13,8 +13,6 @@
  * that turn the direction of text become \uXXXX. On loan until the eighth next call. One thread. */
 const char *show_text(const json_t *o, enum result_key key, const char *none);
 const char *show_string(const char *s);
-/* A number of a document whose keys have no enumerators; NaN where there is none. */
-double show_number(const json_t *o, const char *key);
 /* One line of JSON on standard output. */
 void show_json_line(const json_t *o);
 /* A time in UTC, to the minute: 2026-11-20 08:12. On loan until the next call. */
