@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 
 #define AROUND_NS   (15 * INT64_C(1000000000)) /* the box compares clocks every 10 s */
@@ -15,18 +16,10 @@
 int
 nw_clock_rows_add(struct nw_clock_rows *rows, int64_t t_wall_ns, double offset_s, double bound_s)
 {
-	struct nw_clock_row *grown;
-	size_t cap;
-
 	if (!isfinite(offset_s) || !isfinite(bound_s) || bound_s < 0)
 		return NW_OK;
-	if (rows->n == rows->cap) {
-		cap = rows->cap > 0 ? 2 * rows->cap : 64;
-		if ((grown = reallocarray(rows->row, cap, sizeof(*grown))) == NULL)
-			return NW_ENOMEM;
-		rows->row = grown;
-		rows->cap = cap;
-	}
+	if (!array_room(&rows->row, &rows->cap, rows->n + 1, sizeof(*rows->row)))
+		return NW_ENOMEM;
 	rows->row[rows->n++] = (struct nw_clock_row){ t_wall_ns, offset_s, bound_s };
 	return NW_OK;
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/lifeline_in.h"
 #include "analyze/quantile.h"
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "narrows/special.h"
 
@@ -100,17 +101,12 @@ stalls_collect(const struct nw_line_segment *s, const struct passing *p, size_t 
     double threshold_s, struct nw_line_stall **out, size_t *n_out)
 {
 	size_t i, cap = 0;
-	void *more;
 
 	for (i = 0; i < n; i++) {
 		if (!(line_seconds(wait_begin(p, i), p[i].to) >= threshold_s))
 			continue;
-		if (*n_out == cap) {
-			cap = cap * 2 + 16;
-			if ((more = reallocarray(*out, cap, sizeof(**out))) == NULL)
-				return NW_ENOMEM;
-			*out = more;
-		}
+		if (!array_room(out, &cap, *n_out + 1, sizeof(**out)))
+			return NW_ENOMEM;
 		(*out)[(*n_out)++] = stall_at(s, p, n, i);
 	}
 	return NW_OK;

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "narrows/utf8.h"
 
@@ -51,26 +52,6 @@ nw_event_key_is_id(const char *key)
 		if (len > (n = strlen(ends[i])) && strcmp(key + len - n, ends[i]) == 0)
 			return true;
 	return false;
-}
-
-/* --- growing arrays --- */
-
-/* Room for n elements; false without memory, and the array stays. */
-static bool
-room(void *array, size_t *cap, size_t n, size_t size)
-{
-	void **p = array, *grown;
-	size_t want = *cap == 0 ? 64 : *cap;
-
-	if (n <= *cap)
-		return true;
-	while (want < n)
-		want *= 2;
-	if ((grown = reallocarray(*p, want, size)) == NULL)
-		return false;
-	*p = grown;
-	*cap = want;
-	return true;
 }
 
 /* --- building --- */
@@ -275,8 +256,8 @@ text_number(struct nw_events *b, const char *text, uint32_t *out)
 		if (memcmp(other, text, len < 8 ? len + 1 : 8) == 0 && strcmp(other, text) == 0)
 			return NW_OK;
 	}
-	if (!room(&b->text, &b->cap_text, b->text_len + len + 9, 1) ||
-	    !room(&b->texts, &b->cap_texts, b->n_texts + 1, sizeof(*b->texts)))
+	if (!array_room(&b->text, &b->cap_text, b->text_len + len + 9, 1) ||
+	    !array_room(&b->texts, &b->cap_texts, b->n_texts + 1, sizeof(*b->texts)))
 		return NW_ENOMEM;
 	memcpy(b->text + b->text_len, text, len + 1);
 	memset(b->text + b->text_len + len + 1, 0, 8); /* the comparison above reads so far */
@@ -309,7 +290,7 @@ shape_number(struct nw_events *b, const struct shape *s, uint32_t *out)
 	size_t at;
 
 	if (!slots_room(b, &b->by_shape, false, b->n_shapes) ||
-	    !room(&b->shapes, &b->cap_shapes, b->n_shapes + 1, sizeof(*b->shapes)))
+	    !array_room(&b->shapes, &b->cap_shapes, b->n_shapes + 1, sizeof(*b->shapes)))
 		return NW_ENOMEM;
 	for (at = shape_hash(b, s) & (b->by_shape.n - 1); b->by_shape.at[at] != 0;
 	     at = (at + 1) & (b->by_shape.n - 1)) {
@@ -341,7 +322,7 @@ shape_find(struct nw_events *b, const struct nw_event *e, uint32_t *out)
 			return rc;
 		s.head[i] = number + 1;
 	}
-	if (!room(&b->attrs, &b->cap_attrs, b->n_attrs + e->n_attrs, sizeof(*b->attrs)))
+	if (!array_room(&b->attrs, &b->cap_attrs, b->n_attrs + e->n_attrs, sizeof(*b->attrs)))
 		return NW_ENOMEM;
 	for (i = 0; i < e->n_attrs; i++) {
 		if ((rc = text_number(b, e->attrs[i].key, &number)) != NW_OK)
@@ -359,7 +340,7 @@ cells_put(struct nw_events *b, const struct nw_event *e)
 	size_t i;
 	int rc;
 
-	if (!room(&b->cells, &b->cap_cells, b->n_cells + e->n_attrs + 1, sizeof(*b->cells)))
+	if (!array_room(&b->cells, &b->cap_cells, b->n_cells + e->n_attrs + 1, sizeof(*b->cells)))
 		return NW_ENOMEM;
 	for (i = 0; i < e->n_attrs; i++) {
 		uint64_t *cell = &b->cells[b->n_cells + i];
@@ -409,7 +390,7 @@ nw_events_add(struct nw_events *b, const struct nw_event *e)
 		return NW_EINVAL;
 	if (n == NW_EVENT_BLOCK_ROWS_MAX || (n > 0 && b->bytes + bound > b->max_bytes))
 		return NW_ETOOBIG;
-	if (!room(&b->rows, &b->cap_rows, n + 1, sizeof(*b->rows)))
+	if (!array_room(&b->rows, &b->cap_rows, n + 1, sizeof(*b->rows)))
 		return NW_ENOMEM;
 	b->rows[n] =
 	    (struct row){ .t = e->t_wall_ns, .number = (uint32_t)n, .first_cell = b->n_cells };
@@ -551,7 +532,7 @@ nw_events_finish(struct nw_events *b, const uint8_t **bytes, size_t *len)
 
 	if (b->n_rows == 0)
 		return NW_EINVAL;
-	if (!room(&b->out, &b->cap_out, b->bytes, 1))
+	if (!array_room(&b->out, &b->cap_out, b->bytes, 1))
 		return NW_ENOMEM;
 	if (b->unsorted)
 		qsort(b->rows, b->n_rows, sizeof(*b->rows), row_compare);
@@ -690,7 +671,7 @@ take_texts(struct nw_event_block *b, struct in *in)
 
 	if (!take_count(in, &n))
 		return bad(b, "texts of a block are cut short");
-	if (!room(&b->texts, &b->cap_texts, (size_t)n, sizeof(*b->texts)))
+	if (!array_room(&b->texts, &b->cap_texts, (size_t)n, sizeof(*b->texts)))
 		return NW_ENOMEM;
 	for (b->n_texts = 0; b->n_texts < n; b->n_texts++) {
 		if ((nul = memchr(in->at, 0, (size_t)(in->end - in->at))) == NULL)
@@ -723,7 +704,7 @@ take_shape(struct nw_event_block *b, struct in *in)
 		return bad(b, "an event with too many attributes");
 	s->n_attrs = (uint32_t)v;
 	s->first_attr = b->n_attrs;
-	if (!room(&b->attrs, &b->cap_attrs, b->n_attrs + s->n_attrs, sizeof(*b->attrs)))
+	if (!array_room(&b->attrs, &b->cap_attrs, b->n_attrs + s->n_attrs, sizeof(*b->attrs)))
 		return NW_ENOMEM;
 	for (k = 0; k < s->n_attrs; k++) {
 		if (!take_varint(in, &v) || v >= b->n_texts || in->at == in->end ||
@@ -744,7 +725,7 @@ take_shapes(struct nw_event_block *b, struct in *in)
 	b->n_shapes = b->n_attrs = 0;
 	if (!take_count(in, &n))
 		return bad(b, "shapes of a block are cut short");
-	if (!room(&b->shapes, &b->cap_shapes, (size_t)n, sizeof(*b->shapes)))
+	if (!array_room(&b->shapes, &b->cap_shapes, (size_t)n, sizeof(*b->shapes)))
 		return NW_ENOMEM;
 	while (rc == NW_OK && b->n_shapes < n)
 		rc = take_shape(b, in);
@@ -762,7 +743,7 @@ take_times(struct nw_event_block *b, struct in *in)
 		return bad(b, "a block with no or too many events");
 	if ((uint64_t)(in->end - in->at) < 8 + (n - 1) + n)
 		return bad(b, "events of a block are cut short");
-	if (!room(&b->t, &b->cap_t, (size_t)n, sizeof(*b->t)))
+	if (!array_room(&b->t, &b->cap_t, (size_t)n, sizeof(*b->t)))
 		return NW_ENOMEM;
 	for (i = 0; i < 8; i++)
 		t |= (uint64_t)*in->at++ << 8 * i;
@@ -784,10 +765,10 @@ take_shapes_of_rows(struct nw_event_block *b, struct in *in)
 	size_t i, n_cells = 0;
 	uint64_t v;
 
-	if (!room(&b->shape_of, &b->cap_shape_of, b->n_rows, sizeof(*b->shape_of)) ||
-	    !room(&b->first_cell, &b->cap_first_cell, b->n_rows, sizeof(*b->first_cell)) ||
-	    !room(&b->order, &b->cap_order, b->n_rows, sizeof(*b->order)) ||
-	    !room(&b->first, &b->cap_first, b->n_shapes + 1, sizeof(*b->first)))
+	if (!array_room(&b->shape_of, &b->cap_shape_of, b->n_rows, sizeof(*b->shape_of)) ||
+	    !array_room(&b->first_cell, &b->cap_first_cell, b->n_rows, sizeof(*b->first_cell)) ||
+	    !array_room(&b->order, &b->cap_order, b->n_rows, sizeof(*b->order)) ||
+	    !array_room(&b->first, &b->cap_first, b->n_shapes + 1, sizeof(*b->first)))
 		return NW_ENOMEM;
 	for (i = 0; i < b->n_rows; i++) {
 		if (!take_varint(in, &v) || v >= b->n_shapes)
@@ -798,7 +779,8 @@ take_shapes_of_rows(struct nw_event_block *b, struct in *in)
 	}
 	if (n_cells > (size_t)(in->end - in->at)) /* a byte each, at least */
 		return bad(b, "columns of a block are cut short");
-	return room(&b->cells, &b->cap_cells, n_cells + 1, sizeof(*b->cells)) ? NW_OK : NW_ENOMEM;
+	return array_room(&b->cells, &b->cap_cells, n_cells + 1, sizeof(*b->cells)) ? NW_OK
+										    : NW_ENOMEM;
 }
 
 static int

@@ -47,15 +47,27 @@ jsontext_write(char *out, const char *s, size_t len)
 }
 
 void
-jsontext_put(FILE *f, const char *s, size_t len)
+jsontext_pieces(const char *s, size_t len, jsontext_fn *put, void *arg)
 {
 	char out[JSONTEXT_CHAR_BYTES];
 	size_t i, n, used;
 
-	putc('"', f);
+	put(arg, "\"", 1);
 	for (i = 0; i < len; i += used) {
 		n = jsontext_char(s + i, len - i, out, &used);
-		fwrite(out, 1, n, f);
+		put(arg, out, n);
 	}
-	putc('"', f);
+	put(arg, "\"", 1);
+}
+
+static void
+on_piece(void *arg, const char *bytes, size_t len)
+{
+	fwrite(bytes, 1, len, arg);
+}
+
+void
+jsontext_put(FILE *f, const char *s, size_t len)
+{
+	jsontext_pieces(s, len, on_piece, f);
 }

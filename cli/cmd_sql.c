@@ -175,7 +175,7 @@ csv_row(size_t n, const char *const *names, const struct store_cell *cells)
 
 /* A text that is not UTF-8 has no form in JSON: null. */
 static void
-json_text(const char *s)
+print_json(const char *s)
 {
 	size_t len = strlen(s), i, n;
 
@@ -195,11 +195,11 @@ json_row(size_t n, const char *const *names, const struct store_cell *cells)
 
 	for (i = 0; i < n; i++) {
 		putchar(i == 0 ? '{' : ',');
-		json_text(names[i]);
+		print_json(names[i]);
 		putchar(':');
 		s = cell_text(&cells[i], "null");
 		if (cells[i].type == CELL_TEXT || cells[i].type == CELL_BLOB)
-			json_text(s);
+			print_json(s);
 		else if (cells[i].type == CELL_REAL && isinf(cells[i].d))
 			/* JSON readers take 1e999 for infinity */
 			fputs(cells[i].d > 0 ? "1e999" : "-1e999", stdout);

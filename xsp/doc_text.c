@@ -87,17 +87,9 @@ number_text(char out[32], double v)
 }
 
 static void
-json_text(struct scratch *s, const char *p, size_t len)
+on_piece(void *arg, const char *bytes, size_t len)
 {
-	char form[JSONTEXT_CHAR_BYTES];
-	size_t i, n, used;
-
-	scratch_put(s, "\"", 1);
-	for (i = 0; i < len; i += used) {
-		n = jsontext_char(p + i, len - i, form, &used);
-		scratch_put(s, form, n);
-	}
-	scratch_put(s, "\"", 1);
+	scratch_put(arg, bytes, len);
 }
 
 static void
@@ -111,7 +103,7 @@ json_scalar(struct scratch *s, const struct element *e)
 	switch (e->type) {
 	case BSON_TYPE_UTF8:
 		text = element_text(e, &n);
-		json_text(s, text, n);
+		jsontext_pieces(text, n, on_piece, s);
 		return;
 	case BSON_TYPE_DOUBLE:
 		v = get_le_double(e->value);
@@ -178,7 +170,7 @@ json_put(struct nw_doc_decoder *d, struct scratch *s, const struct element *cont
 		if (n_put++ > 0)
 			scratch_put(s, ",", 1);
 		if (!is_array) {
-			json_text(s, e.key, e.key_len);
+			jsontext_pieces(e.key, e.key_len, on_piece, s);
 			scratch_put(s, ":", 1);
 		}
 		if (!element_is_container(&e))

@@ -27,12 +27,6 @@ iso_text(int64_t wall_ns)
 	return wall_ns > 0 ? json_string(fmt_iso(wall_ns, 3).s) : json_null();
 }
 
-static const char *
-host_of(const struct evidence *e, size_t host)
-{
-	return host < e->n_hosts ? e->hosts[host].name : "?";
-}
-
 static json_t *
 hosts_doc(const struct evidence *e, const struct nw_path *p)
 {
@@ -99,7 +93,7 @@ file_doc(const struct evidence *e, size_t k)
 		known_add(&written, e->files[i].write_bytes);
 		size = e->files[i].size_bytes > size ? e->files[i].size_bytes : size;
 	}
-	put_text(f, KEY_file_host, host_of(e, e->files[k].host));
+	put_text(f, KEY_file_host, evidence_host_name(e, e->files[k].host, "?"));
 	put_text(f, KEY_file_path, e->files[k].path);
 	result_set(f, KEY_file_size_bytes, size >= 0 ? json_integer(size) : json_null());
 	put_real(f, KEY_file_read_bytes, read);
@@ -129,7 +123,7 @@ connections_doc(const struct evidence *e)
 		const struct evidence_connection *c = &e->connections[i];
 
 		o = json_object();
-		put_text(o, KEY_connection_host, host_of(e, c->host));
+		put_text(o, KEY_connection_host, evidence_host_name(e, c->host, "?"));
 		put_text(o, KEY_connection_src, c->src);
 		result_set(o, KEY_connection_sport, json_integer(c->sport));
 		put_text(o, KEY_connection_dst, c->dst);
@@ -206,7 +200,7 @@ others_doc(const struct evidence *e, const struct others *others)
 
 		o = json_object();
 		put_text(o, KEY_other_resource, u->link ? "link" : "disk");
-		put_text(o, KEY_other_host, host_of(e, u->host));
+		put_text(o, KEY_other_host, evidence_host_name(e, u->host, "?"));
 		put_text(o, KEY_other_place, u->place);
 		put_text(o, KEY_other_way,
 		    u->link ? (u->out ? "sent" : "received") : (u->out ? "written" : "read"));
@@ -310,11 +304,12 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	json_t *o = json_object(), *host;
 	char *named;
 
-	host = s->to_host != s->host
-	    ? json_sprintf("%s -> %s", host_of(e, s->host), host_of(e, s->to_host))
-	    : NULL;
+	host = s->to_host != s->host ? json_sprintf("%s -> %s", evidence_host_name(e, s->host, "?"),
+					   evidence_host_name(e, s->to_host, "?"))
+				     : NULL;
 	put_text(o, KEY_stage_stage, nw_stage_kind_name(s->kind));
-	result_set(o, KEY_stage_host, host != NULL ? host : resultdoc_text(host_of(e, s->host)));
+	result_set(o, KEY_stage_host,
+	    host != NULL ? host : resultdoc_text(evidence_host_name(e, s->host, "?")));
 	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
 	put_text(o, KEY_stage_words, named);
 	put_text(o, KEY_stage_program, program);

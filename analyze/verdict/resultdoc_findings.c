@@ -9,12 +9,6 @@
 enum { CURVE_POINTS_MAX = 200 };
 static const double NS = 1e-9;
 
-static const char *
-host_name(const struct evidence *e, size_t host)
-{
-	return host < e->n_hosts ? e->hosts[host].name : NULL;
-}
-
 /* --- changes --- */
 
 static int64_t
@@ -41,8 +35,8 @@ series_doc(const struct evidence *e, const struct change_series *s)
 	    s->what == CHANGE_DELIVERED       ? NULL
 		: s->what == CHANGE_OPERATION ? nw_op_name(s->op)
 					      : nw_stage_kind_name(s->stage));
-	put_text(
-	    o, KEY_change_series_host, s->what == CHANGE_DELIVERED ? NULL : host_name(e, s->host));
+	put_text(o, KEY_change_series_host,
+	    s->what == CHANGE_DELIVERED ? NULL : evidence_host_name(e, s->host, NULL));
 	put_text(o, KEY_change_series_status, nw_status_text(s->changes.status));
 	result_set(o, KEY_change_series_at_ns, at);
 	result_set(o, KEY_change_series_means, means);
@@ -238,7 +232,7 @@ op_classes_doc(
 	int k = c->of->size_class;
 
 	put_text(o, KEY_density_op, nw_op_name(c->of->op));
-	put_text(o, KEY_density_host, host_name(&a->evidence, c->of->host));
+	put_text(o, KEY_density_host, evidence_host_name(&a->evidence, c->of->host, NULL));
 	result_set(o, KEY_density_size_class, k < 0 ? json_null() : json_integer(k));
 	put_real(o, KEY_density_size_from_bytes, k < 0 ? NAN : pow(4, k));
 	put_real(o, KEY_density_size_to_bytes, k < 0 ? NAN : pow(4, k + 1));
@@ -395,7 +389,7 @@ one_reduction_doc(
 	const struct hostmetrics *m = r->metrics;
 	json_t *o = json_object();
 
-	put_text(o, KEY_reduction_host, host_name(&a->evidence, r->response.host));
+	put_text(o, KEY_reduction_host, evidence_host_name(&a->evidence, r->response.host, NULL));
 	put_text(o, KEY_reduction_program, r->response.program);
 	put_text(o, KEY_reduction_response, response_words(params->operation_time));
 	put_text(o, KEY_reduction_response_unit, params->operation_time ? "s" : "B/s");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 
 /* --- formats --- */
 
@@ -123,7 +124,7 @@ import_init(struct import *im, const char *name, const char *bytes, size_t len, 
 		.host = xstrdup(host != NULL ? host : "import"),
 		.t_min_wall_ns = INT64_MAX,
 		.t_max_wall_ns = INT64_MIN,
-		.hash = { UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4) } };
+		.hash = { FNV_BEGIN, UINT64_C(0x84222325cbf29ce4) } };
 	if (len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
 		im->bytes += 3; /* UTF-8 byte order mark */
 }

@@ -22,6 +22,7 @@
 
 #include "cli/import/import.h"
 #include "narrows/eventtype.h"
+#include "narrows/fnv.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
@@ -335,18 +336,14 @@ line_values(struct line *l, struct import_series *s, int64_t t)
 static uint64_t
 hash_more(uint64_t h, struct slice s)
 {
-	size_t i;
-
-	for (i = 0; i < s.len; i++)
-		h = (h ^ (uint8_t)s.s[i]) * UINT64_C(0x100000001b3);
-	return (h ^ 0x100) * UINT64_C(0x100000001b3);
+	return (fnv_bytes(h, s.s, s.len) ^ 0x100) * FNV_PRIME;
 }
 
 /* A hash of what makes a series: the event and the identifying values. */
 static uint64_t
 series_hash(const struct line *l, struct slice event)
 {
-	uint64_t h = hash_more(UINT64_C(0xcbf29ce484222325), event);
+	uint64_t h = hash_more(FNV_BEGIN, event);
 	size_t i;
 
 	for (i = 0; i < l->n; i++)

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 #include "narrows/frame.h"
 #include "narrows/hist.h"
 
@@ -147,10 +148,9 @@ hash_add(struct import *im, const void *data, size_t len)
 	const uint8_t *p = data;
 	size_t i;
 
-	for (i = 0; i < len; i++) {
-		im->hash[0] = (im->hash[0] ^ p[i]) * UINT64_C(0x100000001b3);
-		im->hash[1] = (im->hash[1] ^ p[len - 1 - i]) * UINT64_C(0x100000001b3);
-	}
+	im->hash[0] = fnv_bytes(im->hash[0], p, len);
+	for (i = len; i > 0; i--)
+		im->hash[1] = fnv_byte(im->hash[1], p[i - 1]);
 }
 
 int
@@ -350,16 +350,14 @@ import_set_unit(struct import_series *s, struct slice field, const char *unit)
 void
 import_provider(const struct import *im, size_t host, char out[64])
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	uint64_t h = FNV_BEGIN;
 	const struct import_host *of = &im->hosts[host];
 	const char *texts[] = { im->session != NULL ? im->session : "", "/", of->name,
-		of->sender != NULL ? "/" : "", of->sender != NULL ? of->sender : "" },
-		   *p;
+		of->sender != NULL ? "/" : "", of->sender != NULL ? of->sender : "" };
 	size_t i;
 
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		for (p = texts[i]; *p != '\0'; p++)
-			h = (h ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+		h = fnv_text(h, texts[i]);
 	snprintf(out, 64, "import-%016" PRIx64 "%016" PRIx64 "%08x", im->hash[0], im->hash[1],
 	    (unsigned)(h ^ h >> 32));
 }

@@ -87,12 +87,6 @@ find_columns(const struct slice *fields, size_t n, size_t *at)
 				at[k] = i;
 }
 
-static double *
-grow(double *v, size_t room)
-{
-	return room > SIZE_MAX / sizeof(*v) ? NULL : realloc(v, room * sizeof(*v));
-}
-
 static int
 reserve(struct io_file *f, size_t *room, const size_t *at)
 {
@@ -105,7 +99,7 @@ reserve(struct io_file *f, size_t *room, const size_t *at)
 	for (i = 0; i < 4; i++) {
 		if (at[i] == SIZE_MAX)
 			continue;
-		if ((v = grow(*arrays[i], more)) == NULL)
+		if ((v = reallocarray(*arrays[i], more, sizeof(*v))) == NULL)
 			return NW_ENOMEM;
 		*arrays[i] = v;
 	}
@@ -275,7 +269,7 @@ parse_list(const char *p, const char *end, double **list, size_t *n, size_t *bad
 		}
 		if (*n == room) {
 			room = room < 1024 ? 1024 : 2 * room;
-			if ((grown = grow(*list, room)) == NULL)
+			if ((grown = reallocarray(*list, room, sizeof(*grown))) == NULL)
 				return NW_ENOMEM;
 			*list = grown;
 		}

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "narrows/fnv.h"
+
 int
 series_table(const struct stat_args *a, struct stat_table **out, struct stat_error *err)
 {
@@ -94,16 +96,6 @@ name_column(const struct stat_table *t, const char *wanted)
 	return SIZE_MAX;
 }
 
-static uint32_t
-hash_text(const char *s)
-{
-	uint32_t h = 2166136261u; /* FNV-1a */
-
-	for (; *s != '\0'; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u;
-	return h;
-}
-
 int
 series_groups_make(const char *const *text, size_t n_rows, struct series_groups *out)
 {
@@ -123,7 +115,7 @@ series_groups_make(const char *const *text, size_t n_rows, struct series_groups 
 		return NW_ENOMEM;
 	}
 	for (row = 0; row < n_rows; row++) {
-		at = hash_text(text[row]) & (n_slots - 1);
+		at = fnv_text(FNV_BEGIN, text[row]) & (n_slots - 1);
 		while ((group = slots[at]) != 0 && strcmp(out->name[group - 1], text[row]) != 0)
 			at = (at + 1) & (n_slots - 1);
 		if (group == 0) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/array.h"
+
 static void
 series_free(struct row_series *s)
 {
@@ -70,15 +72,10 @@ series_new(const char *mid, const char *const *fields, size_t n_fields)
 struct row_series *
 row_buffer_add(struct row_buffer *g, const char *mid, const char *const *fields, size_t n_fields)
 {
-	struct row_series *s, **list;
-	size_t cap = g->cap > 0 ? 2 * g->cap : 16;
+	struct row_series *s;
 
-	if (g->n == g->cap) {
-		if ((list = reallocarray(g->list, cap, sizeof(*list))) == NULL)
-			return NULL;
-		g->list = list;
-		g->cap = cap;
-	}
+	if (!array_room(&g->list, &g->cap, g->n + 1, sizeof(*g->list)))
+		return NULL;
 	if ((s = series_new(mid, fields, n_fields)) != NULL)
 		g->list[g->n++] = s;
 	return s;

@@ -11,6 +11,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 
 /* A program may go on writing into a file that was renamed, until it opens the log anew. */
 #define GRACE_NS INT64_C(2000000000)
@@ -77,13 +78,11 @@ static bool
 head_hash(int fd, size_t len, uint64_t *out)
 {
 	uint8_t head[PLACE_HEAD_BYTES];
-	size_t i;
 
-	*out = UINT64_C(0xcbf29ce484222325);
+	*out = FNV_BEGIN;
 	if (len > sizeof(head) || pread(fd, head, len, 0) != (ssize_t)len)
 		return false;
-	for (i = 0; i < len; i++)
-		*out = (*out ^ head[i]) * UINT64_C(0x100000001b3);
+	*out = fnv_bytes(*out, head, len);
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "host/lib/uuid.h"
+#include "narrows/array.h"
 #include "narrows/err.h"
 
 enum { REWRITE_MARKS = 1024, LINE_BYTES = 160 };
@@ -43,15 +44,8 @@ mark_parse(const char *line, struct mark *m)
 static int
 marks_push(struct journal *j, const struct mark *m)
 {
-	size_t cap = j->cap == 0 ? 64 : 2 * j->cap;
-	struct mark *grown;
-
-	if (j->n == j->cap) {
-		if ((grown = reallocarray(j->marks, cap, sizeof(*grown))) == NULL)
-			return NW_ENOMEM;
-		j->marks = grown;
-		j->cap = cap;
-	}
+	if (!array_room(&j->marks, &j->cap, j->n + 1, sizeof(*j->marks)))
+		return NW_ENOMEM;
 	j->marks[j->n++] = *m;
 	return NW_OK;
 }

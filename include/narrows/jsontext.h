@@ -24,5 +24,8 @@ jsontext_room(size_t len)
 }
 size_t jsontext_write(char *out, const char *s, size_t len);
 void jsontext_put(FILE *f, const char *s, size_t len);
+/* The same in pieces of at most JSONTEXT_CHAR_BYTES, each without NUL. */
+typedef void jsontext_fn(void *arg, const char *bytes, size_t len);
+void jsontext_pieces(const char *s, size_t len, jsontext_fn *put, void *arg);
 
 #endif

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "narrows/array.h"
 #include "narrows/jsontext.h"
 #include "narrows/err.h"
 #include "store/ground/tail.h"
@@ -56,36 +57,15 @@ nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void *arg)
 	b->arg = arg;
 }
 
-/* Gives an array room for `more` elements beyond n. NULL: no memory, and the old array stays. */
-static void *
-grow(void *old, size_t *cap, size_t n, size_t more, size_t size)
-{
-	size_t want = *cap == 0 ? 16 : *cap;
-	void *grown;
-
-	if (more > SIZE_MAX / 4 / size - n)
-		return NULL;
-	while (want < n + more)
-		want *= 2;
-	if (old != NULL && want == *cap)
-		return old;
-	if ((grown = realloc(old, want * size)) != NULL)
-		*cap = want;
-	return grown;
-}
-
 static int
 put_bytes(struct nw_batch *b, struct batch_value *v, const void *p, size_t len)
 {
-	void *text;
-
 	if (p == NULL) {
 		v->type = 0;
 		return NW_OK;
 	}
-	if ((text = grow(b->text, &b->text_cap, b->text_len, len + 1, 1)) == NULL)
+	if (!array_room(&b->text, &b->text_cap, b->text_len + len + 1, 1))
 		return NW_ENOMEM;
-	b->text = text;
 	v->u.at = b->text_len;
 	v->len = len;
 	if (len > 0)
@@ -124,16 +104,12 @@ static int
 put(struct nw_batch *b, enum batch_kind kind, const char *types, ...)
 {
 	size_t n = strlen(types), text_len = b->text_len, i;
-	void *recs, *values;
 	va_list ap;
 	int rc = NW_OK;
 
-	if ((recs = grow(b->recs, &b->cap_recs, b->n_recs, 1, sizeof(*b->recs))) == NULL)
+	if (!array_room(&b->recs, &b->cap_recs, b->n_recs + 1, sizeof(*b->recs)) ||
+	    !array_room(&b->values, &b->cap_values, b->n_values + n, sizeof(*b->values)))
 		return NW_ENOMEM;
-	b->recs = recs;
-	if ((values = grow(b->values, &b->cap_values, b->n_values, n, sizeof(*b->values))) == NULL)
-		return NW_ENOMEM;
-	b->values = values;
 	va_start(ap, types);
 	for (i = 0; rc == NW_OK && i < n; i++) {
 		b->values[b->n_values + i].type = types[i];
@@ -357,9 +333,8 @@ put_rows(struct nw_batch *b, const struct tail_rec *head, const int64_t *t_wall_
 	size_t bytes = tail_rec_bytes(head->n_rows, head->n_fields, head->hist_len), n_values;
 	uint8_t *p;
 
-	if ((p = grow(b->rows, &b->rows_cap, b->rows_len, bytes, 1)) == NULL)
+	if (!array_room(&b->rows, &b->rows_cap, b->rows_len + bytes, 1))
 		return NW_ENOMEM;
-	b->rows = p;
 	n_values = (size_t)head->n_rows * head->n_fields;
 	p = b->rows + b->rows_len;
 	memset(p + bytes - 8, 0, 8); /* the padding; all other bytes are written below */

@@ -10,6 +10,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "narrows/array.h"
+
 enum {
 	LEVEL = 9,
 	LIST_MIN = 16, /* shorter lists stay text */
@@ -117,20 +119,9 @@ document_codec_free(struct document_codec *d)
 static int
 buffer_room(struct buffer *b, size_t more)
 {
-	size_t cap = b->cap == 0 ? 4096 : b->cap;
-	char *grown;
-
 	if (more > 2 * (size_t)DOCUMENT_MAX_BYTES || b->len + more > 2 * (size_t)DOCUMENT_MAX_BYTES)
 		return NW_ETOOBIG;
-	while (cap < b->len + more)
-		cap *= 2;
-	if (cap == b->cap)
-		return NW_OK;
-	if ((grown = realloc(b->bytes, cap)) == NULL)
-		return NW_ENOMEM;
-	b->bytes = grown;
-	b->cap = cap;
-	return NW_OK;
+	return array_room(&b->bytes, &b->cap, b->len + more, 1) ? NW_OK : NW_ENOMEM;
 }
 
 static int
@@ -205,20 +196,9 @@ style_find(const char *text, const struct list_group *list)
 static int
 values_room(struct list_group *g, size_t n)
 {
-	size_t cap = g->cap == 0 ? 256 : g->cap;
-	double *grown;
-
 	if (n > DOCUMENT_MAX_BYTES / sizeof(double))
 		return NW_ETOOBIG;
-	while (cap < n)
-		cap *= 2;
-	if (cap == g->cap)
-		return NW_OK;
-	if ((grown = realloc(g->values, cap * sizeof(*grown))) == NULL)
-		return NW_ENOMEM;
-	g->values = grown;
-	g->cap = cap;
-	return NW_OK;
+	return array_room(&g->values, &g->cap, n, sizeof(*g->values)) ? NW_OK : NW_ENOMEM;
 }
 
 /* Reads a list of numbers behind '[' into d->list. *end points to ']'; NULL: no list of numbers. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 
 struct blob {
@@ -140,15 +141,8 @@ tail_excess_id(const struct tail *t, size_t max_bytes)
 static int
 full_add(struct tail *t, int64_t layout_id)
 {
-	size_t cap = t->cap_full == 0 ? 64 : 2 * t->cap_full;
-	int64_t *grown;
-
-	if (t->n_full == t->cap_full) {
-		if ((grown = realloc(t->full, cap * sizeof(*grown))) == NULL)
-			return NW_ENOMEM;
-		t->full = grown;
-		t->cap_full = cap;
-	}
+	if (!array_room(&t->full, &t->cap_full, t->n_full + 1, sizeof(*t->full)))
+		return NW_ENOMEM;
 	t->full[t->n_full++] = layout_id;
 	return NW_OK;
 }
@@ -231,20 +225,13 @@ static int
 rec_add(struct tail *t, int64_t blob_id, const struct tail_rec *rec)
 {
 	struct tail_layout *l = tail_find(t, rec->layout_id);
-	struct tail_ref *grown;
-	size_t cap;
 
 	if (l == NULL && (l = layout_new(t, rec->layout_id, rec->n_fields)) == NULL)
 		return NW_ENOMEM;
 	if (l->n_fields != rec->n_fields)
 		return NW_ECORRUPT;
-	if (l->n_recs == l->cap_recs) {
-		cap = l->cap_recs == 0 ? 16 : 2 * l->cap_recs;
-		if ((grown = realloc(l->recs, cap * sizeof(*grown))) == NULL)
-			return NW_ENOMEM;
-		l->recs = grown;
-		l->cap_recs = cap;
-	}
+	if (!array_room(&l->recs, &l->cap_recs, l->n_recs + 1, sizeof(*l->recs)))
+		return NW_ENOMEM;
 	l->recs[l->n_recs++] = (struct tail_ref){ blob_id, rec };
 	l->n_rows += rec->n_rows;
 	if (l->n_rows >= t->full_rows && l->n_rows - rec->n_rows < t->full_rows)

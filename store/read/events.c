@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/array.h"
 #include "narrows/format.h"
 #include "store/read/reader.h"
 
@@ -222,15 +223,9 @@ static int
 source_add(struct events_walk *w, sqlite3_stmt *st)
 {
 	const char *host = (const char *)sqlite3_column_text(st, 3);
-	size_t cap = w->cap == 0 ? 64 : 2 * w->cap;
-	struct source *grown;
 
-	if (w->n == w->cap) {
-		if ((grown = reallocarray(w->sources, cap, sizeof(*grown))) == NULL)
-			return NW_ENOMEM;
-		w->sources = grown;
-		w->cap = cap;
-	}
+	if (!array_room(&w->sources, &w->cap, w->n + 1, sizeof(*w->sources)))
+		return NW_ENOMEM;
 	w->sources[w->n] = (struct source){ .id = sqlite3_column_int64(st, 0),
 		.session_id = sqlite3_column_int64(st, 1),
 		.host_id = sqlite3_column_int64(st, 2),

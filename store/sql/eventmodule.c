@@ -274,17 +274,9 @@ next(struct vtable_cursor *base)
 /* --- values --- */
 
 static void
-json_text(sqlite3_str *out, const char *text)
+on_piece(void *arg, const char *bytes, size_t len)
 {
-	char piece[JSONTEXT_CHAR_BYTES];
-	size_t left = strlen(text), used, n;
-
-	sqlite3_str_appendchar(out, 1, '"');
-	for (; left > 0; text += used, left -= used) {
-		n = jsontext_char(text, left, piece, &used);
-		sqlite3_str_append(out, piece, (int)n);
-	}
-	sqlite3_str_appendchar(out, 1, '"');
+	sqlite3_str_append(arg, bytes, (int)len);
 }
 
 static void
@@ -300,14 +292,14 @@ attrs_result(sqlite3_context *ctx, const struct nw_event *e, bool ids)
 			continue;
 		sqlite3_str_appendchar(out, 1, any ? ',' : '{');
 		any = true;
-		json_text(out, a->key);
+		jsontext_pieces(a->key, strlen(a->key), on_piece, out);
 		sqlite3_str_appendchar(out, 1, ':');
 		if (a->type == NW_ATTR_INT)
 			sqlite3_str_appendall(out, fmt_int(a->v.i).s);
 		else if (a->type == NW_ATTR_REAL)
 			sqlite3_str_appendall(out, isfinite(a->v.d) ? fmt_exact(a->v.d).s : "null");
 		else
-			json_text(out, a->v.text);
+			jsontext_pieces(a->v.text, strlen(a->v.text), on_piece, out);
 	}
 	sqlite3_str_appendall(out, any ? "}" : "{}");
 	sqlite3_result_text(ctx, sqlite3_str_finish(out), -1, sqlite3_free);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "store/ground/bucket.h"
@@ -314,19 +315,12 @@ text_put(char **p, sqlite3_stmt *st, int column)
 static int
 series_room(struct cursor *c)
 {
-	size_t cap = c->cap_series == 0 ? 16 : 2 * c->cap_series;
-	void *grown;
+	size_t cap = c->cap_series, n = c->n_series + 1;
 
-	if (c->n_series < c->cap_series)
-		return SQLITE_OK;
-	if ((grown = realloc(c->series, cap * sizeof(*c->series))) == NULL)
-		return SQLITE_NOMEM;
-	c->series = grown;
-	if ((grown = realloc(c->columns, cap * sizeof(*c->columns))) == NULL)
-		return SQLITE_NOMEM;
-	c->columns = grown;
-	c->cap_series = cap;
-	return SQLITE_OK;
+	return array_room(&c->series, &cap, n, sizeof(*c->series)) &&
+		array_room(&c->columns, &c->cap_series, n, sizeof(*c->columns))
+	    ? SQLITE_OK
+	    : SQLITE_NOMEM;
 }
 
 static int

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
 #include "store/ground/lastrow.h"
@@ -30,15 +31,8 @@ const struct writer_limits writer_limits_default = {
 int
 id_list_add(struct id_list *l, int64_t id)
 {
-	size_t cap = l->cap == 0 ? 16 : 2 * l->cap;
-	int64_t *grown;
-
-	if (l->n == l->cap) {
-		if ((grown = realloc(l->id, cap * sizeof(*grown))) == NULL)
-			return NW_ENOMEM;
-		l->id = grown;
-		l->cap = cap;
-	}
+	if (!array_room(&l->id, &l->cap, l->n + 1, sizeof(*l->id)))
+		return NW_ENOMEM;
 	l->id[l->n++] = id;
 	return NW_OK;
 }

@@ -3,28 +3,14 @@
 
 #include <stdlib.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "store/write/writesql.h"
-
-/* An array with room for one more element. NULL: no memory, and the old array stays. */
-static void *
-grow(void *old, size_t n, size_t *cap, size_t size)
-{
-	size_t more = *cap == 0 ? 16 : 2 * *cap;
-	void *grown;
-
-	if (n < *cap)
-		return old;
-	if ((grown = reallocarray(old, more, size)) != NULL)
-		*cap = more;
-	return grown;
-}
 
 /* The index of a host. Adds a new host. */
 static int
 host_index(struct sizes *s, int64_t host_id, uint32_t *out)
 {
-	struct host_size *hosts;
 	size_t i;
 
 	for (i = s->n_hosts; i > 0; i--)
@@ -32,9 +18,8 @@ host_index(struct sizes *s, int64_t host_id, uint32_t *out)
 			*out = (uint32_t)(i - 1);
 			return NW_OK;
 		}
-	if ((hosts = grow(s->hosts, s->n_hosts, &s->cap_hosts, sizeof(*hosts))) == NULL)
+	if (!array_room(&s->hosts, &s->cap_hosts, s->n_hosts + 1, sizeof(*s->hosts)))
 		return NW_ENOMEM;
-	s->hosts = hosts;
 	s->hosts[s->n_hosts] = (struct host_size){ .host_id = host_id };
 	*out = (uint32_t)s->n_hosts++;
 	return NW_OK;
@@ -43,15 +28,13 @@ host_index(struct sizes *s, int64_t host_id, uint32_t *out)
 int
 sizes_change(struct sizes *s, int64_t host_id, int kind, int64_t bytes)
 {
-	struct size_change *journal;
 	uint32_t host;
 
 	if (bytes == 0)
 		return NW_OK;
 	if (host_index(s, host_id, &host) != NW_OK ||
-	    (journal = grow(s->journal, s->n_journal, &s->cap_journal, sizeof(*journal))) == NULL)
+	    !array_room(&s->journal, &s->cap_journal, s->n_journal + 1, sizeof(*s->journal)))
 		return NW_ENOMEM;
-	s->journal = journal;
 	s->journal[s->n_journal++] = (struct size_change){ host, (uint32_t)kind, bytes };
 	s->hosts[host].bytes[kind] += bytes;
 	s->bytes[kind] += bytes;

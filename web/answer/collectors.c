@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/format.h"
@@ -36,21 +37,15 @@ struct finding {
 static struct found *
 found_get(struct finding *f, int64_t host_id, const char *name)
 {
-	size_t i, cap;
-	struct found *list;
+	size_t i;
 
 	for (i = 0; i < f->n; i++)
 		if (f->list[i].c.host_id == host_id && strcmp(f->list[i].name, name) == 0)
 			return &f->list[i];
 	if (f->n >= LISTED_MAX)
 		return NULL;
-	if (f->n == f->cap) {
-		cap = f->cap > 0 ? 2 * f->cap : 16;
-		if ((list = reallocarray(f->list, cap, sizeof(*list))) == NULL)
-			return NULL;
-		f->list = list;
-		f->cap = cap;
-	}
+	if (!array_room(&f->list, &f->cap, f->n + 1, sizeof(*f->list)))
+		return NULL;
 	memset(&f->list[f->n], 0, sizeof(f->list[f->n]));
 	memcpy(f->list[f->n].name, name, strlen(name) + 1);
 	f->list[f->n].c.host_id = host_id;

@@ -10,6 +10,7 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
@@ -97,15 +98,10 @@ static int
 on_host(void *arg, const struct nw_host_rec *rec)
 {
 	struct listing *l = arg;
-	size_t cap = l->cap > 0 ? 2 * l->cap : 64;
 	struct known *k;
 
-	if (l->n == l->cap) {
-		if ((k = reallocarray(l->all, cap, sizeof(*k))) == NULL)
-			return NW_ENOMEM;
-		l->all = k;
-		l->cap = cap;
-	}
+	if (!array_room(&l->all, &l->cap, l->n + 1, sizeof(*l->all)))
+		return NW_ENOMEM;
 	k = &l->all[l->n];
 	*k = (struct known){ .rec = *rec, .last_wall_ns = rec->last_seen_wall_ns };
 	k->rec.info_json = NULL;

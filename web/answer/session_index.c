@@ -8,6 +8,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 #include "narrows/splitmix.h"
 
 enum {
@@ -48,10 +49,8 @@ names_clear(struct names *t)
 static uint32_t
 name_hash(const struct names *t, const char *text)
 {
-	uint64_t h = UINT64_C(14695981039346656037) ^ t->seed;
+	uint64_t h = fnv_text(FNV_BEGIN ^ t->seed, text);
 
-	for (; *text != '\0'; text++)
-		h = (h ^ (uint8_t)*text) * UINT64_C(1099511628211);
 	h ^= (uint64_t)t->seed << 32;
 	return (uint32_t)(nw_splitmix(&h) >> 32);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/array.h"
 #include "narrows/event_line.h"
 #include "web/export/shape.h"
 
@@ -50,16 +51,7 @@ state_free(void *state)
 static int
 text_room(struct stretch *s)
 {
-	size_t cap = s->cap == 0 ? 256 << 10 : 2 * s->cap;
-	char *grown;
-
-	if (s->cap - s->len >= LINE_ROOM)
-		return NW_OK;
-	if ((grown = realloc(s->text, cap)) == NULL)
-		return NW_ENOMEM;
-	s->text = grown;
-	s->cap = cap;
-	return NW_OK;
+	return array_room(&s->text, &s->cap, s->len + LINE_ROOM, 1) ? NW_OK : NW_ENOMEM;
 }
 
 static int

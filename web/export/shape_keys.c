@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/array.h"
 #include "narrows/csv.h"
 #include "web/query/flat.h"
 #include "narrows/format.h"
@@ -33,7 +34,7 @@ struct relative {
 
 struct family {
 	struct relative *all;
-	size_t n;
+	size_t n, cap;
 };
 
 /* --- the family --- */
@@ -67,14 +68,10 @@ family_free(void *state)
 static int
 family_add(struct family *fam, const struct walk_meta *m)
 {
-	struct relative *grown, *r;
+	struct relative *r;
 
-	if ((fam->n & (fam->n - 1)) == 0) { /* a power of two: full */
-		if ((grown = reallocarray(fam->all, fam->n > 0 ? 2 * fam->n : 1, sizeof(*grown))) ==
-		    NULL)
-			return NW_ENOMEM;
-		fam->all = grown;
-	}
+	if (!array_room(&fam->all, &fam->cap, fam->n + 1, sizeof(*fam->all)))
+		return NW_ENOMEM;
 	r = &fam->all[fam->n++];
 	*r = (struct relative){ .id = m->id,
 		.host_id = m->host_id,

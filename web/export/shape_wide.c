@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/array.h"
 #include "narrows/csv.h"
 #include "web/query/flat.h"
 #include "narrows/format.h"
@@ -56,7 +57,7 @@ struct wide_cell {
 struct wide {
 	struct wide_column *columns;
 	struct wide_layout *layouts;
-	size_t n_columns, n_layouts, n_peeked;
+	size_t n_columns, n_layouts, cap_columns, cap_layouts, n_peeked;
 	bool header_written;
 	struct wide_cell *cells; /* n_steps x n_columns; NaN: empty */
 	bool *filled;            /* per step */
@@ -87,28 +88,17 @@ wide_free(void *state)
 	free(w);
 }
 
-/*
- * Adds an element to an array, doubled at every power of two. NULL: no memory, and the array is
- * unchanged.
- */
-static void *
-grow(void *array, size_t n, size_t size)
-{
-	return (n & (n - 1)) != 0 ? array : reallocarray(array, n > 0 ? 2 * n : 1, size);
-}
-
 static int
 column_add(struct export *x, struct wide *w, const struct walk_meta *m, const char *subject,
     const char *field)
 {
-	struct wide_column *grown = grow(w->columns, w->n_columns, sizeof(*grown)), *c;
+	struct wide_column *c;
 	bool scalar = strcmp(field, "value") == 0;
 	char unit[128];
 	int rc;
 
-	if (grown == NULL)
+	if (!array_room(&w->columns, &w->cap_columns, w->n_columns + 1, sizeof(*w->columns)))
 		return NW_ENOMEM;
-	w->columns = grown;
 	if (w->n_columns == COLUMNS_MAX)
 		return NW_ETOOBIG;
 	if ((rc = store_unit(x->reader, m->id, field, unit, sizeof(unit))) != NW_OK)
@@ -140,14 +130,13 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 {
 	struct meta_columns *a = arg;
 	struct wide *w = a->w;
-	struct wide_layout *grown = grow(w->layouts, w->n_layouts, sizeof(*grown)), *l;
+	struct wide_layout *l;
 	size_t k, c;
 	int rc;
 
-	if (grown == NULL)
+	if (!array_room(&w->layouts, &w->cap_layouts, w->n_layouts + 1, sizeof(*w->layouts)))
 		return NW_ENOMEM;
-	w->layouts = grown;
-	l = &grown[w->n_layouts++];
+	l = &w->layouts[w->n_layouts++];
 	*l = (struct wide_layout){ .id = rec->id,
 		.next_t = shape_t0(a->x, a->m),
 		.t1 = shape_t1(a->x, a->m),

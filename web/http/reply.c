@@ -11,6 +11,7 @@
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 #include "web/http/body.h"
 #include "web/query/gzip.h"
 #include "web/draw/html.h"
@@ -105,12 +106,9 @@ static void
 tag_make(struct evbuffer *body, char tag[TAG_BYTES])
 {
 	const unsigned char *bytes = evbuffer_pullup(body, -1);
-	size_t len = evbuffer_get_length(body), i;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t len = evbuffer_get_length(body);
 
-	for (i = 0; i < len; i++)
-		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-	snprintf(tag, TAG_BYTES, "W/\"%016" PRIx64 "\"", hash);
+	snprintf(tag, TAG_BYTES, "W/\"%016" PRIx64 "\"", fnv_bytes(FNV_BEGIN, bytes, len));
 }
 
 /* The answer stays as it is if there is no memory to compress it. */

@@ -3,19 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/fnv.h"
+
 #include "web/lifelines/lineset.h"
 
 enum { SLOTS = LINESET_NAMES_MAX * 2 };
-
-static uint32_t
-hash(const char *text)
-{
-	uint32_t h = 2166136261u; /* FNV-1a */
-
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * 16777619u;
-	return h;
-}
 
 static bool
 names_begin(struct lineset_names *n)
@@ -34,7 +26,8 @@ linename_put(struct lineset_names *n, const char *text)
 
 	if (!names_begin(n))
 		return UINT32_MAX;
-	for (i = hash(text) % SLOTS; n->slot[i] != 0; i = (i + 1) % SLOTS)
+	for (i = (uint32_t)(fnv_text(FNV_BEGIN, text) % SLOTS); n->slot[i] != 0;
+	     i = (i + 1) % SLOTS)
 		if (strcmp(n->text[n->slot[i] - 1], text) == 0)
 			return n->slot[i] - 1;
 	if (n->n == LINESET_NAMES_MAX)

@@ -10,6 +10,7 @@
 
 #include <uthash.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "web/lifelines/hostclocks.h"
 #include "web/lifelines/keys.h"
@@ -46,21 +47,6 @@ struct reading {
 static const char known_path[] = "APP_SEND,DPSS_MASTER_IN,DPSS_MASTER_OUT,DPSS_SERV_IN,"
 				 "DPSS_START_READ,DPSS_END_READ,DPSS_START_WRITE,APP_RECEIVE";
 
-static int
-grow(void **array, size_t *cap, size_t n, size_t size)
-{
-	size_t more = *cap * 2 + 256;
-	void *p;
-
-	if (n < *cap)
-		return NW_OK;
-	if ((p = reallocarray(*array, more, size)) == NULL)
-		return NW_ENOMEM;
-	*array = p;
-	*cap = more;
-	return NW_OK;
-}
-
 /* --- one event --- */
 
 static const struct nw_attr *
@@ -95,18 +81,13 @@ label_of(const struct reading *d, const struct nw_event *e, char *out)
 static int
 line_new(struct reading *d, const char *label)
 {
-	size_t cap = d->cap_lines, n = d->n_lines;
-	int rc = grow((void **)&d->lane, &cap, n, sizeof(*d->lane));
+	size_t cap[3] = { d->cap_lines, d->cap_lines, d->cap_lines }, n = d->n_lines;
 
-	cap = d->cap_lines;
-	if (rc == NW_OK)
-		rc = grow((void **)&d->label, &cap, n, sizeof(*d->label));
-	cap = d->cap_lines;
-	if (rc == NW_OK)
-		rc = grow((void **)&d->flags, &cap, n, sizeof(*d->flags));
-	if (rc == NW_OK)
-		rc = grow((void **)&d->seen, &d->cap_lines, n, sizeof(*d->seen));
-	if (rc != NW_OK || (d->label[n] = strdup(label)) == NULL)
+	if (!array_room(&d->lane, &cap[0], n + 1, sizeof(*d->lane)) ||
+	    !array_room(&d->label, &cap[1], n + 1, sizeof(*d->label)) ||
+	    !array_room(&d->flags, &cap[2], n + 1, sizeof(*d->flags)) ||
+	    !array_room(&d->seen, &d->cap_lines, n + 1, sizeof(*d->seen)) ||
+	    (d->label[n] = strdup(label)) == NULL)
 		return NW_ENOMEM;
 	d->lane[n] = UINT32_MAX;
 	d->flags[n] = 0;
@@ -145,7 +126,7 @@ is_flush(const char *name)
 static int
 row_put(struct reading *d, int64_t t, uint32_t line, uint32_t name, uint32_t host)
 {
-	if (grow((void **)&d->rows, &d->cap_rows, d->n_rows, sizeof(*d->rows)) < 0)
+	if (!array_room(&d->rows, &d->cap_rows, d->n_rows + 1, sizeof(*d->rows)))
 		return NW_ENOMEM;
 	d->rows[d->n_rows++] = (struct row){ t, line, (uint16_t)name, (uint16_t)host };
 	d->count[name]++;
@@ -196,7 +177,7 @@ side_put(struct reading *d, int64_t t, uint32_t name, uint32_t host)
 		s->n_left_out++;
 		return NW_OK;
 	}
-	if (grow((void **)&s->side, &d->cap_side, s->n_side, sizeof(*s->side)) < 0)
+	if (!array_room(&s->side, &d->cap_side, s->n_side + 1, sizeof(*s->side)))
 		return NW_ENOMEM;
 	s->side[s->n_side++] = (struct lineset_side){ t, name, host };
 	return NW_OK;

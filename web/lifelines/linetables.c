@@ -8,6 +8,7 @@
 
 #include "narrows/csv.h"
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 #include "narrows/format.h"
 #include "narrows/jsontext.h"
 #include "web/lifelines/linereport.h"
@@ -97,16 +98,6 @@ mix(uint64_t a, uint64_t b)
 	return z ^ z >> 31;
 }
 
-static uint64_t
-text_hash(const char *text)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u;
-	return h;
-}
-
 struct trace { /* numbers of a line's spans */
 	uint64_t high, low;
 };
@@ -155,8 +146,8 @@ static void
 otlp_line(FILE *f, const struct lineset *s, size_t line, bool *first)
 {
 	const int64_t *t = s->t + line * s->lines.n_points;
-	struct trace x = { mix((uint64_t)s->session_id, text_hash(s->label[line])),
-		mix(line + 1, text_hash(s->label[line])) };
+	struct trace x = { mix((uint64_t)s->session_id, fnv_text(FNV_BEGIN, s->label[line])),
+		mix(line + 1, fnv_text(FNV_BEGIN, s->label[line])) };
 	uint64_t root = mix(x.low, x.high) | 1;
 	unsigned p, last = (unsigned)s->lines.n_points, begin = 0;
 	char name[400];

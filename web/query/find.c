@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "narrows/field.h"
 #include "narrows/format.h"
@@ -27,7 +28,7 @@ struct find {
 	char key[QUERY_TEXT_BYTES];    /* of the subject, "" for all subjects */
 	const char *key_pattern;
 	struct find_host *hosts;
-	size_t n_hosts;
+	size_t n_hosts, cap_hosts;
 	struct found window[WINDOW];
 	size_t n, next;
 	int64_t after, last, n_found;
@@ -225,16 +226,11 @@ static int
 on_host(void *arg, const struct nw_host_rec *host)
 {
 	struct find *f = arg;
-	struct find_host *grown = f->hosts;
 
-	if ((f->n_hosts & (f->n_hosts - 1)) == 0) { /* a power of two: full */
-		grown = reallocarray(f->hosts, f->n_hosts > 0 ? 2 * f->n_hosts : 1, sizeof(*grown));
-		if (grown == NULL)
-			return NW_ENOMEM;
-		f->hosts = grown;
-	}
-	grown[f->n_hosts] = (struct find_host){ host->id, dup_or_empty(host->name) };
-	return grown[f->n_hosts++].name != NULL ? 0 : NW_ENOMEM;
+	if (!array_room(&f->hosts, &f->cap_hosts, f->n_hosts + 1, sizeof(*f->hosts)))
+		return NW_ENOMEM;
+	f->hosts[f->n_hosts] = (struct find_host){ host->id, dup_or_empty(host->name) };
+	return f->hosts[f->n_hosts++].name != NULL ? 0 : NW_ENOMEM;
 }
 
 /* A chosen metadata narrows the part of the store that is looked at. */

@@ -217,6 +217,12 @@ void evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t 
 bool evidence_reads_cached(const struct evidence *e, const struct evidence_process *p);
 /* Bytes of measured calls, and of the same processes by the kernel's count. */
 void evidence_seen(const struct evidence *e, double *seen, double *kernel);
+/* The name of a host, or `unknown` for a number that is no host's. On loan. */
+static inline const char *
+evidence_host_name(const struct evidence *e, size_t host, const char *unknown)
+{
+	return host < e->n_hosts ? e->hosts[host].name : unknown;
+}
 /* The operation described by caliper metadata of any generation. False if the metadata describes
  * none of the four. */
 bool evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op);

@@ -36,12 +36,6 @@ stage_words(enum nw_stage_kind kind)
 	return nw_stage_kind_words(kind);
 }
 
-static const char *
-host_name(const struct evidence *e, size_t host)
-{
-	return host < e->n_hosts ? e->hosts[host].name : "?";
-}
-
 const char *
 judge_stage_program(const struct evidence *e, const struct nw_path_stage *s)
 {
@@ -55,22 +49,23 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 	const char *program = judge_stage_program(e, s);
 
 	if (s->kind == NW_STAGE_NETWORK && s->to_host != s->host)
-		return xasprintf("the network path from %s to %s", host_name(e, s->host),
-		    host_name(e, s->to_host));
+		return xasprintf("the network path from %s to %s",
+		    evidence_host_name(e, s->host, "?"), evidence_host_name(e, s->to_host, "?"));
 	if (s->kind == NW_STAGE_NETWORK)
-		return xasprintf("the network path within %s", host_name(e, s->host));
+		return xasprintf("the network path within %s", evidence_host_name(e, s->host, "?"));
 	if (s->kind == NW_STAGE_NET_WRITE)
-		return xasprintf(
-		    "the network path from %s (or the end it leads to)", host_name(e, s->host));
+		return xasprintf("the network path from %s (or the end it leads to)",
+		    evidence_host_name(e, s->host, "?"));
 	if (s->kind == NW_STAGE_NET_READ)
-		return xasprintf(
-		    "the network path to %s (or the end it comes from)", host_name(e, s->host));
+		return xasprintf("the network path to %s (or the end it comes from)",
+		    evidence_host_name(e, s->host, "?"));
 	if (s->kind == NW_STAGE_DISK_READ || s->kind == NW_STAGE_DISK_WRITE)
-		return xasprintf("%s on %s", stage_words(s->kind), host_name(e, s->host));
-	if (program != NULL)
 		return xasprintf(
-		    "the %s %s on %s", stage_words(s->kind), program, host_name(e, s->host));
-	return xasprintf("the %s on %s", stage_words(s->kind), host_name(e, s->host));
+		    "%s on %s", stage_words(s->kind), evidence_host_name(e, s->host, "?"));
+	if (program != NULL)
+		return xasprintf("the %s %s on %s", stage_words(s->kind), program,
+		    evidence_host_name(e, s->host, "?"));
+	return xasprintf("the %s on %s", stage_words(s->kind), evidence_host_name(e, s->host, "?"));
 }
 
 char *
@@ -87,18 +82,18 @@ route_text(const struct evidence *e, const struct nw_path *p)
 
 	if (p->has_sender && p->has_receiver)
 		return p->sender_host != p->receiver_host
-		    ? xasprintf(
-			  "%s -> %s", host_name(e, p->sender_host), host_name(e, p->receiver_host))
-		    : xasprintf("%s (both ends)", host_name(e, p->sender_host));
+		    ? xasprintf("%s -> %s", evidence_host_name(e, p->sender_host, "?"),
+			  evidence_host_name(e, p->receiver_host, "?"))
+		    : xasprintf("%s (both ends)", evidence_host_name(e, p->sender_host, "?"));
 	if (p->has_sender)
-		return xasprintf(
-		    "%s -> %s", host_name(e, p->sender_host), c != NULL ? c->dst : "?");
+		return xasprintf("%s -> %s", evidence_host_name(e, p->sender_host, "?"),
+		    c != NULL ? c->dst : "?");
 	if (p->has_receiver)
-		return xasprintf(
-		    "%s -> %s", c != NULL ? c->dst : "?", host_name(e, p->receiver_host));
+		return xasprintf("%s -> %s", c != NULL ? c->dst : "?",
+		    evidence_host_name(e, p->receiver_host, "?"));
 	if (p->n > 0)
-		return xasprintf("%s (local)", host_name(e, p->stage[0].host));
-	return e->n_hosts > 0 ? xstrdup(host_name(e, 0)) : xstrdup("?");
+		return xasprintf("%s (local)", evidence_host_name(e, p->stage[0].host, "?"));
+	return e->n_hosts > 0 ? xstrdup(evidence_host_name(e, 0, "?")) : xstrdup("?");
 }
 
 /* The name of the started program, or of the first process if a wrapper became another program. */
@@ -146,14 +141,15 @@ neighbour_reason(struct judgement *j, const struct evidence *e)
 		    "%s on %s waited at a pipe for %.0f %% of the time; what is behind it waited "
 		    "too, or was not measured.",
 		    waits->program != NULL ? waits->program : "A program",
-		    host_name(e, waits->host), 100 * fmin(1, most / j->path.active_s));
+		    evidence_host_name(e, waits->host, "?"),
+		    100 * fmin(1, most / j->path.active_s));
 }
 
 static void
 cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evidence_process *f)
 {
 	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
-	    f->program != NULL ? f->program : "The program", host_name(e, f->host),
+	    f->program != NULL ? f->program : "The program", evidence_host_name(e, f->host, "?"),
 	    100 * fmin(f->cpu_wait_s / j->path.active_s, 1));
 }
 
@@ -433,7 +429,7 @@ starved_manner(
 	double busy = mean_known(e->hosts[p->host].cpu_busy, e->n_windows);
 
 	reason_add(j, "%s on %s was ready to run, but had no processor, for %.0f %% of the time.",
-	    p->program != NULL ? p->program : "The program", host_name(e, p->host),
+	    p->program != NULL ? p->program : "The program", evidence_host_name(e, p->host, "?"),
 	    100 * fmin(wait_s / j->path.active_s, 1));
 	if (p->throttled_s >= 0.5 * wait_s) {
 		j->cause = "quota";

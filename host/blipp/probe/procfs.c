@@ -16,7 +16,7 @@
 enum { START_BYTES = 16 << 10, MAX_BYTES = 4 << 20, PORTION_IS_LAST_BYTES = 2048 };
 
 static int
-grow(struct procfs_buf *b)
+buf_room(struct procfs_buf *b)
 {
 	size_t cap = b->cap > 0 ? 2 * b->cap : START_BYTES;
 	char *text;
@@ -43,7 +43,7 @@ procfs_read(struct procfs_file *f, const char *path, struct procfs_buf *b, struc
 		f->open = true;
 	}
 	for (;;) {
-		if (len == b->cap && (rc = grow(b)) < 0)
+		if (len == b->cap && (rc = buf_room(b)) < 0)
 			return rc;
 		n = pread(f->fd, b->text + len, b->cap - len, (off_t)len);
 		if (n < 0 && errno == EINTR)

@@ -9,6 +9,7 @@
 #include "host/lib/ticker.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
+#include "narrows/fnv.h"
 
 #define PERIOD_NS INT64_C(300000000000)
 #define HASTE_NS  INT64_C(5000000000)
@@ -36,22 +37,14 @@ configuration_collect(struct settings *s, const struct filter *filter)
 }
 
 static uint64_t
-hash_text(uint64_t h, const char *text)
-{
-	do
-		h = (h ^ (unsigned char)*text) * UINT64_C(1099511628211);
-	while (*text++ != '\0');
-	return h;
-}
-
-static uint64_t
 part_hash(const struct settings *s, size_t first, size_t n)
 {
-	uint64_t h = UINT64_C(14695981039346656037);
+	uint64_t h = FNV_BEGIN;
 	size_t i;
 
 	for (i = first; i < first + n; i++)
-		h = hash_text(hash_text(h, s->list[i].name), s->list[i].value);
+		h = fnv_byte(
+		    fnv_text(fnv_byte(fnv_text(h, s->list[i].name), 0), s->list[i].value), 0);
 	return h;
 }
 
