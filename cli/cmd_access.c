@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows access: who may read the report beyond loopback. */
+/* narrows access: manage access to the report beyond loopback. */
 #include <errno.h>
 #include <getopt.h>
 #include <pwd.h>
@@ -115,7 +115,8 @@ account_end(const struct request *q)
 	     token = account_remove(q->state_dir, true, q->name, why) == 0;
 
 	if (!user && !token)
-		return command_failed(q->name, "no user and no token has this name");
+		return command_failed(
+		    q->name, "no user and no token has this name: narrows access list shows all");
 	note(q, "remove");
 	return 0;
 }
@@ -204,12 +205,12 @@ run(const struct command_env *env, int argc, char **argv)
 
 const struct command command_access = {
 	.name = "access",
-	.summary = "who may read the report beyond loopback",
+	.summary = "manage access to the report beyond loopback",
 	.usage = "user [-r ROLE] [-g] NAME | token [-r ROLE] [-d DAYS] NAME | remove NAME | list",
-	.help = "user    adds a user, or gives a known one another password and role\n"
+	.help = "user    adds a user, or replaces password and role of a known user\n"
 		"token   makes a token for a program and prints it, once\n"
 		"remove  ends a user's or a token's access, at once\n"
-		"list    shows who has access\n"
+		"list    shows users and tokens\n"
 		"  -r, --role ROLE   viewer (default), operator, admin; of a token also metrics\n"
 		"  -g, --generate    makes the password and prints it; else standard input has it\n"
 		"  -d, --days DAYS   the token ends after so long; else never\n"

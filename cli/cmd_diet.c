@@ -47,7 +47,7 @@ measured_print(const json_t *diet)
 		    "series has %.0f\n",
 		    done, result_number(m, KEY_diet_measured_refused));
 	else
-		printf("      the collector has not said that it carries diets out\n");
+		printf("      the collector has not reported its diets\n");
 }
 
 static void
@@ -150,7 +150,7 @@ run(const struct command_env *env, int argc, char **argv)
 
 const struct command command_diet = {
 	.name = "diet",
-	.summary = "series that told nothing for long: sample them seldom",
+	.summary = "series without use for long: sample them slowly",
 	.usage = "[--all] [--json] [HOST]\n"
 		 "       narrows diet accept|undo HOST ID|--all",
 	.help = "  -a, --all   also diets that have ended; of accept and undo: every one\n"

@@ -160,7 +160,8 @@ hook_test(struct hooking *h)
 	for (i = 0; i < h->n_hooks && strcmp(h->hooks[i].name, h->name) != 0; i++)
 		continue;
 	if (i == h->n_hooks)
-		status = command_failed(h->name, "there is no such hook");
+		status =
+		    command_failed(h->name, "there is no such hook: narrows hook list shows all");
 	else if (hook_post(&h->hooks[i], event, nw_wall_ns() / 1000000000, why) < 0)
 		status = command_failed(h->hooks[i].url, why);
 	else {

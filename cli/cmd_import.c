@@ -157,8 +157,8 @@ send_to_box(struct import *im, const char *state_dir, const char *box, bool is_l
 	if (rc < 0 || before < 0 || (after = box_rejected(state_dir)) <= before)
 		return rc;
 	return stat_fail(im->err, NW_ECONFLICT,
-	    "%s: box %s refused %" PRId64 " documents meanwhile: the box's log says why"
-	    " (is max-series-per-session too low?)",
+	    "%s: box %s refused %" PRId64 " documents meanwhile: read the reason in the box's log "
+	    "(is max-series-per-session too low?)",
 	    im->name, box, after - before);
 }
 

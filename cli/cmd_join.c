@@ -93,8 +93,10 @@ box_ask(const char *url, const uint8_t pin[NW_TLS_PIN_BYTES], const char *secret
 	if (status == 200)
 		return 0;
 	r->text[strcspn(r->text, "\r\n")] = '\0';
-	return command_failed(
-	    url, status == 403 || status == 400 ? r->text : "this box enrols no hosts");
+	return command_failed(url,
+	    status == 403 || status == 400
+		? r->text
+		: "this box enrols no hosts: set listen-https and tls-dir in its narrowsd.conf");
 }
 
 /* --- the host's directory --- */

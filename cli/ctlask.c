@@ -67,7 +67,9 @@ ctlask(const char *state_dir, const char *line)
 		return status;
 	if (send(fd, line, strlen(line), MSG_NOSIGNAL) != (ssize_t)strlen(line) ||
 	    (f = fdopen(fd, "r")) == NULL)
-		fprintf(stderr, "narrows: the box does not listen: %s\n", strerror(errno));
+		fprintf(stderr,
+		    "narrows: the box does not answer: %s; check that it runs: narrows health\n",
+		    strerror(errno));
 	else
 		status = answer_print(f);
 	if (f != NULL)

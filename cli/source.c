@@ -91,7 +91,7 @@ source_get(struct source *s, const char *path, httpask_fn *fn, void *arg, int *s
 	}
 	if (rc == NW_OK && (*status == 401 || *status == 403)) {
 		snprintf(why, sizeof(why),
-		    *status == 401 ? "the box wants to know who asks: set NARROWS_TOKEN to a token "
+		    *status == 401 ? "the box needs a token: set NARROWS_TOKEN to a token "
 				     "(\"narrows access token\" on the box makes one)"
 				   : "the role of NARROWS_TOKEN does not allow that");
 		rc = NW_EINVAL;

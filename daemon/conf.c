@@ -330,8 +330,8 @@ address_check(const struct conf *c, const char *name, const char *address, bool 
 	freeaddrinfo(ai);
 	if (in_clear && !address_is_loopback(host))
 		return refuse(c, name, why,
-		    "%.60s: measurements would cross the network in clear; "
-		    "say \"plain-xsp-beyond-loopback yes\" if that is meant",
+		    "%.60s: measurements would cross the network in clear; use listen-xsp-tls, or "
+		    "set \"plain-xsp-beyond-loopback yes\"",
 		    address);
 	return NW_OK;
 }
@@ -421,7 +421,7 @@ conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 	if (rc == NW_OK && c->login != WEB_NEVER && is_beyond_loopback(c->listen_http))
 		return refuse(c, "listen-http", why,
 		    "%.60s: passwords and the report would cross the network in clear; use "
-		    "listen-https, or say \"login never\" if everybody may read the report",
+		    "listen-https, or set \"login never\" for a report open to all",
 		    c->listen_http);
 	return rc;
 }

@@ -300,7 +300,7 @@ control_take_clock(struct control_peer *p, const uint8_t *data, size_t len, int6
 	if ((rc = nw_clock_decode(&c, data, len, why)) < 0)
 		return rc;
 	if (p->clock_t1_wall_ns == 0 || c.t1_wall_ns != p->clock_t1_wall_ns) {
-		*why = "CLOCK answers what was not asked";
+		*why = "CLOCK answers another question";
 		return NW_EPROTO;
 	}
 	p->clock_t1_wall_ns = 0;

@@ -140,7 +140,7 @@ answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int6
 	if (rc == NW_OK)
 		evbuffer_add_printf(out, "ok %s\n", o.id);
 	else if (rc == NW_ENOTFOUND)
-		answer_error(out, host, "nobody there takes this order");
+		answer_error(out, host, "no provider of the host takes this order");
 	else
 		answer_error(out, host, why != NULL ? why : nw_strerror(rc));
 }

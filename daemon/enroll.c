@@ -47,7 +47,7 @@ enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t c
 		counter_add(&box->counters.rejected_tokens, 1);
 		log_warnx("enroll.reject peer=%s why=\"%s\"", peer, why);
 		snprintf(out, cap, "%s\n",
-		    rc == NW_EIO ? "the box cannot write: its log says why" : why);
+		    rc == NW_EIO ? "the box cannot write: read the reason in its log" : why);
 	}
 	free(tls_dir);
 	return status_of(rc);

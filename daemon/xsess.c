@@ -258,7 +258,7 @@ control_refused(struct xsess *x, uint16_t opt, const char *why)
 static int
 ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 {
-	const char *why = "said without HELLO, or too often";
+	const char *why = "message before HELLO, or too often";
 	struct nw_order o;
 	int rc = NW_EPROTO;
 
@@ -285,7 +285,7 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 {
 	int64_t now = nw_wall_ns();
 	double offset_s, bound_s;
-	const char *why = "said without HELLO, or not offered there";
+	const char *why = "message before HELLO, or not offered there";
 	int rc = NW_EPROTO;
 
 	if (x->control != NULL && opt == NW_OPT_STATUS)

@@ -425,7 +425,7 @@ on_wire_read(void *arg, unsigned char *buf, size_t len)
 		t->begun = true;
 		if (t->in[0] != RECORD_TYPE_HANDSHAKE &&
 		    (t->ctx->server || t->in[0] != RECORD_TYPE_ALERT)) {
-			t->why = "it does not speak TLS: plain bytes on a TLS port";
+			t->why = "the peer does not speak TLS: plain bytes on a TLS port";
 			return MBEDTLS_ERR_SSL_INVALID_RECORD;
 		}
 	}
@@ -451,7 +451,7 @@ on_wire_write(void *arg, const unsigned char *buf, size_t len)
 		t->out_at = 0;
 	}
 	if (len > NW_TLS_OUT_MAX_BYTES - t->out_len) {
-		t->why = "does not read what we answer";
+		t->why = "the peer does not read answers";
 		return MBEDTLS_ERR_SSL_INTERNAL_ERROR;
 	}
 	while (cap < t->out_len + len)
@@ -476,12 +476,12 @@ fault_text(const struct nw_tls *t)
 		uint32_t flag;
 		const char *text;
 	} faults[] = {
-		{ MBEDTLS_X509_BADCERT_MISSING, "it shows no certificate" },
-		{ MBEDTLS_X509_BADCERT_NOT_TRUSTED, "its certificate is not from our CA" },
+		{ MBEDTLS_X509_BADCERT_MISSING, "the peer shows no certificate" },
+		{ MBEDTLS_X509_BADCERT_NOT_TRUSTED, "the peer's certificate is not from our CA" },
 		{ MBEDTLS_X509_BADCERT_REVOKED, "its certificate was revoked" },
 		{ MBEDTLS_X509_BADCERT_EXPIRED, "its certificate has expired" },
 		{ MBEDTLS_X509_BADCERT_FUTURE,
-		    "its certificate is not valid yet: one of the clocks is wrong" },
+		    "the peer's certificate is not valid yet: check both clocks" },
 		{ MBEDTLS_X509_BADCERT_CN_MISMATCH, "its certificate is for another name" },
 		{ MBEDTLS_X509_BADCERT_KEY_USAGE | MBEDTLS_X509_BADCERT_EXT_KEY_USAGE,
 		    "its certificate is for another use" },
@@ -501,7 +501,7 @@ alert_text(const unsigned char alert[2])
 	switch (alert[0] == MBEDTLS_SSL_ALERT_LEVEL_FATAL ? alert[1] : 0) {
 	case MBEDTLS_SSL_ALERT_MSG_HANDSHAKE_FAILURE:
 	case 116: /* RFC 8446: certificate_required */
-		return "the peer refuses: it wants a certificate, or ciphers we do not have";
+		return "the peer refuses: it needs a certificate, or ciphers missing here";
 	case MBEDTLS_SSL_ALERT_MSG_BAD_CERT:
 	case MBEDTLS_SSL_ALERT_MSG_UNSUPPORTED_CERT:
 	case MBEDTLS_SSL_ALERT_MSG_CERT_UNKNOWN: return "the peer refuses our certificate";
@@ -527,7 +527,8 @@ garbled_text(const struct nw_tls *t)
 	if (t->state == TLS_HANDSHAKE && memcmp(t->in_last, alert, sizeof(alert)) == 0)
 		return alert_text(t->in_last + sizeof(alert));
 	if (!t->ctx->server && !t->heard && mbed_is_13(&t->ssl))
-		return "the peer ended the TLS session at once: most likely it wants a certificate";
+		return "the peer ended the TLS session at once: it probably needs a certificate "
+		       "(narrows enroll)";
 	return "bytes were changed on the way";
 }
 
@@ -535,9 +536,9 @@ static const char *
 code_text(const struct nw_tls *t, int code)
 {
 	switch (code) {
-	case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE: return "it shows no certificate";
+	case MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE: return "the peer shows no certificate";
 	case MBEDTLS_ERR_X509_CERT_VERIFY_FAILED: return fault_text(t);
-	case MBED_OLD_VERSION: return "it speaks TLS older than 1.2";
+	case MBED_OLD_VERSION: return "the peer speaks TLS older than 1.2";
 	case MBEDTLS_ERR_SSL_FATAL_ALERT_MESSAGE: return alert_text(mbed_alert(&t->ssl));
 	case MBEDTLS_ERR_SSL_ALLOC_FAILED: return "out of memory";
 	case MBEDTLS_ERR_SSL_INVALID_MAC: return garbled_text(t);

@@ -211,7 +211,7 @@ chunk_fault(const struct chunk_columns *c, sqlite3_stmt *st, struct neighbour *b
 		return "not as many columns as its layout has";
 	if (c->n_rows == 0 || c->n_rows != sqlite3_column_int64(st, 4) || c->t_wall_ns[0] != t0 ||
 	    c->t_wall_ns[c->n_rows - 1] != t1)
-		return "rows or times are not what its row says";
+		return "rows or times differ from its row";
 	for (i = 1; i < c->n_rows; i++)
 		if (c->t_wall_ns[i] < c->t_wall_ns[i - 1])
 			return "not in time order";
@@ -423,10 +423,10 @@ event_row_fault(struct check *k, sqlite3_stmt *st, struct nw_event_block *block)
 	else if ((rc = nw_event_block_read(block, bytes, len, &why)) != NW_OK)
 		fault = rc == NW_ENOMEM ? NULL : why;
 	else if ((n = nw_event_block_count(block)) != (size_t)sqlite3_column_int64(st, 1))
-		fault = "another number of events than its row says";
+		fault = "another number of events than in its row";
 	else if (nw_event_block_time(block, 0) != sqlite3_column_int64(st, 2) ||
 	    nw_event_block_time(block, n - 1) != sqlite3_column_int64(st, 3))
-		fault = "other times than its row says";
+		fault = "other times than in its row";
 	free(bytes);
 	return fault;
 }

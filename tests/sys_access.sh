@@ -28,7 +28,7 @@ is "loopback has no logins" "$(curl -sS -o /dev/null -w '%{http_code}' "$url/acc
 log_in() { code -c "$tmp/jar" --data-urlencode "user=$1" --data-urlencode "password=$2" -d "next=$3" "$https/login"; }
 password=$(cut -d' ' -f2 "$tmp/state/first-password")
 is "a wrong password" "$(log_in admin "$password-" /)" 401
-grep -q 'do not belong together' "$tmp/body" || fail "a wrong password is not told"
+grep -q 'Name and password do not match' "$tmp/body" || fail "a wrong password is not reported"
 is "an unknown name" "$(log_in '<b>' x /)" 401
 ! grep -q '<b>' "$tmp/body" || fail "a name becomes markup"
 is "the first account" "$(log_in admin "$password" '/health')" 303

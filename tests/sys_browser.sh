@@ -124,7 +124,7 @@ says() {
 load /session/1
 cdp Runtime.evaluate "{\"expression\":\"(() => { document.querySelector('.right input').value = 'a <b>full</b> array'; document.querySelector('.right button[value=no]').click(); })()\"}"
 says "document.querySelectorAll('.feedback q').length" 1 "what somebody said of a verdict is not shown"
-says "document.querySelector('.feedback p').textContent.slice(0, 64)" "People say of this verdict: 0 right, 1 wrong. wrong: a <b>full</" "what somebody said"
+says "document.querySelector('.feedback p').textContent.slice(0, 73)" "Readers' judgements of this verdict: 0 right, 1 wrong. wrong: a <b>full</" "what somebody said"
 # a link to a fold opens the fold, and the first screen holds five answers
 cdp Emulation.setDeviceMetricsOverride '{"width":1280,"height":900,"deviceScaleFactor":1,"mobile":false}'
 load /session/3

@@ -29,7 +29,7 @@ app "$bin/tv_sim" -t 1 -r 10 -n 20 -w 8 -L app.log set >said || fail "tv_sim: $(
 # nothing is known of the clock: order that cannot be is marked, on the page, too
 nw import -n unknown app.log >said || fail "import: $(cat said)"
 nw lifelines last >said
-grep -q '[0-9]* segments run backwards in time: a clock is wrong by more than is known' said || fail "a wrong clock is not marked: $(head -3 said)"
+grep -q '[0-9]* segments run backwards in time: a clock is wrong by more than its known error' said || fail "a wrong clock is not marked: $(head -3 said)"
 marked=$(awk '$1 ~ /^(APP|DPSS)_/ { n += $NF } END { print n }' said)
 [ "$marked" -ge 1 ] || fail "no segment is marked: $(cat said)"
 id=$(nw sql --csv 'SELECT max(id) FROM session' | tail -n 1 | tr -dc '0-9')

@@ -69,7 +69,7 @@ check "a box that was killed"
 
 # a second nwlog on the same log is refused; -1 ends by itself, with nothing to do
 if "$bin/nwlog" -1 -f "$log" 2>"$tmp/err"; then fail "two of them"; fi
-grep -q "another nwlog has it" "$tmp/err" || fail "two of them: $(cat "$tmp/err")"
+grep -q "another nwlog uses it: stop that nwlog, or give another file with -p" "$tmp/err" || fail "two of them: $(cat "$tmp/err")"
 kill "$nwlog"
 wait "$nwlog" || fail "nwlog ended with status $?"
 timeout 60 "$bin/nwlog" -1 -f "$log" -H loghost 2>>"$tmp/nwlog.log" || fail "nwlog -1: $(tail -n 3 "$tmp/nwlog.log")"

@@ -269,7 +269,7 @@ grep -q 'run ' report && same nested src inner.dst
 
 # one line says that nothing will be stored, and -q not even that
 "$nwrun" true 2>err
-[ "$(wc -l <err)" = 1 ] && grep -q '^nwrun: the box does not answer (nobody listens at the address)' err || fail "away: $(cat err)"
+[ "$(wc -l <err)" = 1 ] && grep -q '^nwrun: the box does not answer (no server listens at the address)' err || fail "away: $(cat err)"
 "$nwrun" -q true 2>err && [ ! -s err ] || fail "-q: $(cat err)"
 
 # a program that nwrun.so cannot see is named, with the kernel's count of its bytes
@@ -370,7 +370,7 @@ fi
 
 # no box: the report says so, and why
 NWRUN_REPORT=$tmp/away.report "$nwrun" -b 127.0.0.1/1 dd if="$tmp/src" of=/dev/null bs=64k count=1 status=none
-await away.report && grep -q '^run .* connected=0 why=nobody%20listens%20at%20the%20address$' away.report || fail "away: $(cat away.report)"
+await away.report && grep -q '^run .* connected=0 why=no%20server%20listens%20at%20the%20address$' away.report || fail "away: $(cat away.report)"
 NARROWS_TLS=$tmp/none NWRUN_REPORT=$tmp/keyless.report "$nwrun" -b tls://127.0.0.1/1 true
 await keyless.report && grep -q '^run .* connected=0 why=.*/none/ca.crt:%20.*No%20such%20file' keyless.report || fail "keyless: $(cat keyless.report)"
 

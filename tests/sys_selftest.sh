@@ -18,13 +18,13 @@ s, = map(json.loads, open(sys.argv[1]))
 assert s["label"] == "self-test" and s["program"] == "narrows" and s["bytes"] > 1e6 and s["exit_status"] == 0
 EOF
 curl -fsS "$url/" >"$tmp/page" || fail "the page"
-grep -q 'Measure a program of yours' "$tmp/page" && grep -q 'nwrun rsync' "$tmp/page" || fail "the page does not go on from the self-test"
+grep -q 'Measure your own program' "$tmp/page" && grep -q 'nwrun rsync' "$tmp/page" || fail "the page does not go on from the self-test"
 TMPDIR=$tmp nw selftest --if-empty || fail "selftest again"
 [ "$(sql 'SELECT count(*) FROM session')" = 1 ] || fail "a box with a session measures itself again"
 dd if=/dev/zero of="$tmp/from" bs=1000000 count=4 2>/dev/null
 NARROWS_INTERVAL=100ms "$bin/nwrun" cp "$tmp/from" "$tmp/to" || fail "nwrun"
 until_true 20 judged 2 || fail "no verdict of cp"
-! curl -fsS "$url/" | grep -q 'Measure a program of yours' || fail "the hint stays"
+! curl -fsS "$url/" | grep -q 'Measure your own program' || fail "the hint stays"
 [ -z "$(find "$tmp" -name 'narrows-selftest-*')" ] || fail "files are left"
 stop_box
 echo PASS

@@ -121,7 +121,7 @@ head -c 60 "$tmp/s.csv.gz" >"$tmp/cut.gz"
 bad "$tmp/cut.gz: corrupt data" summary "$tmp/cut.gz"
 bad 'stdin:1:1: no header' summary -
 bad 'no column "q"' density --column q "$tmp/s.csv"
-bad 'say which with --column' density "$tmp/s.csv"
+bad 'choose with --column' density "$tmp/s.csv"
 bad 'unknown kind "sumary"' sumary "$tmp/s.csv"
 bad 'unknown option "--alfa"' ttest --alfa 1 "$tmp/s.csv"
 bad 'alpha: "2" is not a number from 0 to 1' ttest --alpha 2 "$tmp/s.csv"

@@ -30,7 +30,7 @@ mkdir "$tmp/other" "$tmp/stranger"
 NARROWS_TLS="$hosts" "$bin/nwrun" -H dtn1 -b "tls://$tls" dd if=/dev/zero of="$tmp/data" bs=1M count=20 2>/dev/null || fail "nwrun"
 until_true 10 sh -c "$bin/narrows -s '$tmp/state' sessions | grep -q ' dtn1 .* dd '" || fail "nwrun's session is not there"
 "$bin/blipp" -b "tls://$tls" -H dtn1 -o tls-dir="$tmp/stranger" -i 100ms --once 2>"$tmp/why" && fail "a stranger's certificate is taken"
-grep -q 'box.unreachable why="its certificate is not from our CA"' "$tmp/why" || fail "a box of another CA: $(cat "$tmp/why")"
+grep -q 'box.unreachable why="the peer.s certificate is not from our CA"' "$tmp/why" || fail "a box of another CA: $(cat "$tmp/why")"
 cp "$hosts/ca.crt" "$tmp/stranger/ca.crt"
 "$bin/blipp" -b "tls://$tls" -H dtn1 -o tls-dir="$tmp/stranger" -i 100ms --once 2>"$tmp/why" && fail "a stranger is let in"
 grep -q 'box.unreachable why="the peer refuses our certificate: it is from a CA' "$tmp/why" || fail "blipp: $(cat "$tmp/why")"
@@ -225,7 +225,7 @@ curl -sS --max-time $((5 * PATIENCE)) --tls-max 1.1 --cacert "$hosts/ca.crt" "$h
 begin=$(date +%s)
 curl -sS --max-time $((8 * PATIENCE)) "http://${https#https://}/" 2>/dev/null && fail "plain bytes at the https port"
 [ $(($(date +%s) - begin)) -le $((3 * PATIENCE)) ] || fail "plain bytes at the https port are not refused at once"
-grep -q 'https.reject why="it does not speak TLS' "$tmp/box.log" || fail "https.reject is not logged"
+grep -q 'https.reject why="the peer does not speak TLS' "$tmp/box.log" || fail "https.reject is not logged"
 pids_curl=
 for i in 1 2 3 4 5 6 7 8; do
 	curl -sS --max-time $((20 * PATIENCE)) --cacert "$hosts/ca.crt" "$https/session/last.csv" >"$tmp/csv.$i" &

@@ -70,15 +70,15 @@ answers(json_t *content)
 	static const struct {
 		const char *status, *meaning;
 	} faults[] = {
-		{ "400", "The request makes no sense." },
-		{ "401", "The box wants to know who asks." },
-		{ "403", "The role or the scope does not suffice." },
-		{ "404", "There is nothing of that name." },
-		{ "405", "The method is none that the path has." },
+		{ "400", "The request is not valid; detail gives the reason." },
+		{ "401", "The request needs a login or a token." },
+		{ "403", "The token's role or scope does not allow the request." },
+		{ "404", "Nothing has the requested name." },
+		{ "405", "The path does not have the method." },
 		{ "413", "The request is longer than 8 kB." },
-		{ "415", "What was sent is not a form." },
-		{ "421", "The box does not go by the name in the header Host." },
-		{ "429", "Too many attempts: the header Retry-After says when." },
+		{ "415", "The body is not a form." },
+		{ "421", "The header Host names another server." },
+		{ "429", "Too many attempts: wait for the time in the header Retry-After." },
 		{ "500", "The box failed to answer." },
 		{ "503", "The box has no room for the answer now." },
 	};
@@ -171,7 +171,7 @@ static const struct {
 	[SHOWN_HOST] = { "host", "path", "Name of the host.", "text", "dtn1" },
 	[SHOWN_OFFSET] = { "offset", "query", "So many hosts of the list are left out.",
 	    "a number, as next_offset of the page before has it", "0" },
-	[SHOWN_LIMIT] = { "limit", "query", "Entries of a page, 50 if not said.", "1 to 1000",
+	[SHOWN_LIMIT] = { "limit", "query", "Entries of a page, 50 if missing.", "1 to 1000",
 	    "50" },
 	[SHOWN_CHANGES_BEFORE] = { "before", "query", "Older changes only.",
 	    "nanoseconds since 1970, as next_before of the page before has them",

@@ -218,7 +218,7 @@ answer_api_hosts(struct reply *a, const struct route *to)
 	    ? host_document(r, &now, to->filter.host, &doc)
 	    : host_settings_document(r, to->filter.host, q.before_wall_ns, &doc);
 	if (rc == NW_ENOTFOUND)
-		a->why = "The box knows no host of that name.";
+		a->why = "The box has no host of this name; /api/v1/hosts lists all.";
 	reply_rc(a, rc == NW_OK ? body_put_document(a->body, doc) : rc);
 }
 

@@ -11,7 +11,7 @@ const struct stat_option classify_options[] = {
 	{ "models", "FILE", "CSV: name, small_I, small_c, large_I, large_c" },
 	{ "otherwise", "WORD", "class of what no model explains (uncached)" },
 	{ "page", "BYTES", "largest size of the small model (4096)" },
-	{ "size", "BYTES", "access size of io-model files that do not say it" },
+	{ "size", "BYTES", "access size of io-model files without a size" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
 	{ "from", "FORM", "form of the files: fio or dxt (see stat models)" },
 	{ "op", "WORD", "of fio and dxt: read (default) or write" }, { NULL, NULL, NULL }

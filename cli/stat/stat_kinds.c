@@ -44,7 +44,7 @@ const struct stat_kind stat_kinds[] = {
 	{ "lm", "regression", "least squares with standard errors and partial F", "table",
 	    " names coefficients std_errors F_partial ", stat_lm_options, stat_lm_run,
 	    stat_lm_case },
-	{ "cluster", "cluster", "metrics that say the same, and one to speak for them", "table",
+	{ "cluster", "cluster", "groups of equivalent metrics, each with a representative", "table",
 	    " clusters representatives rep_r_response min_abs_r ", stat_cluster_options,
 	    stat_cluster_run, stat_cluster_case },
 	{ "select", "be", "backward elimination: the metrics that explain a response", "table",

@@ -15,7 +15,7 @@ const struct stat_option models_options[] = { { "page", "BYTES",
 						  "largest size of the small model (4096)" },
 	{ "inflate", "F", "the target is F times the limit (1.1)" },
 	{ "name", "WORD", "name of the model with --csv, the file that classify reads (model)" },
-	{ "size", "BYTES", "access size of io-model files that do not say it" },
+	{ "size", "BYTES", "access size of io-model files without a size" },
 	{ "keep-last", NULL, "io-model files: the last row is an operation, too" },
 	{ "from", "FORM",
 	    "form of the files: fio (a latency log of single operations) or dxt (text of "

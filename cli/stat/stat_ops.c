@@ -98,8 +98,7 @@ ops_add_io(
 	int rc;
 
 	if (io->size_bytes == NULL && isnan(size))
-		return stat_fail(
-		    err, NW_EPROTO, "%s:1:1: access size unknown; say it with --size", path);
+		return stat_fail(err, NW_EPROTO, "%s:1:1: access size unknown; give --size", path);
 	if ((rc = ops_reserve(o, io->n)) != NW_OK)
 		return rc;
 	for (i = 0; i < io->n; i++) {

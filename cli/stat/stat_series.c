@@ -72,7 +72,7 @@ series_column(const struct stat_table *t, const char *wanted, struct stat_error 
 	}
 	if (n == 1 || named != SIZE_MAX)
 		return n == 1 ? found : named;
-	stat_fail(err, NW_EINVAL, "%s:1:1: %s column of numbers; say which with --column", t->file,
+	stat_fail(err, NW_EINVAL, "%s:1:1: %s column of numbers; choose with --column", t->file,
 	    n == 0 ? "no" : "more than one");
 	return SIZE_MAX;
 }

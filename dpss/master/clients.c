@@ -593,7 +593,7 @@ on_deliver(struct client *c, struct unpacker *u)
 	pthread_mutex_unlock(&c->all->lock);
 	free(r);
 	return found ? answer(c, rc)
-		     : failed(c, NW_ENOTFOUND, "nobody takes blocks at this address");
+		     : failed(c, NW_ENOTFOUND, "no client takes blocks at this address");
 }
 
 void

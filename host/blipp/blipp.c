@@ -385,7 +385,7 @@ note_refused(struct blipp *b)
 			    blipp_probes[i]->name);
 	if (b->followers.n > 0 && b->followers.fd < 0)
 		snprintf(text, CONTROL_REFUSED_BYTES,
-		    "the system refuses to tell of TCP connections: %s",
+		    "the system refuses the statistics of TCP connections: %s",
 		    strerror(b->followers.error));
 	if (text[0] != '\0' && strcmp(text, before) != 0)
 		log_line(LOG_WARNING, "order.refused why=\"%s\"", text);

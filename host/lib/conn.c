@@ -148,7 +148,7 @@ connect_from(struct conn *c)
 		close(c->fd);
 		c->fd = -1;
 	}
-	return lose(c, NW_EIO, "nobody listens at the address");
+	return lose(c, NW_EIO, "no server listens at the address");
 }
 
 static int

@@ -36,7 +36,9 @@ ask(const struct command *c, int argc, char **argv, int words_min)
 	rc = owner_ask(s, line, answer, NULL);
 	close(s);
 	if (rc < 0)
-		return fail("%s", rc == NW_ECLOSED ? "the owner went away" : answer);
+		return fail("%s",
+		    rc == NW_ECLOSED ? "the owner (magnet serve) has ended: start it again"
+				     : answer);
 	fputs(answer, stdout);
 	return 0;
 }

@@ -136,7 +136,7 @@ stat_run(int argc, char **argv)
 	kernel_control(k)->latency = waits ? MAGNET_WAITS_ALL : 0;
 	kernel_control(k)->statistics = flows ? 2 : 1;
 	if (cost && kernel_own_cost(k, true) < 0)
-		fail("the kernel does not tell the run time of programs");
+		fail("the kernel does not report the run time of programs");
 	if (rc == 0)
 		intervals_show(k, &t, interval_s, (long)count);
 	if (cost)

@@ -121,4 +121,4 @@ top_run(int argc, char **argv)
 const struct command magnet_cmd_top = { "top",
 	"top [-p POINTS] [-a \"NAME PLACE [FIELD ...]\"] [-f KIND=VALUE] [-i SECONDS] [-n COUNT] "
 	"[-r ROWS]",
-	"shows who causes most, every interval", top_run };
+	"shows the flows and tasks with the most, every interval", top_run };

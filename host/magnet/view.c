@@ -27,7 +27,7 @@ magnet_view_open(
 	*why = "out of memory";
 	if (v == NULL)
 		return NW_ENOMEM;
-	*why = "nobody owns the events: no magnet serve answers at the socket";
+	*why = "no magnet serve answers at the socket: start one, or give its socket with -S";
 	if ((v->socket = owner_dial(socket_path)) < 0) {
 		free(v);
 		return NW_ECLOSED;

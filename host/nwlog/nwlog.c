@@ -182,8 +182,8 @@ box_await(struct nwlog *n)
 		if (stats.acknowledged)
 			return true;
 		if (stats.connected && !said)
-			log_warnx("nwlog.box why=\"it does not tell what it has stored: no box of "
-				  "Narrows\"");
+			log_warnx("nwlog.box why=\"the server does not report stored documents: "
+				  "give the address of a Narrows box\"");
 		said = said || stats.connected;
 	} while (!stop_wanted);
 	return false;
@@ -214,9 +214,8 @@ place_find(struct nwlog *n)
 		    n->args.journal);
 	n->next_seq = (m->seq > stats.box_stored_seq ? m->seq : stats.box_stored_seq) + 1;
 	if (m->place.inode != 0 && !follow_seek(n->follow, &m->place))
-		log_warnx(
-		    "nwlog.gap file=%s note=\"the file that was followed is gone, and with it "
-		    "what it had behind byte %jd\"",
+		log_warnx("nwlog.gap file=%s note=\"the followed file is gone, with its lines "
+			  "behind byte %jd\"",
 		    n->args.path, (intmax_t)m->place.offset);
 	if ((rc = journal_cut(&n->journal, m->seq)) < 0)
 		return rc;
@@ -250,7 +249,7 @@ follow_run(struct nwlog *n)
 		nw_provider_run(
 		    n->provider, rc == 1 && stats.queue_bytes < QUEUE_FULL_BYTES ? 0 : POLL_NS / 5);
 		if (stats.docs_dropped > 0) {
-			log_warnx("nwlog.box why=\"it takes no events: it is older than nwlog\"");
+			log_warnx("nwlog.box why=\"the box takes no events: update the box\"");
 			return NW_EUNSUPPORTED;
 		}
 		journal_trim(&n->journal, stats.box_stored_seq);
@@ -351,7 +350,8 @@ nwlog_open(struct nwlog *n)
 	if (n->args.path != NULL) {
 		if ((rc = journal_open(&n->journal, n->args.journal)) < 0) {
 			log_warnx("nwlog.journal path=%s why=\"%s\"", n->args.journal,
-			    rc == NW_ECONFLICT ? "another nwlog has it"
+			    rc == NW_ECONFLICT ? "another nwlog uses it: stop that nwlog, or give "
+						 "another file with -p"
 				: rc == NW_EIO ? strerror(errno)
 					       : nw_strerror(rc));
 			return rc;

@@ -286,7 +286,7 @@ warn_blind(const struct options *o, const char *name, unsigned blind)
 {
 	const char *kind = (blind & PROC_STATIC) != 0
 	    ? "statically linked: run a dynamically linked build"
-	    : "set-user-ID: run nwrun as the user whom the program becomes";
+	    : "set-user-ID: run nwrun as the program's user";
 
 	if (blind != 0 && !o->quiet)
 		fprintf(stderr,

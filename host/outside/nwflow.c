@@ -90,7 +90,7 @@ run_agent(struct options *o)
 	if (o->only_check)
 		return 0;
 	if (!o->conf.watch) {
-		log_warnx("agent.off why=\"no configuration says: watch yes\"");
+		log_warnx("agent.off why=\"no configuration has the line: watch yes\"");
 		return 0;
 	}
 	status = agent_run(&o->conf);

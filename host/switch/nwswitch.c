@@ -101,7 +101,8 @@ file_is_private(const char *path)
 
 	if (stat(path, &st) < 0 || (st.st_mode & 077) == 0)
 		return true;
-	fprintf(stderr, "nwswitch: %s has secrets, and others may read it: chmod 600\n", path);
+	fprintf(stderr, "nwswitch: %s has secrets, and other users may read the file: chmod 600\n",
+	    path);
 	return false;
 }
 

@@ -133,7 +133,8 @@ answer_take(struct polled_port *p, const netsnmp_pdu *pdu)
 
 	a.t_wall_ns = p->asked_wall_ns + (nw_wall_ns() - p->asked_wall_ns) / 2;
 	if (pdu->errstat != SNMP_ERR_NOERROR || !answer_read(p, pdu, &a)) {
-		p->poller->failure(p->poller->arg, &p->line, "the answer is another one");
+		p->poller->failure(
+		    p->poller->arg, &p->line, "the answer belongs to another question");
 		return;
 	}
 	a.values[POLL_UPTIME_S] /= 100;

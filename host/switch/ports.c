@@ -95,7 +95,7 @@ port_line_parse(const char *text, struct port_line *out, const char **why)
 	size_t len;
 
 	memset(out, 0, sizeof(*out));
-	*why = "write NAME IFINDEX HOST ...; the hosts are those whose traffic passes the port";
+	*why = "write NAME IFINDEX HOST ...; HOST: a host whose traffic passes the port";
 	if (!word_take(&text, out->name, sizeof(out->name)) ||
 	    !word_take(&text, index, sizeof(index)))
 		return NW_EINVAL;

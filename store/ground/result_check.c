@@ -137,7 +137,7 @@ result_check(const json_t *doc, const char **why)
 	const char *schema = result_text(doc, KEY_result_schema);
 
 	if (schema == NULL || strcmp(schema, "narrows-result/1") != 0)
-		return fault(why, "no result document of a version that is known");
+		return fault(why, "no result document of a known version");
 	if (result_get(doc, KEY_result_verdict) == NULL ||
 	    result_get(doc, KEY_result_session) == NULL || result_get(doc, KEY_result_run) == NULL)
 		return fault(why, "the session had no verdict yet");

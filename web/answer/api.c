@@ -261,7 +261,7 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	if (health == NULL) {
 		result_set(doc, KEY_health_ok, json_false());
 		result_set(doc, KEY_health_problem,
-		    json_string("this server knows nothing about the box"));
+		    json_string("this server shows a store without its box"));
 		return body_put_document(out, doc);
 	}
 	result_set(doc, KEY_health_ok, json_boolean(health->ok));

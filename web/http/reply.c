@@ -183,21 +183,24 @@ static const struct {
 	int code;
 	const char *title, *advice;
 } troubles[] = {
-	{ 400, "That is not a request this box understands.",
-	    "The address has a part that makes no sense." },
-	{ 401, "This box wants to know who asks.",
+	{ 400, "The box does not understand the request.",
+	    "Correct the address: one of its parts is not valid." },
+	{ 401, "The box needs a login or a token.",
 	    "Send a token: Authorization: Bearer TOKEN. \"narrows access\" makes one." },
-	{ 403, "Your role does not allow that.", "The box's operator gives roles." },
+	{ 403, "Your role does not allow this.",
+	    "Ask the box's administrator for another role (narrows access)." },
 	{ 404, "There is nothing at this address.",
-	    "The session may have expired, or the address has a typing error." },
-	{ 405, "This page can only be read.", "GET and HEAD are answered, nothing else." },
-	{ 413, "That is more than this box reads.", "A request has 8 kB at most." },
-	{ 415, "That is not a form.", "Send application/x-www-form-urlencoded, as curl -d does." },
-	{ 421, "This box does not go by that name.",
-	    "Use its address, or have its operator add the name to http-names." },
+	    "Check the address; an old session may have been deleted." },
+	{ 405, "This page can only be read.", "Use GET or HEAD." },
+	{ 413, "The request is too long.", "Shorten the request to at most 8 kB." },
+	{ 415, "The box expects a form.",
+	    "Send application/x-www-form-urlencoded, as curl -d does." },
+	{ 421, "The box does not have the name in the request.",
+	    "Use the box's address, or ask its administrator to add the name to http-names." },
 	{ 503, "The box is busy.",
-	    "Too many downloads are under way. Try again when one has ended." },
-	{ 0, "The box could not answer.", "Its health page may say why." },
+	    "Too many downloads are under way. Try again after one of them has ended." },
+	{ 0, "The box could not answer.",
+	    "Read the reason on the page Health, or in the box's log." },
 };
 
 void

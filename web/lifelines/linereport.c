@@ -153,8 +153,8 @@ say_finding(const struct lineset *s, struct linereport *p)
 		    low.s, high.s, fmt_iso(f->first_ns, 3).s);
 	else if (f->kind == NW_LINE_LANE)
 		say(p,
-		    "From %.80s to %.80s the lines of server %.80s take %s longer (%s to %s) "
-		    "than those of the other servers.",
+		    "From %.80s to %.80s the lines of server %.80s take %s longer (%s to %s) than "
+		    "the lines of the other servers.",
 		    from, to, lane != NULL ? lane : "?", size.s, low.s, high.s);
 	else
 		say(p,
@@ -215,8 +215,8 @@ say_order(const struct lineset *s, struct linereport *p)
 		    fmt_duration(worst).s);
 	if (p->n_backwards > 0)
 		say(p,
-		    " %zu segments run backwards in time: a clock is wrong by more than is "
-		    "known.",
+		    " %zu segments run backwards in time: a clock is wrong by more than its known "
+		    "error.",
 		    p->n_backwards);
 }
 

@@ -53,8 +53,8 @@ record_sentence(char *text, size_t size, const json_t *record, double worst)
 	snprintf(
 	    to, sizeof(to), "%s", fmt_si(result_number(record, KEY_clock_record_highest_s), "s").s);
 	snprintf(text, size,
-	    "In the hours since %s, the clock was %s to %s ahead of %s (less than 0: behind), "
-	    "known within %s at worst.",
+	    "In the hours since %s, the clock was %s to %s ahead of %s (less than 0: behind), with "
+	    "an error of %s at most.",
 	    page_local(begin_of(record, 0)).s, from, to,
 	    result_text(record, KEY_clock_record_against), fmt_si(worst, "s").s);
 }

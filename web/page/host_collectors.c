@@ -143,11 +143,11 @@ write_cost(struct html *h, const json_t *list)
 
 	html_raw(h, "<h3>Collector cost and health</h3>");
 	if (json_array_size(list) == 0) {
-		html_raw(h, "<p>No collector of this host has told of its cost.</p>");
+		html_raw(h, "<p>No collector of this host has reported its cost.</p>");
 		return;
 	}
 	html_raw(h,
-	    "<p class=\"note\">The latest word of each collector; all of them are the series "
+	    "<p class=\"note\">The latest report of each collector; all reports are the series "
 	    "<code>" NW_TYPE_COLLECTOR
 	    "</code>. Slowed: the factor by which the budget of processor "
 	    "time makes intervals longer.</p>");

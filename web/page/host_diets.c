@@ -62,7 +62,7 @@ write_measured(struct html *h, const json_t *diet)
 	html_text(h, fmt_percent(result_number(m, KEY_diet_measured_cpu_share_before)).s);
 	html_raw(h, " in the day before.");
 	if (result_text(diet, KEY_diet_carries_again) != NULL) {
-		html_raw(h, " <b>One of its series carries something again</b> since ");
+		html_raw(h, " <b>One of its series has values of use again</b> since ");
 		page_stamp(h, result_text(diet, KEY_diet_carries_again));
 		html_raw(h, ".");
 	}
@@ -79,14 +79,13 @@ write_obeyed(struct html *h, const json_t *diet)
 
 	html_raw(h, "<p>");
 	if (!(done >= 0))
-		html_raw(
-		    h, "The collector of the host has not said yet that it carries diets out.");
+		html_raw(h, "The collector of the host has not reported its diets yet.");
 	else {
-		html_raw(h, "The collector says: ");
+		html_raw(h, "The collector reports: ");
 		html_text(h, values_fmt(done).s);
 		html_raw(h, " names carried out, ");
 		html_text(h, values_fmt(refused).s);
-		html_raw(h, " that none of its series has.");
+		html_raw(h, " without a series.");
 	}
 	html_raw(h, "</p>");
 }
@@ -128,10 +127,10 @@ write_open(struct html *h, const json_t *open)
 	};
 
 	html_raw(h,
-	    "<p class=\"note\">Series that no scheduled reduction had a use for, for long. "
+	    "<p class=\"note\">Series without use in any scheduled reduction for long. "
 	    "<code>narrows diet accept HOST NUMBER</code> has them sampled at the interval, "
-	    "<code>narrows diet undo HOST NUMBER</code> ends that. While the box looks closely at "
-	    "a session of the host, all series come at full rate.</p>");
+	    "<code>narrows diet undo HOST NUMBER</code> ends the diet. While the box samples the "
+	    "host faster for a session, all series come at full rate.</p>");
 	table_write(h, open, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
@@ -147,8 +146,8 @@ host_diets(struct html *h, const json_t *doc)
 	html_raw(h, "<section><h2>Diet: metrics sampled seldom</h2>");
 	if (json_array_size(open) == 0)
 		html_raw(h,
-		    "<p>No diet is proposed or in force: that takes lists of metrics over the time "
-		    "of <code>diet-after</code>, a month unless told otherwise.</p>");
+		    "<p>No diet is proposed or in force: proposals need lists of metrics over the "
+		    "time of <code>diet-after</code>, a month by default.</p>");
 	else {
 		write_in_force(h, diets);
 		write_open(h, open);

@@ -67,7 +67,7 @@ host_metrics(struct html *h, const json_t *doc)
 	else
 		html_raw(h,
 		    "<p class=\"note\">Chosen in: the share of half-samples that chose the metric. "
-		    "r: correlation with what the program delivered. <a href=\"/keep\">The whole "
+		    "r: correlation with the program's delivery. <a href=\"/keep\">The whole "
 		    "lists</a>, <a href=\"/keep.json\">as JSON</a>.</p>");
 	html_raw(h, "</section>");
 }

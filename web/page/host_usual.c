@@ -60,10 +60,11 @@ host_usual(struct html *h, const json_t *doc)
 	if (json_array_size(list) > 0) {
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 		html_raw(h,
-		    "<p class=\"note\">What people usually look at, beside the "
-		    "metrics that the lists below found worth keeping. Amounts are rates over the "
+		    "<p class=\"note\">Metrics of common interest, beside the metrics of the lists "
+		    "below. Amounts are rates over the "
 		    "last minute.</p>");
 	} else
-		html_raw(h, "<p>The host sends none of them: <code>blipp</code> does.</p>");
+		html_raw(h,
+		    "<p>The host sends no such metric: start <code>blipp</code> on the host.</p>");
 	html_raw(h, "</section>");
 }

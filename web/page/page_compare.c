@@ -54,7 +54,7 @@ write_plot(struct html *h, const json_t *doc, enum compare_by by)
 {
 	struct drawn *d = calloc(1, sizeof(*d));
 	struct plot p = { .id = "p-compare",
-		.title = "Rate of the operation that moved most bytes",
+		.title = "Rate of the operation with the most bytes",
 		.unit = PLOT_BYTES_PER_S };
 
 	if (d == NULL) {
@@ -179,8 +179,8 @@ write_settings(struct html *h, const json_t *doc)
 	write_group(h, doc, "setting", "Setting at the begin");
 	if (group_count(doc, "setting") == 0 && !(equal > 0))
 		html_raw(h,
-		    "<p>No host of the sessions told of its settings (<code>blipp</code> "
-		    "does).</p>");
+		    "<p>No host of the sessions has reported settings: start <code>blipp</code> on "
+		    "the hosts.</p>");
 	else if (group_count(doc, "setting") == 0) {
 		html_raw(h, "<p>All ");
 		html_text(h, fmt_count((uint64_t)equal).s);

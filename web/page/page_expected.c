@@ -132,13 +132,13 @@ expected_table(struct html *h, const struct expected_list *l, int64_t now_wall_n
 	html_raw(h, "<section id=\"expected\"><h2>Expected sessions</h2>");
 	if (json_array_size(list) == 0)
 		html_raw(h,
-		    "<p>None: no line <code>expect</code> stands in narrowsd.conf, and no route "
-		    "has sessions that are regular enough to learn from.</p>");
+		    "<p>None: narrowsd.conf has no line <code>expect</code>, and no route is "
+		    "regular enough to learn from.</p>");
 	else
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 	json_decref(doc);
 	html_raw(h,
-	    "<p class=\"note\">A told session is missing a quarter of its time after it was due. "
+	    "<p class=\"note\">A configured session is missing after its time and a quarter. "
 	    "A route is learnt from 10 pauses of three days and more, when all lie between half "
 	    "and 1.5 times their median (or from 30, between a third and 3.2 times: weekdays); "
 	    "its next session is missing after 1.5 times the longest pause.</p></section>");

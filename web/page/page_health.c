@@ -24,8 +24,9 @@ write_verdict(struct html *h, const struct nw_health *health)
 		    "<section class=\"verdict\"><p class=\"kicker\">Health: there is a problem</p>"
 		    "<h1 class=\"sentence\">");
 		html_text(h,
-		    health->problem[0] != '\0' ? health->problem
-					       : "The box says it is not well, but not why.");
+		    health->problem[0] != '\0'
+			? health->problem
+			: "The box is not well and reports no reason: read its log.");
 		html_raw(h, "</h1></section>");
 	}
 }
@@ -72,7 +73,7 @@ write_store(struct html *h, const struct nw_health *health)
 	page_item(h, "It is full in",
 	    isnan(s->days_left)    ? "not known"
 		: s->days_left > 0 ? fmt_duration(s->days_left * 86400).s
-				   : "it is: what is oldest goes");
+				   : "full: the oldest data are deleted");
 	page_item(h, "Rows in it", fmt_bytes((double)s->tier_bytes[STORE_ROWS]).s);
 	page_item(h, "Roll-ups in it",
 	    fmt_bytes((double)(s->tier_bytes[STORE_10S] + s->tier_bytes[STORE_1MIN] +
@@ -81,7 +82,7 @@ write_store(struct html *h, const struct nw_health *health)
 	item_count(h, "Rows rolled up", s->rolled_rows[STORE_ROWS]);
 	item_count(h, "Buckets deleted for their age", s->expired_rows[STORE_1H]);
 	item_count(h, "Old sessions forgotten", s->forgotten_sessions);
-	item_count(h, "Rows that came for them too late", s->late_rows);
+	item_count(h, "Rows too late for roll-ups", s->late_rows);
 	page_item(h, "Free on its disk",
 	    health->disk_free_bytes >= 0 ? fmt_bytes((double)health->disk_free_bytes).s
 					 : "unknown");
@@ -220,7 +221,7 @@ write_reporter_counts(struct html *h, const struct reporters *p)
 		html_raw(h, " collectors report now.");
 	}
 	if (p->n_awaited > 0)
-		html_raw(h, " The box has just started, and waits for the others.");
+		html_raw(h, " The box has just started, and waits for the rest.");
 }
 
 /* Collectors that should report; those that do not are named. A store that cannot be read leaves
@@ -234,16 +235,16 @@ write_reporters(
 	};
 	int rc;
 
-	html_raw(h, "<section id=\"reporters\"><h2>Who should report</h2><ul class=\"reasons\">");
+	html_raw(h, "<section id=\"reporters\"><h2>Collectors</h2><ul class=\"reasons\">");
 	rc = collectors_each(r, 0, on_reporter, &p);
 	html_raw(h, "</ul><p>");
 	if (rc < 0)
-		html_raw(h, "This cannot be read from the store.");
+		html_raw(h, "The store cannot be read: read the reason in the box's log.");
 	else
 		write_reporter_counts(h, &p);
 	html_raw(h,
 	    "</p><p class=\"note\">A collector (blipp, magnet) is silent after five minutes "
-	    "without a word. <a href=\"/hosts\">All hosts</a></p></section>");
+	    "without a report. <a href=\"/hosts\">All hosts</a></p></section>");
 }
 
 static void
@@ -328,9 +329,9 @@ page_health(struct html *h, struct store_reader *r, const struct nw_health *heal
 	page_begin(h, &(struct page_frame){ .title = "Health", .tab = PAGE_HEALTH });
 	if (health == NULL)
 		html_raw(h,
-		    "<section class=\"verdict none\"><h1 class=\"sentence\">This server knows "
-		    "nothing about the box."
-		    "</h1><p>It shows a store only.</p></section>");
+		    "<section class=\"verdict none\"><h1 class=\"sentence\">This server shows a "
+		    "store without its box."
+		    "</h1><p>Start narrowsd for the health of a box.</p></section>");
 	else {
 		write_verdict(h, health);
 		write_parts(h, health);

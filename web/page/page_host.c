@@ -23,10 +23,10 @@ write_info(struct html *h, const json_t *doc)
 	size_t i;
 
 	html_raw(h,
-	    "<section><h2>What it says of itself</h2><dl class=\"items\"><div><dt>First "
-	    "heard</dt><dd>");
+	    "<section><h2>The host's report of itself</h2><dl class=\"items\"><div><dt>First "
+	    "contact</dt><dd>");
 	page_stamp(h, result_text(summary, KEY_host_listed_first_heard));
-	html_raw(h, "</dd></div><div><dt>Last heard</dt><dd>");
+	html_raw(h, "</dd></div><div><dt>Last contact</dt><dd>");
 	page_stamp(h, result_text(summary, KEY_host_listed_last_heard));
 	html_raw(h, "</dd></div>");
 	json_array_foreach(facts, i, fact)
@@ -86,8 +86,8 @@ write_changes(struct html *h, const json_t *doc)
 		table_write(h, changes, columns, sizeof(columns) / sizeof(columns[0]));
 	else
 		html_raw(h,
-		    "<p>None since the host tells of its settings, or it tells of none: "
-		    "<code>blipp</code> does.</p>");
+		    "<p>No change so far, or no settings reported: <code>blipp</code> on the host "
+		    "reports settings.</p>");
 	html_raw(h, "</section>");
 }
 

@@ -126,7 +126,7 @@ write_list(struct html *h, const json_t *doc)
 	static const struct table_column columns[] = {
 		{ "Host", column_host, false },
 		{ "Collectors", column_state, false },
-		{ "Last heard", column_heard, false },
+		{ "Last contact", column_heard, false },
 		{ "Clock known within", column_clock, true },
 		{ "Sessions", column_sessions, true },
 	};
@@ -134,8 +134,8 @@ write_list(struct html *h, const json_t *doc)
 
 	if (json_array_size(list) == 0) {
 		html_raw(h,
-		    "<p>No host is known yet: <code>blipp</code> and <code>nwrun</code> make "
-		    "themselves known when they connect.</p>");
+		    "<p>No host is known yet: <code>blipp</code> and <code>nwrun</code> appear "
+		    "here when they connect.</p>");
 		return;
 	}
 	write_sentence(h, doc);
@@ -158,7 +158,7 @@ page_hosts(struct html *h, struct store_reader *r, const struct hosts_now *now,
 	write_pages(h, doc, q);
 	html_raw(h,
 	    "<p class=\"note\">A collector (blipp, magnet) is silent after five minutes without a "
-	    "word. Sessions: those of a host's latest thousand connections. The same as JSON: <a "
+	    "report. Sessions: those of a host's latest thousand connections. The same as JSON: <a "
 	    "href=\"/api/v1/hosts\">/api/v1/hosts</a></p>");
 	page_end(h);
 	json_decref(doc);

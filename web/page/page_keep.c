@@ -57,10 +57,9 @@ write_metrics(struct html *h, const json_t *list)
 		return;
 	table_write(h, metrics, columns, sizeof(columns) / sizeof(columns[0]));
 	html_raw(h,
-	    "<p class=\"note\">Chosen in: the share of half-samples of the rows in which the "
-	    "metric, "
-	    "or one that says the same, is chosen. r: correlation with the response. None of it "
-	    "says which is the cause.</p>");
+	    "<p class=\"note\">Chosen in: the share of half-samples of the rows with a choice of "
+	    "the metric, or of an equivalent metric. r: correlation with the response. A "
+	    "correlation is not a cause.</p>");
 }
 
 static void
@@ -106,7 +105,7 @@ write_basis(struct html *h, const json_t *list)
 	if (result_number(list, KEY_keeplist_n_cut) > 0) {
 		html_raw(h, ". ");
 		html_text(h, fmt_count((uint64_t)result_number(list, KEY_keeplist_n_cut)).s);
-		html_raw(h, " metrics are beyond the limits and were not looked at");
+		html_raw(h, " metrics are beyond the limits and were left out");
 	}
 	html_raw(h, ".</p>");
 }
@@ -157,7 +156,8 @@ page_keep(struct html *h, struct store_reader *r)
 	html_raw(h,
 	    "<section><h1>Metrics worth keeping</h1><p>Once a day the box relates the metrics of "
 	    "all "
-	    "hosts of a route to what its program delivered, over days of sessions.</p></section>");
+	    "hosts of a route to the delivery of its program, over days of "
+	    "sessions.</p></section>");
 	if ((rc = store_keeplists(r, on_list, &w)) < 0)
 		return rc;
 	if (w.n == 0)

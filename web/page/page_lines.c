@@ -207,8 +207,8 @@ segments_write(struct html *h, const struct lines_view *v)
 		segment_row(h, v, &v->p->segments.segment[i]);
 	html_raw(h,
 	    "</tbody></table></div><p class=\"note\">Slow lines are the slowest twentieth; their "
-	    "excess is what they take longer than each segment's median, with a 95 % interval. "
-	    "Crossings: pairs of lines of which the later one is first at the end.</p></section>");
+	    "excess is their time above each segment's median, with a 95 % interval. "
+	    "Crossings: pairs of lines in which the later line is first at the end.</p></section>");
 }
 
 static void
@@ -297,7 +297,7 @@ clocks_write(struct html *h, const struct lines_view *v)
 	    "<section><h2>Clocks</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 	    "aria-label=\"Clocks\"><table><thead><tr><th>Host</th>"
 	    "<th class=\"num\">Corrected by</th><th class=\"num\">May be wrong by</th>"
-	    "<th class=\"num\">Lead that the lines allow</th></tr></thead><tbody>");
+	    "<th class=\"num\">Lead allowed by the lines</th></tr></thead><tbody>");
 	for (i = 0; i < v->s->hosts.n && i < 40; i++) {
 		const struct lineset_clock *c = &v->s->clock[i];
 
@@ -311,9 +311,9 @@ clocks_write(struct html *h, const struct lines_view *v)
 		causal_cell(h, &c->causal);
 	}
 	html_raw(h,
-	    "</tbody></table></div><p class=\"note\">Nothing arrives before it was sent: the "
-	    "last column is how far a host's clock can lead that of the host where lines end, "
-	    "judged by the lines alone, of the times as shown. ");
+	    "</tbody></table></div><p class=\"note\">Nothing arrives before its sending: the last "
+	    "column is the largest possible lead of a host's clock over the clock of the host "
+	    "where lines end, by the shown times of the lines alone. ");
 	link_to(h, v->c, "clock", v->c->raw ? NULL : "raw",
 	    v->c->raw ? "Show corrected times" : "Show times as logged");
 	html_raw(h, "</p></section>");
@@ -527,8 +527,8 @@ drawing_write(struct html *h, struct lines_view *v)
 	    "ends a flushed line, a ring an unfinished one. A line is a link to itself.");
 	if (v->timeline != NULL)
 		html_raw(h,
-		    " Below the lines: what was measured of the hosts, each up to its "
-		    "highest value; the session's page has the numbers.");
+		    " Below the lines: measurements of the hosts, each up to its highest value; "
+		    "the session's page has the numbers.");
 	if (v->n_drawn < v->k->lines.n) {
 		html_raw(h, " Drawn: ");
 		html_text(h, fmt_count(v->n_drawn).s);

@@ -31,9 +31,7 @@ page_login(struct html *h, const char *next, int tried, unsigned wait_s, const c
 		    "out</button></form>");
 	}
 	if (tried == 401)
-		html_raw(h,
-		    "<p role=\"alert\">That name and that password do not belong "
-		    "together.</p>");
+		html_raw(h, "<p role=\"alert\">Name and password do not match. Try again.</p>");
 	if (tried == 429) {
 		html_raw(h, "<p role=\"alert\">Too many attempts. Try again in ");
 		html_int(h, wait_s);
@@ -68,7 +66,7 @@ void
 page_access(struct html *h, const struct web_access *access, const char *user)
 {
 	page_begin(h, &(struct page_frame){ .title = "Access" });
-	html_raw(h, "<h1>Who has access</h1><p>You are logged in as ");
+	html_raw(h, "<h1>Users and tokens</h1><p>You are logged in as ");
 	html_text(h, user);
 	html_raw(h,
 	    ".</p><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
@@ -78,7 +76,7 @@ page_access(struct html *h, const struct web_access *access, const char *user)
 		html_raw(h, "<tr><td colspan=\"4\">The accounts cannot be read.</td></tr>");
 	html_raw(h,
 	    "</tbody></table></div><p class=\"note\"><code>narrows access</code> makes and removes "
-	    "accounts; who logged in or tried to stands in <code>audit.log</code> of the state "
-	    "directory.</p>");
+	    "accounts; <code>audit.log</code> in the state directory has all logins and "
+	    "attempts.</p>");
 	page_end(h);
 }

@@ -141,8 +141,7 @@ write_changes(struct html *h, const json_t *doc)
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 		html_raw(h,
 		    "<p class=\"note\">Before and after: medians up to the next changes. p: chance "
-		    "of such a change in sessions whose order means nothing, found by permuting "
-		    "them.</p>");
+		    "of such a change in a random order of the sessions, by permutation.</p>");
 	}
 	html_raw(h, "</section>");
 }
@@ -586,7 +585,7 @@ write_young(struct html *h, struct store_reader *r, const char *route, const cha
 		html_raw(h, " session");
 	else
 		html_raw(h, " sessions");
-	html_raw(h, " none ended well and moved data. A usual rate needs 8 that did.</p><p><a");
+	html_raw(h, " none ended well with data. A usual rate needs 8 such sessions.</p><p><a");
 	page_route_href(h, "/", route, program);
 	html_raw(h, ">Its sessions</a></p>");
 	page_end(h);

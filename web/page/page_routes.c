@@ -226,8 +226,8 @@ page_routes(struct html *h, struct store_reader *r)
 	    "<h1 class=\"page\">Routes</h1><p>A route is a program that moves data between the "
 	    "same hosts. Its usual rate is the median of its sessions.</p>");
 	if (json_array_size(routes) == 0)
-		html_raw(h,
-		    "<p>There is no route yet: the first session that moves data makes one.</p>");
+		html_raw(
+		    h, "<p>There is no route yet: the first session with data makes a route.</p>");
 	else {
 		write_matrix(h, routes);
 		write_list(h, routes);

@@ -217,7 +217,7 @@ write_imported(struct html *h, const json_t *doc)
 		html_raw(h, " on ");
 		page_stamp(h, result_text(imported, KEY_imported_at));
 	}
-	html_raw(h, ". Nothing of it was measured here, and no route counts it.</p>");
+	html_raw(h, ". The session was not measured here, and no route counts the session.</p>");
 }
 
 /* --- methods --- */
@@ -719,8 +719,8 @@ page_session_file(struct html *h, const char *json)
 	    "<section><h2>In this file</h2><p>The whole result document is in this file, as JSON "
 	    "in "
 	    "its last element; each plot has its numbers as CSV below it. <code>narrows import "
-	    "<var>this file</var></code> shows the report on another box, with the verdict as it "
-	    "was made.</p></section><script type=\"application/json\" id=\"narrows-result\">");
+	    "<var>this file</var></code> shows the report on another box, with its "
+	    "verdict.</p></section><script type=\"application/json\" id=\"narrows-result\">");
 	html_json(h, json);
 	html_raw(h, "</script>");
 	page_end(h);

@@ -254,7 +254,7 @@ write_first_lines(struct html *h, const struct nw_health *health)
 		html_text(h,
 		    is_loopback(health->listen_xsp)
 			? "on this machine (its plain port takes no other host):"
-			: "on the hosts that take part in it:");
+			: "on the hosts of the transfer:");
 		html_raw(h, "</p>");
 		write_lines(h, "", health->listen_xsp);
 	}
@@ -262,7 +262,8 @@ write_first_lines(struct html *h, const struct nw_health *health)
 		html_raw(h,
 		    "<p>Hosts of the network use TLS and need a certificate once: <code>narrows "
 		    "enroll "
-		    "--token <var>host</var></code> on the box says what to type there. Then:</p>");
+		    "--token <var>host</var></code> on the box prints the command for the host. "
+		    "Then:</p>");
 		write_lines(h, "tls://", health->listen_xsp_tls);
 	} else if (is_loopback(health->listen_xsp))
 		html_raw(h,
@@ -278,7 +279,8 @@ write_empty(struct html *h, const struct nw_health *health)
 	if (health != NULL)
 		write_first_lines(h, health);
 	html_raw(h,
-	    "<p>The session is listed here while it runs, and judged when it ends. <code>narrows "
+	    "<p>The list here shows the session while it runs; the verdict follows its end. "
+	    "<code>narrows "
 	    "selftest</code> on this box measures a transfer within the machine, to look "
 	    "at.</p></section>");
 }
@@ -288,7 +290,7 @@ static void
 write_next(struct html *h, const struct nw_health *health)
 {
 	html_raw(h,
-	    "<section class=\"empty\"><h2>Measure a program of yours</h2><p>All sessions above are "
+	    "<section class=\"empty\"><h2>Measure your own program</h2><p>All sessions above are "
 	    "self-tests of this machine.</p>");
 	write_first_lines(h, health);
 	html_raw(h, "</section>");

@@ -15,7 +15,7 @@ write_record(struct html *h, const json_t *card)
 
 	if (!(tried >= 1))
 		return;
-	html_raw(h, "<p class=\"note\">Tried before on this route: it kept its word in ");
+	html_raw(h, "<p class=\"note\">Tried before on this route: the gain came in ");
 	html_text(h, fmt_ratio(kept).s);
 	html_raw(h, " of ");
 	html_text(h, fmt_ratio(tried).s);
@@ -79,7 +79,7 @@ session_advice(struct html *h, const json_t *doc)
 	if (json_array_size(list) > 0)
 		html_raw(h,
 		    "<p class=\"note\">The next sessions of the route show whether the advice was "
-		    "right: its history compares the expected gain with what came.</p>");
+		    "right: its history compares the expected gain with the obtained gain.</p>");
 }
 
 static void

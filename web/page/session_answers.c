@@ -112,7 +112,7 @@ write_sentence(struct html *h, const json_t *verdict, const char *stage)
 			result_text(verdict, KEY_verdict_words), result_stage_words(stage)));
 		html_raw(h, " limited this transfer.");
 	} else
-		html_raw(h, "What limited this transfer cannot be told from what was measured.");
+		html_raw(h, "The measurements do not show the limit of this transfer.");
 }
 
 /* Verdicts from before the closed session opened again, with the opener's name. */
@@ -168,12 +168,12 @@ answer_verdict(struct html *h, const json_t *doc)
 
 	if (stage == NULL && is_answered(verdict))
 		html_raw(h,
-		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? Not "
-		    "in one place alone.</p>");
+		    "<section class=\"verdict none\"><p class=\"kicker\">Where did the transfer "
+		    "narrow? Not in one place alone.</p>");
 	else if (stage == NULL)
 		html_raw(h,
-		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? It "
-		    "cannot be told.</p>");
+		    "<section class=\"verdict none\"><p class=\"kicker\">Where did it narrow? The "
+		    "box cannot tell.</p>");
 	else
 		html_raw(
 		    h, "<section class=\"verdict\"><p class=\"kicker\">Where did it narrow?</p>");

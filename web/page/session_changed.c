@@ -146,9 +146,10 @@ session_differences(struct html *h, const json_t *changed)
 	html_raw(h, " sessions before and ");
 	html_text(h, fmt_count((uint64_t)fmax(result_number(changed, KEY_changed_n_after), 0)).s);
 	html_raw(h,
-	    " since. q: the share of false finds if this difference and all surer ones of its kind "
-	    "are believed. A setting is beyond chance if it changed just when the rates did, and "
-	    "few others changed at all; what changed at the same time is not always the cause."
+	    " since. q: the expected share of false differences among this difference and all "
+	    "surer differences of its kind. A setting is beyond chance if it changed just when the "
+	    "rates did, and if few other settings changed at all. A change at the same time is not "
+	    "always the cause."
 	    "</p>");
 }
 

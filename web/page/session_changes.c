@@ -74,29 +74,24 @@ session_changes(struct html *h, const json_t *doc)
 	if (list == NULL)
 		return;
 	if (json_array_size(list) == 0)
-		html_raw(h, "<p>Nothing was seen to move, so nothing changed.</p>");
+		html_raw(h, "<p>No bytes were measured, so nothing changed.</p>");
 	else if (json_array_size(list) == 1)
 		html_raw(h,
-		    "<p>All the time: within the session neither the rate nor what limited it "
-		    "changed.</p>");
+		    "<p>All the time: neither the rate nor the limit changed within the "
+		    "session.</p>");
 	else {
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 		html_raw(h,
 		    "<p class=\"note\">Each segment lies between two changes of the delivered "
 		    "rate, of the speed of single operations, or of the time for which a stage "
 		    "held "
-		    "the bytes. p: chance of such a difference between the slowest stage and the "
-		    "next "
-		    "if there were none, corrected for testing several segments; where p is above "
-		    "the "
-		    "level, the stage held the bytes longest in that segment, and nothing is "
-		    "claimed "
-		    "beyond it.");
+		    "the bytes. p: chance of such a difference between equally slow stages, "
+		    "corrected for several segments. If p is above the level, the stage held the "
+		    "bytes longest in the segment, and the report claims no more.");
 		if (count_hidden(list) > 0)
 			html_raw(h,
-			    " A hidden wait: the stage waits outside the operations that are "
-			    "timed, so that another one only "
-			    "seems to be slower.");
+			    " A hidden wait: the stage waits outside the timed operations, so that "
+			    "another stage only seems to be slower.");
 		html_raw(h, "</p>");
 	}
 }

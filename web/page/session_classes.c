@@ -222,8 +222,8 @@ write_outliers(struct html *h, const json_t *entry)
 	if (result_bool(result_get(entry, KEY_density_parameters), KEY_density_parameters_coarse) ==
 	    1)
 		html_raw(h,
-		    " Durations were counted in steps wider than the curve is smooth: classes may "
-		    "have merged.");
+		    " The counted steps are wider than the curve is smooth: classes may have "
+		    "merged.");
 	html_raw(h, "</p>");
 }
 
@@ -264,9 +264,9 @@ session_classes(struct html *h, const json_t *doc)
 		without += !has_classes(json_array_get(list, i));
 	if (n > without)
 		html_raw(h,
-		    "<p class=\"note\">Operations of one kind that take alike times do alike "
-		    "things: answered from memory, read "
-		    "ahead, waiting for a device. Each peak is a class.</p>");
+		    "<p class=\"note\">Operations of one kind with similar durations were served "
+		    "in the same way: from memory, read ahead, or by a device. Each peak is a "
+		    "class.</p>");
 	for (i = 0; i < n && shown < ENTRIES_MAX; i++) {
 		if (!has_classes(entry = json_array_get(list, i)))
 			continue;
@@ -286,9 +286,10 @@ session_classes(struct html *h, const json_t *doc)
 		shown++;
 	}
 	if (n == 0)
-		html_raw(h, "<p>Nobody reported how long single operations took.</p>");
+		html_raw(
+		    h, "<p>No durations of single operations: run the program under nwrun.</p>");
 	else if (without > 0) {
-		html_raw(h, "<p class=\"note\">Kinds with too few operations to tell classes: ");
+		html_raw(h, "<p class=\"note\">Kinds with too few operations for classes: ");
 		html_int(h, (int64_t)without);
 		html_raw(h, ".</p>");
 	}

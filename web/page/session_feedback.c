@@ -93,14 +93,14 @@ session_feedback(struct html *h, struct store_reader *r, int64_t session_id)
 		write_form(h, session_id);
 	if (here.yes + here.no > 0) {
 		html_raw(h, "<p>");
-		write_counts(h, "People say of this verdict: ", &here);
+		write_counts(h, "Readers' judgements of this verdict: ", &here);
 		here.skip = here.yes + here.no > SAID_MAX ? here.yes + here.no - SAID_MAX : 0;
 		rc = store_notes(r, session_id, on_words, &here);
 		html_raw(h, "</p>");
 	}
 	if (all.yes + all.no > here.yes + here.no) {
 		html_raw(h, "<p class=\"note\">");
-		write_counts(h, "Of all verdicts that people judged here: ", &all);
+		write_counts(h, "Of all judged verdicts here: ", &all);
 		html_raw(h, "</p>");
 	}
 	html_raw(h, "</section>");

@@ -457,15 +457,13 @@ shares_sentence(const struct shares *s, char *out, size_t size)
 		}
 	}
 	if (!(s->n_sessions > 0))
-		snprintf(out, size,
-		    "How long this takes usually needs eight earlier sessions of "
-		    "the route.");
+		snprintf(
+		    out, size, "The usual durations need eight earlier sessions of the route.");
 	else if (far < 0.01)
 		snprintf(out, size, "As usual: within the band of %.0f earlier sessions.",
 		    s->n_sessions);
 	else
-		snprintf(out, size,
-		    "%s: %s took no longer than %s; in %.0f earlier sessions %s to %s.",
+		snprintf(out, size, "%s: %s took %s or less; in %.0f earlier sessions %s to %s.",
 		    s->y[LINE_OWN][at] < s->y[LINE_LOW][at] ? "Slower operations than usual"
 							    : "Faster operations than usual",
 		    fmt_share(s->y[LINE_OWN][at]).s, fmt_duration(s->x[at]).s, s->n_sessions,
@@ -492,7 +490,7 @@ shares_write(struct html *h, const json_t *doc, const struct kind *k, size_t ran
 		snprintf(lines[i].name, sizeof(lines[i].name), "%s", names[i]);
 	}
 	snprintf(id, sizeof(id), "p-took-%zu", rank + 1);
-	snprintf(title, sizeof(title), "Share of operations that took no longer: %.40s on %.120s",
+	snprintf(title, sizeof(title), "Share of operations up to a duration: %.40s on %.120s",
 	    result_stage_words(k->op), k->host);
 	shares_sentence(&s, sentence, sizeof(sentence));
 	if (s.n >= 2)
@@ -521,7 +519,7 @@ session_ops(struct html *h, const json_t *doc)
 	}
 	kinds_read(all, doc);
 	if (all->n == 0)
-		html_raw(h, "<p>Nobody counted single operations by their duration.</p>");
+		html_raw(h, "<p>No counts of single operations: run the program under nwrun.</p>");
 	html_raw(h, "<div class=\"plots\">");
 	for (i = 0; i < all->n; i++) {
 		map_write(h, &all->kind[i], i);

@@ -340,7 +340,7 @@ session_plots(struct html *h, const json_t *doc)
 		html_raw(h, "the start");
 	html_raw(h, " in steps of ");
 	html_text(h, fmt_duration(t.step_s).s);
-	html_raw(h, ". A line is broken where nothing was reported.");
+	html_raw(h, ". A gap in a line is a time without reports.");
 	if (t.n_small > 0) {
 		html_raw(h, " Stages with less than 1\xc2\xa0% of the bytes are not drawn: ");
 		html_int(h, (int64_t)t.n_small);

@@ -80,7 +80,7 @@ write_finding(struct html *h, const json_t *entry)
 	if (result_number(entry, KEY_reduction_n_cut) > 0) {
 		html_raw(h, " (");
 		write_count(h, entry, KEY_reduction_n_cut);
-		html_raw(h, " of them beyond the limit and not looked at)");
+		html_raw(h, " of them beyond the limit and left out)");
 	}
 	html_raw(h, " of ");
 	page_name(h, text_or(entry, KEY_reduction_host, "the host"));
@@ -145,14 +145,14 @@ write_lack(struct html *h, const json_t *entry)
 		    KEY_reduction_parameters_rows_min);
 		html_raw(h, " are needed.");
 	} else if (strcmp(status, "no_metrics") == 0)
-		html_raw(
-		    h, "the host told nothing of itself in that time; the program blipp does.");
+		html_raw(h,
+		    "the host reported nothing of itself in this time; start blipp on the host.");
 	else if (strcmp(status, "constant_response") == 0)
-		html_raw(h, "its rate did not vary, so nothing follows it.");
+		html_raw(h, "its rate did not vary, so no metric can explain the rate.");
 	else if (strcmp(status, "underdetermined") == 0)
-		html_raw(h, "more metrics vary than there are rows to tell them apart.");
+		html_raw(h, "more metrics vary than there are rows, so they cannot be separated.");
 	else
-		html_raw(h, "cannot be computed from what was measured.");
+		html_raw(h, "cannot be computed from the measurements.");
 	html_raw(h, "</li>");
 }
 
@@ -266,9 +266,9 @@ write_scan(struct html *h, const json_t *entry, size_t rank)
 		return;
 	plot_write(h, &p);
 	html_raw(h,
-	    "<p class=\"note\">From left to right metrics must correlate more before one stands "
-	    "for the others. Reduction "
-	    "degree: the share of metrics that could be dropped. Values below \xe2\x88\x92"
+	    "<p class=\"note\">From left to right metrics must correlate more before one metric "
+	    "stands for its group. Reduction degree: the share of unneeded metrics. Values below "
+	    "\xe2\x88\x92"
 	    "1 are shown as \xe2\x88\x92"
 	    "1.</p>");
 }
@@ -295,9 +295,9 @@ write_entry(struct html *h, const json_t *entry, size_t rank)
 		    h, "<p class=\"note\">Slope (coefficient): how much more of the response, in ");
 		html_text(h, text_or(entry, KEY_reduction_response_unit, "its unit"));
 		html_raw(h,
-		    ", goes with one more of the metric while the others stay. r: correlation with "
-		    "the response. None of it "
-		    "says which is the cause.</p>");
+		    ", goes with one more of the metric while all other metrics stay. r: "
+		    "correlation with "
+		    "the response. A correlation is not a cause.</p>");
 	}
 	write_scan(h, entry, rank);
 }
@@ -317,7 +317,7 @@ session_reduction(struct html *h, const json_t *doc)
 	if (list == NULL)
 		return;
 	if (n == 0)
-		html_raw(h, "<p>No program moved enough to relate metrics to it.</p>");
+		html_raw(h, "<p>No program moved enough bytes for a relation with metrics.</p>");
 	for (i = 0; i < n && shown < ENTRIES_MAX; i++) {
 		if (!is_found(entry = json_array_get(list, i)))
 			continue;

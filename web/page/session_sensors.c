@@ -95,8 +95,8 @@ write_head(struct html *h)
 {
 	html_raw(h,
 	    "<section id=\"sensors\"><h2>Sensors towards other hosts</h2><p class=\"note\">The "
-	    "latest look of each sensor while the session ran or in the quarter of an hour behind "
-	    "it. Bandwidth is probed behind transfers only.</p>");
+	    "latest measurement of each sensor during the session or in the quarter of an hour "
+	    "after the session. Bandwidth is probed only after transfers.</p>");
 	table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
 }
 

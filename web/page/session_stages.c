@@ -306,8 +306,8 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 	size_t i;
 
 	html_raw(h,
-	    "<table class=\"stages\" role=\"table\"><caption>Each stage: the share of the time for "
-	    "which it held the bytes up, with its ");
+	    "<table class=\"stages\" role=\"table\"><caption>Each stage: the share of the time "
+	    "with bytes held by the stage, with its ");
 	if (alpha > 0 && alpha < 1) {
 		html_text(h, fmt_share(1 - alpha).s);
 		html_raw(h, " ");
@@ -329,15 +329,13 @@ write_stage_table(struct html *h, const struct stage *stages, size_t n, const js
 		write_row(h, &stages[i]);
 	html_raw(h,
 	    "</tbody></table><p class=\"note\">Stages may hold the bytes at the same time, and "
-	    "behind "
-	    "a buffer a stage also works while no call waits for it: the time held is no measure "
-	    "of what a stage could have carried. Busy: share of the time inside its operations. "
+	    "behind a buffer a stage also works while no call waits: the time held does not "
+	    "measure the rate that a stage could have carried. Busy: share of the time inside its "
+	    "operations. "
 	    "Waiting: share of the time "
-	    "until the other side was ready. Effective n: how many independent windows the "
-	    "correlated ones are "
-	    "worth. p: chance of such a difference from the slowest stage if there were none, "
-	    "corrected for comparing "
-	    "several.</p>");
+	    "until the other side was ready. Effective n: the equivalent number of independent "
+	    "windows. p: chance of such a difference between equally slow stages, corrected for "
+	    "several stages.</p>");
 }
 
 void

@@ -201,14 +201,14 @@ verdict_write(struct html *h, const struct stretch *s, const json_t *doc)
 	html_raw(h, "<p><b>");
 	if (!stretch_judge(s, doc, &l) || l.stage >= NW_STAGE_COUNT || l.n_windows == 0) {
 		html_raw(h,
-		    "What limited this stretch cannot be told: no stage was measured in "
-		    "it.</b></p>");
+		    "The limit of this stretch is unknown: no stage was measured in the "
+		    "stretch.</b></p>");
 		return;
 	}
 	timeline_name(KEY_timeline_held,
 	    json_array_get(result_list(s->t.doc, KEY_timeline_held), l.stage), who, sizeof(who));
 	if (l.claim == LIMIT_NONE || !limit_is_held(&l)) {
-		html_raw(h, "What limited this stretch cannot be told.</b> Most of all ");
+		html_raw(h, "The limit of this stretch is unknown.</b> Most of all ");
 		page_name(h, who);
 		held_write(h, &l);
 		if (l.n_windows < LIMIT_WINDOWS_MIN)
@@ -226,7 +226,7 @@ verdict_write(struct html *h, const struct stretch *s, const json_t *doc)
 		html_raw(h, ").</p>");
 	} else
 		html_raw(h,
-		    ". That is an account of this stretch alone: too few of its steps are "
+		    ". This is an account of the stretch alone: too few of its steps are "
 		    "independent for more.</p>");
 }
 

@@ -83,14 +83,14 @@ session_hosts(struct html *h, const json_t *doc)
 	}
 	html_raw(h, "</ul>");
 	if (n > 1 && isfinite(sum)) {
-		html_raw(h, "<p class=\"note\">Events on different hosts that are closer than ");
+		html_raw(h, "<p class=\"note\">Events on different hosts with a distance below ");
 		html_text(h, fmt_duration(sum).s);
 		html_raw(h, " have no known order.</p>");
 	} else if (n > 1)
 		html_raw(h,
 		    "<p class=\"note\">The order of events on different hosts is not certain. The "
-		    "verdict does not "
-		    "depend on it: rates are measured on each host by its own clock.</p>");
+		    "verdict does not depend on the order: rates are measured on each host by its "
+		    "own clock.</p>");
 }
 
 /* --- data quality --- */

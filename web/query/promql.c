@@ -530,7 +530,7 @@ refuse_rest(struct parser *p)
 			return refuse(p, "not supported: %s", words[i]);
 	if (strchr("@<>=!%^", *p->at) != NULL)
 		return refuse(p, "not supported: %c", *p->at);
-	return refuse(p, "no expression goes on with \"%.40s\"", p->at);
+	return refuse(p, "the expression cannot continue with \"%.40s\"; see narrowsd(8)", p->at);
 }
 
 int

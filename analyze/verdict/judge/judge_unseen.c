@@ -9,10 +9,10 @@
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
-#define OUTSIDE "From outside its calls can be measured: nwrun -p PID, as root."
-#define DISKS                                                                             \
-	"No call shows such bytes, from outside neither: the series of its host's disks " \
-	"(blipp) tell what they took."
+#define OUTSIDE "Measure its calls from outside: nwrun -p PID, as root."
+#define DISKS                                                                            \
+	"No call shows such bytes, not even from outside: read the host's disks in the " \
+	"series of blipp."
 
 /* By unseen_by of nwrun(1). */
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 	{ "uncounted-calls", "by calls that the kernel does not count", DISKS },
 	{ "static", "by a program without shared libraries", OUTSIDE },
 	{ "set-user-id", "with another user's rights",
-	    "Start nwrun as the user whom the program becomes, or measure from outside: nwrun -p "
+	    "Start nwrun as the program's user, or measure from outside: nwrun -p "
 	    "PID, as root." },
 	{ "not-loaded", "without nwrun.so, which its environment did not name", OUTSIDE },
 	{ "sealed", "behind a seccomp filter", OUTSIDE },

@@ -165,7 +165,8 @@ lack_words(const char *status)
 	if (strcmp(status, "too_few_rows") == 0)
 		return "there are too few rows to relate metrics to it";
 	if (strcmp(status, "no_metrics") == 0)
-		return "the hosts told nothing of themselves in that time";
+		return "the hosts reported nothing of themselves in this time; start blipp on the "
+		       "hosts";
 	if (strcmp(status, "constant_response") == 0)
 		return "it did not vary, so nothing follows it";
 	return "it cannot be computed from what was measured";

@@ -119,7 +119,7 @@ tally_first(const struct tally *t)
 static const char *
 stage_words(const char *stage)
 {
-	return stage != NULL ? result_stage_words(stage) : "nothing that can be told";
+	return stage != NULL ? result_stage_words(stage) : "no clear limit";
 }
 
 char *

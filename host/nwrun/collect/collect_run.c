@@ -315,7 +315,7 @@ advice(const char *by)
 	if (strcmp(by, "static") == 0)
 		return "run a dynamically linked build";
 	if (strcmp(by, "set-user-id") == 0)
-		return "run nwrun as the user whom the program becomes";
+		return "run nwrun as the program's user";
 	if (strcmp(by, "not-loaded") == 0)
 		return "let the program's children inherit the environment";
 	return "the verdict counts them as unseen";
@@ -344,8 +344,8 @@ complain_late(const struct run *r, const struct nw_provider_stats *st)
 		return;
 	if (r->lost)
 		dprintf(r->opts->complain_fd,
-		    "nwrun: the collector lost the memory it shares with the program: "
-		    "the run is incomplete\n");
+		    "nwrun: the collector lost the memory shared with the program: the run is "
+		    "incomplete\n");
 	if (arrived < st->docs_queued && !r->complained)
 		dprintf(r->opts->complain_fd, "nwrun: %llu of %llu documents are not stored: %s\n",
 		    (unsigned long long)(st->docs_queued - arrived),

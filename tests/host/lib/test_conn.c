@@ -62,7 +62,7 @@ test_nobody(void)
 	while (rc == NW_OK)
 		rc = conn_step(&c, nw_mono_ns());
 	CHECK(c.state == CONN_CLOSED && c.fd == -1);
-	CHECK_STR(c.why, "nobody listens at the address");
+	CHECK_STR(c.why, "no server listens at the address");
 	CHECK_INT(conn_addr_parse("127.0.0.1/no-such-service", &a), NW_OK);
 	CHECK_INT(conn_connect(&c, &a, NULL, 0, 1000000000), NW_EIO);
 	CHECK_INT(conn_addr_parse("tls://127.0.0.1/1", &a), NW_OK);

@@ -47,7 +47,7 @@ test_example(void)
 		"disk write on dtn-b</",
 		"Class C took 74\xc2\xa0% of the time in 8.0\xc2\xa0% of the operations",
 		"took longer than 9.20\xc2\xa0ms and belong to no class: 3.1\xc2\xa0%",
-		"Kinds with too few operations to tell classes: 1.",
+		"Kinds with too few operations for classes: 1.",
 		"3 others go along",
 		"memory:vmstat pgpgout",
 		"explain <b>97\xc2\xa0%</b> of its ups and downs in 240 rows of 12 sessions (",

@@ -194,7 +194,7 @@ test_refusals(void)
 		{ "x{a=\"b}", "no end" },
 		{ "x{a=~\"(\"}", "regular expression" },
 		{ "x{a<\"b\"}", "missing after a" },
-		{ "1 2", "goes on" },
+		{ "1 2", "cannot continue" },
 		{ "((((((((((((((((1))))))))))))))))", "deep" },
 	};
 	size_t i;
