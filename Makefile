@@ -88,7 +88,7 @@ MAY_web/page                 := web/answer web/draw web/lifelines web/query stor
 MAY_web                      := web/page web/answer web/export web/http web/draw web/query store/read
 MAY_daemon                   := web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base
-MAY_cli/stat                 := analyze base
+MAY_cli/stat                 := web/draw analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines store store/sql store/read store/ground \
                                 pki/account pki base/fatal base

@@ -101,7 +101,7 @@ ops = {r["figure"]: int(r["operations"]) for r in csv.DictReader(open(sys.argv[2
 assert set(ops) == set("234567") and min(ops.values()) >= 3 and ops["6"] == 40, ops
 def paths(figure, kind):
     page = xml.dom.minidom.parse(f"{sys.argv[1]}/figure{figure}.svg")
-    return [p.getAttribute("d") for p in page.getElementsByTagName("path") if p.getAttribute("class") == kind]
+    return [p.getAttribute("d") for p in page.getElementsByTagName("path") if p.getAttribute("class").split()[:1] == [kind] and p.parentNode.tagName == "svg"]
 assert [len(paths(n, "line")) for n in "23456"] == [1, 1, 2, 4, 0] and len(paths("7", "line")) >= 2
 assert [len(paths(n, "dots")) for n in "23456"] == [1, 1, 2, 0, 5]
 assert 20 <= sum(d.count("M") for d in paths("6", "dots")) <= 40

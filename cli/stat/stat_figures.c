@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/stat/stat_matrix.h"
-#include "cli/stat/stat_svg.h"
+#include "web/draw/svg.h"
 
 const struct stat_option figures_options[] = { { "inflate", "F",
 						   "the target is F times the limit (1.1)" },
@@ -29,7 +29,6 @@ struct figure;
 struct drawing {
 	struct matrix *m;
 	const struct figure *figure;
-	FILE *f;
 	struct svg svg;
 	size_t n;        /* operations that were drawn; 0: not measured */
 	char shows[128]; /* the cells */
@@ -46,10 +45,10 @@ begin(struct drawing *g, unsigned n_panels, const struct group *of, size_t n)
 	snprintf(g->shows, sizeof(g->shows), "%s %s, memory %s, file %s", of->state, of->direction,
 	    of->memory, of->layout);
 	g->n = n;
-	svg_begin(&g->svg, g->f, n_panels, g->figure->title, g->shows);
+	svg_begin(&g->svg, n_panels, g->figure->title, g->shows);
 }
 
-/* Whole decades around the durations; a file may hold numbers that are none. */
+/* The range of the durations; a file may hold numbers that are none. */
 static struct svg_axis
 durations_axis(const double *d, size_t n)
 {
@@ -63,9 +62,7 @@ durations_axis(const double *d, size_t n)
 		}
 	if (!(high > 0))
 		low = high = 1;
-	low = pow(10, floor(log10(low)));
-	return (struct svg_axis){ SVG_SECONDS, low, fmax(low * 10, pow(10, ceil(log10(high)))),
-		"Duration of an operation" };
+	return (struct svg_axis){ SVG_SECONDS, low, high, "Duration of an operation" };
 }
 
 /* The durations of a size, in the order of the cells; NULL: no memory. */
@@ -163,16 +160,15 @@ timeline_draw(struct drawing *g, const double *d, size_t n)
 	struct svg_axis x = { SVG_COUNT, 0, (double)n, "Operation" }, y = durations_axis(d, n);
 	double *at = malloc(n * sizeof(*at));
 	size_t i;
-	bool drawn;
 
 	if (at == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < n; i++)
 		at[i] = (double)i + 1;
 	svg_panel(&g->svg, &x, &y);
-	drawn = svg_dots(&g->svg, 0, at, d, n);
+	svg_dots(&g->svg, 0, at, d, n);
 	free(at);
-	return drawn ? NW_OK : NW_ENOMEM;
+	return NW_OK;
 }
 
 static int
@@ -222,7 +218,7 @@ static void
 model_draw(struct drawing *g, unsigned style, const struct nw_io_model *m)
 {
 	double x[LINE_POINTS], y[LINE_POINTS];
-	const struct svg_axis *a = &g->svg.x;
+	const struct plot_axis *a = &g->svg.x;
 	size_t i;
 
 	for (i = 0; i < LINE_POINTS; i++) {
@@ -253,8 +249,9 @@ accuracy_draw(struct drawing *g, const struct group *of, double low, double high
 		svg_panel(&g->svg, &x, &y);
 		svg_name(&g->svg, 0, "operations");
 		svg_name(&g->svg, 1, "model");
-		rc = svg_dots(&g->svg, 0, size, d, n) ? NW_OK : NW_ENOMEM;
+		svg_dots(&g->svg, 0, size, d, n);
 		model_draw(g, 1, &of->fit.model);
+		rc = NW_OK;
 	}
 	free(size);
 	free(d);
@@ -294,7 +291,7 @@ figure_5(struct drawing *g)
 	}
 	y = durations_axis(ends, 2 * MATRIX_MODELS);
 	snprintf(g->shows, sizeof(g->shows), "models of reads: discard and cached, file off0");
-	svg_begin(&g->svg, g->f, 1, g->figure->title, g->shows);
+	svg_begin(&g->svg, 1, g->figure->title, g->shows);
 	svg_panel(&g->svg, &x, &y);
 	for (i = 0; i < MATRIX_MODELS; i++) {
 		svg_name(&g->svg, i, matrix_conditions[i].name);
@@ -323,7 +320,8 @@ class_draw(
 	if (at != NULL && d != NULL) {
 		svg_name(&g->svg, of_class,
 		    of_class < MATRIX_MODELS ? matrix_conditions[of_class].name : "uncached");
-		rc = svg_dots(&g->svg, of_class, at, d, n) ? NW_OK : NW_ENOMEM;
+		svg_dots(&g->svg, of_class, at, d, n);
+		rc = NW_OK;
 	}
 	free(at);
 	free(d);
@@ -388,7 +386,7 @@ direction_draw(struct drawing *g, const char *direction)
 	}
 	if (rc == NW_OK && n > 0 && before == 0) {
 		snprintf(g->shows, sizeof(g->shows), "1 MiB, memory off0, file seq");
-		svg_begin(&g->svg, g->f, 2, g->figure->title, g->shows);
+		svg_begin(&g->svg, 2, g->figure->title, g->shows);
 	}
 	if (rc == NW_OK && n > 0)
 		rc = densities_draw(g, c, n);
@@ -417,10 +415,10 @@ static const struct figure figures[] = {
 };
 
 static int
-file_write(const char *path, const char *text, size_t len, struct stat_error *err)
+file_write(const char *path, struct svg *s, struct stat_error *err)
 {
 	FILE *f = fopen(path, "we");
-	bool good = f != NULL && fwrite(text, 1, len, f) == len;
+	bool good = f != NULL && svg_write(s, f);
 
 	if (f != NULL && fclose(f) != 0)
 		good = false;
@@ -432,21 +430,14 @@ figure_make(
     struct matrix *m, const struct figure *f, const char *to, json_t *rows, struct stat_error *err)
 {
 	struct drawing g = { .m = m, .figure = f };
-	char path[MATRIX_PATH_BYTES], *text = NULL;
-	size_t len = 0;
+	char path[MATRIX_PATH_BYTES];
 	int rc;
 
-	if ((g.f = open_memstream(&text, &len)) == NULL)
-		return NW_ENOMEM;
 	rc = f->draw(&g);
-	if (g.n > 0)
-		svg_end(&g.svg);
-	if (fclose(g.f) != 0)
-		rc = NW_ENOMEM;
 	snprintf(path, sizeof(path), "%.900s/figure%s.svg", to, f->number);
 	if (rc == NW_OK && g.n > 0)
-		rc = file_write(path, text, len, err);
-	free(text);
+		rc = file_write(path, &g.svg, err);
+	svg_clear(&g.svg);
 	if (rc == NW_OK)
 		json_array_append_new(rows,
 		    json_pack("{s:s,s:o,s:I,s:s}", "figure", f->number, "file",

@@ -116,6 +116,22 @@ plot_axis_fit(struct plot_axis *a, double low, double high, bool log, unsigned w
 }
 
 void
+plot_axis_fit_within(struct plot_axis *a, double low, double high, bool log, unsigned want)
+{
+	size_t i, n = 0;
+
+	plot_axis_fit(a, low, high, log, want);
+	if (!(high > low))
+		return;
+	for (i = 0; i < a->n_ticks; i++)
+		if (a->ticks[i] >= low * (1 - 1e-9) && a->ticks[i] <= high * (1 + 1e-9))
+			a->ticks[n++] = a->ticks[i];
+	a->n_ticks = n;
+	a->low = low;
+	a->high = high;
+}
+
+void
 plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want)
 {
 	static const double steps[] = { 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600,
@@ -231,8 +247,9 @@ plot_percent(struct html *h, double share)
 
 /* A linear axis shares one prefix, named once beside the title; each decade has its own prefix. */
 static struct fmt
-y_tick_text(const struct drawing *d, double v)
+y_tick_text(const void *drawing, double v)
 {
+	const struct drawing *d = drawing;
 	struct fmt out;
 	int e;
 
@@ -269,13 +286,21 @@ write_unit(const struct drawing *d)
 		html_raw(h, ", logarithmic");
 }
 
-static struct fmt
-x_tick_text(const struct plot *p, double s)
+struct fmt
+plot_tick_seconds(const void *arg, double s)
 {
+	(void)arg;
+	return fmt_si(s, "s");
+}
+
+static struct fmt
+x_tick_text(const void *plot, double s)
+{
+	const struct plot *p = plot;
 	struct fmt out;
 
 	if (p->across == PLOT_DURATION)
-		out = fmt_si(s, "s");
+		out = plot_tick_seconds(NULL, s);
 	else if (p->across == PLOT_VALUE)
 		snprintf(out.s, sizeof(out.s), "%.3g", s);
 	else if (s == 0)
@@ -290,59 +315,71 @@ x_tick_text(const struct plot *p, double s)
 	return out;
 }
 
+/* Lines across the drawing, or up, at the ticks. */
 static void
-write_y_axis(const struct drawing *d)
+write_grid(struct html *h, const struct plot_axis *a, int height_px, bool up)
 {
-	struct html *h = d->h;
 	size_t i;
 
 	html_raw(h, "<g class=\"grid\">");
-	for (i = 0; i < d->y.n_ticks; i++) {
-		html_raw(h, "<line x2=\"100%\" y1=\"");
-		html_coord(h, y_px(d, d->y.ticks[i]));
-		html_raw(h, "\" y2=\"");
-		html_coord(h, y_px(d, d->y.ticks[i]));
+	for (i = 0; i < a->n_ticks; i++) {
+		double at = plot_axis_place(a, a->ticks[i]);
+
+		if (up) {
+			html_raw(h, "<line x2=\"100%\" y1=\"");
+			html_coord(h, (1 - at) * height_px);
+			html_raw(h, "\" y2=\"");
+			html_coord(h, (1 - at) * height_px);
+		} else {
+			html_raw(h, "<line x1=\"");
+			plot_percent(h, at);
+			html_raw(h, "\" x2=\"");
+			plot_percent(h, at);
+			html_raw(h, "\" y2=\"");
+			html_int(h, height_px);
+		}
 		html_raw(h, "\"/>");
 	}
-	html_raw(h, "</g><g class=\"ty\">");
-	for (i = 0; i < d->y.n_ticks; i++) {
+	html_raw(h, "</g>");
+}
+
+void
+plot_write_up(
+    struct html *h, const struct plot_axis *a, int height_px, plot_tick_fn *text, const void *arg)
+{
+	size_t i;
+
+	write_grid(h, a, height_px, true);
+	html_raw(h, "<g class=\"ty\">");
+	for (i = 0; i < a->n_ticks; i++) {
 		html_raw(h, "<text x=\"-8\" y=\"");
-		html_coord(h, y_px(d, d->y.ticks[i]) + 4);
+		html_coord(h, (1 - plot_axis_place(a, a->ticks[i])) * height_px + 4);
 		html_raw(h, "\">");
-		html_text(h, y_tick_text(d, d->y.ticks[i]).s);
+		html_text(h, text(arg, a->ticks[i]).s);
 		html_raw(h, "</text>");
 	}
 	html_raw(h, "</g>");
 }
 
 void
-plot_write_across(const struct drawing *d)
+plot_write_across(
+    struct html *h, const struct plot_axis *a, int height_px, plot_tick_fn *text, const void *arg)
 {
-	struct html *h = d->h;
 	size_t i;
 
-	html_raw(h, "<g class=\"grid\">");
-	for (i = 0; i < d->x.n_ticks; i++) {
-		html_raw(h, "<line x1=\"");
-		plot_percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
-		html_raw(h, "\" x2=\"");
-		plot_percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
-		html_raw(h, "\" y2=\"");
-		html_int(h, d->height_px);
-		html_raw(h, "\"/>");
-	}
-	html_raw(h, "</g><g class=\"tx\">");
-	for (i = 0; i < d->x.n_ticks; i++) {
+	write_grid(h, a, height_px, false);
+	html_raw(h, "<g class=\"tx\">");
+	for (i = 0; i < a->n_ticks; i++) {
 		/* every other label may go where there is no room */
 		if (i % 2 == 1)
 			html_raw(h, "<text class=\"odd\" x=\"");
 		else
 			html_raw(h, "<text x=\"");
-		plot_percent(h, plot_axis_place(&d->x, d->x.ticks[i]));
+		plot_percent(h, plot_axis_place(a, a->ticks[i]));
 		html_raw(h, "\" y=\"");
-		html_int(h, d->height_px + 17);
+		html_int(h, height_px + 17);
 		html_raw(h, "\">");
-		html_text(h, x_tick_text(d->p, d->x.ticks[i]).s);
+		html_text(h, text(arg, a->ticks[i]).s);
 		html_raw(h, "</text>");
 	}
 	html_raw(h, "</g>");
@@ -886,24 +923,6 @@ plot_write_markers(struct html *h)
 	    "</defs></svg>");
 }
 
-/* Sets ends at the ends of the positions, with the round ticks between. */
-static void
-axis_across(struct plot_axis *a, const struct plot *p)
-{
-	double low = p->x[0], high = p->x[p->n - 1] + (p->form == PLOT_STACK ? p->step_s : 0);
-	size_t i, n = 0;
-
-	plot_axis_fit(a, low, high, p->across == PLOT_DURATION, 6);
-	if (!(high > low))
-		return;
-	for (i = 0; i < a->n_ticks; i++)
-		if (a->ticks[i] >= low * (1 - 1e-9) && a->ticks[i] <= high * (1 + 1e-9))
-			a->ticks[n++] = a->ticks[i];
-	a->n_ticks = n;
-	a->low = low;
-	a->high = high;
-}
-
 static void
 axes_fit(struct drawing *d, double low, double high)
 {
@@ -920,7 +939,9 @@ axes_fit(struct drawing *d, double low, double high)
 	if (p->x == NULL)
 		plot_axis_fit_time(&d->x, (double)p->n * p->step_s, 9);
 	else
-		axis_across(&d->x, p);
+		plot_axis_fit_within(&d->x, p->x[0],
+		    p->x[p->n - 1] + (p->form == PLOT_STACK ? p->step_s : 0),
+		    p->across == PLOT_DURATION, 6);
 }
 
 static void
@@ -943,17 +964,15 @@ write_drawing(const struct drawing *d)
 	write_description(d);
 	html_raw(h, "</desc>");
 	write_chosen(d);
-	if (p->form == PLOT_LINES || p->form == PLOT_STACK) {
-		write_y_axis(d);
-		plot_write_across(d);
-		if (p->form == PLOT_STACK)
-			plot_write_stack(d);
-		else
-			write_lines(d);
-	} else {
-		plot_write_across(d);
+	if (p->form == PLOT_LINES || p->form == PLOT_STACK)
+		plot_write_up(h, &d->y, d->height_px, y_tick_text, d);
+	plot_write_across(h, &d->x, d->height_px, x_tick_text, p);
+	if (p->form == PLOT_STACK)
+		plot_write_stack(d);
+	else if (p->form == PLOT_LINES)
+		write_lines(d);
+	else
 		plot_write_bands(d);
-	}
 	html_raw(h, "</svg>");
 }
 

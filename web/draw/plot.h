@@ -17,7 +17,7 @@
 #include "narrows/format.h"
 #include "web/draw/html.h"
 
-enum { PLOT_STYLES = 8, PLOT_TICKS_MAX = 12 };
+enum { PLOT_STYLES = 8, PLOT_TICKS_MAX = 12 }; /* as STYLE_LINES (style.h) has entries */
 
 struct plot_line {
 	char name[160];  /* hostile: shown as text */
@@ -85,11 +85,23 @@ struct plot_axis {
 };
 /* Covers low..high (finite) with round ticks, about `want` of them. Log: low > 0. */
 void plot_axis_fit(struct plot_axis *a, double low, double high, bool log, unsigned want);
+/* Keeps low and high as the ends, with the round ticks between. */
+void plot_axis_fit_within(struct plot_axis *a, double low, double high, bool log, unsigned want);
 /*
  * Round steps of time: 1, 2, 5 of a second or its decimals; 1, 2, 5, 10, 15, 30 minutes; hours.
  * `high` stays unchanged.
  */
 void plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want);
 double plot_axis_place(const struct plot_axis *a, double v); /* 0 at low .. 1 at high */
+
+/* Text of a tick at v. */
+typedef struct fmt plot_tick_fn(const void *arg, double v);
+plot_tick_fn plot_tick_seconds; /* 20 ms; arg is not read */
+/* Horizontal lines at the ticks of the vertical axis, with text at the left of the drawing; and
+ * vertical lines, with text below the drawing. The drawing is as wide as its svg element. */
+void plot_write_up(
+    struct html *h, const struct plot_axis *a, int height_px, plot_tick_fn *text, const void *arg);
+void plot_write_across(
+    struct html *h, const struct plot_axis *a, int height_px, plot_tick_fn *text, const void *arg);
 
 #endif

@@ -24,8 +24,6 @@ struct pen {
 
 void plot_pen_to(struct pen *pen, long x, long y);
 void plot_percent(struct html *h, double share);
-/* Vertical lines and their labels below the drawing. */
-void plot_write_across(const struct drawing *d);
 void plot_write_marks(const struct drawing *d);
 
 /* The numbers of a figure. */

@@ -6,11 +6,17 @@
  */
 #include "web/draw/style.h"
 
+#define COLOUR(n, colour, dash) ";--s" #n ":" colour
+#define LINE(n, colour, dash)   ".line.s" #n "{stroke:var(--s" #n ");stroke-dasharray:" dash "}"
+#define MARK(n, colour, dash)   ".mark.s" #n "{fill:var(--s" #n ")}"
+#define FILL(n, colour, dash)   ".f" #n "{fill:var(--s" #n ")}"
+#define TICKS                   ".ty text{text-anchor:end}.tx text{text-anchor:middle}\n"
+
+/* clang-format off */
 const char style_css[] =
     ":root{--page:#fbfbfa;--card:#fff;--ink:#1b1e22;--soft:#5b626b;--rule:#e2e3e1;--link:#0a58a6;"
-    "--warm:#b34700;--warm-bg:#fdf3ea;--calm-bg:#f2f4f5;--pipe:#b9cfe0;--pipe-edge:#7fa3c0;"
-    "--s0:#0072b2;--s1:#00805e;--s2:#c44e00;--s3:#a64d88;--s4:#8a6a00;--s5:#3d4a57;--s6:#2a93c9;--"
-    "s7:#7a4b2a}\n"
+    "--warm:#b34700;--warm-bg:#fdf3ea;--calm-bg:#f2f4f5;--pipe:#b9cfe0;--pipe-edge:#7fa3c0"
+    STYLE_LINES(COLOUR) "}\n"
     "@media screen and "
     "(prefers-color-scheme:dark){:root{--page:#131619;--card:#1a1e22;--ink:#e6e8ea;--soft:#9aa3ad;-"
     "-rule:#2c3238;"
@@ -201,29 +207,19 @@ const char style_css[] =
     ".plot svg svg{overflow:visible}\n"
     ".grid line{stroke:var(--rule)}.plot "
     "text{font-size:12px;fill:var(--soft);font-variant-numeric:tabular-nums}\n"
-    ".ty text{text-anchor:end}.tx text{text-anchor:middle}\n"
+    TICKS
     ".line{fill:none;stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round;vector-effect:non-"
     "scaling-stroke}\n"
     ".line.strong{stroke-width:3}\n"
-    ".line.s0{stroke:var(--s0)}.line.s1{stroke:var(--s1);stroke-dasharray:7 "
-    "4}.line.s2{stroke:var(--s2)}"
-    ".line.s3{stroke:var(--s3);stroke-dasharray:2 4}.line.s4{stroke:var(--s4);stroke-dasharray:10 "
-    "4 2 4}"
-    ".line.s5{stroke:var(--s5)}.line.s6{stroke:var(--s6);stroke-dasharray:5 "
-    "4}.line.s7{stroke:var(--s7)}\n"
+    STYLE_LINES(LINE) "\n"
     ".more{font-size:1rem;margin-top:.8rem}.more summary{color:var(--ink)}\n"
     ".rows time{white-space:nowrap}.share{vertical-align:-.05em;margin-right:.3rem}.share "
     "rect{fill:var(--s2)}.share .base{fill:var(--rule)}\n"
     ".warning{border-left:3px solid var(--warm);padding:.2rem .8rem}\n"
     ".change{stroke:var(--warm);stroke-width:1.5;stroke-dasharray:4 3}\n"
-    ".area{stroke:none;fill-opacity:.28}.f0{fill:var(--s0)}.f1{fill:var(--s1)}.f2{fill:var(--s2)}."
-    "f3{fill:var(--s3)}"
-    ".f4{fill:var(--s4)}.f5{fill:var(--s5)}.f6{fill:var(--s6)}.f7{fill:var(--s7)}\n"
+    ".area{stroke:none;fill-opacity:.28}" STYLE_LINES(FILL) "\n"
     ".plot .name{text-anchor:middle;font-weight:600;fill:var(--ink)}\n"
-    ".mark.s0{fill:var(--s0)}.mark.s1{fill:var(--s1)}.mark.s2{fill:var(--s2)}.mark.s3{fill:var(--"
-    "s3)}"
-    ".mark.s4{fill:var(--s4)}.mark.s5{fill:var(--s5)}.mark.s6{fill:var(--s6)}.mark.s7{fill:var(--"
-    "s7)}\n"
+    STYLE_LINES(MARK) "\n"
     ".stack{stroke:none;fill-opacity:.8}"
     ".band{stroke:none;fill-opacity:.55}.band.strong{fill-opacity:.95}.held{fill-opacity:.4}"
     ".plot .lane{fill:var(--ink)}.plot .lane.strong{font-weight:600}"
@@ -312,6 +308,15 @@ const char style_css[] =
     "@media(prefers-reduced-motion:no-preference){a{transition:color .1s}}\n";
 
 /* Two bodies of water and the narrows between them. */
+#define ALONE(n, colour, dash) \
+    ".line.s" #n "{stroke:" colour ";stroke-dasharray:" dash "}" \
+    ".dots.s" #n "{stroke:" colour "}.mark.s" #n "{fill:" colour ";stroke:" colour "}"
+const char style_drawing_css[] =
+    "text{fill:#1b1e22}.grid line{stroke:#e2e3e1}.tx,.ty{font-size:12px}" TICKS
+    ".line{fill:none;stroke-width:2}.dots{stroke-width:2;stroke-linecap:round}\n"
+    STYLE_LINES(ALONE);
+/* clang-format on */
+
 const char style_icon_svg[] =
     "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 32 32\"><path fill=\"#c44e00\" "
     "d=\"M2 3h28c-6 6-10 9-10 13s4 7 10 13H2c6-6 10-9 10-13S8 9 2 3z\"/></svg>\n";

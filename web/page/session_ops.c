@@ -257,18 +257,19 @@ map_labels(struct html *h, const struct map *m)
 static void
 map_draw(struct html *h, const struct map *m)
 {
-	struct plot p = { .across = PLOT_DURATION };
-	struct drawing d = { .h = h, .p = &p, .height_px = (int)m->k->n * ROW_PX };
-	size_t i, at, every = (m->end - m->first) / 7 + 1;
+	const int height_px = (int)m->k->n * ROW_PX;
+	struct plot_axis x;
+	size_t at, every = (m->end - m->first) / 7 + 1;
 	int level;
 
-	d.x = (struct plot_axis){
-		.low = exp2((double)m->first), .high = exp2((double)m->end), .log = true
+	/* slots are of nanoseconds, the axis of seconds */
+	x = (struct plot_axis){
+		.low = exp2((double)m->first) * NS, .high = exp2((double)m->end) * NS, .log = true
 	};
-	for (at = m->first; at <= m->end && d.x.n_ticks < PLOT_TICKS_MAX; at += every)
-		d.x.ticks[d.x.n_ticks++] = exp2((double)at);
+	for (at = m->first; at <= m->end && x.n_ticks < PLOT_TICKS_MAX; at += every)
+		x.ticks[x.n_ticks++] = exp2((double)at) * NS;
 	html_raw(h, "<svg class=\"heat\" width=\"100%\" height=\"");
-	html_int(h, d.height_px);
+	html_int(h, height_px);
 	html_raw(h, "\" role=\"img\"");
 	html_attr(h, "aria-label", m->title);
 	html_attr(h, "aria-describedby", m->id);
@@ -280,16 +281,11 @@ map_draw(struct html *h, const struct map *m)
 	map_sentence(h, m);
 	html_raw(h, "</desc>");
 	map_labels(h, m);
-	/* the axis is of nanoseconds, its words are of seconds */
-	for (i = 0; i < d.x.n_ticks; i++)
-		d.x.ticks[i] *= NS;
-	d.x.low *= NS;
-	d.x.high *= NS;
-	plot_write_across(&d);
+	plot_write_across(h, &x, height_px, plot_tick_seconds, NULL);
 	html_raw(h, "<svg viewBox=\"0 0 1000 ");
-	html_int(h, d.height_px);
+	html_int(h, height_px);
 	html_raw(h, "\" preserveAspectRatio=\"none\" width=\"100%\" height=\"");
-	html_int(h, d.height_px);
+	html_int(h, height_px);
 	html_raw(h, "\">");
 	for (level = 1; level <= LEVELS; level++)
 		level_draw(h, m, level);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawings: positions on linear and logarithmic axes, points that cannot be drawn, labels. */
-#include "cli/stat/stat_svg.h"
+#include "web/draw/svg.h"
 
 #include "tests/check.h"
 
@@ -14,19 +14,19 @@ static size_t len;
 static void
 begin(struct svg *s, const struct svg_axis *x, const struct svg_axis *y)
 {
-	FILE *f = open_memstream(&text, &len);
-
-	if (f == NULL)
-		abort();
-	svg_begin(s, f, 1, "Title", "what is shown");
+	svg_begin(s, 1, "Title", "what is <shown>");
 	svg_panel(s, x, y);
 }
 
 static void
 end(struct svg *s)
 {
-	svg_end(s);
-	fclose(s->f);
+	FILE *f = open_memstream(&text, &len);
+
+	CHECK(f != NULL && svg_write(s, f));
+	fclose(f);
+	svg_clear(s);
+	CHECK(s->h.out == NULL);
 }
 
 static bool
@@ -35,7 +35,7 @@ says(const char *what)
 	return strstr(text, what) != NULL;
 }
 
-/* A panel is 780 wide from 90 and 260 high from 60. */
+/* A panel is 780 wide and 260 high. */
 static void
 test_dots(void)
 {
@@ -44,13 +44,13 @@ test_dots(void)
 	struct svg s;
 
 	begin(&s, &count, &seconds);
-	CHECK(svg_dots(&s, 1, x, y, sizeof(x) / sizeof(x[0])));
+	svg_dots(&s, 1, x, y, sizeof(x) / sizeof(x[0]));
 	end(&s);
-	CHECK(says("d=\"M90 320h0M480 190h0M870 60h0\"/>"));
-	CHECK(says(">0</text>") && says(">10</text>"));
+	CHECK(says("d=\"M0 260h0M390 130h0M780 0h0\"/>"));
+	CHECK(says(">0</text>") && says(">10</text>") && says(">8</text>") && !says(">12</text>"));
 	CHECK(
 	    says("1\xc2\xa0\xc2\xb5s<") && says("100\xc2\xa0\xc2\xb5s<") && says("10\xc2\xa0ms<"));
-	CHECK(says("<title>Title</title>") && says("<desc>what is shown</desc>"));
+	CHECK(says("<title>Title</title>") && says("<desc>what is &lt;shown&gt;</desc>"));
 	free(text);
 }
 
@@ -66,13 +66,15 @@ test_lines(void)
 	svg_mark(&s, 0, 0);
 	svg_mark(&s, 0, INFINITY);
 	svg_name(&s, 0, "first");
-	svg_name(&s, 7, "second");
+	svg_name(&s, 9, "second");
 	end(&s);
-	CHECK(says("d=\"M90.0 320.0L480.0 60.0M870.0 190.0\"/>"));
-	CHECK(says("d=\"M480.0 60.0v260"));
-	CHECK(strstr(strstr(text, "\"mark\"") + 1, "\"mark\"") == NULL);
-	CHECK(says(">1 B<") && says(">4 KiB<") && says(">1 MiB<"));
-	CHECK(says(">first<") && says("\">second<"));
+	CHECK(says("d=\"M0.0 260.0L390.0 0.0M780.0 130.0\"/>"));
+	CHECK(says("d=\"M390.0 0v260"));
+	CHECK(strstr(strstr(text, "\"mark s0\"") + 1, "\"mark s") == NULL);
+	CHECK(says(">1\xc2\xa0"
+		   "B<") &&
+	    says(">4\xc2\xa0KiB<") && says(">1\xc2\xa0MiB<"));
+	CHECK(says(">first<") && says(">second<") && says("\"line s1\""));
 	CHECK(says("</svg>\n") && !says("nan") && !says("inf"));
 	free(text);
 }
@@ -82,5 +84,5 @@ main(void)
 {
 	test_dots();
 	test_lines();
-	return check_done("test_stat_svg");
+	return check_done("svg");
 }
