@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The pages in a real browser, driven through its debugging pipe: on a phone and on a desk, light and dark. Nothing may
 # be wider than the screen, be too faint to read, come from elsewhere, lack a name for those who hear the page, or complain.
-# The newest pages also on a wide screen, and by keyboard. SHOTS=DIR keeps the pictures.
+# The newest pages also on a wide screen, and by keyboard. SHOTS=DIR keeps the pictures. README's picture has the parts of today's
+# page; REPORT=conf/report.png makes the picture anew, of the demo.
 . tests/browser.sh
 
 # a box that asks everybody for a login
@@ -134,6 +135,58 @@ load /session/1
 says "document.querySelectorAll('.answers > section').length" 5 "questions"
 says "document.querySelector('.answers').getBoundingClientRect().bottom + scrollY < 900" true "the answers do not fit on a screen"
 says "document.getElementById('fold-stages').getBoundingClientRect().top - document.getElementById('time').getBoundingClientRect().top <= 1800" true "the evidence is long"
+# the picture of the README is small, and what a reader of the picture looks for is on the page: its text chunk has the parts
+cat >"$tmp/picture.py" <<'EOF'
+import struct, sys, zlib
+def chunks(png):
+    assert png[:8] == b"\x89PNG\r\n\x1a\n", "no PNG"
+    at = 8
+    while at < len(png):
+        size, kind = struct.unpack(">I4s", png[at:at + 8])
+        yield kind, png[at + 8:at + 8 + size]
+        at += size + 12
+def chunk(kind, data):
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+command, file, parts = sys.argv[1:]
+png, text = open(file, "rb").read(), b"parts\0" + parts.encode("latin-1")
+if command == "make":
+    all_ = [c for c in chunks(png) if c[0] != b"tEXt"]
+    open(file, "wb").write(png[:8] + b"".join(chunk(*c) for c in all_[:1] + [(b"tEXt", text)] + all_[1:]))
+else:
+    assert len(png) <= 150000, f"{len(png)} bytes"
+    width, height = struct.unpack(">II", next(d for k, d in chunks(png) if k == b"IHDR")[:8])
+    assert 800 <= width <= 2400 and 400 <= height <= 2000, (width, height)
+    has = [d for k, d in chunks(png) if k == b"tEXt"]
+    assert has == [text], f"the picture has {has}, the page {text}"
+EOF
+parts="[...document.querySelector('nav').querySelectorAll('a'), ...document.querySelectorAll('.answers > section h2')].map(e => e.textContent.trim()).join(' | ')"
+if [ -n "${REPORT:-}" ]; then
+	: >"$tmp/demo.log"
+	DEMO_DIR="$tmp/demo" DEMO_PORT=0 sh tests/demo.sh >"$tmp/demo.log" 2>&1 &
+	server="$server $!"
+	n=0
+	until grep -q '^\[5/5\]' "$tmp/demo.log"; do
+		n=$((n + 1))
+		[ $n -lt $((1200 * PATIENCE)) ] || fail "the demo does not end: $(cat "$tmp/demo.log")"
+		sleep 0.1
+	done
+	base=$(sed -n 's/^ *\(http:.*[0-9]\)\/$/\1/p' "$tmp/demo.log" | head -n 1)
+	cdp Emulation.setEmulatedMedia '{"features":[{"name":"prefers-color-scheme","value":"light"}]}'
+	cdp Emulation.setDeviceMetricsOverride '{"width":1100,"height":800,"deviceScaleFactor":1,"mobile":false}'
+	load /session/1
+	cdp Runtime.evaluate '{"expression":"String(Math.ceil(document.querySelector(\".right\").getBoundingClientRect().bottom + scrollY + 10))"}'
+	height=$(field value)
+	cdp Page.captureScreenshot "{\"captureBeyondViewport\":true,\"clip\":{\"x\":0,\"y\":0,\"width\":1100,\"height\":$height,\"scale\":1}}"
+	field data | base64 -d >"$REPORT"
+	cdp Runtime.evaluate "{\"expression\":\"$parts\"}"
+	python3 "$tmp/picture.py" make "$REPORT" "$(field value)" || fail "no picture of the demo"
+	base=$report
+fi
+load /session/1
+cdp Runtime.evaluate "{\"expression\":\"$parts\"}"
+python3 "$tmp/picture.py" look conf/report.png "$(field value)" 2>"$tmp/why" ||
+	fail "conf/report.png, which REPORT=conf/report.png makes anew: $(tail -n 1 "$tmp/why")"
+grep -q '^!\[.*\](conf/report.png)$' README.md || fail "README.md does not show conf/report.png"
 base=$locked
 look_at /login 360x740 1280x900 2560x1440
 load /login

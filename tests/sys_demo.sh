@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The demo itself, smaller: two real transfers, the limited one judged right; the demo's own check can fail; nothing is left.
+# The demo itself, smaller: two real transfers, the limited one judged right, in the words of the README's transcript; the demo's own
+# check can fail; nothing is left.
 set -eu
 . tests/verdict.sh
 bin=$(cd "${B:-build/release}/bin" && pwd)
@@ -13,6 +14,19 @@ echo "$out"
 for want in "limited this transfer" "Confidence: " "page: http://127.0.0.1:" "CSV: "; do
 	case $out in *"$want"*) ;; *) fail "no \"$want\"" ;; esac
 done
+
+# every line of the transcript in README.md is a line of the demo, in the same order; numbers may differ
+words() { sed -e "s|$dir/demo|build/demo|g" -e 's/[0-9][0-9.,]*/N/g'; }
+awk '/^<!-- transcript: make demo -->$/ { marked = 1 } marked && /^```/ { if (inside) exit; inside = 1; next } inside' README.md >"$dir/transcript"
+[ "$(wc -l <"$dir/transcript")" -ge 8 ] || fail "README.md has no transcript of the demo: $(cat "$dir/transcript")"
+words <"$dir/transcript" >"$dir/promised"
+if [ "$(id -u)" = 0 ] && unshare --net true 2>/dev/null; then
+	echo "$out" | words | awk 'NR == FNR { want[++n] = $0; next } i < n && $0 == want[i + 1] { i++ }
+	    END { if (i < n) print "the demo does not print, or not in this order: " want[i + 1] }' "$dir/promised" - >"$dir/missing"
+	[ ! -s "$dir/missing" ] || fail "README.md: $(cat "$dir/missing")"
+else
+	echo "untested: the transcript of the README, which is root's"
+fi
 
 # the check reads the verdict, not any stage of the document
 task=$("$bin/narrows" -s "$dir/demo" sql --csv "SELECT max(id) FROM session WHERE task_id LIKE 'demo-limited%'")
