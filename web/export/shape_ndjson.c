@@ -22,6 +22,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/hex.h"
+#include "narrows/result.h"
 #include "web/export/shape.h"
 
 static json_t *
@@ -38,18 +39,25 @@ object_of(const char *json)
 static int
 prefix(struct export *x, FILE *f, const struct walk_meta *m)
 {
-	json_t *doc = json_pack("{s:I s:I s:s s:s s:s* s:s s:o s:o}", "series_id",
-	    (json_int_t)m->id, "session", (json_int_t)x->session_id, "host", m->host, "id", m->mid,
-	    "pid", m->pid[0] != '\0' ? m->pid : NULL, "event_type", m->event_type, "subject",
-	    object_of(m->subject_json), "parameters", object_of(m->params_json));
-	char *text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	json_t *doc = json_object();
+	char *text;
 	int rc = NW_ENOMEM;
 
+	result_set(doc, KEY_ndjson_series_series_id, json_integer(m->id));
+	result_set(doc, KEY_ndjson_series_session, json_integer(x->session_id));
+	result_set(doc, KEY_ndjson_series_host, json_string(m->host));
+	result_set(doc, KEY_ndjson_series_id, json_string(m->mid));
+	if (m->pid[0] != '\0')
+		result_set(doc, KEY_ndjson_series_pid, json_string(m->pid));
+	result_set(doc, KEY_ndjson_series_event_type, json_string(m->event_type));
+	result_set(doc, KEY_ndjson_series_subject, object_of(m->subject_json));
+	result_set(doc, KEY_ndjson_series_parameters, object_of(m->params_json));
+	text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
 	if (text != NULL && (rc = textout_puts(&x->out, text)) == NW_OK)
 		rc = textout_put(&x->out, "\n", 1);
 	free(text);
 	json_decref(doc);
-	fprintf(f, "{\"series_id\":%s,", fmt_int(m->id).s);
+	fprintf(f, "{\"%s\":%s,", result_key_name(KEY_ndjson_row_series_id), fmt_int(m->id).s);
 	return rc;
 }
 
@@ -102,8 +110,10 @@ row(struct export *x, const char *before, const struct merge_row *r)
 	size_t k;
 	int rc;
 
-	snprintf(text, sizeof(text), "\"time\":\"%s\",\"t_ns\":\"%s\",\"data\":{",
-	    fmt_iso_ns(r->t_wall_ns).s, fmt_int(r->t_wall_ns).s);
+	snprintf(text, sizeof(text), "\"%s\":\"%s\",\"%s\":\"%s\",\"%s\":{",
+	    result_key_name(KEY_ndjson_row_time), fmt_iso_ns(r->t_wall_ns).s,
+	    result_key_name(KEY_ndjson_row_t_ns), fmt_int(r->t_wall_ns).s,
+	    result_key_name(KEY_ndjson_row_data));
 	if ((rc = textout_puts(&x->out, before)) < 0 || (rc = textout_puts(&x->out, text)) < 0)
 		return rc;
 	for (k = 0; k < r->n_fields; k++) {
