@@ -64,7 +64,7 @@ if sorted(listed) != sorted(locks) or stated("locks") != len(locks):
     say(f"locks: the text counts {stated('locks')}, its list has {sorted(listed)}, the tree has {sorted(locks)}")
 
 # --- SQLite ---
-found = re.search(r"SQLite is used in (.*?)\.(?=\s)", text, re.S)
+found = re.search(r"SQLite\s+is\s+used\s+in\s+(.*?)\.(?=\s)", text, re.S)
 if not found:
     sys.exit("DESIGN.md does not say which rooms use SQLite")
 known = re.findall(r"`([\w/.-]+)`", found.group(1))
