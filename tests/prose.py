@@ -16,7 +16,7 @@ import argparse, glob, re, sys
 POINTERS = re.compile(r"""\b(it|its|this|that|these|those|they|them|one|ones|others|what|which
     |who|whom|whose|whoever|nobody|somebody|anybody|everybody)\b""", re.I | re.X)
 LIMITS = {"prose": 4.5, "comments": 4.0}
-SENTENCE_WORDS = {"README.md": 25, "DESIGN.md": 25, "CHANGELOG.md": 25, "SECURITY.md": 25}
+SENTENCE_WORDS = 25  # in Markdown
 DOCUMENT_WORDS = {"DESIGN.md": 3000}  # as wc -w counts
 CODE = "\0"  # stands for a piece of code in a sentence
 # a sentence ends before a capital, a piece of code or an opening mark; abbreviations do not end one
@@ -178,7 +178,7 @@ def faults(texts):
                    f"`python3 tests/prose.py -n 20{'' if t.kind == 'comments' else ' ' + t.path}` shows where")
         if t.path in DOCUMENT_WORDS and (n := len(open(t.path).read().split())) > DOCUMENT_WORDS[t.path]:
             yield f"{t.path}: {n} words with code and drawings, at most {DOCUMENT_WORDS[t.path]} are allowed"
-        for number, s in long_sentences(t, SENTENCE_WORDS.get(t.path, 10**6)):
+        for number, s in long_sentences(t, SENTENCE_WORDS) if t.path.endswith(".md") else []:
             yield f"{t.path}:{number}: a sentence of {length(s)} words: {s.replace(CODE, '`')[:90]}"
 
 

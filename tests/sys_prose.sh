@@ -43,4 +43,4 @@ grep -q "^FAIL: .*empty.md: no word was found" "$tmp/out" || fail "empty: $(cat 
 
 # --- this tree ---
 count -c
-count -c CHANGELOG.md SECURITY.md
+count -c CHANGELOG.md CONTRIBUTING.md SECURITY.md
