@@ -53,23 +53,23 @@ ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec sto
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon cli/stat cli/import cli \
          host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside \
-         dpss dpss/master dpss/server dpss/tool dpss/sim
+         dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
 SWITCH := $(if $(SNMP),nwswitch)
 ROOMS  += $(if $(SNMP),host/switch)
 MAY_base/fatal               := base
 MAY_xsp                      := base
-MAY_analyze                  := base
 MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
+MAY_analyze                  := base
 MAY_store/ground             := store/codec base
 MAY_store/read               := store/ground store/codec base
 MAY_store/write              := store/ground store/codec base
 MAY_store/sql                := store/read store/ground base
 MAY_store                    := store/write store/read store/ground store/codec base
 MAY_analyze/verdict/evidence := store/read analyze base/fatal
-MAY_analyze/verdict/judge    := analyze/verdict/evidence store/read store/ground analyze base/fatal base
+MAY_analyze/verdict/judge    := analyze/verdict/evidence store/read analyze base/fatal base
 MAY_analyze/verdict/usual    := analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_analyze/verdict/advice   := analyze/verdict/evidence store/read store/ground base/fatal base
 MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
@@ -104,10 +104,11 @@ MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
 MAY_host/outside             := host/nwrun/collect host/nwrun/preload host/lib base/fatal base
 MAY_dpss                     := pki base
+MAY_dpss/client              := dpss pki base
 MAY_dpss/master              := dpss pki base/fatal
 MAY_dpss/server              := dpss pki base
-MAY_dpss/tool                := dpss base/fatal base
-MAY_dpss/sim                 := dpss base
+MAY_dpss/tool                := dpss/client dpss base/fatal base
+MAY_dpss/sim                 := dpss/client dpss base
 MAY_host/switch              := host/lib base
 # BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
 # Its tests link BELOW_tests/room: where a room reads a store, a test fills one and asks it.
@@ -239,13 +240,13 @@ $B/lib/libnarrows.so: $(LIBNARROWS)
 	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,libnarrows.so.0 -o $@ $^ $(call link,host/lib)
 	$(Q)ln -sf libnarrows.so $B/lib/libnarrows.so.0
 
-LIBDPSS := $(call objs,dpss) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)
+LIBDPSS := $(call objs,dpss/client) $(call objs,dpss) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)
 $B/lib/libdpss.a: $(LIBDPSS)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $B/lib/libdpss.so: $(LIBDPSS)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-z,defs -Wl,-soname,libdpss.so.0 -o $@ $^ $(call link,dpss)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-z,defs -Wl,-soname,libdpss.so.0 -o $@ $^ $(call link,dpss/client)
 	$(Q)ln -sf libdpss.so $B/lib/libdpss.so.0
 $B/bin/dpss-cases: $B/obj/tests/dpss-cases.o $B/lib/libdpss.so
 	@mkdir -p $(@D)

@@ -10,12 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dpss/proto.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
 #define NS_PER_S INT64_C(1000000000)
 #define FLUSH_NS INT64_C(100000000)
 enum { HOST_BYTES = 256, TEXT_BYTES = 64 << 10, LINE_BYTES = 2048 };
+
+const char *const dpss_point_words[DPSS_POINTS] = { "APP_SEND", "DPSS_MASTER_IN", "DPSS_MASTER_OUT",
+	"DPSS_SERV_IN", "DPSS_START_READ", "DPSS_END_READ", "DPSS_START_WRITE", "APP_RECEIVE" };
 
 struct eventlog {
 	int fd, error; /* error: of the first failed write */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "dpss/server/session.h"
 #include "dpss/server/slot.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -28,7 +27,7 @@ struct disk {
 static struct blockcache_key
 key_of(const struct task *t)
 {
-	return (struct blockcache_key){ .grant = session_grant(t->session)->index,
+	return (struct blockcache_key){ .grant = t->grant->index,
 		.disk = t->disk,
 		.set = t->set,
 		.slot = t->slot,
@@ -38,7 +37,7 @@ key_of(const struct task *t)
 static bool
 file_ready(struct task *t)
 {
-	const struct grant *g = session_grant(t->session);
+	const struct grant *g = t->grant;
 	struct slot_head head;
 
 	if (!grant_is_resident(g, t->disk, t->slot) ||
@@ -51,8 +50,10 @@ file_ready(struct task *t)
 	return true;
 }
 
-bool
-disk_ready(struct blockcache *cache, struct task *t, bool from_file)
+/* Returns true for a block in memory: the task has its times, and a buffer or, if the file's bytes
+ * may be sent, its place in the file. */
+static bool
+is_ready(struct blockcache *cache, struct task *t, bool from_file)
 {
 	struct blockcache_key key = key_of(t);
 	uint64_t begin = (uint64_t)nw_wall_ns();
@@ -69,12 +70,12 @@ disk_ready(struct blockcache *cache, struct task *t, bool from_file)
 static int
 read_block(struct disk *d, struct task *t)
 {
-	const struct grant *g = session_grant(t->session);
+	const struct grant *g = t->grant;
 	struct blockcache_key key = key_of(t);
 	struct slot_head head = { 0 };
 	int rc;
 
-	if (disk_ready(d->cache, t, false))
+	if (is_ready(d->cache, t, false))
 		return NW_OK;
 	if ((t->buffer = buffer_new(g->block_bytes)) == NULL)
 		return NW_ENOMEM;
@@ -95,7 +96,7 @@ read_block(struct disk *d, struct task *t)
 static int
 write_block(struct disk *d, struct task *t)
 {
-	const struct grant *g = session_grant(t->session);
+	const struct grant *g = t->grant;
 	struct slot_head head = { t->set, t->buffer->len, t->buffer->sum, t->logical,
 		t->buffer->stamp_wall_ns };
 	struct blockcache_key key = key_of(t);
@@ -113,7 +114,7 @@ sync_written(struct disk *d)
 	size_t i, k, n = 0;
 
 	for (i = 0; i < d->n_written; i++) {
-		g = session_grant(d->written[i]->session);
+		g = d->written[i]->grant;
 		for (k = 0; k < n && synced[k] != g; k++)
 			;
 		if (k == n) {
@@ -202,6 +203,15 @@ disk_put(struct disk *d, struct task *t)
 	d->last = &t->next;
 	pthread_cond_signal(&d->change);
 	pthread_mutex_unlock(&d->lock);
+}
+
+void
+disk_begin(struct disk *d, struct task *t, bool from_file)
+{
+	if (is_ready(d->cache, t, from_file))
+		d->calls.done(t, NW_OK);
+	else
+		disk_put(d, t);
 }
 
 int

@@ -20,6 +20,7 @@ struct session;
 struct task {
 	struct task *next;
 	struct session *session;    /* held */
+	struct grant *grant;        /* of the session */
 	bool write, flush, careful; /* careful: the disk is read and the bytes are checked */
 	uint32_t set, disk, list;
 	uint64_t logical, slot;
@@ -31,7 +32,8 @@ struct task {
 	} file;
 };
 
-/* Functions of the tasks' owner; each owns its task from then on, in the disk's thread. */
+/* Functions of the tasks' owner; each owns its task from then on, in the disk's thread
+ * or, of disk_begin(), the caller's. */
 struct disk_calls {
 	bool (*wanted)(struct task *t); /* false: the task is taken back without work */
 	void (*done)(struct task *t, int rc);
@@ -42,8 +44,8 @@ int disk_new(
     uint32_t index, struct blockcache *cache, const struct disk_calls *calls, struct disk **out);
 void disk_free(struct disk *d); /* carries out the waiting tasks; NULL is fine */
 void disk_put(struct disk *d, struct task *t);
-/* True for a block in memory: the task has its times, and a buffer or, if the file's bytes may be
- * sent, its place in the file. */
-bool disk_ready(struct blockcache *cache, struct task *t, bool from_file);
+/* A read: done at once, in the caller's thread, if the block is in memory. from_file: the file's
+ * bytes may be sent, so the task may have a place in the file and no buffer. */
+void disk_begin(struct disk *d, struct task *t, bool from_file);
 
 #endif

@@ -11,7 +11,9 @@
 
 #include "dpss/option.h"
 #include "dpss/serve.h"
-#include "dpss/server/session.h"
+#include "dpss/server/reads.h"
+#include "dpss/server/session_serve.h"
+#include "dpss/server/writes.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/progwords.h"
@@ -103,9 +105,9 @@ static int
 master_message(struct server *sv, struct grant *g, struct channel_message *m)
 {
 	switch (m->type) {
-	case DPSS_READ: return session_read(sv->sessions, g, &m->contents);
-	case DPSS_TAKE: return session_take(sv->sessions, g, &m->contents);
-	case DPSS_END: return session_forget(sv->sessions, g, &m->contents);
+	case DPSS_READ: return reads_request(sv->sessions, g, &m->contents);
+	case DPSS_TAKE: return writes_allow(sv->sessions, g, &m->contents);
+	case DPSS_END: return writes_forbid(sv->sessions, g, &m->contents);
 	case DPSS_PING: return NW_OK;
 	default: return NW_EPROTO;
 	}
@@ -280,7 +282,7 @@ serve(struct options *o)
 
 	if ((rc = grants_load(o->state, o->disks, o->n_disks, &sv.grants, why)) != NW_OK ||
 	    (rc = eventlog_open(o->log, NULL, &opts.log, why)) != NW_OK ||
-	    (rc = sessions_new(&opts, &sv.sessions)) != NW_OK)
+	    (rc = sessions_new(&opts, &session_calls, &sv.sessions)) != NW_OK)
 		return fail(*why != '\0' ? why : nw_strerror(rc));
 	o->serve.arg = &sv;
 	if ((rc = serve_run(&o->serve, why)) != NW_OK)

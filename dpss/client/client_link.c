@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
@@ -207,8 +207,8 @@ server_run(void *arg)
 	}
 }
 
-int
-client_server_start(struct server *s)
+static int
+server_start(struct server *s)
 {
 	int rc = server_connect(s);
 
@@ -218,6 +218,83 @@ client_server_start(struct server *s)
 	}
 	s->started = true;
 	return rc;
+}
+
+/* --- the master's answer --- */
+
+static int
+server_unpack(struct dpss *d, struct unpacker *u, bool *reached)
+{
+	struct server *s;
+	char host[DPSS_NAME_BYTES];
+	uint32_t id = unpack_u32(u);
+	const uint8_t *mac;
+	uint16_t port;
+
+	unpack_text(u, host, sizeof(host));
+	port = unpack_u16(u);
+	mac = unpack_bytes(u, sizeof(d->servers[0].mac));
+	if (u->failed || id >= DPSS_SERVERS_MAX)
+		return NW_EPROTO;
+	s = &d->servers[id];
+	*reached = s->started;
+	if (s->started && !s->alive && s->port == port && strcmp(s->host, host) == 0)
+		memcpy(s->mac, mac, sizeof(s->mac));
+	if (s->started)
+		return NW_OK;
+	s->d = d;
+	s->id = id;
+	s->port = port;
+	memcpy(s->mac, mac, sizeof(s->mac));
+	strcpy(s->host, host);
+	*reached = server_start(s) == NW_OK;
+	return NW_OK;
+}
+
+/* A server out of reach counts as away. */
+static int
+servers_connect(struct dpss *d, struct unpacker *u)
+{
+	uint32_t n = unpack_u32(u), n_reached = 0;
+	bool reached;
+	int rc = NW_OK;
+
+	for (; n > 0 && rc == NW_OK; n--, n_reached += reached)
+		rc = server_unpack(d, u, &reached);
+	if (rc != NW_OK || unpack_end(u) != NW_OK)
+		return NW_EPROTO;
+	return n_reached > 0 ? NW_OK
+			     : client_fail(d, NW_ENOTFOUND, "no server of the set can be reached");
+}
+
+int
+client_opened(struct dpss *d, struct unpacker *u)
+{
+	struct dpss_layout l = { 0 };
+	char master_name[DPSS_NAME_BYTES];
+	uint64_t session = unpack_u64(u), key = unpack_u64(u), expiry;
+	uint32_t set = unpack_u32(u);
+
+	l.block_bytes = unpack_u32(u);
+	l.bytes = unpack_u64(u);
+	l.copies = unpack_u8(u);
+	l.parity = unpack_u8(u);
+	expiry = unpack_u64(u);
+	unpack_text(u, master_name, sizeof(master_name));
+	if (u->failed || l.block_bytes == 0 || l.block_bytes > DPSS_BLOCK_MAX)
+		return client_fail(d, NW_EPROTO, "the master's answer is malformed");
+	if (d->pool != NULL) /* resumed */
+		return session == d->session && set == d->set ? servers_connect(d, u) : NW_EPROTO;
+	d->session = session;
+	d->key = key;
+	d->set = set;
+	d->expiry = expiry;
+	d->layout = l;
+	strcpy(d->master_name, master_name);
+	if ((l.parity > 0 && (d->parity = calloc(1, l.block_bytes)) == NULL) ||
+	    pool_new(l.block_bytes, &d->pool) != NW_OK)
+		return NW_ENOMEM;
+	return servers_connect(d, u);
 }
 
 /* --- the master --- */
@@ -240,7 +317,7 @@ on_master(struct dpss *d, struct channel_message *m)
 	switch (m->type) {
 	case DPSS_PING: return NW_OK;
 	case DPSS_ABSENT: return client_absent(d, &m->contents);
-	case DPSS_JOINED: return client_server_unpack(d, &m->contents, &reached);
+	case DPSS_JOINED: return server_unpack(d, &m->contents, &reached);
 	default: break;
 	}
 	pthread_mutex_lock(&d->lock);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "dpss/proto.h"
 #include "dpss/serve.h"
 #include "narrows/address.h"

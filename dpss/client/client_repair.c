@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/err.h"
 
 enum { LIST_MAX = 256 + 1, WAIT_MS = 30000 };

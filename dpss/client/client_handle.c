@@ -3,11 +3,8 @@
  * client's other files. */
 #include <stdio.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/err.h"
-
-const char *const dpss_point_words[DPSS_POINTS] = { "APP_SEND", "DPSS_MASTER_IN", "DPSS_MASTER_OUT",
-	"DPSS_SERV_IN", "DPSS_START_READ", "DPSS_END_READ", "DPSS_START_WRITE", "APP_RECEIVE" };
 
 /* --- geometry --- */
 

@@ -3,7 +3,7 @@
  * Memory comes from the system in slabs of huge pages and stays until the pool ends: giving blocks
  * back and taking them again costs a reader more page faults than the copying of the bytes.
  */
-#include "dpss/pool.h"
+#include "dpss/client/pool.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 
 #include "dpss/channel.h"
 #include "dpss/eventlog.h"
-#include "dpss/pool.h"
+#include "dpss/client/pool.h"
 #include "dpss/proto.h"
 #include "narrows/dpss.h"
 
@@ -142,15 +142,14 @@ uint64_t client_blocks_all(const struct dpss *d); /* of data and parity */
 int client_master_send(struct dpss *d, uint16_t type, struct packer *p);
 
 /* --- client.c --- */
-/* A server of OPENED or JOINED: connects where the server is not known yet. NW_EPROTO. */
-int client_server_unpack(struct dpss *d, struct unpacker *u, bool *reached);
-/* OPENED, behind its type. NW_EPROTO, NW_ENOTFOUND: no server can be reached. */
+/* Opens a handle by a request to the master; the packer is freed. NW_E* with why. */
 int client_begin(const struct dpss_opts *opts, const char *name, uint16_t type, struct packer *p,
     struct dpss **out, char *why);
-int client_opened(struct dpss *d, struct unpacker *u);
 
 /* --- client_link.c --- */
-int client_server_start(struct server *s);
+/* OPENED, behind its type: connects to the servers. NW_EPROTO, NW_ENOTFOUND: no server can be
+ * reached. */
+int client_opened(struct dpss *d, struct unpacker *u);
 void *client_master_run(void *dpss);
 
 /* --- client_udp.c --- */

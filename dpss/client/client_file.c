@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/err.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include <utlist.h>
 
 #include "dpss/checksum.h"
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
 #include "narrows/err.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dpss/checksum.h"
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 

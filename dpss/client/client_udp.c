@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "dpss/client.h"
+#include "dpss/client/client.h"
 #include "dpss/rtp.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
