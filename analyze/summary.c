@@ -177,17 +177,3 @@ nw_summary_sd(const struct nw_summary *s)
 {
 	return s->n < 2 ? 0 : ldexp(sqrt(s->m2 / (double)(s->n - 1)), s->m2_exp);
 }
-
-struct nw_summary
-nw_summary_from_tuple(uint64_t n, double mean, double sd)
-{
-	struct nw_summary s = {
-		.n = n, .mean = mean, .min = mean, .max = mean, .sum = mean * (double)n
-	};
-	double d;
-
-	s.m2_exp = unit_for(fmax(fabs(mean), sd));
-	d = ldexp(sd, -s.m2_exp);
-	s.m2 = n < 2 ? 0 : d * d * (double)(n - 1);
-	return s;
-}

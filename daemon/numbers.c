@@ -169,15 +169,3 @@ numbers_take(struct numbers *n, const char *owner, const char *provider, uint64_
 	entry_drop(n, link);
 	return true;
 }
-
-size_t
-numbers_count(const struct numbers *n)
-{
-	return n->count;
-}
-
-size_t
-numbers_bytes(const struct numbers *n)
-{
-	return sizeof(*n) + n->cap * sizeof(*n->entry) + n->n_buckets * sizeof(*n->bucket);
-}

@@ -21,7 +21,4 @@ void numbers_put(struct numbers *n, const char *owner, const char *provider, uin
 /* Takes a provider out. False if the provider is unknown. */
 bool numbers_take(struct numbers *n, const char *owner, const char *provider, uint64_t *seq);
 
-size_t numbers_count(const struct numbers *n);
-size_t numbers_bytes(const struct numbers *n);
-
 #endif

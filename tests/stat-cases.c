@@ -68,6 +68,18 @@ out:
 	return rc;
 }
 
+/* The kind by its word in case.json; NULL if no kind has such a word. */
+static const struct stat_kind *
+kind_find(const char *word)
+{
+	const struct stat_kind *k;
+
+	for (k = stat_kinds; k->name != NULL || k->case_kind != NULL; k++)
+		if (k->case_kind != NULL && strcmp(k->case_kind, word) == 0)
+			return k;
+	return NULL;
+}
+
 static void
 run_case(const char *dir, const char *path, const char *out_dir)
 {
@@ -78,7 +90,7 @@ run_case(const char *dir, const char *path, const char *out_dir)
 	const char *kind = json_string_value(json_object_get(root, "kind"));
 	json_t *none = json_object(), *params = json_object_get(root, "params"),
 	       *inputs = json_object_get(root, "inputs");
-	const struct stat_kind *k = kind != NULL ? stat_kind_find_case(kind) : NULL;
+	const struct stat_kind *k = kind != NULL ? kind_find(kind) : NULL;
 	struct stat_case c = { id, dir, json_is_object(params) ? params : none,
 		json_is_object(inputs) ? inputs : none };
 

@@ -234,9 +234,9 @@ take_times(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 
 /* Columns become rows. Values that are no numbers become NaN, as in documents. */
 static void
-take_columns(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
+take_columns(struct bytes *b, struct rows *r)
 {
-	size_t i, k, n_set = 0;
+	size_t i, k;
 
 	for (k = 0; k < r->n_fields; k++) {
 		bool is_deviation = name_is_deviation(r->fields[k]);
@@ -244,15 +244,9 @@ take_columns(struct nw_doc_decoder *d, struct bytes *b, struct rows *r)
 
 		for (i = 0; i < r->n; i++, out += r->n_fields, b->at += 8) {
 			v = get_le_double(b->at);
-			if (fabs(v) < DBL_MAX && !(is_deviation && v < 0)) {
-				*out = v;
-				n_set++;
-			} else {
-				*out = NAN;
-			}
+			*out = fabs(v) < DBL_MAX && !(is_deviation && v < 0) ? v : NAN;
 		}
 	}
-	d->stats.samples += n_set;
 }
 
 int
@@ -272,7 +266,7 @@ batch_doc_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 	if ((size_t)(b.end - b.at) != 8 * r->n * r->n_fields)
 		return decode_fail(
 		    d, NW_EPROTO, "packed columns are not as long as they should be");
-	take_columns(d, &b, r);
+	take_columns(&b, r);
 	r->stride = r->n_fields;
 	return rows_deliver(d, r, mid, NULL);
 }

@@ -111,7 +111,6 @@ struct rows;
 
 struct nw_doc_decoder {
 	struct nw_doc_limits lim;
-	struct nw_doc_stats stats;
 	const struct nw_doc_sink *sink;
 	const char *why;
 	uint32_t n_items;

@@ -44,12 +44,6 @@ nw_doc_decoder_free(struct nw_doc_decoder *d)
 	free(d);
 }
 
-const struct nw_doc_stats *
-nw_doc_decoder_stats(const struct nw_doc_decoder *d)
-{
-	return &d->stats;
-}
-
 static int
 item_decode(struct nw_doc_decoder *d, const struct item *it)
 {
@@ -121,7 +115,6 @@ whole_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 		return rc;
 	if (item_has(&top, PART_VERSION) && top.part[PART_VERSION].type == BSON_TYPE_ARRAY) {
 		/* A schema that only ever carried test data (2011-02). */
-		d->stats.bad_values++;
 		rc = walk_check(buf, len, &d->lim, 1);
 		return rc < 0 ? decode_walk_fail(d, rc) : NW_OK;
 	}

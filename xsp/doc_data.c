@@ -152,11 +152,10 @@ row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name
 		switch (element_number(e, &v)) {
 		case NUMBER_OK:
 		case NUMBER_NONE: break;
-		case NUMBER_TEXT: d->stats.text_values++; return NW_OK;
+		case NUMBER_TEXT:
 		case NUMBER_OTHER:
 			/* Arrays are the originals' histograms h_gd and h_rd, which nobody
 			 * reads. */
-			d->stats.bad_values += e->type != BSON_TYPE_ARRAY;
 			return NW_OK;
 		}
 	}
@@ -240,19 +239,16 @@ hist_is_valid(const uint8_t *p, size_t len)
 }
 
 static void
-row_hist(struct nw_doc_decoder *d, struct rows *r, const struct element *e)
+row_hist(struct rows *r, const struct element *e)
 {
 	if (e->type == BSON_TYPE_BINARY && hist_is_valid(e->value + 5, e->value_len - 5)) {
 		r->hist = e->value + 5;
 		r->hist_len = e->value_len - 5;
-	} else {
-		d->stats.bad_values++;
 	}
 }
 
 static void
-row_time_part(
-    struct nw_doc_decoder *d, struct row *row, const struct name *name, const struct element *e)
+row_time_part(struct row *row, const struct name *name, const struct element *e)
 {
 	double v;
 
@@ -264,8 +260,6 @@ row_time_part(
 	} else if (name->kind == NAME_SAMPLE && element_number(e, &v) == NUMBER_OK && v >= 0 &&
 	    v < 9e15) {
 		row->sample_number = (int64_t)v;
-	} else {
-		d->stats.bad_values++;
 	}
 }
 
@@ -291,7 +285,7 @@ row_begin(struct nw_doc_decoder *d, struct rows *r, struct row *row)
 
 /* Keeps the row if the row has a time and a number. */
 static void
-row_end(struct nw_doc_decoder *d, struct rows *r, const struct row *row)
+row_end(struct rows *r, const struct row *row)
 {
 	int64_t t = NW_TIME_BY_SAMPLE;
 
@@ -300,17 +294,14 @@ row_end(struct nw_doc_decoder *d, struct rows *r, const struct row *row)
 	else if (row->ts.type == 0 ||
 	    !element_time(&row->ts, r->unit_is_second || row->is_caliper, &t))
 		t = NW_TIME_BY_SAMPLE;
-	if (t == NW_TIME_BY_SAMPLE && row->sample_number < 0) {
-		d->stats.bad_values++;
+	if (t == NW_TIME_BY_SAMPLE && row->sample_number < 0)
 		return;
-	}
 	if (row->n_set == 0)
 		return;
 	r->t_wall_ns[r->n] = t;
 	r->sample_number[r->n] = row->sample_number;
 	if (r->n++ == 0)
 		r->stride = r->n_fields;
-	d->stats.samples += row->n_set;
 }
 
 static int
@@ -333,24 +324,22 @@ row_of_fields(struct nw_doc_decoder *d, struct rows *r, const struct element *fi
 			return decode_fail(d, rc,
 			    rc == NW_EPROTO ? "bad field name"
 					    : "field names too long or too many");
-		if (name->row == r->row) {
-			d->stats.duplicate_keys++;
+		if (name->row == r->row)
 			continue;
-		}
 		name->row = r->row;
 		row.is_caliper |= name->is_caliper;
 		if (name->kind == NAME_FIELD) {
 			if ((rc = row_value(d, r, &row, name, &e)) < 0)
 				return rc;
 		} else if (name->kind == NAME_HIST) {
-			row_hist(d, r, &e);
+			row_hist(r, &e);
 		} else {
-			row_time_part(d, &row, name, &e);
+			row_time_part(&row, name, &e);
 		}
 	}
 	if (rc < 0)
 		return decode_walk_fail(d, rc);
-	row_end(d, r, &row);
+	row_end(r, &row);
 	return NW_OK;
 }
 
@@ -369,16 +358,14 @@ row_of_pair(
 	walk_enter(&w, pair, d->lim.text_max_bytes);
 	while (n < 3 && walk_next(&w, &e[n]) > 0)
 		n++;
-	if (n != 2) {
-		d->stats.bad_values++;
+	if (n != 2)
 		return NW_OK;
-	}
 	if ((rc = row_begin(d, r, &row)) < 0)
 		return rc;
 	row.ts = e[0];
 	if ((rc = row_value(d, r, &row, value_name, &e[1])) < 0)
 		return rc;
-	row_end(d, r, &row);
+	row_end(r, &row);
 	return NW_OK;
 }
 
@@ -395,8 +382,8 @@ rows_of_list(struct nw_doc_decoder *d, struct rows *r, const struct element *lis
 	walk_enter(&w, list, d->lim.text_max_bytes);
 	while ((rc = walk_next(&w, &e)) > 0) {
 		if (!element_is_container(&e))
-			d->stats.bad_values++;
-		else if (element_is_list(&e))
+			continue;
+		if (element_is_list(&e))
 			rc = row_of_pair(d, r, &e, value_name);
 		else
 			rc = row_of_fields(d, r, &e);
@@ -428,7 +415,6 @@ rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const ch
 	out.sample_number = r->sample_number;
 	out.hist = r->n == 1 ? r->hist : NULL;
 	out.hist_len = out.hist != NULL ? r->hist_len : 0;
-	d->stats.rows += r->n;
 	rc = d->sink->on_data != NULL ? d->sink->on_data(d->sink->arg, &out) : NW_OK;
 	return rc < 0 ? rc : NW_OK;
 }

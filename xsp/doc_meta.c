@@ -28,18 +28,17 @@ subject_text(struct nw_doc_decoder *d, const struct element *e)
 }
 
 static uint16_t
-subject_port(struct nw_doc_decoder *d, const struct element *e)
+subject_port(const struct element *e)
 {
 	double v;
 
 	if (element_number(e, &v) == NUMBER_OK && v >= 0 && v <= 65535 && v == floor(v))
 		return (uint16_t)v;
-	d->stats.bad_values++;
 	return 0;
 }
 
 static int64_t
-subject_size(struct nw_doc_decoder *d, const struct element *e)
+subject_size(const struct element *e)
 {
 	double v;
 
@@ -47,7 +46,6 @@ subject_size(struct nw_doc_decoder *d, const struct element *e)
 		return (int64_t)get_le64(e->value);
 	if (element_number(e, &v) == NUMBER_OK && v >= 0 && v < 9.2e18)
 		return (int64_t)v;
-	d->stats.bad_values++;
 	return -1;
 }
 
@@ -164,11 +162,11 @@ subject_decode(struct nw_doc_decoder *d, const struct element *subject, struct n
 	s->resource = text[SUBJECT_RESOURCE];
 	s->hostname = text[SUBJECT_HOSTNAME];
 	if (found[SUBJECT_SPORT].type != 0)
-		s->sport = subject_port(d, &found[SUBJECT_SPORT]);
+		s->sport = subject_port(&found[SUBJECT_SPORT]);
 	if (found[SUBJECT_DPORT].type != 0)
-		s->dport = subject_port(d, &found[SUBJECT_DPORT]);
+		s->dport = subject_port(&found[SUBJECT_DPORT]);
 	if (found[SUBJECT_SIZE].type != 0)
-		s->size_bytes = subject_size(d, &found[SUBJECT_SIZE]);
+		s->size_bytes = subject_size(&found[SUBJECT_SIZE]);
 	subject_ports_from_stream(s);
 }
 
@@ -288,7 +286,6 @@ meta_decode(struct nw_doc_decoder *d, const struct item *it)
 		params_decode(&it->part[PART_PARAMS], &m);
 	if (d->scratch.len > d->scratch.cap)
 		return decode_fail(d, NW_ETOOBIG, "metadata too long as JSON");
-	d->stats.metas++;
 	rc = d->sink->on_meta != NULL ? d->sink->on_meta(d->sink->arg, &m) : NW_OK;
 	return rc < 0 ? rc : NW_OK;
 }

@@ -163,10 +163,8 @@ json_put(struct nw_doc_decoder *d, struct scratch *s, const struct element *cont
 	while ((rc = walk_next(&w, &e)) > 0) {
 		if (!is_array && ++n > d->lim.fields_max)
 			return decode_fail(d, NW_ETOOBIG, "too many keys in one object");
-		if (!is_array && is_repeated(container, &e, d->lim.text_max_bytes)) {
-			d->stats.duplicate_keys++;
+		if (!is_array && is_repeated(container, &e, d->lim.text_max_bytes))
 			continue;
-		}
 		if (n_put++ > 0)
 			scratch_put(s, ",", 1);
 		if (!is_array) {

@@ -95,8 +95,6 @@ item_read(struct nw_doc_decoder *d, const uint8_t *doc, size_t len, uint32_t dep
 			it->have |= 1u << p;
 			if (p == PART_VALUES || p == PART_DATA || p == PART_META)
 				continue;
-		} else if (p != PART_COUNT && p != PART_UNIS) {
-			d->stats.duplicate_keys++;
 		}
 		if (element_is_container(&e) &&
 		    (rc = walk_check(e.value, e.value_len, &d->lim, depth + 1)) < 0)

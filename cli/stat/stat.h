@@ -82,11 +82,8 @@ long stat_table_find(const struct stat_table *t, const char *name);
  * if it does not exist or holds text. */
 const double *
 stat_table_numbers(const struct stat_table *t, const char *name, struct stat_error *err);
-/* The same for column `col`; and for all columns except the columns named in `but` (NULL
- * terminated; NULL names none). */
+/* The same for column `col`. */
 const double *stat_table_numbers_at(const struct stat_table *t, size_t col, struct stat_error *err);
-int stat_table_check_numbers(
-    const struct stat_table *t, const char *const *but, struct stat_error *err);
 /* The column's fields as text, unquoted ("" = missing), on loan until stat_table_free. NULL: no
  * such column, no memory. */
 const char *const *stat_table_texts(struct stat_table *t, const char *name, struct stat_error *err);

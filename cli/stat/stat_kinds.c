@@ -70,14 +70,3 @@ stat_kind_find(const char *name)
 			return k;
 	return NULL;
 }
-
-const struct stat_kind *
-stat_kind_find_case(const char *case_kind)
-{
-	const struct stat_kind *k;
-
-	for (k = stat_kinds; k->name != NULL || k->case_kind != NULL; k++)
-		if (k->case_kind != NULL && strcmp(k->case_kind, case_kind) == 0)
-			return k;
-	return NULL;
-}

@@ -7,9 +7,7 @@
 /* Kinds, ended by a row whose name and case_kind are NULL. */
 extern const struct stat_kind stat_kinds[];
 
-/* The kind by its word on the command line, or by its word in case.json; NULL if no kind has such a
- * word. */
+/* The kind by its word on the command line; NULL if no kind has such a word. */
 const struct stat_kind *stat_kind_find(const char *name);
-const struct stat_kind *stat_kind_find_case(const char *case_kind);
 
 #endif

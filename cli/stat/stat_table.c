@@ -541,21 +541,6 @@ stat_table_numbers(const struct stat_table *t, const char *name, struct stat_err
 	return col < 0 ? NULL : stat_table_numbers_at(t, (size_t)col, err);
 }
 
-int
-stat_table_check_numbers(const struct stat_table *t, const char *const *but, struct stat_error *err)
-{
-	const char *const *b;
-	size_t col;
-
-	for (col = 0; col < t->n_cols; col++) {
-		for (b = but; b != NULL && *b != NULL && strcmp(*b, t->cols[col].name) != 0; b++)
-			;
-		if ((b == NULL || *b == NULL) && stat_table_numbers_at(t, col, err) == NULL)
-			return NW_EPROTO;
-	}
-	return NW_OK;
-}
-
 /* All texts in one block, owned by text[0]; text[0] exists even without rows. */
 static int
 cut_texts(struct stat_table *t, size_t col)

@@ -158,9 +158,3 @@ flows_put_off(struct flows *f, struct flow *flow)
 {
 	count_anew(f, flow);
 }
-
-size_t
-flows_count(const struct flows *f)
-{
-	return HASH_COUNT(f->entries);
-}

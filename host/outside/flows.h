@@ -61,6 +61,5 @@ void flows_take(struct flow *flow, int worker);
 void flows_refuse(struct flow *flow);
 /* Not now: counting begins anew. */
 void flows_put_off(struct flows *f, struct flow *flow);
-size_t flows_count(const struct flows *f);
 
 #endif

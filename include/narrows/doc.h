@@ -86,20 +86,12 @@ struct nw_doc_limits {
 };
 extern const struct nw_doc_limits nw_doc_limits_default;
 
-struct nw_doc_stats {
-	uint64_t metas, rows, samples;
-	/* Tolerated oddities: the first of equal keys counts, text and what cannot be a number or
-	 * time is left out. */
-	uint64_t duplicate_keys, text_values, bad_values;
-};
-
 /* Working memory of one thread; grows to the largest document seen and is reused: no allocation per
  * sample. */
 struct nw_doc_decoder;
 /* NULL limits: defaults. NULL: no memory */
 struct nw_doc_decoder *nw_doc_decoder_new(const struct nw_doc_limits *lim);
 void nw_doc_decoder_free(struct nw_doc_decoder *d);
-const struct nw_doc_stats *nw_doc_decoder_stats(const struct nw_doc_decoder *d);
 
 /*
  * Decodes one application block of option NW_OPT_META, _DATA, _XFER_* or _BATCH; others are

@@ -36,8 +36,5 @@ struct nw_summary nw_summary_of(const double *v, size_t n);
  * number. */
 double nw_summary_variance(const struct nw_summary *s);
 double nw_summary_sd(const struct nw_summary *s);
-/* The summary with this n, mean and sd, for tuples from elsewhere. min and max are unknown: both
- * the mean. */
-struct nw_summary nw_summary_from_tuple(uint64_t n, double mean, double sd);
 
 #endif

@@ -21,12 +21,6 @@ scale_power(unsigned digits)
 	return power[digits];
 }
 
-double
-scale_fraction(unsigned digits)
-{
-	return fraction[digits];
-}
-
 static inline double
 scaled(struct number_scale scale, int64_t x)
 {

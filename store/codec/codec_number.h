@@ -85,9 +85,8 @@ number_round(double v)
 	return fabs(v) < 0x1p51 ? (int64_t)(number_bits(v + shift) - number_bits(shift)) : 0;
 }
 
-/* 10^digits and 10^-digits by the compiler, correctly rounded. */
+/* 10^digits. */
 double scale_power(unsigned digits);
-double scale_fraction(unsigned digits);
 
 /* The integer nearest to v at this scale, or 0 if no integer is near. */
 void scale_nearest(struct number_scale scale, const double *v, uint32_t n, int64_t *x);

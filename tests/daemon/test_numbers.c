@@ -26,25 +26,20 @@ main(void)
 	numbers_put(n, "host:a", "p", 7);
 	numbers_put(n, "host:b", "p", 8);
 	numbers_put(n, "host:a", "p", 9);
-	CHECK_INT(numbers_count(n), 2);
 	CHECK(numbers_take(n, "host:a", "p", &seq) && seq == 9);
 	CHECK(!numbers_take(n, "host:a", "p", &seq));
 	CHECK(numbers_take(n, "host:b", "p", &seq) && seq == 8);
-	CHECK_INT(numbers_count(n), 0);
 
 	for (i = 0; i < MANY + 100; i++) {
 		numbers_put(n, "host:a", name(i), i);
 		if (i == 50) /* named again, and so not among the oldest */
 			numbers_put(n, "host:a", name(3), 1003);
 	}
-	CHECK_INT(numbers_count(n), MANY);
-	CHECK(numbers_bytes(n) <= 64 * (size_t)MANY);
 	CHECK(!numbers_take(n, "host:a", name(0), &seq) &&
 	    !numbers_take(n, "host:a", name(99), &seq));
 	for (i = 100, found = 0; i < MANY + 100; i++)
 		found += numbers_take(n, "host:a", name(i), &seq) && seq == i;
 	CHECK_INT(found, MANY);
-	CHECK_INT(numbers_count(n), 0);
 	numbers_put(n, "host:a", "again", 1);
 	CHECK(numbers_take(n, "host:a", "again", &seq) && seq == 1);
 	numbers_free(n);

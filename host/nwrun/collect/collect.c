@@ -268,18 +268,3 @@ collect_new(const struct region *region, struct nwshm *shm, const struct collect
 	c->tcp_fd = tcp_open();
 	return c;
 }
-
-void
-collect_free(struct collect *c)
-{
-	unsigned i;
-
-	if (c == NULL)
-		return;
-	if (c->tcp_fd >= 0)
-		close(c->tcp_fd);
-	window_clear(c);
-	for (i = 0; i < NWSHM_OBJECTS; i++)
-		free(c->object[i].cells);
-	free(c);
-}

@@ -68,7 +68,6 @@ struct collect_unseen {
 struct collect;
 struct collect *collect_new(const struct region *region, struct nwshm *shm,
     const struct collect_opts *opts, const struct collect_sink *sink);
-void collect_free(struct collect *c);
 /* Looks once. Returns how many processes are alive. Sleeps a millisecond when an interval ends. */
 int collect_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
 /* From now on, instead of opts.interval_ns. */

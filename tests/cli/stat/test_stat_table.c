@@ -83,8 +83,6 @@ test_columns(void)
 	CHECK(stat_table_numbers(t, "c\nd", &err) == NULL);
 	CHECK_STR(err.text, "f:3:6: column 3 (c?d): \"x\" is not a number");
 	err.text[0] = '\0';
-	CHECK_INT(stat_table_check_numbers(t, (const char *const[]){ "c\nd", NULL }, &err), NW_OK);
-	CHECK_INT(stat_table_check_numbers(t, NULL, &err), NW_EPROTO);
 	stat_table_free(t);
 	stat_table_free(NULL);
 }

@@ -171,8 +171,7 @@ report_look(void)
 
 	for (i = 0; i < 100; i++)
 		(void)flow_look(fd, f, i);
-	printf("a look at %zu connections: %.0f us\n", flows_count(f),
-	    (double)(cpu_ns() - begin_ns) / 1e5);
+	printf("a look at all connections: %.0f us\n", (double)(cpu_ns() - begin_ns) / 1e5);
 	flows_free(f);
 	close(fd);
 }

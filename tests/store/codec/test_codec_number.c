@@ -57,14 +57,16 @@ test_find(void)
 	struct number_scale scale;
 	double v[100];
 	int64_t x[100], n;
+	char fraction[8];
 	int digits, multiplied, i, whole;
 
 	for (digits = 0; digits <= 9; digits++) {
+		snprintf(fraction, sizeof(fraction), "1e-%d", digits);
 		for (multiplied = 0; multiplied <= (digits > 0); multiplied++) {
 			whole = 0;
 			for (i = 0; i < 100; i++) {
 				n = (int64_t)random_below(1000000000000) - 500000000000;
-				v[i] = multiplied ? (double)n * scale_fraction((unsigned)digits)
+				v[i] = multiplied ? (double)n * strtod(fraction, NULL)
 						  : (double)n / scale_power((unsigned)digits);
 			}
 			CHECK(scale_find(v, 100, &scale));

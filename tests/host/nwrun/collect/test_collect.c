@@ -237,8 +237,15 @@ setup(void)
 static void
 teardown(void)
 {
+	unsigned i;
+
 	CHECK(!data_before_meta);
-	collect_free(c);
+	if (c->tcp_fd >= 0)
+		close(c->tcp_fd);
+	window_clear(c);
+	for (i = 0; i < NWSHM_OBJECTS; i++)
+		free(c->object[i].cells);
+	free(c);
 	region_unmap(&region, shm);
 	region_free(&region);
 }
