@@ -90,7 +90,7 @@ MAY_daemon                   := web web/answer analyze/verdict analyze/verdict/k
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
-MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines store store/sql store/read store/ground \
+MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib

@@ -54,14 +54,10 @@ static bool
 value_check(const char *parameter, const char *encoded, const char *value)
 {
 	char *one = xasprintf("%s=%s", parameter, encoded);
-	const char *form = "newest, slowest, fastest, longest or largest";
+	const char *form = param_find(session_params, parameter, 0)->form;
 	struct session_filter asked;
 	bool good = session_filter_parse(&asked, one) == NW_OK;
-	size_t i;
 
-	for (i = 0; i < session_params_count; i++)
-		if (strcmp(session_params[i].name, parameter) == 0)
-			form = session_params[i].form;
 	if (!good)
 		fprintf(stderr, "narrows: sessions: --%s: \"%s\" is not %s\n",
 		    strcmp(parameter, "q") == 0              ? "search"

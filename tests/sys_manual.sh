@@ -33,6 +33,42 @@ sed -n 's/^#\([a-z][a-z0-9-]* .*\)/\1/p' conf/narrowsd.conf | sed 's/  */ /' | w
 	grep -q -x -e "$name|Default $value\(, from .*\)\{0,1\}\." "$tmp/table" || fail "conf/narrowsd.conf: $name $value is not the default"
 done
 
+# --- narrowsd(8): every address of the report, with the words of its row ---
+"$B/tests/web/test_resource" --list >"$tmp/resources"
+python3 - "$tmp/resources" daemon/narrowsd.8 <<'PYTHON' || fail "narrowsd.8: the addresses"
+import re, sys
+
+rows = [line.rstrip("\n").split("\t") for line in open(sys.argv[1])]
+page = open(sys.argv[2]).read()
+assert len(rows) > 60, rows
+
+
+def plain(text):
+    text = re.sub(r"(?m)^\.Xr (\S+) (\S+) ?(.*)$", r"\1(\2)\3", text)
+    return " ".join(re.sub(r"(?m)^\.[A-Z][a-z] ", "", text).split())
+
+
+items = {}  # address: text
+for name, begin in ("THE REPORT", ""), ("API", "/api/v1/"):
+    section = re.search(rf"(?ms)^\.Sh {name}$(.*?)^\.S[hs] ", page).group(1)
+    for title, text in re.findall(r"(?ms)^\.It Pa (.*?)$\n(.*?)(?=^\.It |^\.El)", section):
+        title = re.sub(r" Ns Ar (\w+)", r"{\1}", title).replace(" Ns Pa ", "").replace(" No (POST)", " (POST)")
+        for address in title.split(" , "):
+            items[begin + address] = text
+bad = 0
+for path, words, example in rows:
+    text = items.pop(path.replace("{number}", "{id}"), None)
+    if text is None:
+        bad += print(f"no .It Pa for {path}") is None
+    elif not plain(text).startswith(words):
+        bad += print(f"{path}: \"{plain(text)[:100]}\", not \"{words}\"") is None
+    elif example and not re.search(r"(?m)^\.Dl \$ curl .*" + re.escape(example.split()[-1]) + "'$", text):
+        bad += print(f"{path}: no example {example}") is None
+for address in items:
+    bad += print(f"{address} stands in the page and is no resource") is None
+sys.exit(bad != 0)
+PYTHON
+
 # --- options: usage text against page ---
 # has PAGE TEXT WHAT...: every option in TEXT is in PAGE, as .Fl
 has() {

@@ -16,7 +16,16 @@
 
 enum { STEPS = 400, BINS = 100 };
 
-const char *const compare_names[COMPARE_WAYS] = { "start", "bytes", "clock" };
+const char *const compare_names[COMPARE_WAYS + 1] = { "start", "bytes", "clock", NULL };
+
+const struct param compare_params[] = {
+	{ "ids", .meaning = "Two to six sessions; the parameter may come again.",
+	    .form = "numbers with commas", .example = "3,7" },
+	{ "by", PARAM_WORD, .words = compare_names, .at = offsetof(struct compare_query, by),
+	    .meaning = "How the rates are lined up.", .form = "start, bytes or clock",
+	    .example = "bytes" },
+	{ .name = NULL },
+};
 
 /* --- the query --- */
 
@@ -59,14 +68,8 @@ ids_take(struct compare_query *q, const char *text)
 static void
 by_take(struct compare_query *q, const char *text)
 {
-	size_t i;
-
-	for (i = 0; i < COMPARE_WAYS; i++)
-		if (strcmp(compare_names[i], text) == 0) {
-			q->by = (enum compare_by)i;
-			return;
-		}
-	q->why = "Sessions are lined up by start, bytes or clock.";
+	if (!param_take(param_find(compare_params, "by", 0), q, text))
+		q->why = "Sessions are lined up by start, bytes or clock.";
 }
 
 bool

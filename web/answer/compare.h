@@ -10,11 +10,13 @@
 #include <jansson.h>
 
 #include "narrows/store.h"
+#include "web/query/param.h"
 
 enum { COMPARE_MIN = 2, COMPARE_MAX = 6, COMPARE_TEXT_BYTES = 200 };
 
 enum compare_by { COMPARE_START, COMPARE_BYTES, COMPARE_CLOCK, COMPARE_WAYS };
-extern const char *const compare_names[COMPARE_WAYS];
+extern const char *const compare_names[COMPARE_WAYS + 1]; /* NULL behind the last */
+extern const struct param compare_params[];
 
 struct compare_query {
 	int64_t id[COMPARE_MAX]; /* each once */

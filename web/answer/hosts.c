@@ -2,7 +2,6 @@
 #include "web/answer/hosts.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,25 +35,41 @@ struct listing {
 
 /* --- the query --- */
 
-static bool
-take_number(
-    const struct evkeyvalq *fields, const char *name, int64_t min, int64_t max, int64_t *out)
-{
-	const char *text = evhttp_find_header(fields, name);
-	char *end;
+#define AT(member) .at = offsetof(struct hosts_query, member)
 
-	if (text == NULL)
-		return true;
-	errno = 0;
-	*out = strtoll(text, &end, 10);
-	return *text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && *out >= min &&
-	    *out <= max;
+const struct param hosts_params[] = {
+	{ "offset", PARAM_NUMBER, 0, INT32_MAX, AT(offset),
+	    .meaning = "So many hosts of the list are left out.",
+	    .form = "a number, as next_offset of the page before has it", .example = "0" },
+	{ "limit", PARAM_NUMBER, 1, HOSTS_PAGE_MAX, AT(limit),
+	    .meaning = "Entries of a page, 50 if missing.", .form = "1 to 1000", .example = "50" },
+	{ .name = NULL },
+};
+
+const struct param settings_params[] = {
+	{ "before", PARAM_NUMBER, 1, INT64_MAX, AT(before_wall_ns),
+	    .meaning = "Older changes only.",
+	    .form = "nanoseconds since 1970, as next_before of the page before has them",
+	    .example = "1795162331250000000" },
+	{ .name = NULL },
+};
+
+/* The first value of each parameter counts. */
+static bool
+take_all(struct hosts_query *q, const struct param *p, const struct evkeyvalq *fields)
+{
+	const char *text;
+	bool ok = true;
+
+	for (; p->name != NULL; p++)
+		if ((text = evhttp_find_header(fields, p->name)) != NULL)
+			ok = param_take(p, q, text) && ok;
+	return ok;
 }
 
 bool
 hosts_query_parse(struct hosts_query *q, const char *query)
 {
-	int64_t offset = 0, limit = HOSTS_PAGE;
 	struct evkeyvalq fields;
 	bool ok;
 
@@ -63,12 +78,8 @@ hosts_query_parse(struct hosts_query *q, const char *query)
 		return true;
 	if (evhttp_parse_query_str(query, &fields) != 0)
 		return false;
-	ok = take_number(&fields, "offset", 0, INT32_MAX, &offset) &&
-	    take_number(&fields, "limit", 1, HOSTS_PAGE_MAX, &limit) &&
-	    take_number(&fields, "before", 1, INT64_MAX, &q->before_wall_ns);
+	ok = take_all(q, hosts_params, &fields) && take_all(q, settings_params, &fields);
 	evhttp_clear_headers(&fields);
-	q->offset = (size_t)offset;
-	q->limit = (size_t)limit;
 	return ok;
 }
 
@@ -263,7 +274,8 @@ hosts_document(
 		qsort(l.all, l.n, sizeof(*l.all), known_compare);
 	for (i = 0; i < l.n; i++)
 		n_silent += l.all[i].n[COLLECTOR_SILENT] > 0;
-	for (i = q->offset; rc == NW_OK && i < l.n && i - q->offset < q->limit; i++)
+	for (i = (size_t)q->offset;
+	     rc == NW_OK && i < l.n && i - (size_t)q->offset < (size_t)q->limit; i++)
 		if (l.all[i].row != NULL || (rc = row_make(&l, &l.all[i])) == NW_OK)
 			rc = json_array_append(rows, l.all[i].row) == 0 ? NW_OK : NW_ENOMEM;
 	result_set(doc, KEY_hosts_schema, json_string("narrows-hosts/1"));

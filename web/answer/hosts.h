@@ -12,14 +12,16 @@
 
 #include "narrows/store.h"
 #include "web/answer/collectors.h"
+#include "web/query/param.h"
 
 enum { HOSTS_PAGE = 50, HOSTS_PAGE_MAX = 1000, HOST_CHANGES_PAGE = 200 };
 /* Steps of a clock record at most, and latest connections that the document has. */
 enum { HOST_CLOCK_STEPS = 240, HOST_LINKS_MAX = 500 };
 
 /* Which part of the list: the parameters `offset` and `limit`, and of settings `before`. */
+extern const struct param hosts_params[], settings_params[];
 struct hosts_query {
-	size_t offset, limit;
+	int64_t offset, limit;
 	int64_t before_wall_ns;
 };
 /* Other parameters are ignored. False: a value makes no sense. */

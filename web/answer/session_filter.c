@@ -14,37 +14,11 @@
 #include "narrows/format.h"
 #include "narrows/quantity.h"
 
-/* What a query may ask for, and where the text goes. */
-const struct session_param session_params[] = {
-	{ "q", "Part of the task, route, program, label or sentence.", "text", "rsync" },
-	{ "stage", "Stage that limited the session.", "a stage or none", "disk.write" },
-	{ "program", "Program that moved the data.", "text", "rsync" },
-	{ "label", "The user's name for the session.", "text", "nightly" },
-	{ "host", "One of the hosts of the route.", "a name", "dtn1" },
-	{ "route", "The route as the list has it.", "text", "dtn1%20-%3E%20dtn2" },
-	{ "state", "Sessions that still run, whose program failed, or slower than usual.",
-	    "open, failed or slower", "failed" },
-	{ "since", "Begin at this time or later.", "ISO 8601, or a span before now",
-	    "2026-11-20T08:00:00Z" },
-	{ "until", "Begin before this time.", "ISO 8601, or a span before now", "7d" },
-	{ "rate_min", "Mean rate of at least so many bytes a second.", "a size", "10MB" },
-	{ "rate_max", "Mean rate of at most so many bytes a second.", "a size", "1GB" },
-};
-const size_t session_params_count = sizeof(session_params) / sizeof(session_params[0]);
-
-static bool
-take_text(char *out, size_t size, const char *text)
-{
-	if (strlen(text) >= size)
-		return false;
-	strcpy(out, text);
-	return true;
-}
-
 /* A time, a day, or a time span before now. Empty text asks for nothing. */
 static bool
-take_time(int64_t *out, const char *text)
+take_time(void *at, const char *text)
 {
+	int64_t *out = at;
 	char day[32];
 	int64_t span_ns;
 	const char *why;
@@ -62,7 +36,7 @@ take_time(int64_t *out, const char *text)
 
 /* Rates are shown in decimal units. */
 static bool
-take_rate(double *out, const char *text)
+take_rate(void *out, const char *text)
 {
 	static const struct quantity_unit units[] = { { "", 1 }, { "B", 1 }, { "kB", 1e3 },
 		{ "MB", 1e6 }, { "GB", 1e9 }, { "TB", 1e12 }, { "KiB", 1024 }, { "MiB", 1048576 },
@@ -72,24 +46,17 @@ take_rate(double *out, const char *text)
 	return *text == '\0' || quantity_parse(text, units, out, &why) == NW_OK;
 }
 
-static bool
-take_state(char *out, size_t size, const char *text)
-{
-	return (*text == '\0' || strcmp(text, "open") == 0 || strcmp(text, "failed") == 0 ||
-		   strcmp(text, "slower") == 0) &&
-	    take_text(out, size, text);
-}
+static const char *const state_names[] = { "open", "failed", "slower", NULL };
 
 static bool
-take_id(int64_t *out, const char *text)
+take_state(void *out, const char *text)
 {
-	char *end;
+	size_t i = 0;
 
-	if (*text < '1' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoll(text, &end, 10);
-	return errno == 0 && *end == '\0';
+	while (state_names[i] != NULL && strcmp(state_names[i], text) != 0)
+		i++;
+	strcpy(out, state_names[i] != NULL ? text : "");
+	return *text == '\0' || state_names[i] != NULL;
 }
 
 static const char *const sort_names[] = {
@@ -98,6 +65,7 @@ static const char *const sort_names[] = {
 	[SORT_FASTEST] = "fastest",
 	[SORT_LONGEST] = "longest",
 	[SORT_LARGEST] = "largest",
+	NULL,
 };
 
 const char *
@@ -108,57 +76,76 @@ session_sort_name(enum session_sort sort)
 
 /* Empty text is the order without the parameter. */
 static bool
-take_sort(enum session_sort *out, const char *text)
+take_sort(void *out, const char *text)
 {
-	size_t i;
+	static const struct param words = { .type = PARAM_WORD, .words = sort_names };
 
-	if (*text == '\0')
-		return true;
-	for (i = 0; i < sizeof(sort_names) / sizeof(sort_names[0]); i++)
-		if (strcmp(sort_names[i], text) == 0) {
-			*out = (enum session_sort)i;
-			return true;
-		}
-	return false;
+	return *text == '\0' || param_take(&words, out, text);
 }
+
+#define AT(member)  .at = offsetof(struct session_filter, member)
+#define TEXT(bytes) .type = PARAM_TEXT, .max = (bytes)-1
+
+const struct param session_params[] = {
+	{ "before", PARAM_NUMBER, 1, INT64_MAX, AT(before),
+	    .meaning = "Sessions behind this one in the order of the list.",
+	    .form = "a number, as next_before of the page before has it", .example = "120" },
+	{ "sort", PARAM_WORD, .words = sort_names, .take = take_sort, AT(sort),
+	    .meaning = "Order; by a number, sessions without that number are left out.",
+	    .form = "newest, slowest, fastest, longest or largest", .example = "slowest" },
+	{ "limit", PARAM_NUMBER, 1, SESSION_LIST_LIMIT_MAX, AT(limit),
+	    .meaning = "Entries of a page, 50 if missing.", .form = "1 to 1000", .example = "50" },
+	{ "q", TEXT(SESSION_FILTER_BYTES), AT(text),
+	    .meaning = "Part of the task, route, program, label or sentence.", .form = "text",
+	    .example = "rsync" },
+	{ "stage", TEXT(SESSION_FILTER_BYTES), AT(stage),
+	    .meaning = "Stage that limited the session.", .form = "a stage or none",
+	    .example = "disk.write" },
+	{ "program", TEXT(SESSION_FILTER_BYTES), AT(program),
+	    .meaning = "Program that moved the data.", .form = "text", .example = "rsync" },
+	{ "label", TEXT(SESSION_FILTER_BYTES), AT(label),
+	    .meaning = "The user's name for the session.", .form = "text", .example = "nightly" },
+	{ "host", TEXT(SESSION_HOST_BYTES), AT(host), .meaning = "One of the hosts of the route.",
+	    .form = "a name", .example = "dtn1" },
+	{ "route", TEXT(SESSION_ROUTE_BYTES), AT(route), .meaning = "The route as the list has it.",
+	    .form = "text", .example = "dtn1%20-%3E%20dtn2" },
+	{ "state", PARAM_WORD, .words = state_names, .take = take_state, AT(state),
+	    .meaning = "Sessions that still run, whose program failed, or slower than usual.",
+	    .form = "open, failed or slower", .example = "failed" },
+	{ "since", .take = take_time, AT(since_wall_ns), .meaning = "Begin at this time or later.",
+	    .form = "ISO 8601, or a span before now", .example = "2026-11-20T08:00:00Z" },
+	{ "until", .take = take_time, AT(until_wall_ns), .meaning = "Begin before this time.",
+	    .form = "ISO 8601, or a span before now", .example = "7d" },
+	{ "rate_min", .take = take_rate, AT(rate_min),
+	    .meaning = "Mean rate of at least so many bytes a second.", .form = "a size",
+	    .example = "10MB" },
+	{ "rate_max", .take = take_rate, AT(rate_max),
+	    .meaning = "Mean rate of at most so many bytes a second.", .form = "a size",
+	    .example = "1GB" },
+	{ .name = NULL },
+};
+
+const struct param route_params[] = {
+	{ "route", TEXT(SESSION_ROUTE_BYTES), AT(route),
+	    .meaning = "The route as the list of routes has it.", .form = "text",
+	    .example = "dtn1%20-%3E%20dtn2" },
+	{ "program", TEXT(SESSION_FILTER_BYTES), AT(program),
+	    .meaning = "Program; empty for an unknown one.", .form = "text", .example = "rsync" },
+	{ .name = NULL },
+};
+
+const struct param host_params[] = {
+	{ "host", TEXT(SESSION_HOST_BYTES), AT(host), .meaning = "Name of the host.",
+	    .form = "text", .example = "dtn1" },
+	{ .name = NULL },
+};
 
 static bool
 take(struct session_filter *f, const char *name, const char *value)
 {
-	const struct {
-		const char *name;
-		char *text;
-		size_t size;
-	} texts[] = {
-		{ "q", f->text, sizeof(f->text) },
-		{ "stage", f->stage, sizeof(f->stage) },
-		{ "program", f->program, sizeof(f->program) },
-		{ "label", f->label, sizeof(f->label) },
-		{ "host", f->host, sizeof(f->host) },
-		{ "route", f->route, sizeof(f->route) },
-	};
-	size_t i;
+	const struct param *p = param_find(session_params, name, 0);
 
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcmp(name, texts[i].name) == 0)
-			return take_text(texts[i].text, texts[i].size, value);
-	if (strcmp(name, "before") == 0)
-		return take_id(&f->before, value);
-	if (strcmp(name, "limit") == 0)
-		return take_id(&f->limit, value) && f->limit <= SESSION_LIST_LIMIT_MAX;
-	if (strcmp(name, "sort") == 0)
-		return take_sort(&f->sort, value);
-	if (strcmp(name, "state") == 0)
-		return take_state(f->state, sizeof(f->state), value);
-	if (strcmp(name, "since") == 0)
-		return take_time(&f->since_wall_ns, value);
-	if (strcmp(name, "until") == 0)
-		return take_time(&f->until_wall_ns, value);
-	if (strcmp(name, "rate_min") == 0)
-		return take_rate(&f->rate_min, value);
-	if (strcmp(name, "rate_max") == 0)
-		return take_rate(&f->rate_max, value);
-	return true;
+	return p == NULL || param_take(p, f, value);
 }
 
 /* NAME=VALUE, with the value encoded; other text is no parameter. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "narrows/store.h"
+#include "web/query/param.h"
 
 enum {
 	SESSION_FILTER_BYTES = 96,
@@ -36,12 +37,9 @@ struct session_filter {
 	double rate_min, rate_max;            /* bytes/s; 0: any */
 };
 
-/* The parameters of a query that say which sessions, without `before`, `limit` and `sort`. */
-struct session_param {
-	const char *name, *meaning, *form, *example;
-};
-extern const struct session_param session_params[];
-extern const size_t session_params_count;
+/* Parameters of lists of sessions, and of addresses of one route and of one host, which the same
+ * parser reads. */
+extern const struct param session_params[], route_params[], host_params[];
 
 /* Unknown parameters are ignored. NW_EINVAL: a value makes no sense. */
 int session_filter_parse(struct session_filter *f, const char *query);

@@ -20,6 +20,8 @@
 enum { GZIP_MIN_BYTES = 1000, TAG_BYTES = 32 };
 
 const char reply_type_json[] = "application/json";
+const char reply_type_csv[] = "text/csv; charset=utf-8";
+const char reply_type_text[] = "text/plain; charset=utf-8";
 
 void
 reply_header(struct reply *a, const char *name, const char *value)

@@ -38,7 +38,7 @@ struct reply {
 	struct login_who who;
 };
 
-extern const char reply_type_json[];
+extern const char reply_type_json[], reply_type_csv[], reply_type_text[];
 
 void reply_header(struct reply *a, const char *name, const char *value);
 const char *reply_request_header(const struct reply *a, const char *name);

@@ -2,6 +2,7 @@
 /* All measured hosts: which collectors report, how well clocks are known, what was measured. */
 #include "web/page/page.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +106,7 @@ write_pages(struct html *h, const json_t *doc, const struct hosts_query *q)
 		return;
 	html_raw(h, "<nav class=\"pages\" aria-label=\"Pages of hosts\">");
 	if (q->offset > 0) {
-		snprintf(href, sizeof(href), "/hosts?offset=%zu",
+		snprintf(href, sizeof(href), "/hosts?offset=%" PRId64,
 		    q->offset > HOSTS_PAGE ? q->offset - HOSTS_PAGE : 0);
 		html_raw(h, "<a rel=\"prev\"");
 		html_attr(h, "href", href);

@@ -17,7 +17,7 @@
 #define STEP_MAX_NS   (86400 * INT64_C(1000000000))
 #define STEP_USUAL_NS (60 * INT64_C(1000000000))
 enum { LIMIT_USUAL = 10000, LIMIT_MAX = 100000 };
-enum { ALL = (1 << QUERY_WHATS) - 1, ROWS = 1 << QUERY_VALUES | 1 << QUERY_STATISTICS };
+enum { ROWS = 1 << QUERY_VALUES | 1 << QUERY_STATISTICS };
 
 const enum result_key query_statistics[QUERY_COLUMNS] = { KEY_series_n, KEY_series_sum,
 	KEY_series_mean, KEY_series_min, KEY_series_max, KEY_series_sd };
@@ -67,192 +67,120 @@ query_step(const char *text, int64_t *ns)
 }
 
 static bool
-parse_count(const char *text, int64_t max, int64_t *out)
+take_subject(void *out, const char *text)
 {
-	char *end;
-
-	if (*text < '0' || *text > '9')
-		return false;
-	errno = 0;
-	*out = strtoll(text, &end, 10);
-	return errno == 0 && *end == '\0' && *out <= max;
-}
-
-static bool
-take_text(char out[QUERY_TEXT_BYTES], const char *text)
-{
-	if (strlen(text) >= QUERY_TEXT_BYTES)
+	if (strchr(text, '=') == NULL || strlen(text) >= QUERY_TEXT_BYTES)
 		return false;
 	strcpy(out, text);
 	return true;
 }
 
+/* A number or "none". */
 static bool
-take_event_type(struct query *q, const char *text)
+take_session(void *out, const char *text)
 {
-	return take_text(q->event_type, text);
+	static const struct param number = { .type = PARAM_NUMBER, .min = 1 };
+
+	*(int64_t *)out = QUERY_NO_SESSION;
+	return strcmp(text, "none") == 0 || param_take(&number, out, text);
 }
 
 static bool
-take_field(struct query *q, const char *text)
+take_time(void *out, const char *text)
 {
-	return take_text(q->field, text);
+	return query_time(text, out);
 }
 
 static bool
-take_host(struct query *q, const char *text)
+take_step(void *out, const char *text)
 {
-	return take_text(q->host, text);
-}
-
-static bool
-take_subject(struct query *q, const char *text)
-{
-	return strchr(text, '=') != NULL && take_text(q->subject, text);
-}
-
-static bool
-take_session(struct query *q, const char *text)
-{
-	q->session = QUERY_NO_SESSION;
-	return strcmp(text, "none") == 0 ||
-	    (parse_count(text, INT64_MAX, &q->session) && q->session > 0);
-}
-
-static bool
-take_series_id(struct query *q, const char *text)
-{
-	return parse_count(text, INT64_MAX, &q->series_id) && q->series_id > 0;
-}
-
-static bool
-take_from(struct query *q, const char *text)
-{
-	return query_time(text, &q->t0_wall_ns);
-}
-
-static bool
-take_to(struct query *q, const char *text)
-{
-	return query_time(text, &q->t1_wall_ns);
-}
-
-static bool
-take_step(struct query *q, const char *text)
-{
-	return query_step(text, &q->step_ns);
+	return query_step(text, out);
 }
 
 /* "mean,max": names between commas, each at most once. */
 static bool
-take_columns(struct query *q, const char *text)
+take_columns(void *out, const char *text)
 {
 	const char *name;
+	unsigned *columns = out;
 	size_t i, len;
 	unsigned bit;
 
-	for (q->columns = 0;; text += len + 1) {
+	for (*columns = 0;; text += len + 1) {
 		len = strcspn(text, ",");
 		for (i = 0, bit = 0; i < QUERY_COLUMNS; i++)
 			if (strlen(name = result_key_name(query_statistics[i])) == len &&
 			    strncmp(name, text, len) == 0)
 				bit = 1U << i;
-		if (bit == 0 || q->columns & bit)
+		if (bit == 0 || *columns & bit)
 			return false;
-		q->columns |= bit;
+		*columns |= bit;
 		if (text[len] == '\0')
 			return true;
 	}
 }
 
-static bool
-take_limit(struct query *q, const char *text)
-{
-	return parse_count(text, LIMIT_MAX, &q->limit) && q->limit > 0;
-}
-
-static bool
-take_after(struct query *q, const char *text)
-{
-	return parse_count(text, INT64_MAX, &q->after);
-}
-
-static bool
-take_format(struct query *q, const char *text)
-{
-	static const char *const names[] = { "json", "csv", "arrow" };
-	unsigned i;
-
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(text, names[i]) == 0) {
-			q->format = (enum query_format)i;
-			return q->what != QUERY_SERIES || i != QUERY_ARROW;
-		}
-	return false;
-}
-
 /* --- the table --- */
 
-const struct query_param query_params[] = {
-	{ "event_type", "pattern", "Event type of the metadata.", NW_TYPE_BLIPP "cpu:*", ALL },
-	{ "field", "pattern", "Name of the field.", "user", ALL },
-	{ "host", "pattern", "Name of the host.", "dtn*", ALL },
-	{ "session", "a number or none",
-	    "Series of one session, or series that belong to hosts alone; default: both.", "7",
-	    ALL },
-	{ "subject", "KEY=PATTERN", "Value of one key of the subject.", "resource=/data/*", ALL },
-	{ "series_id", "a number", "One metadata, as /series numbers them.", "412", ALL },
-	{ "from", "time", "First time: ISO 8601 in UTC with Z, or nanoseconds since 1970.",
-	    "2026-11-20T08:12:11.25Z", ROWS },
-	{ "to", "time", "First time that is too late.", "2026-11-20T09:00:00Z", ROWS },
-	{ "step", "a number and ns, us, ms, s, min or h",
-	    "Length of a step, at most 24 h; default 1min. Steps begin at whole multiples since "
-	    "1970.",
-	    "10s", 1 << QUERY_STATISTICS },
-	{ "columns", "some of n,sum,mean,min,max,sd", "The statistics; default: all.", "mean,max",
-	    1 << QUERY_STATISTICS },
-	{ "limit", "1 to 100000", "Most metadata per answer; default 10000.", "1000", ALL },
-	{ "after", "a number", "Next page: the series_id that `next` of the page before names.",
-	    "412", ALL },
-	{ "format", "json, csv or arrow",
-	    "Form of the answer; arrow is an Apache Arrow IPC stream and not a form of /series.",
-	    "csv", ALL },
-};
-const size_t query_n_params = sizeof(query_params) / sizeof(query_params[0]);
+#define AT(member) .at = offsetof(struct query, member)
+#define PATTERN    .type = PARAM_TEXT, .max = QUERY_TEXT_BYTES - 1, .form = "pattern"
 
-static bool (*const takers[])(struct query *q, const char *text) = {
-	take_event_type,
-	take_field,
-	take_host,
-	take_session,
-	take_subject,
-	take_series_id,
-	take_from,
-	take_to,
-	take_step,
-	take_columns,
-	take_limit,
-	take_after,
-	take_format,
+static const char *const formats[] = { "json", "csv", "arrow", NULL };
+
+const struct param query_params[] = {
+	{ "event_type", PATTERN, AT(event_type), .meaning = "Event type of the metadata.",
+	    .example = NW_TYPE_BLIPP "cpu:*" },
+	{ "field", PATTERN, AT(field), .meaning = "Name of the field.", .example = "user" },
+	{ "host", PATTERN, AT(host), .meaning = "Name of the host.", .example = "dtn*" },
+	{ "session", .form = "a number or none", AT(session), .take = take_session,
+	    .meaning =
+		"Series of one session, or series that belong to hosts alone; default: both.",
+	    .example = "7" },
+	{ "subject", .form = "KEY=PATTERN", .max = QUERY_TEXT_BYTES - 1, AT(subject),
+	    .take = take_subject, .meaning = "Value of one key of the subject.",
+	    .example = "resource=/data/*" },
+	{ "series_id", PARAM_NUMBER, .form = "a number", .min = 1, AT(series_id),
+	    .meaning = "One metadata, as /series numbers them.", .example = "412" },
+	{ "from", .form = "time", AT(t0_wall_ns), .take = take_time,
+	    .meaning = "First time: ISO 8601 in UTC with Z, or nanoseconds since 1970.",
+	    .example = "2026-11-20T08:12:11.25Z", .of = ROWS },
+	{ "to", .form = "time", AT(t1_wall_ns), .take = take_time,
+	    .meaning = "First time that is too late.", .example = "2026-11-20T09:00:00Z",
+	    .of = ROWS },
+	{ "step", .form = "a number and ns, us, ms, s, min or h", AT(step_ns), .take = take_step,
+	    .meaning = "Length of a step, at most 24 h; default 1min. Steps begin at whole "
+		       "multiples since 1970.",
+	    .example = "10s", .of = 1 << QUERY_STATISTICS },
+	{ "columns", .form = "some of n,sum,mean,min,max,sd", AT(columns), .take = take_columns,
+	    .meaning = "The statistics; default: all.", .example = "mean,max",
+	    .of = 1 << QUERY_STATISTICS },
+	{ "limit", PARAM_NUMBER, .form = "1 to 100000", .min = 1, .max = LIMIT_MAX, AT(limit),
+	    .meaning = "Most metadata per answer; default 10000.", .example = "1000" },
+	{ "after", PARAM_NUMBER, .form = "a number", AT(after),
+	    .meaning = "Next page: the series_id that `next` of the page before names.",
+	    .example = "412" },
+	{ "format", PARAM_WORD, .form = "json, csv or arrow", .words = formats, AT(format),
+	    .meaning = "Form of the answer; arrow is an Apache Arrow IPC stream and not a form of "
+		       "/series.",
+	    .example = "csv" },
+	{ .name = NULL },
 };
 
 static int
 take(
     struct query *q, const char *name, const char *value, unsigned *seen, char why[QUERY_WHY_BYTES])
 {
-	size_t i;
+	const struct param *p = param_find(query_params, name, q->what);
+	unsigned bit = p != NULL ? 1U << (p - query_params) : 0;
 
-	for (i = 0; i < query_n_params; i++)
-		if (strcmp(query_params[i].name, name) == 0 && query_params[i].of & 1U << q->what)
-			break;
-	if (i == query_n_params)
+	if (p == NULL)
 		snprintf(why, QUERY_WHY_BYTES, "%.40s: there is no such parameter", name);
-	else if (*seen & 1U << i)
+	else if (*seen & bit)
 		snprintf(why, QUERY_WHY_BYTES, "%s: given twice", name);
-	else if (!takers[i](q, value))
-		snprintf(why, QUERY_WHY_BYTES, "%s: %s", name, query_params[i].form);
+	else if (!param_take(p, q, value) || (q->what == QUERY_SERIES && q->format == QUERY_ARROW))
+		snprintf(why, QUERY_WHY_BYTES, "%s: %s", name, p->form);
 	else {
-		*seen |= 1U << i;
+		*seen |= bit;
 		return NW_OK;
 	}
 	return NW_EINVAL;

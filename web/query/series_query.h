@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "narrows/result_keys.h"
+#include "web/query/param.h"
 
 enum query_what { QUERY_SERIES, QUERY_VALUES, QUERY_LAST, QUERY_STATISTICS, QUERY_WHATS };
 enum query_format { QUERY_JSON, QUERY_CSV, QUERY_ARROW };
@@ -41,12 +42,7 @@ struct query {
 	int64_t after, limit;           /* pagination: series_id above `after`, at most `limit` */
 };
 
-struct query_param {
-	const char *name, *form, *meaning, *example;
-	unsigned of; /* bit set of 1 << enum query_what */
-};
-extern const struct query_param query_params[];
-extern const size_t query_n_params;
+extern const struct param query_params[]; /* `of` has bits 1 << enum query_what */
 
 /* Fills q from the text behind '?', or NULL. NW_EINVAL with why: an unknown parameter, one given
  * twice, or one with a wrong value. */

@@ -188,12 +188,12 @@ test_examples(void)
 	struct query q;
 	size_t i, what;
 
-	for (i = 0; i < query_n_params; i++)
+	for (i = 0; query_params[i].name != NULL; i++)
 		for (what = 0; what < QUERY_WHATS; what++) {
 			snprintf(text, sizeof(text), "%s=%s", query_params[i].name,
 			    query_params[i].example);
 			CHECK_INT(query_parse(&q, (enum query_what)what, text, why) == NW_OK,
-			    (query_params[i].of >> what & 1) != 0);
+			    param_is_of(&query_params[i], (unsigned)what));
 		}
 }
 

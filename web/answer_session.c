@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A session: its page, its exports, its lifelines, and the forms of its page. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+
+#include "narrows/err.h"
+#include "narrows/export.h"
+#include "web/answer/api.h"
+#include "web/answer/feedback.h"
+#include "web/answer/notes.h"
+#include "web/export/shape.h"
+#include "web/page/lines.h"
+#include "web/page/page.h"
+#include "web/resource.h"
+#include "web/web_in.h"
+
+int
+answer_session(struct ask *q)
+{
+	struct session_query part;
+
+	q->h.may_change = q->reply->who.role >= ACCOUNT_OPERATOR;
+	return session_query_parse(&part, q->query) ? page_session(&q->h, q->r, q->to.id, &part)
+						    : NW_EINVAL;
+}
+
+static void
+name_file(struct ask *q, const char *ending)
+{
+	snprintf(
+	    q->file_name, sizeof(q->file_name), "narrows-session-%" PRId64 "%s", q->to.id, ending);
+}
+
+/* The report as a file to keep and to send on. */
+int
+answer_file(struct ask *q)
+{
+	struct evbuffer *doc = evbuffer_new();
+	int rc = doc != NULL ? api_session(doc, q->r, q->to.id) : NW_ENOMEM;
+
+	if (rc == NW_OK && evbuffer_add(doc, "", 1) != 0)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK)
+		rc = page_session_file(&q->h, (const char *)evbuffer_pullup(doc, -1));
+	if (doc != NULL)
+		evbuffer_free(doc);
+	name_file(q, ".html");
+	return rc == NW_EINVAL ? NW_EIO : rc;
+}
+
+int
+answer_export(struct ask *q)
+{
+	struct export_opts opts;
+	struct export *x;
+	const char *why;
+	int rc;
+
+	if (export_opts_parse(&opts, resource_ending(q->to.resource), q->query, &why) < 0)
+		return NW_EINVAL;
+	if (q->write != NULL)
+		return export_session(q->r, q->to.id, &opts, q->write, q->write_arg);
+	if ((rc = export_new(q->r, q->to.id, &opts, &x)) < 0)
+		return rc;
+	name_file(q, export_ending(&opts));
+	q->type = export_content_type(&opts);
+	q->stream = export_stream(x);
+	q->is_download = true;
+	return NW_OK;
+}
+
+int
+answer_lines(struct ask *q)
+{
+	enum lines_form form = (enum lines_form)q->to.resource->form;
+	int rc = ask_id(q);
+
+	if (rc == NW_ENOTFOUND)
+		q->why = "There is no session.";
+	if (rc < 0)
+		return rc;
+	q->type = lines_content_type(form);
+	return lines_answer(
+	    &q->h, q->r, q->web != NULL ? q->web->lines : NULL, q->to.id, form, q->query, &q->why);
+}
+
+/* --- forms --- */
+
+static void
+note_changed(const struct ask *q, const char *event)
+{
+	const struct web_access *access = q->web->opts.access;
+	char *peer = NULL;
+	uint16_t port;
+
+	evhttp_connection_get_peer(evhttp_request_get_connection(q->reply->req), &peer, &port);
+	if (access != NULL && access->changed != NULL)
+		access->changed(access->arg, peer != NULL ? peer : "?", q->reply->who.name, event);
+}
+
+/* Leads back to a part of the session's page. */
+static void
+go_back(struct ask *q, const char *part)
+{
+	snprintf(q->location, sizeof(q->location), "/session/%" PRId64 "#%s", q->to.id, part);
+}
+
+static int
+keep_note(struct ask *q)
+{
+	char *text = ask_field(q->form, "text"), *at = ask_field(q->form, "at");
+	int rc = ask_id(q);
+
+	if (rc == NW_OK)
+		rc = note_keep(q->r, q->web->opts.store_path, q->to.id, at, text, &q->why);
+	free(text);
+	free(at);
+	if (rc == NW_OK)
+		note_changed(q, "note.add");
+	return rc;
+}
+
+int
+take_note(struct ask *q)
+{
+	int rc = keep_note(q);
+
+	go_back(q, "notes");
+	return rc;
+}
+
+/* A program gets all notes. */
+int
+take_api_note(struct ask *q)
+{
+	int rc = keep_note(q);
+
+	return rc == NW_OK ? q->to.resource->answer(q) : rc;
+}
+
+/* "Was this right?" */
+int
+take_feedback(struct ask *q)
+{
+	char why[STORE_WHY_BYTES], *right = ask_field(q->form, "right"),
+				   *words = ask_field(q->form, "text");
+	int rc = feedback_add(q->web->opts.store_path, q->to.id, right, words, why);
+
+	free(right);
+	free(words);
+	if (rc == NW_OK)
+		note_changed(q, "verdict.right");
+	go_back(q, "right");
+	return rc == NW_OK || rc == NW_EINVAL || rc == NW_ENOTFOUND ? rc : NW_EFULL;
+}

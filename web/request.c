@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A request from its first check to its answer: whether it is meant for the box, which resource it
+ * asks for, who asks, and what goes out. Requests are hostile. Of a request only the path, the
+ * query, forms of the paths that take them, and the headers of compression, tags, logins and origin
+ * are used. Host decides whether the request is meant for the box, and no link is made of Host.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include <event2/http_struct.h>
+#include <event2/keyvalq_struct.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "web/export/download.h"
+#include "web/http/conns.h"
+#include "web/http/host_check.h"
+#include "web/page/page.h"
+#include "web/resource.h"
+#include "web/web_in.h"
+
+#define WHOLE_MAX_NS INT64_C(50000000) /* time to make an answer that is not streamed */
+enum { WHOLE_MAX_BYTES = 1 << 20 };
+
+/* --- the answer goes out --- */
+
+/* Streams the answer, which is no longer the caller's. */
+static void
+answer_stream(struct reply *a, struct stream *s)
+{
+	int rc = NW_EFULL;
+
+	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD) {
+		stream_free(s);
+		reply_begin_stream(a);
+		evhttp_send_reply(a->req, 200, reply_reason(200), NULL);
+		return;
+	}
+	if (conns_streams(a->port->conns, a->req))
+		rc = download_start(a->w->base, a->req, s, a->body, reply_begin_stream(a));
+	if (rc < 0) {
+		stream_free(s);
+		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
+		a->type = NULL;
+		conns_asked(a->port->conns, a->req);
+		reply_rc(a, rc);
+	}
+}
+
+static int
+add_to_body(void *arg, const char *bytes, size_t len)
+{
+	return evbuffer_add(arg, bytes, len) == 0 ? NW_OK : NW_ENOMEM;
+}
+
+/* A small answer goes out whole, with its tag; the slices of a large one wait for their reader. */
+static void
+answer_slices(struct reply *a, struct stream *s)
+{
+	int64_t begin = nw_mono_ns();
+	bool done = false;
+	int rc = NW_OK;
+
+	while (rc == NW_OK && !done && evbuffer_get_length(a->body) < WHOLE_MAX_BYTES &&
+	    nw_mono_ns() - begin < WHOLE_MAX_NS)
+		rc = s->next(s->state, add_to_body, a->body, &done);
+	if (rc == NW_OK && !done) {
+		answer_stream(a, s);
+		return;
+	}
+	stream_free(s);
+	reply_rc(a, rc);
+}
+
+static void
+answer_send(struct reply *a, struct ask *q, int rc)
+{
+	char disposition[128];
+
+	a->type = q->type;
+	a->why = q->why;
+	if (rc == NW_OK && q->file_name[0] != '\0') {
+		snprintf(
+		    disposition, sizeof(disposition), "attachment; filename=\"%s\"", q->file_name);
+		reply_header(a, "Content-Disposition", disposition);
+	}
+	if (rc < 0)
+		reply_error(a, ask_code(rc));
+	else if (q->stream.next != NULL && q->is_download)
+		answer_stream(a, &q->stream);
+	else if (q->stream.next != NULL)
+		answer_slices(a, &q->stream);
+	else if (q->location[0] != '\0') {
+		reply_header(a, "Location", q->location);
+		reply_send(a, 303);
+	} else if (q->status != 0)
+		reply_send(a, q->status);
+	else
+		reply_send_tagged(a);
+}
+
+/* "last" leads to the session that is the newest now; a page without its query. */
+static int
+answer_last(struct ask *q)
+{
+	const char *ending = resource_ending(q->to.resource),
+		   *query = *ending != '\0' && q->query != NULL ? q->query : "";
+	int rc = ask_id(q);
+
+	snprintf(q->location, sizeof(q->location), "/session/%" PRId64 "%s%s%s", q->to.id, ending,
+	    *query != '\0' ? "?" : "", query);
+	return rc;
+}
+
+/* --- who asks --- */
+
+/* A page of another site may make a browser send forms, but not without its name. */
+static bool
+is_foreign(const struct reply *a)
+{
+	const char *origin = reply_request_header(a, "Origin"),
+		   *host = reply_request_header(a, "Host"),
+		   *site = reply_request_header(a, "Sec-Fetch-Site"), *at;
+
+	if (site != NULL)
+		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+	if (origin == NULL)
+		return false;
+	at = strstr(origin, "://");
+	return at == NULL || host == NULL || strcasecmp(at + 3, host) != 0;
+}
+
+static bool
+is_form(const struct reply *a)
+{
+	static const char form[] = "application/x-www-form-urlencoded";
+	const char *type = reply_request_header(a, "Content-Type");
+
+	return type == NULL || strncasecmp(type, form, sizeof(form) - 1) == 0;
+}
+
+/* Whether a person looks at the answer, who is led to a form instead of told of an error. */
+static bool
+is_browser(const struct reply *a)
+{
+	const char *accept = reply_request_header(a, "Accept");
+
+	return accept != NULL && strstr(accept, "text/html") != NULL;
+}
+
+static void
+refuse_nobody(struct reply *a, const struct evhttp_uri *uri, const char *path)
+{
+	const char *query = evhttp_uri_get_query(uri);
+	char next[1024], location[3200], *packed;
+
+	if (!is_browser(a) || a->who.by_token) {
+		a->errors = REPLY_PROBLEM;
+		reply_header(a, "WWW-Authenticate", "Bearer realm=\"narrows\"");
+		reply_error(a, 401);
+		return;
+	}
+	snprintf(next, sizeof(next), "%s%s%s", path, query != NULL ? "?" : "",
+	    query != NULL ? query : "");
+	packed = evhttp_uriencode(login_next_ok(next) ? next : "/", -1, 0);
+	snprintf(location, sizeof(location), "/login?next=%s", packed != NULL ? packed : "%2F");
+	free(packed);
+	reply_header(a, "Location", location);
+	reply_send(a, 303);
+}
+
+/* Programs get each of their errors as a problem, whoever finds the error. */
+static void
+refuse(struct reply *a, const struct resource *row, int code)
+{
+	if (code == 405)
+		reply_header(a, "Allow", resource_allow(row));
+	else if (!is_browser(a))
+		a->errors = REPLY_PROBLEM;
+	reply_error(a, code);
+}
+
+static enum method
+method_of(const struct reply *a)
+{
+	switch (evhttp_request_get_command(a->req)) {
+	case EVHTTP_REQ_GET:
+	case EVHTTP_REQ_HEAD: return METHOD_GET;
+	case EVHTTP_REQ_POST: return METHOD_POST;
+	default: return METHOD_OTHER;
+	}
+}
+
+/* A form that changes something comes from a page of the box or from a program. */
+static bool
+form_passes(struct reply *a, const struct resource *row)
+{
+	if (!row->own_form)
+		return true;
+	if (is_foreign(a)) {
+		a->why = "The form comes from a page of another site.";
+		reply_error(a, 403);
+		return false;
+	}
+	if (!is_form(a))
+		reply_error(a, 415);
+	return is_form(a);
+}
+
+/* Has the handler of a request that is granted make the answer. */
+static void
+answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, enum method method)
+{
+	struct evbuffer *in = evhttp_request_get_input_buffer(a->req);
+	const struct resource *row = to.resource;
+	struct ask q = { .to = to,
+		.query = evhttp_uri_get_query(uri),
+		.r = a->w->reader,
+		.web = a->w,
+		.reply = a,
+		.body = a->body };
+	char form[ASK_BODY_BYTES + 1];
+	ssize_t n;
+
+	a->errors = row->errors;
+	if (method == METHOD_POST) {
+		if (!form_passes(a, row))
+			return;
+		n = evbuffer_copyout(in, form, ASK_BODY_BYTES);
+		form[n > 0 ? n : 0] = '\0';
+		q.form = form;
+	}
+	answer_send(a, &q,
+	    ask_run(&q,
+		method == METHOD_POST                            ? row->take
+		    : row->last_redirects && to.id == ROUTE_LAST ? answer_last
+								 : row->answer));
+}
+
+static bool
+port_has(const struct port *p, const struct resource *row)
+{
+	switch (row->port) {
+	case PORT_ANY: return true;
+	case PORT_LOGIN: return p->wants_login;
+	case PORT_ENROL: return p == &p->web->ports[PORT_HTTPS] && p->web->opts.enroll != NULL;
+	}
+	return false;
+}
+
+static void
+route_answer(struct reply *a, const struct evhttp_uri *uri, struct route to)
+{
+	enum method method = method_of(a);
+	int code;
+
+	a->who = (struct login_who){ .role = ACCOUNT_ADMIN };
+	if (a->port->wants_login)
+		a->who = login_who(a->w->login, a->req);
+	code = resource_access(to.resource, method, a->who.role);
+	if (code == 0)
+		answer_granted(a, uri, to, method);
+	else if (code == 401)
+		refuse_nobody(a, uri, evhttp_uri_get_path(uri));
+	else
+		refuse(a, to.resource, code);
+}
+
+/* --- whether the request is meant for the box --- */
+
+/*
+ * The Host check of a request: of the header, and of the path if the path is a whole URL (RFC 9112,
+ * section 3.2). Returns 0 or the status of the refusal.
+ */
+static int
+misdirection(const struct reply *a, const struct evhttp_uri *uri)
+{
+	const char *names = a->w->opts.names != NULL ? a->w->opts.names : "";
+	const char *in_uri = uri != NULL ? evhttp_uri_get_host(uri) : NULL, *host = NULL;
+	const struct evkeyval *header;
+	int code;
+
+	TAILQ_FOREACH(header, evhttp_request_get_input_headers(a->req), next)
+	{
+		if (strcasecmp(header->key, "Host") != 0)
+			continue;
+		if (host != NULL)
+			return 400;
+		host = header->value;
+	}
+	if (host == NULL)
+		return a->req->major > 1 || a->req->minor > 0 ? 400 : 0;
+	code = host_check(host, names, a->port->on_loopback);
+	return code == 0 && in_uri != NULL ? host_check(in_uri, names, a->port->on_loopback) : code;
+}
+
+void
+request_answer(struct port *port, struct evhttp_request *req)
+{
+	struct reply a = { .w = port->web,
+		.port = port,
+		.req = req,
+		.body = evbuffer_new(),
+		.error_page = page_error };
+	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
+	struct route to = { .resource = route_nothing() };
+	int code;
+
+	if (uri != NULL && evhttp_uri_get_path(uri) != NULL)
+		to = route_parse(evhttp_uri_get_path(uri));
+	if (!port_has(port, to.resource))
+		to.resource = route_nothing();
+	a.errors = to.resource->errors == REPLY_PROBLEM ? REPLY_PROBLEM : REPLY_PAGE;
+	if (a.body == NULL)
+		evhttp_send_error(req, 503, NULL);
+	else if ((code = misdirection(&a, uri)) != 0) {
+		*(code == 421 ? &a.w->n_misdirected : &a.w->n_malformed) += 1;
+		reply_error(&a, code);
+	} else if (evbuffer_get_length(evhttp_request_get_input_buffer(req)) > ASK_BODY_BYTES)
+		reply_error(&a, 413);
+	else if (uri == NULL)
+		reply_error(&a, 400);
+	else
+		route_answer(&a, uri, to);
+	if (a.body != NULL)
+		evbuffer_free(a.body);
+}

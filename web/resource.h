@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The resources of the report: one row of resources.def per address. Parser, dispatch, redirects,
+ * access check, answers without a box, OpenAPI and the list in narrowsd(8) read the row.
+ *
+ * A path may have names in braces. The longest literal text decides between rows that fit, and not
+ * their order:
+ *
+ *	{id}      number of a session, or "last"      {number}  number of a session
+ *	{figure}  id of a figure                      {host}    encoded name of a host
+ *	{path}    everything that follows
+ */
+#ifndef NARROWS_WEB_RESOURCE_H
+#define NARROWS_WEB_RESOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "narrows/account.h"
+#include "web/ask.h"
+#include "web/http/reply.h"
+#include "web/query/param.h"
+
+/* The least role that a method is granted to. Without a grant the method is refused. */
+enum grant { GRANT_NONE, GRANT_ANYBODY, GRANT_METRICS, GRANT_VIEWER, GRANT_OPERATOR, GRANT_ADMIN };
+enum method { METHOD_GET, METHOD_POST, METHOD_OTHER }; /* HEAD counts as GET */
+
+/* Ports that have the resource: all, those that want a login, those that enrol hosts. */
+enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL };
+
+enum { RESOURCE_PARAMS_MAX = 2 };
+
+struct resource {
+	const char *path;
+	enum grant get, post;
+	bool own_form; /* post: the form must come from a page of the box, or from no page */
+	enum resource_port port;
+	bool last_redirects; /* "last" leads to the address with the number */
+	bool local;          /* narrows -s has the answer without a box */
+	ask_fn *answer, *take;
+	int form;         /* which of the forms that `answer` makes */
+	const char *type; /* of the answer; NULL: HTML */
+	enum reply_errors errors;
+	const struct param *params[RESOURCE_PARAMS_MAX]; /* lists of the query's parameters */
+	const char *document; /* its schema in the OpenAPI document; NULL: no JSON document */
+	const char *id;       /* of the operation in the OpenAPI document; NULL: not there */
+	const char *words, *post_words;     /* for OpenAPI and manual */
+	const char *example, *post_example; /* arguments of curl, the address without its begin */
+};
+extern const struct resource resources[];
+extern const size_t resources_count;
+
+/* The handlers of all rows. */
+#define RESOURCE(path, answer, take, ...) ask_fn answer, take;
+#include "web/resources.def"
+#undef RESOURCE
+
+/* 0, 401, 403 or 405. */
+int resource_access(const struct resource *r, enum method method, enum account_role role);
+/* "GET, HEAD, POST" */
+const char *resource_allow(const struct resource *r);
+/* The path behind its last name: ".csv", "/lifelines.json". */
+static inline const char *
+resource_ending(const struct resource *r)
+{
+	const char *brace = strrchr(r->path, '}');
+
+	return brace != NULL ? brace + 1 : "";
+}
+
+#endif
