@@ -3,10 +3,10 @@
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H
 
-/* Defines, at file scope, `const unsigned char NAME[]` and `const size_t NAME_bytes`: the bytes of
- * FILE (a string, a path from the project's top folder) on a boundary of 8. A zero byte that is not
- * counted ends them. The assembler copies the file, so the Makefile must name FILE as a
- * prerequisite of the object. */
+/* Defines, at file scope, `NAME[]`, bytes that a header declares as const, and `const size_t
+ * NAME_bytes`: the bytes of FILE (a string, a path from the project's top folder) on a boundary of
+ * 8. A zero byte that is not counted ends them. The assembler copies the file, so the Makefile must
+ * name FILE as a prerequisite of the object. */
 #define EMBED(name, file)                                                  \
 	__asm__(".pushsection .rodata." #name ",\"a\"\n"                   \
 		".global " #name "\n"                                      \

@@ -23,6 +23,7 @@
 
 #include "host/lib/conn_addr.h"
 #include "host/lib/uuid.h"
+#include "host/nwrun/beside.h"
 #include "host/nwrun/collector.h"
 #include "host/nwrun/outside.h"
 #include "narrows/clock.h"
@@ -187,29 +188,14 @@ absolute(const char *path, char out[PATH_MAX])
 
 /* --- the environment of the program --- */
 
-/* Looks beside nwrun, and where an installation puts nwrun.so. */
+/* The loader splits its list of libraries at blanks and colons. */
 static bool
 find_preload(char path[PATH_MAX])
 {
 	static const char *const places[] = { "nwrun.so", "../lib/narrows/nwrun.so",
-		"../lib/nwrun.so" };
-	char self[PATH_MAX], try[PATH_MAX + 32], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	size_t i;
+		"../lib/nwrun.so", NULL };
 
-	if (n <= 0)
-		return false;
-	self[n] = '\0';
-	if ((slash = strrchr(self, '/')) == NULL)
-		return false;
-	slash[1] = '\0';
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(try, sizeof(try), "%s%s", self, places[i]);
-		/* the loader splits its list at blanks and colons */
-		if (realpath(try, path) != NULL && strpbrk(path, " :") == NULL)
-			return true;
-	}
-	return false;
+	return beside_find(path, places, F_OK, " :");
 }
 
 static bool

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/nwrun/beside.h"
+
 enum { ARGUMENTS_MAX = 32, NUMBER_BYTES = 32 };
 
 struct command {
@@ -19,29 +21,6 @@ struct command {
 	char interval[NUMBER_BYTES], ready[NUMBER_BYTES];
 	size_t n;
 };
-
-/* Beside nwrun, and where an installation puts nwflow. */
-static bool
-find_nwflow(char path[PATH_MAX])
-{
-	static const char *const places[] = { "nwflow", "../bin/nwflow", "../sbin/nwflow" };
-	char self[PATH_MAX], try[PATH_MAX + 32], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	size_t i;
-
-	if (n <= 0)
-		return false;
-	self[n] = '\0';
-	if ((slash = strrchr(self, '/')) == NULL)
-		return false;
-	slash[1] = '\0';
-	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		snprintf(try, sizeof(try), "%s%s", self, places[i]);
-		if (realpath(try, path) != NULL && access(path, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
 
 static void
 add(struct command *c, const char *option, const char *value)
@@ -55,10 +34,11 @@ add(struct command *c, const char *option, const char *value)
 static const char *
 command_make(struct command *c, const struct outside_opts *o)
 {
+	static const char *const places[] = { "nwflow", "../bin/nwflow", "../sbin/nwflow", NULL };
 	const struct collect_opts *collect = &o->run->collect;
 
 	memset(c, 0, sizeof(*c));
-	if (!find_nwflow(c->path))
+	if (!beside_find(c->path, places, X_OK, ""))
 		return "nwflow was not found";
 	c->argv[c->n++] = "nwflow";
 	if (collect->interval_ns > 0)

@@ -415,6 +415,22 @@ query_run(struct query *q)
 	return rc;
 }
 
+/* The reader's file stays as it is while the query runs. */
+static int
+query_pinned(struct query *q, int (*run)(struct query *q))
+{
+	int rc;
+
+	if (q->r->in_rows)
+		return NW_EINVAL;
+	if ((rc = reader_pin(q->r)) != NW_OK)
+		return rc;
+	q->r->in_rows = true;
+	rc = reader_unpin(q->r, run(q));
+	q->r->in_rows = false;
+	return rc > 0 ? NW_OK : rc;
+}
+
 int
 store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *columns, size_t n_columns,
     int64_t t0_wall_ns, int64_t t1_wall_ns, store_block_fn *fn, void *arg)
@@ -427,16 +443,8 @@ store_rows_of(struct store_reader *r, int64_t layout_id, const uint32_t *columns
 		.n_columns = n_columns,
 		.fn = fn,
 		.arg = arg };
-	int rc;
 
-	if (r->in_rows)
-		return NW_EINVAL;
-	if ((rc = reader_pin(r)) != NW_OK)
-		return rc;
-	r->in_rows = true;
-	rc = reader_unpin(r, query_run(&q));
-	r->in_rows = false;
-	return rc > 0 ? NW_OK : rc;
+	return query_pinned(&q, query_run);
 }
 
 int
@@ -572,16 +580,8 @@ int
 store_last_row(struct store_reader *r, int64_t layout_id, store_block_fn *fn, void *arg)
 {
 	struct query q = { .r = r, .layout_id = layout_id, .fn = fn, .arg = arg };
-	int rc;
 
-	if (r->in_rows)
-		return NW_EINVAL;
-	if ((rc = reader_pin(r)) != NW_OK)
-		return rc;
-	r->in_rows = true;
-	rc = reader_unpin(r, last_run(&q));
-	r->in_rows = false;
-	return rc > 0 ? NW_OK : rc;
+	return query_pinned(&q, last_run);
 }
 
 /* --- buckets --- */
