@@ -171,7 +171,7 @@ chmod 755 "$tmp"
 socket=$tmp/magnet.sock
 "$magnet" serve -S "$socket" &
 pids="$pids $!"
-until_true 10 test -S "$socket" || fail "magnet serve does not listen"
+until_true 10 "$magnet" status -S "$socket" >/dev/null 2>&1 || fail "magnet serve does not listen"
 "$magnet" view -S "$socket" mine netns=/run/netns/nw$$ uid=65534 bytes=65536 || fail "no view"
 "$magnet" on -S "$socket" socket.tx || fail "on"
 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine 600 >"$tmp/seen" 2>&1 &
