@@ -7,8 +7,10 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-size_t
-jsontext_char(const char *s, size_t left, char out[JSONTEXT_CHAR_BYTES], size_t *used)
+/* Writes the first character of the `left` bytes at s, left > 0. Returns the bytes written; *used
+ * gets the bytes read. */
+static size_t
+character_write(const char *s, size_t left, char out[JSONTEXT_CHAR_BYTES], size_t *used)
 {
 	static const char hex[] = "0123456789abcdef";
 	unsigned char c = (unsigned char)s[0];
@@ -41,7 +43,7 @@ jsontext_write(char *out, const char *s, size_t len)
 
 	out[n++] = '"';
 	for (i = 0; i < len; i += used)
-		n += jsontext_char(s + i, len - i, out + n, &used);
+		n += character_write(s + i, len - i, out + n, &used);
 	out[n++] = '"';
 	return n;
 }
@@ -54,7 +56,7 @@ jsontext_pieces(const char *s, size_t len, jsontext_fn *put, void *arg)
 
 	put(arg, "\"", 1);
 	for (i = 0; i < len; i += used) {
-		n = jsontext_char(s + i, len - i, out, &used);
+		n = character_write(s + i, len - i, out, &used);
 		put(arg, out, n);
 	}
 	put(arg, "\"", 1);

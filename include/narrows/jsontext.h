@@ -11,10 +11,6 @@
 
 enum { JSONTEXT_CHAR_BYTES = 6 }; /* the longest form of a character */
 
-/* Writes the first character of the `left` bytes at s, left > 0. Returns the bytes written; *used
- * gets the bytes read. */
-size_t jsontext_char(const char *s, size_t left, char out[JSONTEXT_CHAR_BYTES], size_t *used);
-
 /* A whole string with its quotes: into memory, which has room for jsontext_room(len) bytes and gets
  * no NUL, or to a stream. Returns the bytes written. */
 static inline size_t

@@ -65,7 +65,8 @@ stat_of_odd(const double *v, size_t n)
 	return s;
 }
 
-struct bucket_stat
+/* n values of a field, n > 0. */
+static struct bucket_stat
 bucket_stat_of(const double *v, size_t n)
 {
 	struct bucket_stat s = { (double)n, sum_of(v, n), v[0], v[0], 0 };
@@ -82,7 +83,7 @@ bucket_stat_of(const double *v, size_t n)
 	return s;
 }
 
-void
+static void
 bucket_stat_add(struct bucket_stat *a, const struct bucket_stat *b)
 {
 	double d;

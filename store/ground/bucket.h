@@ -29,10 +29,6 @@ bucket_number(int64_t t_wall_ns, int64_t step_ns)
 	return t_wall_ns / step_ns - (t_wall_ns % step_ns < 0);
 }
 
-/* n values of a field, n > 0 */
-struct bucket_stat bucket_stat_of(const double *v, size_t n);
-void bucket_stat_add(struct bucket_stat *a, const struct bucket_stat *b);
-
 /* State of bucketing. Zero before first use. */
 struct bucketer {
 	int64_t step_ns;

@@ -118,7 +118,6 @@ void grid_gauge(const struct evidence *e, double *a, const struct span *s, doubl
 void grid_raise(const struct evidence *e, double *a, const struct span *s, double v);
 
 /* evidence_uses.c */
-size_t use_index(struct evidence *e, const struct evidence_use *key);
 void uses_clear(struct evidence *e);
 /* Sets the use told by a metadata of a session. */
 void source_use(struct evidence *e, struct source *s, const char *event_type, int64_t session_id,

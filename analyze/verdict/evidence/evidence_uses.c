@@ -28,7 +28,7 @@ same_text(const char *a, const char *b)
 	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-size_t
+static size_t
 use_index(struct evidence *e, const struct evidence_use *key)
 {
 	struct evidence_use *u;

@@ -14,8 +14,9 @@
 static const double NS = 1e-9;
 static const int64_t LEAD_NS = 60000000000; /* longest row to reach back into the grid */
 
-bool
-response_is_process(const struct evidence_process *f, size_t host, const char *program)
+/* Whether a process of the evidence is the program on the host. */
+static bool
+is_process(const struct evidence_process *f, size_t host, const char *program)
 {
 	return f->host == host && strcmp(f->program != NULL ? f->program : "?", program) == 0;
 }
@@ -29,7 +30,7 @@ op_bytes(const struct evidence *e, size_t host, const char *program, int op)
 	size_t f, i;
 
 	for (f = 0; f < e->n_processes; f++)
-		for (i = 0; response_is_process(&e->processes[f], host, program) &&
+		for (i = 0; is_process(&e->processes[f], host, program) &&
 		     e->processes[f].bytes[op] != NULL && i < e->n_windows;
 		     i++)
 			sum += e->processes[f].bytes[op][i];
@@ -68,8 +69,7 @@ add_own(struct response *r, const struct evidence *e, size_t by)
 		first = e->n_windows - (r->n_rows - row) * by;
 		r->active[row] = true;
 		for (f = 0; f < e->n_processes; f++)
-			for (i = first;
-			     response_is_process(&e->processes[f], r->host, r->program) &&
+			for (i = first; is_process(&e->processes[f], r->host, r->program) &&
 			     e->processes[f].bytes[r->op] != NULL && i < first + by;
 			     i++) {
 				r->bytes[row] += e->processes[f].bytes[r->op][i];

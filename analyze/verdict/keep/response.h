@@ -37,7 +37,4 @@ int response_add(
 /* Bytes per second, or seconds per operation; NaN without response. */
 double response_at(const struct response *r, size_t row, bool operation_time);
 
-/* Whether a process of the evidence is the program on the host. */
-bool response_is_process(const struct evidence_process *f, size_t host, const char *program);
-
 #endif
