@@ -121,7 +121,7 @@ robust_r(const struct series *s, double *scratch)
 	return fmin(R_MAX, fmax(0, ratio * ratio - 1));
 }
 
-/* Mean 0, variance 1 (divisor n), then the sums. False: constant. */
+/* Mean 0, variance 1 (divisor n), then the sums. Returns false if the series is constant. */
 static bool
 standardise(struct series *s)
 {
@@ -421,7 +421,8 @@ options_are_valid(const struct nw_change_options *o)
 	return o->min_segment >= 2 && o->penalty >= 0 && isfinite(o->penalty) && o->floor > 0;
 }
 
-/* Prepares the values; the penalty and the floor follow from the values. False: constant. */
+/* Prepares the values; the penalty and the floor follow from the values. Returns false if the
+ * series is constant. */
 static bool
 measure(struct series *s, const struct nw_change_options *options, struct nw_changes *out)
 {

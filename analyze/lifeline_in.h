@@ -26,7 +26,7 @@ struct line_step {
 	size_t at; /* the first of the longer durations, about */
 	double size_s, low_s, high_s;
 };
-/* Durations in the order of time; room for n. False: there is no step. */
+/* Durations in the order of time; room for n. Returns false if there is no step. */
 bool line_step(const double *s, size_t n, double *scratch, struct line_step *out);
 
 /* Shares of excess of the slow lines, into the segments. NW_ENOMEM. */

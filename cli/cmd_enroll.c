@@ -102,7 +102,7 @@ files_make(const char *tls_dir, const char *host, const struct enrolling *e, int
 	if (ca_enroll(tls_dir, host, now_s, for_s, e->serves, &c, why) < 0)
 		return command_failed(NULL, why);
 	if ((rc = files_write(tls_dir, dir, host, &c, why)) < 0)
-		(void)ca_revoke(tls_dir, c.serial, unused); /* nobody has the certificate's key */
+		(void)ca_revoke(tls_dir, c.serial, unused); /* no host has the certificate's key */
 	nw_cert_clear(&c);
 	if (rc < 0)
 		return command_failed(NULL, why);

@@ -137,7 +137,7 @@ transfer_run(const char *dir)
 
 /* --- the run below nwrun --- */
 
-/* nwrun beside this program, else the one of PATH; free() it. */
+/* nwrun beside this program, else of PATH; the caller frees the text. */
 static char *
 nwrun_find(const char *self)
 {

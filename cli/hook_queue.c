@@ -55,8 +55,8 @@ secret_read(const char *path, char out[256], char why[CONF_WHY_BYTES])
 	return got ? NW_OK : NW_EIO;
 }
 
-/* "Narrows-Signature: t=TIME,v1=MAC": HMAC-SHA256 of "TIME.BODY". The time keeps an old post from
- * being repeated by somebody who saw it. */
+/* "Narrows-Signature: t=TIME,v1=MAC": HMAC-SHA256 of "TIME.BODY". The time keeps an eavesdropper
+ * from repeating an old post. */
 static int
 signature_make(const struct hook *h, const char *body, int64_t now_wall_s, char **line,
     char why[CONF_WHY_BYTES])
@@ -157,7 +157,7 @@ integer_of(const json_t *o, const char *key)
 	return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
-/* Notes a failure. False: the event is given up. */
+/* Notes a failure. Returns false if the event is given up. */
 static bool
 again_later(const struct hook *h, json_t *at, int64_t now_wall_s, const char *why)
 {

@@ -64,7 +64,7 @@ tell(const struct watching *w, const char *event, json_t *about)
 	w->fn(w->arg, about);
 }
 
-/* What an event is about: one value. */
+/* The subject of an event: a value. */
 static json_t *
 about_new(enum result_key key, json_t *value)
 {
@@ -160,7 +160,8 @@ is_ready(const json_t *s)
 	    result_bool(s, KEY_listed_analysed) == 1;
 }
 
-/* Puts what is newer than `since` in front of the list, oldest first. False: not reached. */
+/* Puts what is newer than `since` in front of the list, oldest first. Returns false if the page
+ * does not reach back to `since`. */
 static bool
 page_take(const json_t *page, int64_t since, json_t *newer)
 {
@@ -313,7 +314,7 @@ expected_look(const struct watching *w, struct source *src)
 	json_decref(doc);
 }
 
-/* A collector that is gone is forgotten; one that the box awaits stays what the collector was. */
+/* A collector that is gone is forgotten; an awaited collector keeps its state. */
 static void
 collector_look(const struct watching *w, const char *key, int64_t at_wall_ns, json_t *c)
 {

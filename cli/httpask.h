@@ -20,7 +20,7 @@ struct httpask {
 	const uint8_t *ca_pin;
 	const char *path;
 	const char *body; /* NULL: GET, else POST */
-	/* who asks, NULL for nobody; only TLS and loopback carry a token */
+	/* the caller's token, or NULL; only TLS and loopback carry a token */
 	const char *token;
 	/* Further lines of the question, each with CR LF, or NULL. With them the body is JSON. */
 	const char *lines;
@@ -28,7 +28,7 @@ struct httpask {
 
 /* Asks, and passes the body to fn part by part, whatever the HTTP status. *status is set before
  * fn is called. Returns fn's negative result, or a code with why: NW_EINVAL for a bad base or CA
- * file, NW_EIO when nobody answers, NW_EPROTO for a malformed answer or one cut short. */
+ * file, NW_EIO without an answer, NW_EPROTO for a malformed answer or one cut short. */
 int httpask(
     const struct httpask *q, httpask_fn *fn, void *arg, int *status, char why[HTTPASK_WHY_BYTES]);
 

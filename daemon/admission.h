@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may connect. Connections without an open XSP session (unopened) and with one (opened) have
- * limits of their own, and each address a limit for both. At a limit an unopened connection makes
- * room: the oldest one of the same address at the address's limit, else the oldest one of the
- * address with most of them. So a crowd of silent connections locks nobody out. Opened connections
- * make room only when their address has many times the newcomer's: fair shares.
+ * Admission of connections. Connections without an open XSP session (unopened) and with one
+ * (opened) have limits of their own, and each address a limit for both. At a limit an unopened
+ * connection makes room: the oldest one of the same address at the address's limit, else the oldest
+ * one of the address with most of them. So a crowd of silent connections locks no host out. Opened
+ * connections make room only when their address has many times the newcomer's: fair shares.
  */
 #ifndef ADMISSION_H
 #define ADMISSION_H
@@ -31,8 +31,8 @@ struct admission *admission_new(const struct admission_limits *limits);
 void admission_free(struct admission *a); /* without guests */
 
 /*
- * True: the connection may enter now. False with *victim: the owner frees that connection and asks
- * again. False with *victim NULL: the limit *why is reached.
+ * Returns true if the connection may enter now. Otherwise, if *victim is set, the owner frees the
+ * victim and asks again. If *victim is NULL, the limit *why is reached.
  */
 bool admission_may_enter(
     struct admission *a, const char *address, struct guest **victim, const char **why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The two ends of a connection. An agent on a host (nwflow) has transfers measured that nobody has
- * started, each in a session of its own; where the other end of the connection is in another
+ * The two ends of a connection. An agent on a host (nwflow) measures transfers without a start by
+ * hand, each in a session of its own; where the other end of the connection is in another
  * session, of an agent or of nwrun, the two are one transfer and become one session.
  *
  * A sender is believed that it is an end only if its connection to the box comes from the address

@@ -2,7 +2,7 @@
 /*
  * Reports that another box made (narrows/result.h, RESULT_REPORT_TASK): the events of a session
  * carry the document. The session's task is a hash of the text, so events with another text do not
- * count, whoever sends them.
+ * count, from any sender.
  */
 #ifndef IMPORTED_H
 #define IMPORTED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The box shuts itself in, whoever started it: no new privileges; no capability but those that the
+ * The box shuts itself in, under any user: no new privileges; no capability but those that the
  * configuration needs; by Landlock no file but those named here, no outgoing TCP connection and no
  * signal to others; by a seccomp filter none of the system calls that only an intruder wants. All
  * of it holds for threads and programs that start later.

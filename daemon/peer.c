@@ -237,7 +237,7 @@ memory_bound(struct box *box)
 	    &box->counters.memory_used_bytes, box->memory_bytes, memory_order_relaxed);
 }
 
-/* Makes the reserve anew; as long as memory does not suffice, somebody goes. */
+/* Makes the reserve anew; while memory does not suffice, a peer is closed. */
 static void
 reserve_renew(struct box *box)
 {
@@ -543,7 +543,7 @@ owner_find(struct peer *p)
 		p->owner = xasprintf("addr:%s", p->address);
 }
 
-/* False: the box is full, and the peer is told. */
+/* Returns false if the box is full, after an answer to the peer. */
 static bool
 peer_may_open(struct peer *p)
 {

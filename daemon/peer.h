@@ -18,8 +18,8 @@ struct box;
 struct peer;
 struct sockaddr;
 
-/* Reserve of the box (narrows/xmalloc.h): more than one read's messages take. Memory that nobody
- * touches costs address space only. */
+/* Reserve of the box (narrows/xmalloc.h): more than one read's messages take. Untouched memory
+ * costs address space only. */
 enum { PEER_RESERVE_BYTES = 8 << 20 };
 
 /* What is spoken at a port: XSP, or lines of events (linefeed.h), in clear or in TLS. */

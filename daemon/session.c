@@ -163,7 +163,7 @@ session_free(struct session *s)
 	free(s);
 }
 
-/* --- who may join --- */
+/* --- admission of senders --- */
 
 static bool
 words_have(char **words, size_t n, const char *word)
@@ -176,7 +176,7 @@ words_have(char **words, size_t n, const char *word)
 	return false;
 }
 
-/* False: the word is there, or there are too many words. */
+/* Returns false for a known word, and if there are too many words. */
 static bool
 words_add(char ***words, size_t *n, const char *word)
 {
@@ -204,7 +204,7 @@ may_reopen(const struct session *s, const char *task_id, const struct session_gu
 	    is_named(s, guest->owner) || words_have(s->named, s->n_named, guest->address);
 }
 
-/* The newest session that the guest took part in, else the newest one that is open. */
+/* The newest session of the guest, else the newest open session. */
 static struct session *
 session_pick(struct box *box, const char *task_id, const struct session_guest *guest)
 {
@@ -401,7 +401,7 @@ session_touch(struct session *s, const char *owner, int64_t now_wall_ns)
 	if (s->state == SESSION_CLOSED || s->live > 0)
 		session_wake(s, owner); /* the transfer goes on after its end */
 	if (s->live == 0)
-		session_linger(s, s->box->conf->session_linger_ns); /* nobody will detach */
+		session_linger(s, s->box->conf->session_linger_ns); /* no sender will detach */
 	s->last_data_wall_ns = now_wall_ns;
 	s->fresh = true;
 }

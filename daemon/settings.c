@@ -32,7 +32,7 @@ settings_are(const struct nw_meta *m)
 	return strcmp(m->event_type, NW_TYPE_CONFIG) == 0;
 }
 
-/* A program speaks of programs only; who measures the host speaks of everything. */
+/* A program speaks of programs only; a collector of the host reports every group. */
 static bool
 range_is_mine(const struct xsess *x, const struct range *r)
 {

@@ -26,7 +26,7 @@ struct webaccess {
 	int64_t token_noted_ns[ACCOUNTS_MAX];
 };
 
-/* Reads the accounts again if the file is another. A file that makes no sense leaves nobody in. */
+/* Reads the accounts again if the file is another. A damaged file admits no user. */
 static void
 refresh(struct webaccess *a)
 {
@@ -189,7 +189,7 @@ webaccess_first(const struct conf *c)
 	if (!none)
 		return;
 	path = xasprintf("%s/first-password", c->state_dir);
-	/* who lost the password removes the file, and the next start makes another */
+	/* without the password: remove the file, and the next start makes another */
 	if (account_password_make(password) < 0 || password_write(path, password) < 0)
 		log_warnx("access.first path=%s why=\"%s\"", path, strerror(errno));
 	else if (account_user_put(c->state_dir, "admin", ACCOUNT_ADMIN, password, why) < 0)

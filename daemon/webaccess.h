@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may read the report: the accounts of the state directory, as the web thread asks for them.
- * The file is read again when somebody has changed it. Logins, refusals and removals stand in
+ * Access to the report: the accounts of the state directory, as the web thread asks for them.
+ * The file is read again after a change. Logins, refusals and removals stand in
  * audit.log beside the store.
  */
 #ifndef WEBACCESS_H
@@ -19,8 +19,8 @@ void webaccess_close(struct webaccess *a);
 
 /*
  * Makes the first administrator of a box that wants logins and has no account, and writes the
- * password into the file first-password of the state directory, which belongs to whoever starts the
- * box, root normally. Comes before the box becomes another user.
+ * password into the file first-password of the state directory, which belongs to the starting user,
+ * normally root. Comes before the box becomes another user.
  */
 void webaccess_first(const struct conf *c);
 

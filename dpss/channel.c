@@ -29,7 +29,7 @@ enum {
 	IN_BEHIND_BYTES = 4096, /* read along with long data: the next message's beginning */
 	LIMIT_USUAL = 64 << 10,
 	BACKLOG = 128,
-	STUCK_MS = 30000 /* a peer who takes nothing for so long is gone */
+	STUCK_MS = 30000 /* a peer is gone if no byte was taken for so long */
 };
 #define NS_PER_MS INT64_C(1000000)
 

@@ -71,8 +71,8 @@ void channel_shut(struct channel *w);
 const char *channel_peer_name(const struct channel *w);
 bool channel_is_loopback(const struct channel *w);
 
-/* A socket for datagrams to a port of the peer's address, or from anybody to a port of this end's
- * address. NW_EIO. */
+/* A socket for datagrams to a port of the peer's address, or from any peer to a port of this
+ * end's address. NW_EIO. */
 int channel_datagrams(const struct channel *w, uint16_t port, int *fd);
 int channel_datagrams_at(const struct channel *w, int *fd, uint16_t *port);
 

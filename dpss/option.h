@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* False: not a number, or not within min and max; *out is unchanged. */
+/* Returns false, with *out unchanged, if the text is no number within min and max. */
 bool option_real(const char *text, double min, double max, double *out);
 bool option_whole(const char *text, uint64_t min, uint64_t max, uint64_t *out);
 /* Bytes, also with a unit: "64 KiB". */

@@ -4,7 +4,7 @@
  * since 1970; "text" has its length before it; "[...]" repeats a count of 32 bits that stands
  * before.
  *
- * Three kinds of connections, each begun by whoever connects with HELLO {u16 version, u8 role}:
+ * Three kinds of connections, each begun by the connecting end with HELLO {u16 version, u8 role}:
  *
  *   client to master, which carries names and requests, never data;
  *   master to server, where the master proves with CHALLENGE and PROOF that the owner of the disks

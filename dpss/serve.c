@@ -146,8 +146,8 @@ address_of(const struct sockaddr_storage *a)
 	return mapped;
 }
 
-/* False: there are too many connections, altogether or from this address; an address leaves room
- * for other addresses. */
+/* Returns false if there are too many connections, altogether or from this address; an address
+ * leaves room for other addresses. */
 static bool
 connection_add(struct serving *all, struct connection *c)
 {

@@ -20,7 +20,7 @@ struct serve_opts {
 	const char *tls_dir; /* NULL: clear; beyond loopback this needs plain */
 	bool plain;
 	const char *port_file; /* gets the port used; NULL for none */
-	/* Serves one connection until its end; in a thread of its own. */
+	/* Serves a connection until its end; in a separate thread. */
 	void (*handle)(void *arg, struct channel *w);
 	void *arg;
 };

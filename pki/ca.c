@@ -31,7 +31,7 @@ refuse(char why[CONF_WHY_BYTES], const char *dir, const char *name)
 	return NW_EIO;
 }
 
-/* Root may enroll for a box of another user, who may be an intruder: a file with a second name is
+/* Root may enroll for a box of another user, possibly an intruder: a file with a second name is
  * not given away. */
 static bool
 owner_follow(const char *dir, int fd)

@@ -191,8 +191,8 @@ request_parse(mbedtls_x509_csr *out, const char *pem)
 	    mbedtls_pk_can_do(&out->pk, MBEDTLS_PK_ECKEY) && mbedtls_pk_get_bitlen(&out->pk) == 256;
 }
 
-/* The key of a request. Nobody checks that the sender has the private half: a certificate is of no
- * use without the private key. */
+/* The key of a request. The CA does not check that the sender has the private half: a certificate
+ * is of no use without the private key. */
 static int
 request_take(struct maker *m, const char *pem)
 {

@@ -554,7 +554,7 @@ fail(struct nw_tls *t, int code)
 {
 	uint32_t faults = t->state == TLS_HANDSHAKE ? mbedtls_ssl_get_verify_result(&t->ssl) : 0;
 
-	if (faults != UINT32_MAX) /* UINT32_MAX: nobody has looked at the certificate yet */
+	if (faults != UINT32_MAX) /* UINT32_MAX: the certificate is not checked yet */
 		t->faults |= faults;
 	if (code == MBEDTLS_ERR_SSL_NO_CLIENT_CERTIFICATE) /* the library tells only us */
 		(void)mbedtls_ssl_send_alert_message(&t->ssl, MBEDTLS_SSL_ALERT_LEVEL_FATAL,

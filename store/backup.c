@@ -52,8 +52,8 @@ note_path(char *out, size_t size, const char *store_path, const char *ending)
 	return snprintf(out, size, "%s.last-backup%s", store_path, ending) < (int)size;
 }
 
-/* The directory may be another user's than root, who makes copies: no link is followed, and the
- * note belongs to whom the store belongs. */
+/* The directory may belong to another user than root, and root makes copies: no link is followed,
+ * and the note belongs to the store's owner. */
 static FILE *
 note_create(const char *store_path, const char *part)
 {

@@ -154,8 +154,8 @@ row_value(struct nw_doc_decoder *d, struct rows *r, struct row *row, struct name
 		case NUMBER_NONE: break;
 		case NUMBER_TEXT:
 		case NUMBER_OTHER:
-			/* Arrays are the originals' histograms h_gd and h_rd, which nobody
-			 * reads. */
+			/* Arrays are the originals' histograms h_gd and h_rd, which no
+			 * code reads. */
 			return NW_OK;
 		}
 	}

@@ -231,7 +231,7 @@ nw_kv_encode(struct nw_doc_buf *out, const struct nw_kv *kv, size_t n)
 	return document_end(out, doc, kv_append(doc, kv, n));
 }
 
-/* False: not a type a control document has. */
+/* Returns false for a type outside control documents. */
 static bool
 kv_from_element(const struct element *e, struct nw_kv *kv)
 {

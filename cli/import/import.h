@@ -166,7 +166,7 @@ void import_series_free(struct import_series *s);
 
 /* --- import_value.c: numbers and times in foreign notations --- */
 
-/* A decimal number, or Inf, NaN (any case). False: neither. */
+/* A decimal number, or Inf, NaN (any case). Returns false for any other text. */
 bool import_number(struct slice text, double *v);
 bool import_integer(struct slice text, int64_t *v);
 /* ISO 8601 in UTC, with T or a blank between date and time, Z optional; or seconds since 1970 with

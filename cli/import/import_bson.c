@@ -23,7 +23,7 @@ enum { DOC_MIN_BYTES = 5, SENDER_KEYS_MAX = 16 };
 struct bson_file {
 	struct import *im;
 	struct nw_doc_decoder *decoder, *checker; /* checker: decoder for envelopes made here */
-	/* index of the current sender's host; NOBODY before the first */
+	/* index of the current sender's host; no sender before the first */
 	size_t host;
 	const uint8_t *doc; /* in hand */
 	size_t len;

@@ -110,7 +110,7 @@ put_payload(struct recording *r, const struct magnet_record *h, const char *byte
 		put_three(r, fields, u.f.v);
 }
 
-/* A record as an event. False: no event, or of a point that the header does not name. */
+/* A record as an event. Returns false for no event, and for a point missing in the header. */
 static bool
 record_event(
     struct recording *r, const struct magnet_record *h, const char *bytes, struct nw_event *e)

@@ -211,7 +211,7 @@ name_of(const struct known *k, struct slice name)
 }
 
 /* Cleans a value: "none" is no task; a peer stands in brackets, in some versions behind a count;
- * 0.0.0.0 is nobody. */
+ * 0.0.0.0 is no host. */
 static struct slice
 subject_value(struct slice name, struct slice value)
 {

@@ -165,7 +165,7 @@ import_spool(struct import *im, size_t host, uint16_t opt, const uint8_t *doc, s
 	return NW_OK;
 }
 
-/* Gives pages of a mapped file back that lie behind the parser. Whoever looks back reads such pages
+/* Gives pages of a mapped file back that lie behind the parser. A later look back reads such pages
  * from the file again. */
 static void
 pages_release(struct import *im, const char *at)

@@ -57,8 +57,8 @@ void io_file_clear(struct io_file *f);
 /* NaN if the file did not say. */
 double io_file_param(const struct io_file *f, const char *name);
 /* Parameters from a run's file name, TYPE-FILE_MEM_SIZE_REPEATS_TRUNC_ACCESS_..-N.txt, when the
- * file has none: accessSize, fileSizeInMiB, memBuffer, maxRepeats, truncate. False: the name is not
- * of that form. */
+ * file has none: accessSize, fileSizeInMiB, memBuffer, maxRepeats, truncate. Returns false if the
+ * name has another form. */
 bool io_file_params_from_name(struct io_file *f, const char *path);
 
 #endif

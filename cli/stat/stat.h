@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `narrows stat KIND`: the analysis library on anybody's files.
+ * `narrows stat KIND`: the analysis library on any files.
  *
  *   FILE --stat_table_read--> stat_table --kind->run--> json_t --stat_out_*--> stdout
  *

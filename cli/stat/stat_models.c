@@ -328,7 +328,7 @@ row_of_model(const char *name, const json_t *model)
 	return row;
 }
 
-/* The models of a result, for classify: its own under `name`, or those of its parts. */
+/* The models of a result, for classify: under `name`, or the models of its parts. */
 static void
 set_rows(json_t *out, const char *name)
 {

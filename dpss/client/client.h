@@ -44,7 +44,7 @@ struct pending {
 	uint64_t logical;
 	uint32_t list, wanted; /* wanted: so many requests */
 	int64_t asked_mono_ns;
-	bool rebuilding; /* nobody has the block; the client asks for its group */
+	bool rebuilding; /* no server has the block; the client asks for its group */
 	UT_hash_handle hh;
 };
 
@@ -158,7 +158,7 @@ int client_udp_new(struct server *s, const struct channel *w, uint16_t *port, ui
 void client_udp_free(struct server *s);
 
 /* --- client_read.c --- */
-/* As dpss_next(), for a reader who sleeps until a given block or several other blocks come. */
+/* As dpss_next(), for a reader that sleeps until a given block or several other blocks come. */
 int client_next(struct dpss *d, int wait_ms, uint64_t awaited, struct dpss_block *out);
 bool client_is_pending(struct dpss *d, uint64_t logical);
 int client_block(struct server *s, struct channel_message *m);

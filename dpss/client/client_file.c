@@ -89,7 +89,7 @@ file_take(struct dpss *d, uint64_t logical, struct arrived **out)
 
 /* --- the file --- */
 
-/* A reader who goes on has no need of the block before any more. */
+/* A reader behind a block needs the block no more. */
 static void
 file_forget(struct dpss *d, uint64_t logical)
 {
@@ -133,7 +133,7 @@ want_predicted(struct dpss *d, struct want *w, uint64_t logical)
 		want_add(d, w, out[i]);
 }
 
-/* For a reader who goes on the client asks ahead; a jump begins anew. */
+/* For a reader in sequence the client asks ahead; a jump begins anew. */
 static int
 file_ask(struct dpss *d, uint64_t logical)
 {

@@ -26,7 +26,7 @@ is_closing(struct dpss *d)
 	return closing;
 }
 
-/* False: the handle is being closed. */
+/* Returns false if the handle is being closed. */
 static bool
 pause_ms(struct dpss *d, int64_t ms)
 {
@@ -406,7 +406,7 @@ resume(struct dpss *d)
 	return client_request_again(d);
 }
 
-/* False: the master did not come again, or the handle is being closed. */
+/* Returns false if the master did not return, or if the handle is being closed. */
 static bool
 master_wait(struct dpss *d)
 {

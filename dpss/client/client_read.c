@@ -425,7 +425,7 @@ is_any_silent(const struct dpss *d)
 	return false;
 }
 
-/* A block that nobody has is computed if its group allows; else awaited as long as a silent server
+/* A missing block is computed if its group allows; else awaited as long as a silent server
  * may have the block; else delivered as lost. Returns the number of blocks packed into requests.
  * Locked. */
 static uint32_t

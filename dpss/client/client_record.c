@@ -33,8 +33,8 @@ sleep_until(int64_t mono_ns)
 		;
 }
 
-/* False: the end, with nothing left. The block at `first` belongs to the writer until block_gone().
- */
+/* Returns false at the end, with nothing left. The block at `first` belongs to the writer until
+ * block_gone(). */
 static bool
 block_wait(struct dpss_recorder *r)
 {

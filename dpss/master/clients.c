@@ -62,7 +62,7 @@ answer(struct client *c, int rc)
 
 /* --- sets --- */
 
-/* Servers are the operator's affair: who sits at the master's own machine, and in TLS has the
+/* Servers are the operator's affair: a user at the master's own machine, in TLS with the
  * master's own certificate. */
 static bool
 operator_find(const struct clients *all, const struct channel *w)

@@ -14,7 +14,7 @@ struct datagrams;
 int datagrams_new(const struct channel *w, uint16_t port, uint64_t key, uint64_t pace_bytes_per_s,
     struct datagrams **out);
 void datagrams_free(struct datagrams *d); /* NULL is fine */
-/* All packets of a block, whose data and numbers `block` has; losses are nobody's concern. */
+/* All packets of a block, whose data and numbers `block` has; losses are not repaired. */
 void datagrams_send(struct datagrams *d, const struct rtp_packet *block);
 
 #endif

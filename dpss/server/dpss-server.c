@@ -75,7 +75,7 @@ master_proved(struct server *sv, struct channel *w, struct grant **out)
 	return NW_OK;
 }
 
-/* The master's latest connection counts: an older one may be dead without anybody knowing. */
+/* The master's latest connection counts: an older connection may be dead without a sign. */
 static int
 master_begin(struct server *sv, struct grant *g, struct outbox *o)
 {

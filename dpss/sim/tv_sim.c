@@ -140,7 +140,7 @@ wrapped(double at, uint64_t n)
 	return (uint64_t)(rest < 0 ? rest + (double)n : rest) % n;
 }
 
-/* The tiles around a viewer who flies straight on and turns a little now and then. */
+/* The tiles around a viewer that flies straight on and turns a little now and then. */
 static size_t
 flight_list(struct sim *s, uint64_t blocks, uint64_t *out, size_t n)
 {

@@ -283,8 +283,8 @@ sample_due(struct blipp *b, struct clock_pair now)
 
 /* --- the sum of the configuration and the box's orders --- */
 
-/* A probe keeps samples between those that it sends. False: it has kept some, and now sends as
- * often as that. */
+/* Lets a probe keep samples between two sent samples. Returns false if the probe has kept
+ * samples and now sends at this interval. */
 static bool
 keeper_set(struct blipp *b, size_t i, int64_t send_ns, struct clock_pair now)
 {
@@ -310,7 +310,8 @@ ends_list(void *arg, char out[][PEER_HOST_BYTES], size_t max)
 	return followers_ends(arg, out, max);
 }
 
-/* What was kept goes to the box that has turned from keeping to sending; else nobody wants it. */
+/* What was kept goes to the box that has turned from keeping to sending; else no box needs the
+ * sample. */
 static void
 history_look(struct blipp *b, bool wanted)
 {
@@ -870,7 +871,7 @@ log_end(const struct blipp *b)
 	    b->report.values ? cpu_ms * 1e3 / (double)b->report.values : 0);
 }
 
-/* Waits until then, and takes the answers of probes that ask somebody else. */
+/* Waits until then, and takes the answers of probes that ask other processes. */
 static void
 show_answers(struct blipp *b, struct show *w, int64_t end_mono_ns)
 {

@@ -48,7 +48,7 @@ void followers_sync(struct followers *f, const struct leases *l, int64_t base_ns
  * nw_provider_data(). */
 int followers_sample(struct followers *f, struct report *r, struct clock_pair now);
 /* The other ends of the connections that the kernel has known, each once, but not this host: an
- * order alone makes nobody an end, so orders aim no sensor at strangers. */
+ * order alone makes no host an end, so orders aim no sensor at strangers. */
 size_t followers_ends(const struct followers *f, char out[][PEER_HOST_BYTES], size_t max);
 /* Finds the queues of the interfaces that carry the followed connections. */
 void followers_queues(const struct followers *f, struct queues *out);

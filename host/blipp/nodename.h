@@ -17,8 +17,8 @@ struct nodename {
 	bool untyped;       /* node_exporter gives the metric no type */
 };
 
-/* type: the event type below blipp's prefix, without a final colon. False: node_exporter has no
- * such metric. */
+/* type: the event type below blipp's prefix, without a final colon. Returns false if
+ * node_exporter has no such metric. */
 bool nodename_find(const char *type, const char *field, const char *unit, struct nodename *out);
 
 #endif

@@ -25,7 +25,7 @@ struct overhead {
 
 /* The first window begins. */
 void overhead_begin(struct overhead *b, double share, int64_t now_mono_ns, double cpu_s);
-/* True: the stretch has changed. */
+/* Returns true if the stretch has changed. */
 bool overhead_step(struct overhead *b, int64_t now_mono_ns, double cpu_s);
 
 #endif

@@ -142,7 +142,7 @@ answer_make(const struct scrapes *s, struct scrape *c)
 	free(body);
 }
 
-/* False: the connection is over. */
+/* Returns false if the connection is over. */
 static bool
 request_read(const struct scrapes *s, struct scrape *c)
 {

@@ -25,7 +25,7 @@ struct scrape {
 };
 
 struct scrapes {
-	int fd; /* listens; -1: nobody asked for this */
+	int fd; /* listens; -1: no client asked for this */
 	struct scrape list[SCRAPES];
 	size_t n;
 	/* writes the metrics; classic: the text format that is older than OpenMetrics */

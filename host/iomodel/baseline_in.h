@@ -18,7 +18,7 @@ extern const struct condition baseline_conditions[];
 extern const size_t baseline_n_conditions;
 
 enum { BASELINE_FOLDER_BYTES = 512 };
-/* Sets the cell's folder, too. False: this condition has no cell of the size. */
+/* Sets the cell's folder, too. Returns false if the condition has no cell of the size. */
 bool baseline_cell(const struct cell *like, const struct baseline_opts *o,
     const struct condition *k, uint64_t size, struct cell *out, char folder[BASELINE_FOLDER_BYTES]);
 

@@ -143,7 +143,7 @@ struct command_line {
 	bool csv, size_given;
 };
 
-/* An option of a command rather than of a cell. False: the option is none of these. */
+/* Takes an option of a command. Returns false for an option of a cell. */
 static bool
 command_option_take(struct command_line *l, int o, const char *value)
 {

@@ -59,7 +59,7 @@ struct nw_caliper {
 
 struct nw_cycles nw_caliper_clock;
 
-/* One thread calibrates; the others go on meanwhile. */
+/* A single thread calibrates; all other threads continue meanwhile. */
 static void
 clock_calibrate(int64_t now_mono_ns)
 {

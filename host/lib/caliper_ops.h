@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Single operations of a caliper as events. The caliper's thread notes them with each digest;
- * anybody may ask for a window of time meanwhile.
+ * any caller may ask for a window of time meanwhile.
  */
 #ifndef HOST_CALIPER_OPS_H
 #define HOST_CALIPER_OPS_H

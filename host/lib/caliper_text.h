@@ -8,7 +8,7 @@ struct nw_caliper;
 
 enum { CALIPER_EVENT_BYTES = 96 };
 
-/* What a caliper remembers of its lines; zero to start. */
+/* State of a caliper's lines; zero to start. */
 struct caliper_log {
 	int64_t due_mono_ns; /* of the next line; 0 before the first call */
 	const char *said;    /* the caller's text that `event` is a copy of: only compared */

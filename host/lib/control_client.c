@@ -165,7 +165,7 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 	s.docs_queued = (int64_t)stats.docs_queued;
 	s.docs_dropped = (int64_t)stats.docs_dropped;
 	if (nw_order_status_encode(&o->doc, &s) == NW_OK)
-		/* to nobody: not worth keeping */
+		/* without a connection the status is not worth keeping */
 		(void)nw_provider_tell(o->provider, NW_OPT_STATUS, o->doc.data, o->doc.len);
 }
 

@@ -34,7 +34,7 @@ struct control_client {
 	int64_t overruns;
 	/* begin of the stretch whose share of a core is told next */
 	int64_t cost_mono_ns;
-	double cost_cpu_s, cpu_share; /* processor time at that begin; share that was told last */
+	double cost_cpu_s, cpu_share; /* processor time at the begin; share reported last */
 	bool changed; /* orders came, changed or ended since the last control_client_step() */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
 	struct nw_doc_buf doc;
@@ -46,13 +46,13 @@ void control_client_clear(struct control_client *o);
 /* For nw_provider_opts: on_order; the argument is the control client. */
 void control_client_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len);
 
-/* Ends leases whose time is over. True: orders have changed since the last call and want another
- * look. */
+/* Ends leases whose time is over. Returns true if orders have changed since the last
+ * call. */
 bool control_client_step(struct control_client *o, int64_t now_mono_ns);
 /* After control_client_step(): sends STATUS when due or after a change. collecting: words. */
 void control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
     int64_t collection_ns, int64_t report_ns);
-/* Processor time of this process since its start. */
+/* Processor time of the process since its start. */
 double control_client_cpu_s(void);
 /* Call control_client_step() by then. */
 int64_t control_client_deadline(const struct control_client *o);

@@ -2,7 +2,7 @@
 /*
  * The buffer is a ring of cells with numbers of turns (Vyukov's bounded queue): a writer takes a
  * cell by raising `head`, fills it, and publishes the turn; the reader frees it for the next turn.
- * A writer that is interrupted between the two delays the reader, and nobody else.
+ * A writer interrupted between the two delays only the reader.
  */
 #include "narrows/eventlog.h"
 

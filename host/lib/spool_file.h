@@ -9,7 +9,7 @@
  * cut leaves half written is recognised and left out.
  *
  * Numbers: each life of a provider counts on from its own multiple of 2^40. A process that is
- * killed does not know the last number it gave; with lives of their own nobody needs to know.
+ * killed does not know the last number it gave; with lives of their own that no caller needs.
  */
 #ifndef HOST_SPOOL_FILE_H
 #define HOST_SPOOL_FILE_H

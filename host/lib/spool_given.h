@@ -27,7 +27,7 @@ struct spool_given {
 struct spool_given *spool_given_open(int dir_fd);
 /* NULL is fine. */
 void spool_given_close(struct spool_given *g);
-/* Whether the file of a directory that nobody has mapped names documents. */
+/* Whether the unmapped file of a directory names documents. */
 int spool_given_waits(const char *dir);
 
 #endif

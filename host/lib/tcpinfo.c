@@ -162,7 +162,7 @@ tcpinfo_ask_more(int fd, const struct net_addr *local, const struct net_addr *pe
 	uint8_t extensions = 1 << (INET_DIAG_INFO - 1);
 	union answer answer;
 
-	if (more != NULL) /* whoever asks for Vegas gets BBR */
+	if (more != NULL) /* a request for Vegas gets BBR */
 		extensions |= 1 << (INET_DIAG_CONG - 1) | 1 << (INET_DIAG_SKMEMINFO - 1) |
 		    1 << (INET_DIAG_VEGASINFO - 1) | 1 << (INET_DIAG_TOS - 1) |
 		    1 << (INET_DIAG_TCLASS - 1);

@@ -552,7 +552,7 @@ xsp_sess_cmp(libxspSess *sess1, libxspSess *sess2)
 	return memcmp(sess1->conn.sess_id, sess2->conn.sess_id, NW_SESS_ID_BYTES);
 }
 
-/* --- calls that exist only so that programs link --- */
+/* --- calls without effect, for programs to link --- */
 
 libxspSecInfo *
 xsp_sess_new_security(const char *username, const char *password, const char *key1,

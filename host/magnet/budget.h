@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The budget of waiting times: how hard to sample so that the programs in the kernel and the
- * delivery stay below a share of a processor. Nobody knows the load of a link before the first
+ * delivery stay below a share of a processor. The load of a link is unknown before the first
  * interval, so one slot of time in BUDGET_SLOTS_START is sampled then. Where slots are too many,
  * the next interval has fewer; where there is room, it has as many as the room allows. Where the
  * programs cost more than the budget although hardly a slot is sampled, they are detached for whole

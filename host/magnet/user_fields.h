@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only */
-/* The fields of a user's point: shared by the templates in the kernel and the owner, who fills the
- * templates in. */
+/* The fields of a user's point: shared by the templates in the kernel and the owner, which fills
+ * the templates in. */
 #ifndef MAGNET_USER_FIELDS_H
 #define MAGNET_USER_FIELDS_H
 

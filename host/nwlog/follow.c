@@ -73,7 +73,7 @@ follow_free(struct follow *f)
 
 /* --- which file --- */
 
-/* Hash of the first bytes (FNV-1a). False: the file is shorter. */
+/* Hash of the first bytes (FNV-1a). Returns false if the file is shorter. */
 static bool
 head_hash(int fd, size_t len, uint64_t *out)
 {

@@ -17,8 +17,8 @@ struct follow;
 /* The path need not exist yet. NULL: no memory */
 struct follow *follow_new(const char *path);
 void follow_free(struct follow *f);
-/* Goes on at a place: in the file of the path, or in one that was rotated away. False: the file is
- * nowhere, and following begins with the first file that is younger, at its beginning. */
+/* Continues at a place: in the file of the path, or in a rotated file. Returns false if the file
+ * is missing; following then begins with the first younger file, at its beginning. */
 bool follow_seek(struct follow *f, const struct place *at);
 /* Begins behind the last line of the file. */
 void follow_seek_end(struct follow *f);

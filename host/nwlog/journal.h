@@ -53,7 +53,7 @@ int journal_add(struct journal *j, const struct mark *m);
 const struct mark *journal_find(const struct journal *j, uint64_t seq);
 /* Forgets marks above seq: their documents come again. */
 int journal_cut(struct journal *j, uint64_t seq);
-/* Forgets marks below the one that journal_find() gives for seq. */
+/* Forgets marks below the result of journal_find() for seq. */
 void journal_trim(struct journal *j, uint64_t seq);
 
 #endif

@@ -422,7 +422,7 @@ set_environment(const struct options *o, const struct region *region, const char
 
 /* --- from outside --- */
 
-/* Where nwrun.so cannot work, nwflow may be allowed to watch. True: nwflow watches. */
+/* Where nwrun.so cannot work, nwflow may be allowed to watch. Returns true if nwflow watches. */
 static bool
 watch_from_outside(struct options *o, const char *name)
 {

@@ -62,7 +62,7 @@ command_make(struct command *c, const struct outside_opts *o)
 static void
 command_run(struct command *c)
 {
-	unsetenv("LD_PRELOAD"); /* nwrun under nwrun: nobody measures the measuring */
+	unsetenv("LD_PRELOAD"); /* nwrun under nwrun: the measuring process is not measured */
 	execv(c->path, (char **)c->argv);
 }
 

@@ -61,7 +61,7 @@ struct agent {
 	struct worker workers[WORKERS_MAX];
 	uint64_t sessions, full;
 	int64_t now_mono_ns;
-	/* tells the box that the agent is there and what it costs; sessions have their own */
+	/* reports the agent and its cost to the box; sessions have reports of their own */
 	struct nw_provider *provider;
 	struct control_client control;
 	char host[HOSTNAME_BYTES];
@@ -304,7 +304,7 @@ flow_begin(struct agent *a, struct flow *flow)
 		flows_refuse(flow);
 		return;
 	}
-	/* a connection that nobody has accepted yet has no process */
+	/* a connection before its accept has no process */
 	if (flow->last.inode != 0)
 		pid = flow_owner(flow->last.inode, program, sizeof(program));
 	if (pid != 0 && !is_wanted(a, flow, pid, program)) {

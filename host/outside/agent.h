@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The agent: looks at all TCP connections of the host, and has each that becomes a transfer
- * measured from outside, in a session of its own that nobody has started. One child process per
+ * measured from outside, in a session of its own, without a start by hand. One child process per
  * process and peer, which ends with the last connection between the two.
  */
 #ifndef HOST_OUTSIDE_AGENT_H

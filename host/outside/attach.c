@@ -93,7 +93,7 @@ watch(struct attached *a, const struct attach_opts *o)
 	feed_each(a->feed, on_proc, a);
 }
 
-/* --- whom --- */
+/* --- processes to watch --- */
 
 static void
 on_target(void *arg, uint32_t pid)
@@ -268,7 +268,7 @@ attach_ready_clear(struct attach_ready *r)
 	r->trace = NULL;
 }
 
-/* Everything is there: the collector first, so that nothing is watched for nobody. */
+/* Everything is there: the collector first, so that a watch always has a reader. */
 static const char *
 attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t *collector)
 {

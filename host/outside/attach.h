@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A run that is measured from outside: processes that run already, until they end or nobody wants
- * to watch them any more. The processes are never stopped and never notice. */
+/* A run that is measured from outside: processes that run already, until they end or the watch is
+ * ended. The processes are never stopped and never notice. */
 #ifndef HOST_OUTSIDE_ATTACH_H
 #define HOST_OUTSIDE_ATTACH_H
 

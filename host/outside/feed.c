@@ -156,7 +156,7 @@ feed_record(struct feed *f, const void *record, size_t bytes)
 	else if ((p = feed_proc_find(f, h->tgid)) != NULL)
 		take(f, p, record);
 }
-/* Of a call under way, nobody knows the connection: where some do not count, none counts early. */
+/* The connection of a call under way is unknown: where some do not count, none counts early. */
 static bool
 is_own(const struct feed_proc *p, unsigned stage)
 {

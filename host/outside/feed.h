@@ -27,9 +27,9 @@ struct feed;
 
 /* NULL: no memory for the map. The region stays the caller's and outlives the feed. */
 struct feed *feed_new(struct region *region);
-/* Ends all processes as if nobody watched them any more. */
+/* Ends all processes as at the end of a watch. */
 void feed_free(struct feed *f);
-/* Begins to count for a running process. False: no such process, or no free slot. */
+/* Begins to count for a running process. Returns false without such a process or a free slot. */
 bool feed_attach(struct feed *f, uint32_t pid);
 /* Connections with another address than this (on loan) count for nothing; NULL: all count. */
 void feed_only_peer(struct feed *f, const struct net_addr *peer);

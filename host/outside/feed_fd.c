@@ -318,7 +318,7 @@ feed_fd_free_all(struct feed_proc *p)
 	}
 }
 
-/* Serves op_begin(), which nobody calls here: a record comes when the call is over. */
+/* Serves op_begin(), which is never called here: a record comes when the call is over. */
 struct fd_info
 fd_get(int fd)
 {

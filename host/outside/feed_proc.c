@@ -304,7 +304,7 @@ feed_line_get(struct feed_proc *p, int64_t begin_mono_ns)
 		return best;
 	if (p->n_lines < FEED_LINES) {
 		l = &p->lines[p->n_lines];
-		/* numbers of threads that the kernel gives to nobody */
+		/* numbers that the kernel gives to no thread */
 		if ((t = feed_thread_get(p, INT32_MAX - p->n_lines)) != NULL) {
 			l->slot = t->slot;
 			l->last_end_mono_ns = 0;

@@ -9,7 +9,8 @@
 
 #include "host/outside/flows.h"
 
-/* Notes all connections. False: the kernel did not answer in full; the table stays as it was. */
+/* Notes all connections. Returns false, with the table unchanged, if the kernel did not answer in
+ * full. */
 bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns);
 bool flow_is_loopback(const struct net_addr *a);
 /* The topmost process with the socket, and the process's program. 0: no such process. */

@@ -56,7 +56,7 @@ count_anew(const struct flows *f, struct flow *flow)
 	flow->from_bytes = flow->last.moved_bytes;
 }
 
-/* Bytes of a connection that is older than the first look were moved before anybody asked. */
+/* Bytes of a connection that is older than the first look were moved before the watch. */
 static struct flow *
 flow_new(struct flows *f, const struct flow_sample *s)
 {

@@ -57,7 +57,7 @@ void flows_end(struct flows *f);
 void flows_each(struct flows *f, void (*fn)(void *arg, struct flow *flow), void *arg);
 /* The connection is part of the worker's session from now on. */
 void flows_take(struct flow *flow, int worker);
-/* Nobody wants the connection. */
+/* No session uses the connection. */
 void flows_refuse(struct flow *flow);
 /* Not now: counting begins anew. */
 void flows_put_off(struct flows *f, struct flow *flow);

@@ -22,7 +22,7 @@ uint64_t targets_group_id(const char *dir);
 bool targets_unit(const char *unit, char dir[PATH_MAX]);
 /* Whether nwrun measures the process from inside. */
 bool targets_is_measured(uint32_t pid);
-/* Name and arguments (cut) of a process. False: no such process. */
+/* Name and arguments (cut) of a process. Returns false without such a process. */
 bool
 targets_describe(uint32_t pid, char *name, size_t name_cap, char *arguments, size_t arguments_cap);
 

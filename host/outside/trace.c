@@ -285,7 +285,7 @@ descriptors_learn(struct trace *t, uint32_t pid)
 	closedir(d);
 }
 
-/* --- whom to watch --- */
+/* --- processes to watch --- */
 
 int
 trace_add(struct trace *t, uint32_t pid)

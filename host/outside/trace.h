@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The programs in the kernel (bpf/outside.bpf.c): loaded, attached, told whom to watch, read. What
- * they leave in the kernel is gone when the trace is closed or its process ends. */
+/* The programs in the kernel (bpf/outside.bpf.c): loaded, attached, given processes to watch, read.
+ * What they leave in the kernel is gone when the trace is closed or its process ends. */
 #ifndef HOST_OUTSIDE_TRACE_H
 #define HOST_OUTSIDE_TRACE_H
 

@@ -93,7 +93,7 @@ static const struct conf_row rows[] = {
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),
 	sizeof(struct switch_conf), false };
 
-/* Secrets are nobody else's. */
+/* Only the owner may read secrets. */
 static bool
 file_is_private(const char *path)
 {

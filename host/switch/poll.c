@@ -98,7 +98,8 @@ number(struct polled_port *p, enum poll_field field, const netsnmp_variable_list
 	return NAN; /* also noSuchInstance and noSuchObject */
 }
 
-/* The values of an answer in the order of the question. False: that is another answer. */
+/* The values of an answer in the order of the question. Returns false for an answer to another
+ * question. */
 static bool
 answer_read(struct polled_port *p, const netsnmp_pdu *pdu, struct poll_answer *out)
 {

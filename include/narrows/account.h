@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who may read the report beyond loopback: people with passwords, and programs with tokens. All
+ * Access to the report beyond loopback: people with passwords, and programs with tokens. All
  * stand in one file of the state directory, a line each:
  *
  *	user NAME ROLE 0 ARGON2
@@ -20,7 +20,7 @@
 #include "narrows/conftable.h"
 
 /* What a role may do, each all of the roles before: read /metrics, /healthz and /readyz; read
- * everything else; change what pages let people change; see who has access. */
+ * everything else; change what pages let people change; see the accounts. */
 enum account_role {
 	ACCOUNT_NOBODY,
 	ACCOUNT_METRICS,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file audit.log of a state directory: who logged in, was refused, or changed who has access.
+ * The file audit.log of a state directory: logins, refusals, and changes of accounts.
  * One JSON object a line: time, event, who, from. At 16 MiB the file becomes audit.log.1 and a new
  * one begins. Any thread and any process may write: a line is one write.
  */

@@ -13,8 +13,8 @@ struct calendar {
 };
 
 struct calendar calendar_of_ns(int64_t t_wall_ns);
-/* Seconds since 1970, without c->ns. False: no such time, or a year outside of 1 to 9999. Second 60
- * is taken. */
+/* Seconds since 1970, without c->ns. Returns false if the time does not exist, or for a year
+ * outside of 1 to 9999. Second 60 is valid. */
 bool calendar_seconds(const struct calendar *c, int64_t *seconds);
 /* The same in nanoseconds, with c->ns. False also for years outside of 1678 to 2261, which an
  * int64_t cannot hold whole. */

@@ -165,13 +165,13 @@ nw_caliper_sum_merge(
 NW_PUBLIC void
 nw_caliper_merge(struct nw_caliper_window *sum, uint64_t *hist, const struct nw_caliper_window *w);
 
-/* --- single operations, in a window of time that somebody asks for --- */
+/* --- single operations, in a window of time on request --- */
 
 struct nw_eventlog;
 /*
  * While it is asked for, each one_in-th operation becomes an event `op.NAME` of the log
- * (narrows/eventlog.h), at the operation's begin, with `bytes` and `dur_ns`. Nobody asks yet. The
- * log is on loan until the caliper is freed. Errors as nw_event_point().
+ * (narrows/eventlog.h), at the operation's begin, with `bytes` and `dur_ns`. No request is in force
+ * at first. The log is on loan until the caliper is freed. Errors as nw_event_point().
  */
 NW_PUBLIC int
 nw_caliper_ops(struct nw_caliper *c, struct nw_eventlog *log, const char *name, uint32_t one_in);

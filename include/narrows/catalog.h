@@ -53,7 +53,7 @@ struct series {
 	/* fields of the catalogue's user; the catalogue clears them in a new series */
 	int64_t meta_id;
 	struct session *session; /* session that the series feeds, NULL for a host's own series */
-	bool witness;            /* a host says this of somebody's transfer */
+	bool witness;            /* the sender reports about another sender's transfer */
 };
 
 struct catalog {

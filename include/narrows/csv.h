@@ -38,8 +38,8 @@ struct csv_field {
 
 /* A byte order mark is passed over. */
 struct csv_cursor csv_begin(const char *bytes, size_t n);
-/* Reads a field and the separator or line end behind the field. False: the bytes are no CSV; why
- * and `at` tell the fault and its place. */
+/* Reads a field and the separator or line end behind the field. Returns false if the bytes are
+ * no CSV, with the fault in why and its place in `at`. */
 bool csv_next(struct csv_cursor *c, struct csv_field *f);
 /* Copies the field's text, quotes undone, to `out`, which has room for len + 1 bytes. Returns the
  * length of the text. */

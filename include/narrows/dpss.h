@@ -76,8 +76,8 @@ const char *dpss_why(const struct dpss *d);                      /* the last fai
 
 /* --- reading --- */
 
-/* Third-party delivery: the address of a handle that accepts, to be given to others in any way; who
- * has the address may send blocks of the handle's set there, straight from the servers. */
+/* Third-party delivery: the address of a handle that accepts, to be given to others in any way; a
+ * peer with the address may send blocks of the handle's set there, straight from the servers. */
 enum { DPSS_ADDRESS_CHARS = 33 };
 void dpss_address(const struct dpss *d, char out[DPSS_ADDRESS_CHARS + 1]);
 int dpss_deliver(const struct dpss_opts *opts, const char *address, const uint64_t *logical,
@@ -180,12 +180,12 @@ int dpss_server_drain(const struct dpss_opts *opts, uint32_t server, char why[DP
 /* Forgets a server without blocks; NW_ECONFLICT. */
 int dpss_server_drop(const struct dpss_opts *opts, uint32_t server, char why[DPSS_WHY_BYTES]);
 /* Copies that cannot stay (their server is draining, or they are damaged or were never stored) are
- * stored elsewhere, from other copies or from parity, while others read. *lost: blocks that nobody
- * has any more. For the operator, at the master's own machine. */
+ * stored elsewhere, from other copies or from parity, while others read. *lost: blocks without any
+ * copy left. For the operator, at the master's own machine. */
 int dpss_repair(const struct dpss_opts *opts, const char *name, uint64_t *moved, uint64_t *lost,
     char why[DPSS_WHY_BYTES]);
 int dpss_drop(const struct dpss_opts *opts, const char *name, char why[DPSS_WHY_BYTES]);
-/* rights: 0 none, 1 read, 2 write too; user "*" for everybody. */
+/* rights: 0 none, 1 read, 2 write too; user "*" for all users. */
 int dpss_allow(const struct dpss_opts *opts, const char *name, const char *user, uint8_t rights,
     char why[DPSS_WHY_BYTES]);
 

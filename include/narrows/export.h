@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Everything measured for a session, in one of several shapes, made in slices, so that a slow
- * reader of a large export delays nobody. Memory depends on the number of series, not of samples
- * (web/export/shape.h).
+ * reader of a large export delays no other reader. Memory depends on the number of series, not of
+ * samples (web/export/shape.h).
  */
 #ifndef NARROWS_EXPORT_H
 #define NARROWS_EXPORT_H

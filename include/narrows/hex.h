@@ -9,8 +9,8 @@
 /* Writes 2 n digits and a NUL. */
 void nw_hex_put(char *out, const void *bytes, size_t n);
 
-/* Reads 2 n digits, whatever follows them; takes the lower case alone. False: the text has another
- * character there, or ends; out is then half written. */
+/* Reads 2 n digits, whatever follows them; takes the lower case alone. Returns false, with `out`
+ * half written, for another character or a short text. */
 bool nw_hex_take(const char *text, void *out, size_t n);
 
 #endif

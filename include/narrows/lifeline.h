@@ -147,8 +147,8 @@ struct nw_line_findings {
  * Delays that stand out. A segment counts if its durations fall into classes with a tested valley
  * between them (narrows/density.h), if a lane differs from all others, if the lane stands still, or
  * if all durations are longer from some moment on. The delays of classes and stalls come again and
- * again, and a delay below a fifth of the median line, or below the noise of a busy machine, is
- * nobody's concern. Lines that wait in front of a segment because that segment is occupied are its
+ * again, and a delay below a fifth of the median line, or below the noise of a busy machine,
+ * does not matter. Lines that wait in front of a segment because that segment is occupied are its
  * consequence, and no finding.
  */
 int nw_lines_find(

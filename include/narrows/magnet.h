@@ -258,7 +258,7 @@ struct magnet_point_name {
 #if defined(__x86_64__) || defined(__aarch64__)
 /*
  * An event of the program's own, in the stream of the kernel's: after `magnet add NAME
- * usdt:PROGRAM:narrows:event`. It costs nothing while nobody listens (an instruction without
+ * usdt:PROGRAM:narrows:event`. It costs nothing without a listener (an instruction without
  * effect), and no privilege ever.
  */
 static inline void

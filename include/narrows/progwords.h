@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every program understands as its only argument: --help, which becomes -h, and --version. */
+/* The words of every program as the only argument: --help, equal to -h, and --version. */
 #ifndef NARROWS_PROGWORDS_H
 #define NARROWS_PROGWORDS_H
 

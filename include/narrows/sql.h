@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Anybody's SQL on a store: the documented views, all tables, and the samples as sample and
+/* Foreign SQL on a store: the documented views, all tables, and the samples as sample and
  * v_sample. It reads only. */
 #ifndef NARROWS_SQL_H
 #define NARROWS_SQL_H

@@ -36,7 +36,7 @@ const char *nw_stage_kind_name(enum nw_stage_kind kind);
 const char *nw_stage_kind_words(enum nw_stage_kind kind);
 /* Returns true if a stage has the name, which may be NULL. */
 bool nw_stage_kind_find(const char *name, enum nw_stage_kind *out);
-/* The stage that the operation belongs to, and its name. */
+/* The stage of the operation, and its name. */
 enum nw_stage_kind nw_op_stage(enum nw_op op);
 const char *nw_op_name(enum nw_op op);
 /* The stage's name or "the sending end", "processor", ...; NULL for NW_SAYS_NOTHING. */

@@ -15,7 +15,7 @@ bool task_is_secret(const char *task_id);
 bool task_is_label(const char *text);
 /* Label of a task id; free() it. No id can pose as the label of a secret. */
 char *task_label(const char *task_id);
-/* Replaces a secret by its label, which has the same length, wherever it stands in bytes. */
+/* Replaces every copy of a secret in bytes by the label of the same length. */
 void task_mask(const char *task_id, char *bytes, size_t len);
 
 /* Task of the session that a report becomes (RESULT_REPORT_TASK); free() it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One-time tokens: a host exchanges a token for its first certificate, so nobody carries files.
+ * One-time tokens: a host exchanges a token for its first certificate, so no files are carried by
+ * hand.
  *
  *	PIN.SECRET         64 and 32 hexadecimal digits: the SHA-256 of the CA's certificate, and
  *	                   128 random bits

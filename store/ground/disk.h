@@ -2,7 +2,7 @@
 /*
  * The layer between SQLite and the system's files. SQLite calls a file damaged when the disk
  * refuses a read; here such a read stays an input/output error, so that a bad moment of a disk is
- * told apart from damage: who waits and tries again gets the data.
+ * told apart from damage: a caller that waits and tries again gets the data.
  */
 #ifndef DISK_H
 #define DISK_H

@@ -50,7 +50,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 #define ROLLUP_NEWEST(tier)                                                                 \
 	"(SELECT t1_ns FROM rollup WHERE layout_id = ?1 AND tier = " tier " AND t0_ns < ?3" \
 	" ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1)"
-/* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
+/* Chunks do not overlap, so only the last chunk before ?2 can reach ?2. */
 #define PIECES(tier, table, and_tier)                                                          \
 	"SELECT data, " tier ", t0_ns, t1_ns FROM " table " WHERE layout_id = ?1 " and_tier    \
 	" AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >= coalesce((SELECT max(t0_ns) FROM " table \
@@ -154,7 +154,7 @@ static const char *const sql[R_STMTS] = {
 	[R_LAYOUT] = "SELECT n_fields, tail_after FROM layout WHERE id = ?",
 	[R_TAIL_ENDS] = "SELECT (SELECT min(id) FROM tail), (SELECT max(id) FROM tail)",
 	[R_TAIL_NEWER] = "SELECT id, rows FROM tail WHERE id > ? ORDER BY id",
-	/* Chunks do not overlap, so only the last one that begins before ?2 can reach it. */
+	/* Chunks do not overlap, so only the last chunk before ?2 can reach ?2. */
 	[R_CHUNKS] =
 	    "SELECT id FROM chunk WHERE layout_id = ?1 AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >="
 	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) "
@@ -229,8 +229,8 @@ db_open(struct store_reader *r, const char *name, int flags, char why[STORE_WHY_
 }
 
 /* Readers share memory with the writer through files beside the store. Where the files do not exist
- * and cannot be made, nobody writes, except if there is a WAL: without a WAL the store is read as a
- * file that does not change. */
+ * and cannot be made, no program writes, except if there is a WAL: without a WAL the store is read
+ * as a file that does not change. */
 static int
 db_open_any(struct store_reader *r, const char *path, char why[STORE_WHY_BYTES])
 {

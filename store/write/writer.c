@@ -180,7 +180,7 @@ step_counted(struct writer *w, sqlite3_stmt *st)
 }
 
 /* Senders may still describe a forgotten session: such a description belongs to the host alone, and
- * new layouts of a forgotten metadata to nobody. */
+ * new layouts of a forgotten metadata to no host. */
 static int
 record_apply_late(
     struct writer *w, const struct nw_batch *b, const struct batch_rec *r, sqlite3_stmt *st)

@@ -25,8 +25,8 @@ struct compare_query {
 	const char *why;               /* what is wrong with the query; NULL: nothing */
 	char text[COMPARE_TEXT_BYTES]; /* the sessions as asked for, as far as they fit */
 };
-/* "ids=3,7&by=bytes"; ids may come several times. True: the sessions can be compared. False with
- * why NULL: too few sessions are chosen yet. */
+/* "ids=3,7&by=bytes"; ids may come several times. Returns true if the sessions can be compared.
+ * If why is NULL, too few sessions are chosen yet. */
 bool compare_parse(struct compare_query *q, const char *query);
 
 /* A new reference in *out. NW_ENOTFOUND: the box has no session *missing. */

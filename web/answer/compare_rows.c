@@ -335,7 +335,7 @@ is_unknown(const json_t *row)
 	return true;
 }
 
-/* Facts that nobody knows go. Settings that are equal go, and are counted; so do those beyond the
+/* Unknown facts are left out. Settings that are equal go, and are counted; so do those beyond the
  * first hundred. */
 static void
 rows_judge(struct rows *rows, json_t *const *known, size_t *n_equal)

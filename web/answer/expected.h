@@ -50,7 +50,7 @@ struct expected_list {
  * makes no sense. */
 int expected_line_parse(
     const char *text, struct expected_line *out, const char **next, const char **why);
-/* Begins rising in time, of n sessions. False: not regular. */
+/* Begins rising in time, of n sessions. Returns false if the sessions are not regular. */
 bool expected_learn(const int64_t *begin_wall_ns, size_t n, struct expected *out);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the verdict of a session was right, as people who know say: notes in the store. */
+/* Whether the verdict of a session was right, by the judgement of readers: notes in the store. */
 #ifndef NARROWS_WEB_FEEDBACK_H
 #define NARROWS_WEB_FEEDBACK_H
 

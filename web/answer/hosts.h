@@ -24,7 +24,7 @@ struct hosts_query {
 	int64_t offset, limit;
 	int64_t before_wall_ns;
 };
-/* Other parameters are ignored. False: a value makes no sense. */
+/* Other parameters are ignored. Returns false for a value out of range. */
 bool hosts_query_parse(struct hosts_query *q, const char *query);
 
 int hosts_document(

@@ -30,7 +30,7 @@ struct names {
 	uint32_t n, n_size;
 	uint32_t *slot; /* numbers of texts by their hash; 0: free */
 	uint32_t n_slots;
-	uint32_t seed; /* of the hash: nobody can choose texts that meet in a slot */
+	uint32_t seed; /* of the hash: no sender can choose texts that meet in a slot */
 };
 
 static void

@@ -20,7 +20,7 @@
 
 struct session_index;
 
-enum { SESSION_FOLLOW = 5000 }; /* sessions of a stretch that keeps nobody waiting */
+enum { SESSION_FOLLOW = 5000 }; /* sessions of a stretch short enough to delay no reader */
 
 struct session_index *session_index_new(void); /* NULL: memory was short */
 void session_index_free(struct session_index *x);

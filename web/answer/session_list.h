@@ -8,7 +8,7 @@
 
 struct session_listed {
 	int64_t next; /* where to go on (`before`); 0 behind the last session */
-	size_t n_all; /* sessions that pass, on all pages; 0: nobody counted */
+	size_t n_all; /* sessions that pass, on all pages; 0: not counted */
 };
 /*
  * The sessions that pass, in the order asked for, a page of them. By a number, sessions without

@@ -218,7 +218,7 @@ on_sweep(evutil_socket_t fd, short what, void *arg)
 
 /* --- addresses --- */
 
-/* evhttp tells the descriptor after on_connection(), and the address nobody. */
+/* evhttp reports the descriptor after on_connection(), and the address never. */
 static void
 address_take(struct conn *conn)
 {

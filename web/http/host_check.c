@@ -15,7 +15,7 @@ is_port(const char *text)
 	    (*text == ':' && strlen(text) <= 6 && text[1 + strspn(text + 1, "0123456789")] == '\0');
 }
 
-/* Cuts off brackets, port, and the dot of the root. False: not of the form. */
+/* Cuts off brackets, port, and the dot of the root. Returns false for a name of another form. */
 static bool
 name_take(char name[NAME_BYTES], const char *host)
 {

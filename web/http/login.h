@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who asks. A port that wants a login answers only askers with a role: people log in with a
- * password and get a cookie, programs send a token (RFC 6750). Logins live in memory alone: a
- * restart of the box ends them, and so does a change of the account.
+ * The caller of a request. A port that wants a login answers only askers with a role: people log in
+ * with a password and get a cookie, programs send a token (RFC 6750). Logins live in memory alone:
+ * a restart of the box ends them, and so does a change of the account.
  *
  * A wrong password costs the box a memory-hard computation, so attempts are rationed, by address
  * (an IPv6 network of 64 bits counts as one) and over all addresses. All memory is of a fixed size.
@@ -22,7 +22,7 @@ struct evhttp_request;
 enum { LOGIN_COOKIE_BYTES = 256 };
 
 struct login_who {
-	enum account_role role; /* ACCOUNT_NOBODY: nobody that the box knows */
+	enum account_role role; /* ACCOUNT_NOBODY: no account of the box */
 	char name[ACCOUNT_NAME_BYTES];
 	bool by_token;
 };
@@ -31,7 +31,7 @@ struct login_who {
 struct login *login_new(const struct web_access *access);
 void login_free(struct login *l);
 
-/* Who sent the request. */
+/* The sender of the request. */
 struct login_who login_who(struct login *l, struct evhttp_request *req);
 
 /*

@@ -35,8 +35,8 @@ reply_request_header(const struct reply *a, const char *name)
 	return evhttp_find_header(evhttp_request_get_input_headers(a->req), name);
 }
 
-/* Only the box's own script may run, nothing may be fetched from elsewhere, nobody may frame the
- * page or learn where a link came from. */
+/* Only the box's own script may run, nothing may be fetched from elsewhere, no other page may
+ * frame the page or learn the origin of a link. */
 static const struct {
 	const char *name, *value;
 } safe_headers[] = {

@@ -33,7 +33,7 @@ struct reply {
 	enum reply_errors errors;
 	/* writes the page of an error */
 	void (*error_page)(struct html *h, int code, const char *reason, const char *advice);
-	/* Who asks. What changes anything wants ACCOUNT_OPERATOR; the request's form, a cookie's
+	/* The caller. What changes anything wants ACCOUNT_OPERATOR; the request's form, a cookie's
 	 * origin and the method are checked before a page is called. */
 	struct login_who who;
 };

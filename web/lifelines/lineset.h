@@ -45,7 +45,7 @@ enum lineset_path { LINESET_DECLARED, LINESET_KNOWN, LINESET_LEARNED };
 enum lineset_state { LINESET_FINISHED, LINESET_FLUSHED, LINESET_UNFINISHED };
 
 struct lineset_clock {
-	double offset_s; /* host minus box; NaN where nobody measured */
+	double offset_s; /* host minus box; NaN without a measurement */
 	double bound_s;  /* largest error of the times as they are used here; NaN: not known */
 	int64_t lead_ns; /* subtracted from all times of the host */
 	struct nw_line_clock causal;

@@ -21,8 +21,8 @@ struct table_column {
 	bool num;
 };
 
-/* Begin and end of a table, and of one cell of a row, for a caller who has no list and writes the
- * rows by itself: no column needs a writer. */
+/* Begin and end of a table, and of one cell of a row, for a caller without a list that writes the
+ * rows itself: no column needs a writer. */
 void table_open(struct html *h, const struct table_column *columns, size_t n_columns);
 void table_close(struct html *h);
 void table_cell_open(struct html *h, const struct table_column *column);

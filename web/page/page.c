@@ -15,7 +15,7 @@
 
 enum { NAME_MAX_BYTES = 80 };
 
-/* Nothing but the style may act in a file that somebody opens from a disk. */
+/* Only the style may act in a file opened from a disk. */
 static void
 write_own_style(struct html *h)
 {

@@ -61,7 +61,7 @@ int page_figure(const char *figure, int (*write)(struct html *h, void *arg), voi
     size_t *len);
 
 struct expected_list;
-/* health: NULL if the box does not tell; expected: NULL if nobody looked */
+/* health: NULL if the box reports none; expected: NULL if not examined */
 int page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
     const struct session_filter *f, const struct nw_health *health,
     const struct expected_list *expected);
@@ -75,7 +75,7 @@ struct session_query {
 	bool all;            /* with every fold open */
 	double from_s, to_s; /* a stretch of the time axis; to_s 0 for none */
 };
-/* NULL or unknown fields: nothing. False: the ends make no sense. */
+/* NULL and unknown fields change nothing. Returns false if the ends are no stretch of time. */
 bool session_query_parse(struct session_query *q, const char *query);
 int page_session(struct html *h, struct store_reader *r, int64_t id, const struct session_query *q);
 /* The figures of that page, a document of result_keys.def; a new reference. NW_ENOTFOUND */
@@ -120,7 +120,7 @@ int page_keep(struct html *h, struct store_reader *r);
 void page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
     const struct expected_list *expected);
 /* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt
- * before; user: who is logged in, or NULL. */
+ * before; user: the name of the user after login, or NULL. */
 void page_login(struct html *h, const char *next, int tried, unsigned wait_s, const char *user);
 void page_access(struct html *h, const struct web_access *access, const char *user);
 void page_error(struct html *h, int code, const char *reason, const char *advice);
@@ -145,7 +145,7 @@ void session_ops(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
 void session_kernel(struct html *h, const json_t *doc);
 void session_iotime(struct html *h, const json_t *doc);
-/* The notes of a session, with a form for readers who may write. */
+/* The notes of a session, with a form for readers with the right to write. */
 int session_notes(struct html *h, struct store_reader *r, int64_t session_id);
 /* People's answers about the session's verdict, and the form for operators. */
 int session_feedback(struct html *h, struct store_reader *r, int64_t session_id);

@@ -167,7 +167,7 @@ write_box(struct html *h, const struct nw_health *health)
 	html_raw(h, "</dl></section>");
 }
 
-/* --- who should report --- */
+/* --- collectors --- */
 
 struct reporters {
 	struct html *rows;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Logging in and out, and who has access. */
+/* Logging in and out, and the list of accounts. */
 #include "web/page/page.h"
 
 #include "narrows/account.h"

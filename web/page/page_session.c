@@ -328,7 +328,7 @@ write_exports(struct html *h, int64_t id)
 
 /* --- the query --- */
 
-/* The field's number of seconds. False: the field is there, and is no such number. */
+/* Reads the field's number of seconds. Returns false if the field is present and no such number. */
 static bool
 seconds_take(const struct evkeyvalq *fields, const char *name, double *out)
 {
@@ -620,7 +620,7 @@ page_session(struct html *h, struct store_reader *r, int64_t id, const struct se
 	    r, id, on_session, &(struct view){ .h = h, .r = r, .q = *q, .events = span.n > 0 });
 }
 
-/* Writes the sections for nobody: the figure takes the way to h->figure_csv. */
+/* Writes no section to a page: the figure takes the way to h->figure_csv. */
 static int
 on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *res)
 {

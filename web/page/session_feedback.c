@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What people said of the verdict of a session, and the form that asks them. */
+/* Readers' judgements of the verdict of a session, and the form for them. */
 #include "web/page/page.h"
 
 #include <string.h>

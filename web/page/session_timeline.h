@@ -26,8 +26,8 @@ struct timeline {
 /* Acknowledgements and other small change, less than this share of the largest, are not drawn. */
 #define TIMELINE_SMALL 0.01
 
-/* Who an entry of one of the timeline's lists is about: "disk read, a", a host, the two ends of a
- * connection. */
+/* The host or stage of an entry of one of the timeline's lists: "disk read, a", a host, the two
+ * ends of a connection. */
 void timeline_name(enum result_key list, const json_t *entry, char *out, size_t size);
 /* The values of a list of the timeline at the steps that are drawn: y[t->n]. */
 void timeline_numbers(const struct timeline *t, const json_t *list, double *y);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An answer made in slices, so that a slow reader of a large answer delays nobody. */
+/* An answer made in slices, so that a slow reader of a large answer delays no other reader. */
 #ifndef NARROWS_WEB_STREAM_H
 #define NARROWS_WEB_STREAM_H
 

@@ -22,7 +22,7 @@ refuse(struct compiler *c, const char *why)
 		c->why = why;
 }
 
-/* Puts a step at a place; the steps behind it move, which distances within them survive. */
+/* Puts a step at a place; later steps move, and distances within them stay valid. */
 static void
 insert(struct compiler *c, unsigned place, struct regex_step s)
 {

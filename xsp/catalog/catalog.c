@@ -124,7 +124,7 @@ catalog_find(struct catalog *c, const char *mid, const char *event_type)
 	return s;
 }
 
-/* Copies text (NULL stays NULL) and adds its size to the series. False: no memory. */
+/* Copies text (NULL stays NULL) and adds its size to the series. Returns false without memory. */
 static bool
 text_keep(struct series *s, char **copy, const char *text)
 {
@@ -159,7 +159,7 @@ subjects_merge(json_t *whole, json_t *own_json, const struct nw_subject *own)
 
 /*
  * The transfer notice of generation 1 says what is measured, disk or network and where; the subject
- * of its calipers is empty, or has the ports of one stream. False: no memory.
+ * of its calipers is empty, or has the ports of one stream. Returns false without memory.
  */
 static bool
 subject_inherit(struct catalog *c, struct series *s, const struct nw_subject *own)
@@ -196,7 +196,7 @@ series_subject(const struct series *s, struct nw_subject *subject)
 	text_fill(&subject->dst, s, "dst");
 }
 
-/* Takes from the parents what the series does not say itself. False: no memory. */
+/* Takes missing parts of the series from its parents. Returns false without memory. */
 static bool
 series_inherit(struct catalog *c, struct series *s)
 {
@@ -243,7 +243,7 @@ series_new(struct catalog *c, const struct nw_meta *m)
 }
 
 /* Makes `next` (NULL for none) the newest series of a mid whose newest series is `head` (NULL for
- * none). False: no memory; the catalogue then has no series of that mid. */
+ * none). Returns false without memory; the catalogue then has no series of the mid. */
 static bool
 head_replace(struct catalog *c, struct series *head, struct series *next)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who used the disks and links of a session's hosts while the session ran: the totals of devices
+ * Users of the disks and links of a session's hosts during the session: the totals of devices
  * and interfaces by the hosts' own counts, the session, and the other sessions of the box.
  */
 #include "analyze/verdict/evidence/evidence_in.h"

@@ -5,8 +5,8 @@
  *
  * A stage that worked for a share u of the time can carry 1 / u times the rate, so every other
  * stage bounds the gain. Where a buffer hides work, calls show a part of u only: behind readahead
- * or dirty pages a disk works while nobody waits. So shares of disks give upper bounds only. The
- * network has two accounts by the kernel: the rate at which data were delivered in the better
+ * or dirty pages a disk works without a waiting program. So shares of disks give upper bounds only.
+ * The network has two accounts by the kernel: the rate at which data were delivered in the better
  * windows, which bounds the gain from both sides where it is near; and the share of the time with
  * data in flight, good to a third up to a gain of 3, and beyond an upper bound of u: round trips
  * fill the time.

@@ -264,7 +264,7 @@ program_beside(const struct judgement *j)
 /*
  * The kernel slows writers down until pages are written, and needs a processor for both. Where
  * processors are short and hardly a byte waits for the device, the disk is not the limit: the
- * program that is busy beside the writers is, or nobody is known.
+ * limit is the program busy beside the writers, or unknown.
  */
 static void
 idle_disk_decide(struct judgement *j, const struct evidence *e)

@@ -79,7 +79,7 @@ struct cpu_stat {
 	size_t n_cores, cap_cores;
 };
 int cpu_parse(struct scan text, struct cpu_stat *out); /* NW_EPROTO, NW_ENOMEM */
-/* Shares of the time between two readings, with sum 1. False: not a single tick has passed. */
+/* Shares of the time between two readings, with sum 1. Returns false if no tick has passed. */
 bool
 cpu_shares(const struct cpu_times *before, const struct cpu_times *now, double shares[CPU_FIELDS]);
 /* The share of a processor that a process gets that runs now, and that one more process would get:
@@ -178,7 +178,7 @@ bool interrupt_next(struct scan *text, struct scan *name, double *count);
 
 /* --- /proc/net/rpc/nfs, nfsd and /proc/self/mountstats --- */
 enum { NFS_CLIENT_FIELDS = 7, NFS_SERVER_FIELDS = 16, NFS_MOUNT_FIELDS = 12 };
-/* False: no such text. */
+/* Return false for another text. */
 bool nfs_client_parse(struct scan text, double values[NFS_CLIENT_FIELDS]);
 bool nfs_server_parse(struct scan text, double values[NFS_SERVER_FIELDS]);
 /* The next mount by NFS. */

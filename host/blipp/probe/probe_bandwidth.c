@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Bandwidth towards other hosts: bytes for a short while, to a blipp that listens for them
- * (bandwidth_sink.h); nobody else gets a byte. Peers are those of the directive `bandwidth`, and,
+ * (bandwidth_sink.h); no other peer gets a byte. Peers are those of the directive `bandwidth`, and,
  * where a rule of the box has started the probe, the other ends of the connections that are
  * followed, once each.
  *

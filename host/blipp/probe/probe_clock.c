@@ -250,7 +250,7 @@ ready(void *state, struct report *r)
 	uint8_t answer[512];
 	ssize_t n = recv(p->fd, answer, sizeof(answer), 0);
 
-	/* nobody listens at the port: the kernel says so at once */
+	/* no server listens at the port: the kernel says so at once */
 	if (n >= 0 || (errno != EAGAIN && errno != EINTR))
 		take_answer(p, r, answer, n);
 }

@@ -224,7 +224,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 		? s[CPU_IDLE] + s[CPU_IOWAIT]
 		: NAN);
 	rc = series_send(&p->activity, &activity_kind, r, activity);
-	if (!p->have_before) { /* nothing to compare with: nobody asks for the shares since boot */
+	if (!p->have_before) { /* nothing to compare with: shares since boot are not reported */
 		p->have_before = true;
 		p->turn = !p->turn;
 		return rc;

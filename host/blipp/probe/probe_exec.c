@@ -193,8 +193,8 @@ command_kill(struct command *c)
 		command_close(c);
 }
 
-/* The number of a shell that has ended belongs to nobody else until it is reaped, and so does the
- * number of its group. */
+/* The number of an ended shell belongs to no other process until the shell is reaped, and so does
+ * the number of its group. */
 static bool
 shell_ended(const struct command *c)
 {

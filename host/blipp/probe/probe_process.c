@@ -87,7 +87,7 @@ process_parse(const char *stat, char comm[16], uint64_t *started, double values[
 	return true;
 }
 
-/* Reads a process anew. False: it is no more. */
+/* Reads a process anew. Returns false if the process has ended. */
 static bool
 process_read(struct process *p)
 {

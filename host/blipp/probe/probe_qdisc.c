@@ -61,7 +61,7 @@ stats_parse(
 	}
 }
 
-/* False: a discipline below the root, whose counts the root has, too. */
+/* Returns false for a discipline below the root: the root includes its counts. */
 bool
 qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS])
 {

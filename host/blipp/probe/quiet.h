@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether this host moves data now: what its interfaces, loopback apart, carried between two
+/* Whether this host moves data now: traffic of its interfaces, loopback apart, between two
  * looks. */
 #ifndef HOST_QUIET_H
 #define HOST_QUIET_H

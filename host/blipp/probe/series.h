@@ -69,7 +69,7 @@ struct report {
 	const char *groups;   /* paths of control groups, a line each; NULL: none */
 	const char *programs; /* names of programs, parted by blanks; NULL: none */
 	/* addresses of the other ends of followed connections, while a rule wants looks at them;
-	 * returns their number. NULL: nobody does */
+	 * returns their number. NULL: no connections are followed */
 	size_t (*ends)(void *arg, char out[][PEER_HOST_BYTES], size_t max);
 	void *ends_arg;
 	bool ends_for_peer, ends_for_bandwidth; /* which probes the rule wants */

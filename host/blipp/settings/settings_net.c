@@ -32,7 +32,7 @@ struct interface {
 
 /* --- ethtool --- */
 
-/* Fills the struct of a command. False: the driver has no answer. */
+/* Fills the struct of a command. Returns false if the driver has no answer. */
 static bool
 ethtool(const struct interface *at, uint32_t command, void *data)
 {

@@ -103,7 +103,7 @@ struct {
 	    value, struct scratch { uint8_t bytes[4096]; });
 } scratches SEC(".maps");
 
-/* One event on its way, on the program's stack. */
+/* An event on its way, on the program's stack. */
 struct event {
 	uint64_t id, cgroup, netns, device;
 	int32_t value;

@@ -159,7 +159,7 @@ packet_take(struct event *e, struct sk_buff *skb)
 /*
  * An event of a packet on its way out: the socket is the sender's, and its cookie the abstract id.
  * The helper that makes a cookie refuses the socket of a packet, so the cookie is read: it is 0
- * until a point of the socket layer, or anybody else, has asked for the cookie of that socket.
+ * until a point of the socket layer, or any program, has asked for the socket's cookie.
  */
 static __always_inline int
 packet_out(uint32_t point, struct sk_buff *skb, int32_t value)
@@ -633,7 +633,7 @@ burst(struct user_event *u)
 	return 0;
 }
 
-/* --- programs that take waiting times; attached only while somebody asks for them --- */
+/* --- programs that take waiting times; attached only on request --- */
 
 /* Notes the calling thread as a user of the socket: its waits for a processor are the flow's. */
 static __always_inline void
@@ -711,7 +711,7 @@ BPF_PROG(wait_start, struct sk_buff *skb)
 		wait_begin(WAIT_DRIVER, (uint64_t)skb, id, 0, 0);
 	return 0;
 }
-/* A real device frees the packet when it has sent it; a device inside this kernel hands it on. */
+/* A real device frees the packet after sending; a device inside the kernel hands the packet on. */
 SEC("?tp_btf/consume_skb")
 int
 BPF_PROG(wait_consume, struct sk_buff *skb)

@@ -107,8 +107,8 @@ proc_is_due(const struct collect *c, unsigned index, int64_t now_mono_ns)
 	return now_mono_ns - c->watch[index].window_begin_mono_ns >= interval_ns - interval_ns / 20;
 }
 
-/* Nobody can ask for a process in another pid name space: the process's own word counts then,
- * and time for its last handlers. */
+/* The system does not answer for a process in another pid name space: the process's own word counts
+ * then, and time for its last handlers. */
 static bool
 proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mono_ns)
 {
@@ -127,8 +127,8 @@ proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mon
 	return watch_look(c, &c->watch[index]);
 }
 
-/* Ends the interval of a process. With `gone` nobody writes any more. False: a thread is still in
- * an update of the interval before. */
+/* Ends the interval of a process. With `gone` no thread writes any more. Returns false if a
+ * thread is still in an update of the interval before. */
 static bool
 interval_end(struct collect *c, unsigned index, bool gone)
 {

@@ -54,7 +54,7 @@ struct collect_opts {
 	/* arguments of the first program, for a program that never shows in the region */
 	const char *root_argv;
 	unsigned root_blind; /* enum proc_blind, as far as the program's file tells */
-	bool outside;        /* somebody else counts for the programs, and tells of their ends */
+	bool outside;        /* another process counts for the programs, and reports their ends */
 	int net_ns_fd;       /* of the programs, where that is another than ours; -1: ours */
 };
 

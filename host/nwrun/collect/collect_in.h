@@ -62,7 +62,7 @@ struct label {
 /* A process slot as the collector knows it. */
 struct watch {
 	bool used, said;
-	bool foreign; /* of another pid name space: nobody can tell whether the process lives */
+	bool foreign; /* of another pid name space: unknown whether the process lives */
 	enum { WATCH_NOTHING, WATCH_DUE, WATCH_GONE } todo;
 	uint32_t epoch; /* epoch of the interval that has just ended */
 	int pid, ppid;
@@ -108,7 +108,7 @@ struct watch {
 
 struct object_seen {
 	uint32_t owner;         /* checked copy */
-	bool used, said, ended; /* ended: was so at the last look, nobody adds any more */
+	bool used, said, ended; /* ended: was so at the last look, no thread adds any more */
 	bool relabelled;        /* label changed since the metadata went out */
 	char id[UUID_BYTES];
 	uint64_t bytes[2], ns[2]; /* reported */
@@ -173,8 +173,8 @@ procs_used(const struct collect *c)
 void watch_start(struct collect *c, unsigned index, int64_t now_mono_ns);
 /* Copies name and arguments of the slot. */
 void watch_describe(struct collect *c, unsigned index);
-/* Asks the system. False: no process of ours has the pid any more. A process closed to our looks
- * is taken for alive. */
+/* Asks the system. Returns false if no process of ours has the pid any more. A process closed to
+ * the collector counts as alive. */
 bool watch_look(struct collect *c, struct watch *w);
 /* The best account of a dead process: its own last word, or the start of the next image. */
 void watch_end_usage(struct collect *c, unsigned index);
@@ -184,7 +184,7 @@ int64_t collect_interval_ns(const struct collect *c, unsigned index, int64_t now
 
 /*
  * Adds up the work of all threads of process `index` in `stage` in the interval of `epoch`. With
- * `final` nobody writes any more, so half-written banks count as they are.
+ * `final` no thread writes any more, so half-written banks count as they are.
  */
 void window_collect(struct collect *c, unsigned index, unsigned stage, uint32_t epoch, bool final,
     int64_t now_mono_ns, struct stage_window *out);
@@ -269,7 +269,7 @@ struct tcp_sample {
 int tcp_open(void); /* a descriptor, or -1 */
 /* Reads the kernel's struct tcp_info, as far as it reaches. */
 void tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out);
-/* False: no such connection in this network name space. */
+/* Returns false without such a connection in this network name space. */
 bool
 tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out);
 

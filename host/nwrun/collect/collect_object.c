@@ -225,7 +225,7 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
 
 /*
  * Closed at this look and the look before: no operation on the object is still under way. From
- * SETUP on nobody else can find the object.
+ * SETUP on no other thread can find the object.
  */
 static void
 sweep_closed(struct collect *c, int64_t now_wall_ns)

@@ -16,7 +16,7 @@ enum { NOBODY = 65534 };
 
 /*
  * Root becomes nobody. Where nobody does not exist, root is root of a user name space only, with no
- * more rights outside than the user who made the name space.
+ * more rights outside than the name space's maker.
  */
 static void
 drop_privileges(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The sender's life: the sender outlives the program by a moment, then sends the rest and ends.
- * Nobody waits for the sender, and the sender waits for nobody; when the box is away the rest is
- * given up after final_wait_ns.
+ * The sender's life: the sender outlives the program by a moment, then sends the rest and ends. No
+ * process waits for the sender, and the sender waits for no process; when the box is away the rest
+ * is given up after final_wait_ns.
  */
 #include "host/nwrun/collect/collect_run.h"
 
@@ -220,7 +220,7 @@ say_root_fields(struct run *r, const struct nw_kv *subject, size_t n_subject,
 	nw_provider_meta_end(r->provider, id);
 }
 
-/* A program that a signal ended told nobody its status; a shell says 128 and the signal. */
+/* A program ended by a signal has reported no status; a shell says 128 and the signal. */
 static void
 say_signal(struct run *r)
 {

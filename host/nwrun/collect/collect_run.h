@@ -19,7 +19,7 @@ struct collect_run_opts {
 	const char *report_path; /* NULL: none */
 	int64_t final_wait_ns;   /* at most, for the box to take the rest */
 	int notice_fd;           /* end of a pipe to nwrun: the first word on the box; -1: none */
-	/* with collect.outside: the run is over when nobody has the other end open */
+	/* with collect.outside: the run is over when no process has the other end open */
 	int outside_fd;
 	int complain_fd; /* where a last line of complaint may go; -1: nowhere */
 };

@@ -11,7 +11,7 @@
 
 enum { WORTH_BYTES = 1 << 20 };
 
-/* False: the process is gone. */
+/* Returns false if the process has ended. */
 static bool
 root_update(struct collect *c, int64_t now_mono_ns, bool with_blind)
 {

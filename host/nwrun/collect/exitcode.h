@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a process ended that is nobody's child here. */
+/* The end of a process that is no child of this process. */
 #ifndef HOST_NWRUN_EXITCODE_H
 #define HOST_NWRUN_EXITCODE_H
 

@@ -91,7 +91,7 @@ has_ring(int pid)
 	return found;
 }
 
-/* Reasons by what the process has mapped; none when nobody can tell. */
+/* Reasons by what the process has mapped; none if unknown. */
 static unsigned
 maps_read(int pid)
 {

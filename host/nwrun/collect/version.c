@@ -125,7 +125,7 @@ version_say(struct nw_provider *p, const char *host, int pid, int64_t now_wall_n
 	if ((fd = open(link, O_RDONLY | O_CLOEXEC)) < 0 || fstat(fd, &st) < 0) {
 		if (fd >= 0)
 			close(fd);
-		return true; /* nobody may look at the file: it stays unknown */
+		return true; /* the file is not readable: it stays unknown */
 	}
 	(void)version_id_read(fd, id);
 	close(fd);

@@ -16,7 +16,8 @@
 
 enum { VERSION_ID_BYTES = 129 };
 
-/* The identity of the ELF file in hexadecimal. False: the file has none, or is no such file. */
+/* The identity of the ELF file in hexadecimal. Returns false for a file without an identity, and
+ * for a file of another kind. */
 bool version_id_read(int fd, char id[VERSION_ID_BYTES]);
 /* Tells of the program that runs as pid; false: it is not known yet, because the process has not
  * become the program, or has ended. */

@@ -14,7 +14,7 @@
  * only grow, with one exception: the numbers that a caliper needs per interval (extremes, means,
  * variances) are kept in two banks per lane, chosen by the parity of the process's epoch. The
  * collector closes an interval by adding one to the epoch, lets a millisecond pass (a store of any
- * CPU is visible by then), and reads the bank that nobody writes any more; `seq` is odd while a
+ * CPU is visible by then), and reads the bank without writers; `seq` is odd while a
  * bank is being written, so a bank that a preempted or stopped thread left half done is recognised
  * and fetched an interval later.
  *

@@ -62,9 +62,9 @@ real_get(enum real_name name)
 }
 
 /*
- * The real functions are libc's own: a program with one thread, which nobody cancels, may as well
- * call the kernel here. Each return through a frame from before the call is mispredicted on many
- * processors, so a frame less is worth more than its instructions.
+ * The real functions are libc's own: a program with one thread, which no thread cancels, may as
+ * well call the kernel here. Each return through a frame from before the call is mispredicted on
+ * many processors, so a frame less is worth more than its instructions.
  */
 extern bool direct;
 #define KERNEL(name, number, args, ...)                                                       \
@@ -118,7 +118,7 @@ struct tables {
 	_Atomic bool epoll_edge[EPOLL_SETS];
 };
 extern struct tables *tables; /* NULL: not yet */
-/* Makes the tables. False: there is no memory for them. */
+/* Makes the tables. Returns false without memory. */
 bool tables_make(void);
 
 struct self {
@@ -138,7 +138,7 @@ void process_record_exit(uint64_t pending_bytes);
 /* Notes that the process moves bytes in a way that cannot be counted. */
 void process_note_way(enum nwshm_way way, uint64_t mapped_bytes);
 bool process_is_vfork_child(void); /* for a thread marked in_vfork */
-/* Makes sure that pages of the region exist. False: the pages cannot be had. */
+/* Creates missing pages of the region. Returns false if the system has no pages. */
 bool region_touch(void *at, size_t bytes);
 
 static inline bool
@@ -375,7 +375,7 @@ op_at(struct op *op, int64_t offset)
 void op_begin2(struct op *op, int from_fd, int to_fd);
 /* `bytes` < 0: the call failed or moved nothing on: only its time counts. */
 void op_end(struct op *op, ssize_t bytes);
-/* The same for an operation that somebody else has timed, with all of `op` given. */
+/* The same for an operation timed by the caller, with all of `op` given. */
 void op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes);
 /* The word of an operation under way (nwshm.h). */
 uint64_t op_inflight(unsigned stage, unsigned stage2, int64_t begin_mono_ns);

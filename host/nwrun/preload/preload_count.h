@@ -14,7 +14,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Makes the pages of a file's cells. False: there is no memory for them. */
+/* Makes the pages of a file's cells. Returns false without memory. */
 bool cells_prepare(struct nwshm_object *o, struct nwshm_cells *c);
 /* Numbers the file; returns its number. */
 uint32_t cells_begin_life(struct nwshm_cells *c);

@@ -232,7 +232,8 @@ fd_opened(int fd, int flags)
 	nwshm_used(&fd_used, (uint32_t)fd);
 }
 
-/* Most programs that read many small files ask for each file's size: then nobody asks again. */
+/* Most programs that read many small files ask for each file's size: then no later call asks
+ * again. */
 void
 fd_learn(int fd, uint64_t dev, uint64_t size_bytes)
 {

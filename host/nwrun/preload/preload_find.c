@@ -48,7 +48,7 @@ struct library {
 	const ElfW(Half) * versions; /* NULL: none */
 };
 
-/* The loader has added the base to addresses, except in objects that nobody may write to. */
+/* The loader has added the base to addresses, except in read-only objects. */
 static const void *
 library_at(const struct link_map *map, const ElfW(Dyn) * d)
 {

@@ -212,8 +212,8 @@ is_pipe(unsigned stage)
 	return stage >= NWSHM_LANES && stage < NWSHM_TIMED;
 }
 
-/* A call that blocks on a pipe waits for the neighbour, as far as anybody can tell, whatever
- * else the call reads or writes. */
+/* A call that blocks on a pipe counts as a wait for the neighbour, whatever else the call
+ * reads or writes. */
 static inline unsigned
 timed_stage(unsigned stage, unsigned beside)
 {
@@ -250,7 +250,7 @@ op_begin(struct op *op, int fd, enum nwshm_dir dir)
 	op_begin_known(op, op->thread, info, fd, dir);
 }
 
-/* sendfile and its like: one duration, which nobody can split, stands in both stages, or in the
+/* sendfile and its like: one duration, which cannot be split, stands in both stages, or in the
  * stage of a pipe. */
 void
 op_begin2(struct op *op, int from_fd, int to_fd)

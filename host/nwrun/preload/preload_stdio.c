@@ -472,7 +472,7 @@ flush_all(int (*flush)(FILE *))
 FLUSH(fflush)
 FLUSH(fflush_unlocked)
 
-/* libc will flush these streams after us, when nobody can look any more. To flush them here
+/* libc will flush these streams after us, out of sight. To flush them here
  * could change the output's order. */
 uint64_t
 stdio_count_pending(void)
