@@ -155,8 +155,8 @@ hook_test(struct hooking *h)
 	char why[CONF_WHY_BYTES];
 	int i, status = COMMAND_FAILED;
 
-	result_set(event, KEY_hook_event_event, json_string("test"));
-	result_set(event, KEY_hook_event_time, json_string(fmt_iso_ns(nw_wall_ns()).s));
+	result_put_text(event, KEY_hook_event_event, "test");
+	result_put_text(event, KEY_hook_event_time, fmt_iso_ns(nw_wall_ns()).s);
 	for (i = 0; i < h->n_hooks && strcmp(h->hooks[i].name, h->name) != 0; i++)
 		continue;
 	if (i == h->n_hooks)

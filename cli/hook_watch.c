@@ -59,8 +59,8 @@ tell(const struct watching *w, const char *event, json_t *about)
 		json_decref(about);
 		return;
 	}
-	result_set(about, KEY_hook_event_event, json_string(event));
-	result_set(about, KEY_hook_event_time, json_string(fmt_iso_ns(nw_wall_ns()).s));
+	result_put_text(about, KEY_hook_event_event, event);
+	result_put_text(about, KEY_hook_event_time, fmt_iso_ns(nw_wall_ns()).s);
 	w->fn(w->arg, about);
 }
 
@@ -112,7 +112,7 @@ verdict_look(const struct watching *w, json_t *route, const json_t *s)
 		return;
 	if (before != NULL && strcmp(before, stage) != 0) {
 		about = session_about(s);
-		result_set(about, KEY_hook_event_stage_before, json_string(before));
+		result_put_text(about, KEY_hook_event_stage_before, before);
 		tell(w, "verdict.changed", about);
 	}
 	json_object_set_new(route, "stage", json_string(stage));
@@ -249,7 +249,7 @@ part_look(const struct watching *w, json_t *known, const char *part, const char 
 
 	if (was_well != is_well) {
 		about = about_new(KEY_hook_event_part, json_string(part));
-		result_set(about, KEY_hook_event_why, json_string(is_well ? before : state));
+		result_put_text(about, KEY_hook_event_why, is_well ? before : state);
 		tell(w, is_well ? "health.back" : "health.lost", about);
 	}
 	json_object_set_new(known, part, json_string(state));
@@ -287,7 +287,7 @@ clock_look(const struct watching *w, const json_t *doc)
 	if (!lost && result_bool(clock, KEY_clock_synchronised) != 1)
 		return;
 	about = about_new(KEY_hook_event_clock, json_deep_copy(clock));
-	result_set(about, KEY_hook_event_why, json_string(part != NULL ? part : "ok"));
+	result_put_text(about, KEY_hook_event_why, part != NULL ? part : "ok");
 	state_look(w, "clock", "box", lost, events, about);
 }
 

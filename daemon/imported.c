@@ -147,11 +147,11 @@ document_mark(const struct reading *in, json_t *doc, int64_t now_wall_ns)
 
 	json_object_set(mark, result_key_name(KEY_imported_session),
 	    json_object_get(session, result_key_name(KEY_session_id)));
-	result_set(mark, KEY_imported_host, json_string(in->host));
-	result_set(mark, KEY_imported_at, json_string(fmt_iso_ns(now_wall_ns).s));
+	result_put_text(mark, KEY_imported_host, in->host);
+	result_put_text(mark, KEY_imported_at, fmt_iso_ns(now_wall_ns).s);
 	result_set(doc, KEY_result_imported, mark);
-	result_set(session, KEY_session_id, json_integer(in->session_id));
-	result_set(session, KEY_session_state, json_string("closed"));
+	result_put_int(session, KEY_session_id, in->session_id);
+	result_put_text(session, KEY_session_state, "closed");
 }
 
 int

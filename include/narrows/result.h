@@ -17,6 +17,16 @@
 
 /* Takes the reference to value. */
 void result_set(json_t *object, enum result_key key, json_t *value);
+/* Values that a document may lack become null: NULL and text that is not UTF-8, numbers that are
+ * not finite, the time 0. Times are ISO 8601 to the nanosecond, or to the millisecond; nanoseconds
+ * are text of digits. */
+void result_put_text(json_t *object, enum result_key key, const char *text);
+void result_put_real(json_t *object, enum result_key key, double v);
+void result_put_int(json_t *object, enum result_key key, int64_t v);
+void result_put_flag(json_t *object, enum result_key key, bool v);
+void result_put_ns(json_t *object, enum result_key key, int64_t t_wall_ns);
+void result_put_iso(json_t *object, enum result_key key, int64_t t_wall_ns);
+void result_put_iso_ms(json_t *object, enum result_key key, int64_t t_wall_ns);
 /* NULL for an absent or null value. */
 const json_t *result_get(const json_t *object, enum result_key key);
 /* NULL for a value that is not a text. */

@@ -7,10 +7,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/format.h"
+
 void
 result_set(json_t *object, enum result_key key, json_t *value)
 {
 	json_object_set_new(object, result_key_name(key), value);
+}
+
+void
+result_put_text(json_t *object, enum result_key key, const char *text)
+{
+	json_t *v = text != NULL ? json_string(text) : NULL;
+
+	result_set(object, key, v != NULL ? v : json_null());
+}
+
+void
+result_put_real(json_t *object, enum result_key key, double v)
+{
+	result_set(object, key, isfinite(v) ? json_real(v) : json_null());
+}
+
+void
+result_put_int(json_t *object, enum result_key key, int64_t v)
+{
+	result_set(object, key, json_integer(v));
+}
+
+void
+result_put_flag(json_t *object, enum result_key key, bool v)
+{
+	result_set(object, key, json_boolean(v));
+}
+
+void
+result_put_ns(json_t *object, enum result_key key, int64_t t_wall_ns)
+{
+	result_put_text(object, key, t_wall_ns != 0 ? fmt_int(t_wall_ns).s : NULL);
+}
+
+void
+result_put_iso(json_t *object, enum result_key key, int64_t t_wall_ns)
+{
+	result_put_text(object, key, t_wall_ns != 0 ? fmt_iso_ns(t_wall_ns).s : NULL);
+}
+
+void
+result_put_iso_ms(json_t *object, enum result_key key, int64_t t_wall_ns)
+{
+	result_put_text(object, key, t_wall_ns != 0 ? fmt_iso(t_wall_ns, 3).s : NULL);
 }
 
 const json_t *

@@ -47,7 +47,7 @@ names_free(struct names *list)
 static void
 count_add(json_t *score, enum result_key key, json_int_t n)
 {
-	result_set(score, key, json_integer((json_int_t)result_number(score, key) + n));
+	result_put_int(score, key, result_number(score, key) + n);
 }
 
 /* The score of a rule; a new one of nothing. The rules' object lends the score. */
@@ -62,10 +62,10 @@ score_get(json_t *rules, const char *rule, const char *title)
 	if (score != NULL)
 		return score;
 	score = json_object();
-	result_set(score, KEY_advice_score_rule, json_string(rule));
-	result_set(score, KEY_advice_score_title, json_string(title != NULL ? title : rule));
+	result_put_text(score, KEY_advice_score_rule, rule);
+	result_put_text(score, KEY_advice_score_title, title != NULL ? title : rule);
 	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
-		result_set(score, counts[i], json_integer(0));
+		result_put_int(score, counts[i], 0);
 	json_object_set_new(rules, rule, score);
 	return score;
 }
@@ -77,7 +77,7 @@ sum_add(json_t *score, enum result_key key, double v)
 	double before = result_number(score, key);
 
 	if (isfinite(v))
-		result_set(score, key, json_real(isfinite(before) ? before + v : v));
+		result_put_real(score, key, isfinite(before) ? before + v : v);
 }
 
 static int
@@ -160,9 +160,9 @@ api_advice(struct evbuffer *out, struct store_reader *r)
 		    store_route_get(r, routes.all[i].route, routes.all[i].program, on_route, rules);
 		rc = rc == NW_ENOTFOUND ? NW_OK : rc;
 	}
-	result_set(doc, KEY_advice_scores_schema, json_string("narrows-advice/1"));
+	result_put_text(doc, KEY_advice_scores_schema, "narrows-advice/1");
 	result_set(doc, KEY_advice_scores_rules, scores_list(rules));
-	result_set(doc, KEY_advice_scores_n_routes, json_integer((json_int_t)routes.n));
+	result_put_int(doc, KEY_advice_scores_n_routes, routes.n);
 	names_free(&routes);
 	json_decref(rules);
 	if (rc == NW_OK)

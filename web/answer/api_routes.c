@@ -35,13 +35,12 @@ on_route(void *arg, const struct nw_route_rec *rec)
 
 	result_set(v, KEY_route_listed_route, text_or_null(rec->route));
 	result_set(v, KEY_route_listed_program, text_or_null(rec->program));
-	result_set(v, KEY_route_listed_n_sessions, json_integer(rec->n_sessions));
-	result_set(v, KEY_route_listed_newest_session, json_integer(rec->newest_session_id));
-	result_set(v, KEY_route_listed_bytes_per_s,
-	    isfinite(rec->bytes_per_s) ? json_real(rec->bytes_per_s) : json_null());
+	result_put_int(v, KEY_route_listed_n_sessions, rec->n_sessions);
+	result_put_int(v, KEY_route_listed_newest_session, rec->newest_session_id);
+	result_put_real(v, KEY_route_listed_bytes_per_s, rec->bytes_per_s);
 	result_set(v, KEY_route_listed_stage, text_or_null(rec->stage));
 	result_set(v, KEY_route_listed_sentence, text_or_null(rec->sentence));
-	result_set(v, KEY_route_listed_made, json_string(fmt_iso(rec->made_wall_ns, 3).s));
+	result_put_text(v, KEY_route_listed_made, fmt_iso(rec->made_wall_ns, 3).s);
 	return json_array_append_new(arg, v) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -51,7 +50,7 @@ api_routes_document(struct store_reader *r, json_t **out)
 	json_t *list = json_array(), *doc = json_object();
 	int rc = store_routes(r, ROUTES_MAX, on_route, list);
 
-	result_set(doc, KEY_routes_schema, json_string("narrows-routes/1"));
+	result_put_text(doc, KEY_routes_schema, "narrows-routes/1");
 	result_set(doc, KEY_routes_routes, list);
 	*out = rc == NW_OK ? doc : NULL;
 	if (rc < 0)
@@ -104,10 +103,10 @@ api_route_or_none(
 	if (rc != NW_ENOTFOUND)
 		return rc;
 	doc = json_object();
-	result_set(doc, KEY_route_schema, json_string("narrows-route/1"));
+	result_put_text(doc, KEY_route_schema, "narrows-route/1");
 	result_set(doc, KEY_route_route, text_or_null(route));
 	result_set(doc, KEY_route_program, text_or_null(program));
-	result_set(doc, KEY_route_n_sessions, json_integer(0));
+	result_put_int(doc, KEY_route_n_sessions, 0);
 	return body_put_document(out, doc);
 }
 

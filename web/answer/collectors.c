@@ -169,13 +169,13 @@ on_collector(void *arg, const struct collector *c)
 	l->host = NULL;
 	(void)store_host_get(l->r, c->host_id, on_host, l);
 	result_set(o, KEY_collector_host, l->host != NULL ? l->host : json_null());
-	result_set(o, KEY_collector_name, json_string(c->name));
-	result_set(o, KEY_collector_at, json_string(fmt_iso(c->t_wall_ns, 3).s));
-	result_set(o, KEY_collector_state,
-	    json_string(collector_state_name(
-		collector_state(c->t_wall_ns, l->now->started_wall_ns, l->now->now_wall_ns))));
+	result_put_text(o, KEY_collector_name, c->name);
+	result_put_text(o, KEY_collector_at, fmt_iso(c->t_wall_ns, 3).s);
+	result_put_text(o, KEY_collector_state,
+	    collector_state_name(
+		collector_state(c->t_wall_ns, l->now->started_wall_ns, l->now->now_wall_ns)));
 	for (i = 0; i < NW_COLLECTOR_FIELDS; i++)
-		result_set(o, keys[i], isfinite(c->v[i]) ? json_real(c->v[i]) : json_null());
+		result_put_real(o, keys[i], c->v[i]);
 	return json_array_append_new(l->list, o) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -187,7 +187,7 @@ collectors_document(
 	int rc = collectors_each(r, host_id, on_collector, &l);
 	json_t *doc = json_object();
 
-	result_set(doc, KEY_collectors_schema, json_string("narrows-collectors/1"));
+	result_put_text(doc, KEY_collectors_schema, "narrows-collectors/1");
 	result_set(doc, KEY_collectors_collectors, l.list);
 	*out = doc;
 	if (rc < 0) {

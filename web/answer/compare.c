@@ -246,7 +246,7 @@ rate_doc(const struct comparison *all, size_t i, size_t n, double step_s)
 		y[k] = c->n == 0 ? NAN
 				 : mean_between(c, (double)k * step_s - offset_s(all, i),
 				       (double)(k + 1) * step_s - offset_s(all, i));
-	result_set(o, KEY_compare_rate_session, json_integer(all->session[i].id));
+	result_put_int(o, KEY_compare_rate_session, all->session[i].id);
 	put_numbers(o, KEY_compare_rate_bytes_per_s, y, n);
 	return o;
 }
@@ -266,7 +266,7 @@ rates_put(json_t *doc, const struct comparison *all)
 	for (i = 0; i < all->n && length > 0; i++)
 		json_array_append_new(list, rate_doc(all, i, n, step));
 	put_numbers(doc, KEY_compare_positions, x, length > 0 ? n : 0);
-	result_set(doc, KEY_compare_step, json_real(step));
+	result_put_real(doc, KEY_compare_step, step);
 	result_set(doc, KEY_compare_rates, list);
 }
 
@@ -308,9 +308,9 @@ compare_document(
 
 	for (i = 0; i < all.n; i++)
 		json_array_append_new(ids, json_integer(all.session[i].id));
-	result_set(doc, KEY_compare_schema, json_string("narrows-compare/1"));
+	result_put_text(doc, KEY_compare_schema, "narrows-compare/1");
 	result_set(doc, KEY_compare_sessions, ids);
-	result_set(doc, KEY_compare_by, json_string(compare_names[q->by]));
+	result_put_text(doc, KEY_compare_by, compare_names[q->by]);
 	if (rc == NW_OK)
 		rc = compare_rows(r, all.session, all.n, doc);
 	if (rc == NW_OK)

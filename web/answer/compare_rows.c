@@ -49,8 +49,8 @@ row_of(struct rows *rows, const char *group, const char *name, const char *host)
 	if ((row = json_object_get(rows->by_name, key)) != NULL)
 		return row;
 	row = json_object();
-	result_set(row, KEY_compare_row_group, json_string(group));
-	result_set(row, KEY_compare_row_name, json_string(name));
+	result_put_text(row, KEY_compare_row_group, group);
+	result_put_text(row, KEY_compare_row_name, name);
 	result_set(row, KEY_compare_row_host, host != NULL ? json_string(host) : json_null());
 	result_set(row, KEY_compare_row_unit, json_null());
 	result_set(row, KEY_compare_row_differs, json_false());
@@ -73,7 +73,7 @@ number_set(json_t *row, size_t i, double v, const char *unit, struct fmt words)
 {
 	if (!isfinite(v))
 		return;
-	result_set(row, KEY_compare_row_unit, json_string(unit));
+	result_put_text(row, KEY_compare_row_unit, unit);
 	json_array_set_new(
 	    (json_t *)(uintptr_t)result_list(row, KEY_compare_row_numbers), i, json_real(v));
 	value_set(row, i, words.s);
@@ -357,7 +357,7 @@ rows_judge(struct rows *rows, json_t *const *known, size_t *n_equal)
 			json_array_remove(rows->list, i);
 			continue;
 		}
-		result_set(row, KEY_compare_row_differs, json_boolean(differs));
+		result_put_flag(row, KEY_compare_row_differs, differs);
 		i++;
 	}
 }
@@ -385,7 +385,7 @@ compare_rows(struct store_reader *r, const struct compared *session, size_t n, j
 	}
 	rows_judge(&rows, known, &n_equal);
 	result_set(compare, KEY_compare_rows, rows.list);
-	result_set(compare, KEY_compare_settings_equal, json_integer((json_int_t)n_equal));
+	result_put_int(compare, KEY_compare_settings_equal, n_equal);
 	json_decref(rows.by_name);
 	for (i = 0; i < n; i++)
 		json_decref(known[i]);

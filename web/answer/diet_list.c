@@ -108,12 +108,6 @@ words_read(struct store_reader *r, int64_t host_id, int64_t t0_wall_ns, int64_t 
 	return store_metas(r, 0, host_id, NW_TYPE_COLLECTOR, on_collector, w);
 }
 
-static json_t *
-number_or_null(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
 /* --- what a diet has saved --- */
 
 /* The names of a list; the caller frees the array alone. */
@@ -139,17 +133,16 @@ measured_put(json_t *doc, const struct words *before, const struct words *since,
 		     saved = fmax(0, expected - c->samples),
 		     bytes = result_number(doc, KEY_diet_bytes_per_sample);
 
-	result_set(o, KEY_diet_measured_elapsed_s, json_real(elapsed_s));
-	result_set(o, KEY_diet_measured_samples, json_real(c->samples));
-	result_set(o, KEY_diet_measured_samples_before, json_real(expected));
-	result_set(o, KEY_diet_measured_saved, number_or_null(saved / expected));
-	result_set(o, KEY_diet_measured_bytes_saved, number_or_null(saved * bytes));
-	result_set(o, KEY_diet_measured_cpu_share_before,
-	    number_or_null(before->shares / (double)before->n_shares));
-	result_set(o, KEY_diet_measured_cpu_share,
-	    number_or_null(since->shares / (double)since->n_shares));
-	result_set(o, KEY_diet_measured_carried_out, number_or_null(since->carried_out));
-	result_set(o, KEY_diet_measured_refused, number_or_null(since->refused));
+	result_put_real(o, KEY_diet_measured_elapsed_s, elapsed_s);
+	result_put_real(o, KEY_diet_measured_samples, c->samples);
+	result_put_real(o, KEY_diet_measured_samples_before, expected);
+	result_put_real(o, KEY_diet_measured_saved, saved / expected);
+	result_put_real(o, KEY_diet_measured_bytes_saved, saved * bytes);
+	result_put_real(
+	    o, KEY_diet_measured_cpu_share_before, before->shares / (double)before->n_shares);
+	result_put_real(o, KEY_diet_measured_cpu_share, since->shares / (double)since->n_shares);
+	result_put_real(o, KEY_diet_measured_carried_out, since->carried_out);
+	result_put_real(o, KEY_diet_measured_refused, since->refused);
 	result_set(doc, KEY_diet_measured, o);
 }
 
@@ -193,12 +186,6 @@ on_host(void *arg, const struct nw_host_rec *h)
 	return 0;
 }
 
-static json_t *
-time_of(int64_t t_wall_ns)
-{
-	return t_wall_ns != 0 ? json_string(fmt_iso(t_wall_ns, 3).s) : json_null();
-}
-
 static int
 on_diet(void *arg, const struct nw_diet_rec *rec)
 {
@@ -213,16 +200,16 @@ on_diet(void *arg, const struct nw_diet_rec *rec)
 	}
 	l->host = NULL;
 	(void)store_host_get(l->r, rec->host_id, on_host, l);
-	result_set(o, KEY_diet_id, json_integer(rec->id));
+	result_put_int(o, KEY_diet_id, rec->id);
 	result_set(o, KEY_diet_host, l->host != NULL ? l->host : json_null());
-	result_set(o, KEY_diet_group, json_string(rec->group));
-	result_set(o, KEY_diet_state,
-	    json_string(rec->ended_wall_ns != 0 ? "ended"
-		    : in_force                  ? "in force"
-						: "proposed"));
-	result_set(o, KEY_diet_accepted, time_of(rec->accepted_wall_ns));
-	result_set(o, KEY_diet_ended, time_of(rec->ended_wall_ns));
-	result_set(o, KEY_diet_carries_again, time_of(rec->carried_wall_ns));
+	result_put_text(o, KEY_diet_group, rec->group);
+	result_put_text(o, KEY_diet_state,
+	    rec->ended_wall_ns != 0 ? "ended"
+		: in_force          ? "in force"
+				    : "proposed");
+	result_put_iso_ms(o, KEY_diet_accepted, rec->accepted_wall_ns);
+	result_put_iso_ms(o, KEY_diet_ended, rec->ended_wall_ns);
+	result_put_iso_ms(o, KEY_diet_carries_again, rec->carried_wall_ns);
 	result_set(o, KEY_diet_measured, json_null());
 	if (in_force)
 		rc = measure(l, rec, o);
@@ -255,7 +242,7 @@ diets_document(struct store_reader *r, int64_t now_wall_ns, json_t **out)
 	if (rc < 0)
 		return rc;
 	doc = json_object();
-	result_set(doc, KEY_diets_schema, json_string("narrows-diets/1"));
+	result_put_text(doc, KEY_diets_schema, "narrows-diets/1");
 	result_set(doc, KEY_diets_diets, list);
 	*out = doc;
 	return NW_OK;

@@ -329,12 +329,6 @@ expected_n_missing(const struct expected_list *l, int64_t now_wall_ns)
 	return n;
 }
 
-static json_t *
-time_of(int64_t t_wall_ns)
-{
-	return t_wall_ns != 0 ? json_string(fmt_iso_ns(t_wall_ns).s) : json_null();
-}
-
 json_t *
 expected_document(const struct expected_list *l, int64_t now_wall_ns)
 {
@@ -345,20 +339,19 @@ expected_document(const struct expected_list *l, int64_t now_wall_ns)
 		const struct expected *e = &l->all[i];
 
 		o = json_object();
-		result_set(o, KEY_expected_route, json_string(e->route));
-		result_set(o, KEY_expected_program, json_string(e->program));
-		result_set(o, KEY_expected_told, json_boolean(e->told));
-		result_set(o, KEY_expected_every_s, json_real((double)e->every_ns / 1e9));
-		result_set(o, KEY_expected_last, time_of(e->last_wall_ns));
+		result_put_text(o, KEY_expected_route, e->route);
+		result_put_text(o, KEY_expected_program, e->program);
+		result_put_flag(o, KEY_expected_told, e->told);
+		result_put_real(o, KEY_expected_every_s, (double)e->every_ns / 1e9);
+		result_put_iso(o, KEY_expected_last, e->last_wall_ns);
 		result_set(o, KEY_expected_last_session,
 		    e->last_id != 0 ? json_integer(e->last_id) : json_null());
-		result_set(o, KEY_expected_due, time_of(e->due_wall_ns));
-		result_set(o, KEY_expected_runs, json_integer((json_int_t)e->n_runs));
-		result_set(
-		    o, KEY_expected_missing, json_boolean(expected_is_missing(e, now_wall_ns)));
+		result_put_iso(o, KEY_expected_due, e->due_wall_ns);
+		result_put_int(o, KEY_expected_runs, e->n_runs);
+		result_put_flag(o, KEY_expected_missing, expected_is_missing(e, now_wall_ns));
 		json_array_append_new(list, o);
 	}
-	result_set(doc, KEY_expected_list_schema, json_string("narrows-expected/1"));
+	result_put_text(doc, KEY_expected_list_schema, "narrows-expected/1");
 	result_set(doc, KEY_expected_list_expected, list);
 	return doc;
 }

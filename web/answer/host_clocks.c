@@ -226,11 +226,11 @@ record_document(const struct record *c, const struct source *s)
 		json_decref(o);
 		return NULL;
 	}
-	result_set(o, KEY_clock_record_figure, json_string(s->id));
-	result_set(o, KEY_clock_record_against, json_string(s->against));
-	result_set(o, KEY_clock_record_step_s, json_real((double)c->step_ns / 1e9));
-	result_set(o, KEY_clock_record_lowest_s, json_real(c->lowest));
-	result_set(o, KEY_clock_record_highest_s, json_real(c->highest));
+	result_put_text(o, KEY_clock_record_figure, s->id);
+	result_put_text(o, KEY_clock_record_against, s->against);
+	result_put_real(o, KEY_clock_record_step_s, (double)c->step_ns / 1e9);
+	result_put_real(o, KEY_clock_record_lowest_s, c->lowest);
+	result_put_real(o, KEY_clock_record_highest_s, c->highest);
 	result_set(o, KEY_clock_record_n_apart,
 	    s->apart ? json_integer((json_int_t)n_apart) : json_null());
 	return o;

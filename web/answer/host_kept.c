@@ -51,12 +51,6 @@ metrics_of(const json_t *list, const char *role)
 	return all;
 }
 
-static json_t *
-text_or_null(const char *text)
-{
-	return text != NULL ? json_string(text) : json_null();
-}
-
 static int
 on_list(void *arg, const struct nw_keeplist_rec *rec)
 {
@@ -66,11 +60,9 @@ on_list(void *arg, const struct nw_keeplist_rec *rec)
 
 	if (role != NULL) {
 		o = json_object();
-		result_set(
-		    o, KEY_host_kept_route, text_or_null(result_text(list, KEY_keeplist_route)));
-		result_set(o, KEY_host_kept_program,
-		    text_or_null(result_text(list, KEY_keeplist_program)));
-		result_set(o, KEY_host_kept_role, json_string(role));
+		result_put_text(o, KEY_host_kept_route, result_text(list, KEY_keeplist_route));
+		result_put_text(o, KEY_host_kept_program, result_text(list, KEY_keeplist_program));
+		result_put_text(o, KEY_host_kept_role, role);
 		result_set(o, KEY_host_kept_metrics, metrics_of(list, role));
 		json_array_append_new(l->list, o);
 	}

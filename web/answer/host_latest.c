@@ -104,13 +104,13 @@ list_add(struct looking *l)
 	char type[TYPE_BYTES];
 
 	snprintf(type, sizeof(type), NW_TYPE_BLIPP "%s", l->usual->type);
-	result_set(o, KEY_latest_metric_event_type, json_string(type));
-	result_set(o, KEY_latest_metric_field, json_string(l->usual->field));
-	result_set(o, KEY_latest_metric_words, json_string(l->usual->words));
-	result_set(o, KEY_latest_metric_of, json_string(l->device));
-	result_set(o, KEY_latest_metric_value, isfinite(v) ? json_real(v) : json_null());
-	result_set(o, KEY_latest_metric_unit, json_string(unit_of(l->usual)));
-	result_set(o, KEY_latest_metric_at, json_string(fmt_iso(l->last_wall_ns, 3).s));
+	result_put_text(o, KEY_latest_metric_event_type, type);
+	result_put_text(o, KEY_latest_metric_field, l->usual->field);
+	result_put_text(o, KEY_latest_metric_words, l->usual->words);
+	result_put_text(o, KEY_latest_metric_of, l->device);
+	result_put_real(o, KEY_latest_metric_value, v);
+	result_put_text(o, KEY_latest_metric_unit, unit_of(l->usual));
+	result_put_text(o, KEY_latest_metric_at, fmt_iso(l->last_wall_ns, 3).s);
 	return json_array_append_new(l->list, o) == 0 ? NW_OK : NW_ENOMEM;
 }
 

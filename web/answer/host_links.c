@@ -12,29 +12,15 @@ count_of(uint64_t v)
 	return json_integer((json_int_t)v);
 }
 
-static json_t *
-time_or_null(int64_t t_wall_ns)
-{
-	return t_wall_ns != 0 ? json_string(fmt_iso(t_wall_ns, 3).s) : json_null();
-}
-
-static json_t *
-text_or_null(const char *text)
-{
-	json_t *v = text != NULL ? json_string(text) : NULL;
-
-	return v != NULL ? v : json_null();
-}
-
 static int
 on_xsp(void *arg, const struct nw_xsp_rec *x)
 {
 	json_t *o = json_object();
 
-	result_set(o, KEY_host_link_opened, time_or_null(x->opened_wall_ns));
-	result_set(o, KEY_host_link_closed, time_or_null(x->closed_wall_ns));
-	result_set(o, KEY_host_link_end_reason, text_or_null(x->end_reason));
-	result_set(o, KEY_host_link_software, text_or_null(x->software));
+	result_put_iso_ms(o, KEY_host_link_opened, x->opened_wall_ns);
+	result_put_iso_ms(o, KEY_host_link_closed, x->closed_wall_ns);
+	result_put_text(o, KEY_host_link_end_reason, x->end_reason);
+	result_put_text(o, KEY_host_link_software, x->software);
 	result_set(o, KEY_host_link_session,
 	    x->session_id != 0 ? json_integer(x->session_id) : json_null());
 	result_set(o, KEY_host_link_samples, count_of(x->samples));

@@ -85,26 +85,6 @@ hosts_query_parse(struct hosts_query *q, const char *query)
 
 /* --- hosts in short --- */
 
-static json_t *
-text_or_null(const char *text)
-{
-	json_t *v = text != NULL ? json_string(text) : NULL;
-
-	return v != NULL ? v : json_null();
-}
-
-static json_t *
-time_or_null(int64_t t_wall_ns)
-{
-	return t_wall_ns != 0 ? json_string(fmt_iso(t_wall_ns, 3).s) : json_null();
-}
-
-static json_t *
-number_or_null(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
 static int
 on_host(void *arg, const struct nw_host_rec *rec)
 {
@@ -203,25 +183,23 @@ row_make(struct listing *l, struct known *k)
 
 	if (rc < 0 || (rc = host_clock_newest(l->r, &k->rec, &offset_s, &bound_s)) < 0)
 		return rc;
-	result_set(o, KEY_host_listed_id, json_integer(k->rec.id));
-	result_set(o, KEY_host_listed_name, text_or_null(k->rec.name));
-	result_set(o, KEY_host_listed_first_heard, time_or_null(k->rec.first_seen_wall_ns));
-	result_set(o, KEY_host_listed_last_heard,
-	    time_or_null(use.last_wall_ns > k->last_wall_ns ? use.last_wall_ns : k->last_wall_ns));
+	result_put_int(o, KEY_host_listed_id, k->rec.id);
+	result_put_text(o, KEY_host_listed_name, k->rec.name);
+	result_put_iso_ms(o, KEY_host_listed_first_heard, k->rec.first_seen_wall_ns);
+	result_put_iso_ms(o, KEY_host_listed_last_heard,
+	    use.last_wall_ns > k->last_wall_ns ? use.last_wall_ns : k->last_wall_ns);
 	result_set(o, KEY_host_listed_state,
 	    weight < STATES ? json_string(collector_state_name(states_by_weight[weight]))
 			    : json_null());
-	result_set(o, KEY_host_listed_collectors,
-	    json_integer((json_int_t)(k->n[COLLECTOR_SPEAKS] + k->n[COLLECTOR_AWAITED] +
-		k->n[COLLECTOR_SILENT])));
-	result_set(
-	    o, KEY_host_listed_collectors_silent, json_integer((json_int_t)k->n[COLLECTOR_SILENT]));
-	result_set(o, KEY_host_listed_connections_open, json_integer(use.n_open));
-	result_set(o, KEY_host_listed_sessions, json_integer(use.n_sessions));
+	result_put_int(o, KEY_host_listed_collectors,
+	    (k->n[COLLECTOR_SPEAKS] + k->n[COLLECTOR_AWAITED] + k->n[COLLECTOR_SILENT]));
+	result_put_int(o, KEY_host_listed_collectors_silent, k->n[COLLECTOR_SILENT]);
+	result_put_int(o, KEY_host_listed_connections_open, use.n_open);
+	result_put_int(o, KEY_host_listed_sessions, use.n_sessions);
 	result_set(o, KEY_host_listed_newest_session,
 	    use.newest_session_id != 0 ? json_integer(use.newest_session_id) : json_null());
-	result_set(o, KEY_host_listed_clock_offset_s, number_or_null(offset_s));
-	result_set(o, KEY_host_listed_clock_bound_s, number_or_null(bound_s));
+	result_put_real(o, KEY_host_listed_clock_offset_s, offset_s);
+	result_put_real(o, KEY_host_listed_clock_bound_s, bound_s);
 	return o != NULL ? NW_OK : NW_ENOMEM;
 }
 
@@ -278,10 +256,10 @@ hosts_document(
 	     rc == NW_OK && i < l.n && i - (size_t)q->offset < (size_t)q->limit; i++)
 		if (l.all[i].row != NULL || (rc = row_make(&l, &l.all[i])) == NW_OK)
 			rc = json_array_append(rows, l.all[i].row) == 0 ? NW_OK : NW_ENOMEM;
-	result_set(doc, KEY_hosts_schema, json_string("narrows-hosts/1"));
+	result_put_text(doc, KEY_hosts_schema, "narrows-hosts/1");
 	result_set(doc, KEY_hosts_hosts, rows);
-	result_set(doc, KEY_hosts_n_hosts, json_integer((json_int_t)l.n));
-	result_set(doc, KEY_hosts_n_silent, json_integer((json_int_t)n_silent));
+	result_put_int(doc, KEY_hosts_n_hosts, l.n);
+	result_put_int(doc, KEY_hosts_n_silent, n_silent);
 	result_set(doc, KEY_hosts_next_offset, i < l.n ? json_integer((json_int_t)i) : json_null());
 	listing_clear(&l);
 	*out = rc == NW_OK ? doc : NULL;
@@ -308,8 +286,8 @@ facts_list(const char *info_json)
 		else
 			continue;
 		json_array_append_new(list, json_object());
-		result_set(json_array_get(list, json_array_size(list) - 1), KEY_host_fact_key,
-		    json_string(key));
+		result_put_text(
+		    json_array_get(list, json_array_size(list) - 1), KEY_host_fact_key, key);
 		result_set(
 		    json_array_get(list, json_array_size(list) - 1), KEY_host_fact_value, fact);
 	}
@@ -371,7 +349,7 @@ host_document(struct store_reader *r, const struct hosts_now *now, const char *n
 
 	if (rc == NW_OK && (rc = collectors_each(r, n.l.all->rec.id, on_collector, &n.l)) == NW_OK)
 		rc = row_make(&n.l, n.l.all);
-	result_set(doc, KEY_host_schema, json_string("narrows-host/1"));
+	result_put_text(doc, KEY_host_schema, "narrows-host/1");
 	if (rc == NW_OK) {
 		result_set(doc, KEY_host_summary, json_incref(n.l.all->row));
 		result_set(doc, KEY_host_facts, json_incref(n.facts));
@@ -392,8 +370,8 @@ on_setting(void *arg, const struct nw_setting_rec *s)
 {
 	json_t *list = arg, *o = json_object();
 
-	result_set(o, KEY_setting_name, text_or_null(s->name));
-	result_set(o, KEY_setting_value, text_or_null(s->value));
+	result_put_text(o, KEY_setting_name, s->name);
+	result_put_text(o, KEY_setting_value, s->value);
 	if (json_array_append_new(list, o) != 0)
 		return NW_ENOMEM;
 	return json_array_size(list) >= SETTINGS_MAX;
@@ -407,11 +385,11 @@ on_change(void *arg, const struct nw_setting_rec *s)
 	if (s->first)
 		return 0;
 	o = json_object();
-	result_set(o, KEY_setting_change_t_ns, json_string(fmt_int(s->t_wall_ns).s));
-	result_set(o, KEY_setting_change_at, time_or_null(s->t_wall_ns));
-	result_set(o, KEY_setting_change_name, text_or_null(s->name));
-	result_set(o, KEY_setting_change_before, text_or_null(s->before));
-	result_set(o, KEY_setting_change_value, text_or_null(s->value));
+	result_put_text(o, KEY_setting_change_t_ns, fmt_int(s->t_wall_ns).s);
+	result_put_iso_ms(o, KEY_setting_change_at, s->t_wall_ns);
+	result_put_text(o, KEY_setting_change_name, s->name);
+	result_put_text(o, KEY_setting_change_before, s->before);
+	result_put_text(o, KEY_setting_change_value, s->value);
 	return json_array_append_new(arg, o) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -445,8 +423,8 @@ host_settings_document(
 	json_t *doc = json_object(), *now = json_array(), *changes = json_array();
 	int rc = store_host_named(r, name, on_host, &l);
 
-	result_set(doc, KEY_settings_schema, json_string("narrows-settings/1"));
-	result_set(doc, KEY_settings_host, text_or_null(name));
+	result_put_text(doc, KEY_settings_schema, "narrows-settings/1");
+	result_put_text(doc, KEY_settings_host, name);
 	result_set(doc, KEY_settings_settings, now);
 	if (rc == NW_OK)
 		rc = store_config_at(r, l.all->rec.id, INT64_MAX, on_setting, now);

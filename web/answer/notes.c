@@ -19,13 +19,13 @@ on_note(void *arg, const struct nw_note_rec *note)
 {
 	json_t *o = json_object();
 
-	result_set(o, KEY_note_id, json_integer(note->id));
-	result_set(o, KEY_note_at, json_string(fmt_iso_ns(note->t_wall_ns).s));
-	result_set(o, KEY_note_at_ns, json_string(fmt_int(note->t_wall_ns).s));
-	result_set(o, KEY_note_line, json_string(note->line));
-	result_set(o, KEY_note_point, json_string(note->point));
-	result_set(o, KEY_note_text, json_string(note->text));
-	result_set(o, KEY_note_made, json_string(fmt_iso(note->made_wall_ns, 3).s));
+	result_put_int(o, KEY_note_id, note->id);
+	result_put_text(o, KEY_note_at, fmt_iso_ns(note->t_wall_ns).s);
+	result_put_text(o, KEY_note_at_ns, fmt_int(note->t_wall_ns).s);
+	result_put_text(o, KEY_note_line, note->line);
+	result_put_text(o, KEY_note_point, note->point);
+	result_put_text(o, KEY_note_text, note->text);
+	result_put_text(o, KEY_note_made, fmt_iso(note->made_wall_ns, 3).s);
 	return json_array_append_new(arg, o) == 0 ? 0 : NW_ENOMEM;
 }
 
@@ -47,8 +47,8 @@ notes_document(struct store_reader *r, int64_t session_id, json_t **out)
 
 	if (rc == NW_OK)
 		rc = store_notes(r, session_id, on_note, list);
-	result_set(doc, KEY_notes_schema, json_string("narrows-notes/1"));
-	result_set(doc, KEY_notes_session, json_integer(session_id));
+	result_put_text(doc, KEY_notes_schema, "narrows-notes/1");
+	result_put_int(doc, KEY_notes_session, session_id);
 	result_set(doc, KEY_notes_notes, list);
 	*out = rc == NW_OK ? doc : NULL;
 	if (rc < 0)

@@ -43,13 +43,13 @@ prefix(struct export *x, FILE *f, const struct walk_meta *m)
 	char *text;
 	int rc = NW_ENOMEM;
 
-	result_set(doc, KEY_ndjson_series_series_id, json_integer(m->id));
-	result_set(doc, KEY_ndjson_series_session, json_integer(x->session_id));
-	result_set(doc, KEY_ndjson_series_host, json_string(m->host));
-	result_set(doc, KEY_ndjson_series_id, json_string(m->mid));
+	result_put_int(doc, KEY_ndjson_series_series_id, m->id);
+	result_put_int(doc, KEY_ndjson_series_session, x->session_id);
+	result_put_text(doc, KEY_ndjson_series_host, m->host);
+	result_put_text(doc, KEY_ndjson_series_id, m->mid);
 	if (m->pid[0] != '\0')
-		result_set(doc, KEY_ndjson_series_pid, json_string(m->pid));
-	result_set(doc, KEY_ndjson_series_event_type, json_string(m->event_type));
+		result_put_text(doc, KEY_ndjson_series_pid, m->pid);
+	result_put_text(doc, KEY_ndjson_series_event_type, m->event_type);
 	result_set(doc, KEY_ndjson_series_subject, object_of(m->subject_json));
 	result_set(doc, KEY_ndjson_series_parameters, object_of(m->params_json));
 	text = doc != NULL ? json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;

@@ -25,8 +25,8 @@ body_put_error(struct evbuffer *out, int code, const char *reason)
 {
 	json_t *doc = json_object();
 
-	result_set(doc, KEY_error_status, json_integer(code));
-	result_set(doc, KEY_error_error, json_string(reason));
+	result_put_int(doc, KEY_error_status, code);
+	result_put_text(doc, KEY_error_error, reason);
 	return body_put_document(out, doc);
 }
 
@@ -36,9 +36,9 @@ body_put_problem(struct evbuffer *out, int code, const char *title, const char *
 {
 	json_t *doc = json_object(), *text = detail != NULL ? json_string(detail) : NULL;
 
-	result_set(doc, KEY_problem_type, json_string("about:blank"));
-	result_set(doc, KEY_problem_title, json_string(title));
-	result_set(doc, KEY_problem_status, json_integer(code));
+	result_put_text(doc, KEY_problem_type, "about:blank");
+	result_put_text(doc, KEY_problem_title, title);
+	result_put_int(doc, KEY_problem_status, code);
 	result_set(doc, KEY_problem_detail, text != NULL ? text : json_null());
 	return body_put_document(out, doc);
 }

@@ -129,16 +129,16 @@ against_json(const struct lineset *s, const struct against *g)
 	if (g->session_id == 0)
 		return json_null();
 	o = json_object();
-	result_set(o, KEY_line_against_session, json_integer(g->session_id));
-	result_set(o, KEY_line_against_sentence, json_string(g->sentence));
+	result_put_int(o, KEY_line_against_session, g->session_id);
+	result_put_text(o, KEY_line_against_sentence, g->sentence);
 	if (!g->found) {
 		result_set(o, KEY_line_against_from, json_null());
 		return o;
 	}
-	result_set(o, KEY_line_against_from, json_string(lineset_point(s, g->from)));
-	result_set(o, KEY_line_against_to, json_string(lineset_point(s, g->to)));
-	result_set(o, KEY_line_against_size_s, json_real(g->size_s));
-	result_set(o, KEY_line_against_size_low_s, json_real(g->low_s));
-	result_set(o, KEY_line_against_size_high_s, json_real(g->high_s));
+	result_put_text(o, KEY_line_against_from, lineset_point(s, g->from));
+	result_put_text(o, KEY_line_against_to, lineset_point(s, g->to));
+	result_put_real(o, KEY_line_against_size_s, g->size_s);
+	result_put_real(o, KEY_line_against_size_low_s, g->low_s);
+	result_put_real(o, KEY_line_against_size_high_s, g->high_s);
 	return o;
 }

@@ -19,12 +19,6 @@ put(json_t *o, enum result_key key, json_t *v)
 }
 
 static json_t *
-real(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *
 time_text(int64_t t_wall_ns)
 {
 	return json_string(fmt_iso_ns(t_wall_ns).s);
@@ -62,12 +56,12 @@ clocks_json(const struct lineset *s)
 		const struct lineset_clock *c = &s->clock[i];
 
 		o = json_object();
-		put(o, KEY_line_clock_host, json_string(s->hosts.text[i]));
-		put(o, KEY_line_clock_offset_s, real(c->offset_s));
-		put(o, KEY_line_clock_bound_s, real(c->bound_s));
-		put(o, KEY_line_clock_corrected_s, json_real((double)c->lead_ns * 1e-9));
-		put(o, KEY_line_clock_lead_by_causality_low_s, real(c->causal.low_s));
-		put(o, KEY_line_clock_lead_by_causality_high_s, real(c->causal.high_s));
+		result_put_text(o, KEY_line_clock_host, s->hosts.text[i]);
+		result_put_real(o, KEY_line_clock_offset_s, c->offset_s);
+		result_put_real(o, KEY_line_clock_bound_s, c->bound_s);
+		result_put_real(o, KEY_line_clock_corrected_s, (double)c->lead_ns * 1e-9);
+		result_put_real(o, KEY_line_clock_lead_by_causality_low_s, c->causal.low_s);
+		result_put_real(o, KEY_line_clock_lead_by_causality_high_s, c->causal.high_s);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -108,7 +102,7 @@ quantiles_json(const double *q)
 	size_t i;
 
 	for (i = 0; i < NW_LINE_QUANTILES; i++)
-		put(o, keys[i], real(q[i]));
+		result_put_real(o, keys[i], q[i]);
 	return o;
 }
 
@@ -122,20 +116,19 @@ segments_json(const struct lineset *s, const struct chosen *k, const struct line
 		const struct nw_line_segment *g = &p->segments.segment[i];
 
 		o = json_object();
-		put(o, KEY_line_segment_from, json_string(lineset_point(s, g->from)));
-		put(o, KEY_line_segment_to, json_string(lineset_point(s, g->to)));
-		put(o, KEY_line_segment_n, json_integer((json_int_t)g->n));
-		put(o, KEY_line_segment_mean_s, real(g->mean_s));
+		result_put_text(o, KEY_line_segment_from, lineset_point(s, g->from));
+		result_put_text(o, KEY_line_segment_to, lineset_point(s, g->to));
+		result_put_int(o, KEY_line_segment_n, g->n);
+		result_put_real(o, KEY_line_segment_mean_s, g->mean_s);
 		put(o, KEY_line_segment_duration_s, quantiles_json(g->q_s));
 		put(o, KEY_line_segment_density, density_json(k, g));
-		put(o, KEY_line_segment_excess_share, real(g->excess_share));
-		put(o, KEY_line_segment_excess_share_low, real(g->excess_low));
-		put(o, KEY_line_segment_excess_share_high, real(g->excess_high));
-		put(o, KEY_line_segment_crossings, json_integer((json_int_t)g->crossings));
-		put(o, KEY_line_segment_crossings_of_one_server,
-		    json_integer((json_int_t)g->lane_crossings));
-		put(o, KEY_line_segment_order_impossible, json_integer((json_int_t)g->backwards));
-		put(o, KEY_line_segment_order_uncertain, json_integer((json_int_t)g->uncertain));
+		result_put_real(o, KEY_line_segment_excess_share, g->excess_share);
+		result_put_real(o, KEY_line_segment_excess_share_low, g->excess_low);
+		result_put_real(o, KEY_line_segment_excess_share_high, g->excess_high);
+		result_put_int(o, KEY_line_segment_crossings, g->crossings);
+		result_put_int(o, KEY_line_segment_crossings_of_one_server, g->lane_crossings);
+		result_put_int(o, KEY_line_segment_order_impossible, g->backwards);
+		result_put_int(o, KEY_line_segment_order_uncertain, g->uncertain);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -147,19 +140,19 @@ finding_json(const struct lineset *s, const struct nw_line_finding *f)
 	static const char *const kinds[] = { "class", "server", "stall", "step" };
 	json_t *o = json_object();
 
-	put(o, KEY_line_finding_kind, json_string(kinds[f->kind]));
-	put(o, KEY_line_finding_from, json_string(lineset_point(s, f->from)));
-	put(o, KEY_line_finding_to, json_string(lineset_point(s, f->to)));
+	result_put_text(o, KEY_line_finding_kind, kinds[f->kind]);
+	result_put_text(o, KEY_line_finding_from, lineset_point(s, f->from));
+	result_put_text(o, KEY_line_finding_to, lineset_point(s, f->to));
 	put(o, KEY_line_finding_server,
 	    f->lane != NW_LINE_ANY ? json_string(s->lanes.text[f->lane]) : NULL);
-	put(o, KEY_line_finding_size_s, real(f->size_s));
-	put(o, KEY_line_finding_size_low_s, real(f->size_low_s));
-	put(o, KEY_line_finding_size_high_s, real(f->size_high_s));
-	put(o, KEY_line_finding_slow_from_s, real(f->split_s));
-	put(o, KEY_line_finding_lines, json_integer((json_int_t)f->n_lines));
-	put(o, KEY_line_finding_moments, json_integer((json_int_t)f->n_moments));
-	put(o, KEY_line_finding_share, real(f->share));
-	put(o, KEY_line_finding_cost_s, real(f->cost_s));
+	result_put_real(o, KEY_line_finding_size_s, f->size_s);
+	result_put_real(o, KEY_line_finding_size_low_s, f->size_low_s);
+	result_put_real(o, KEY_line_finding_size_high_s, f->size_high_s);
+	result_put_real(o, KEY_line_finding_slow_from_s, f->split_s);
+	result_put_int(o, KEY_line_finding_lines, f->n_lines);
+	result_put_int(o, KEY_line_finding_moments, f->n_moments);
+	result_put_real(o, KEY_line_finding_share, f->share);
+	result_put_real(o, KEY_line_finding_cost_s, f->cost_s);
 	put(o, KEY_line_finding_first, time_text(f->first_ns));
 	put(o, KEY_line_finding_last, time_text(f->last_ns));
 	return o;
@@ -186,14 +179,14 @@ stalls_json(const struct lineset *s, const struct linereport *p)
 		const struct nw_line_stall *x = &p->stall[i];
 
 		o = json_object();
-		put(o, KEY_line_stall_server, json_string(s->lanes.text[x->lane]));
-		put(o, KEY_line_stall_from, json_string(lineset_point(s, x->from)));
-		put(o, KEY_line_stall_to, json_string(lineset_point(s, x->to)));
+		result_put_text(o, KEY_line_stall_server, s->lanes.text[x->lane]);
+		result_put_text(o, KEY_line_stall_from, lineset_point(s, x->from));
+		result_put_text(o, KEY_line_stall_to, lineset_point(s, x->to));
 		put(o, KEY_line_stall_blocked, time_text(x->blocked_ns));
 		put(o, KEY_line_stall_unblocked, time_text(x->unblocked_ns));
-		put(o, KEY_line_stall_stood_s,
-		    json_real(((double)x->unblocked_ns - (double)x->blocked_ns) * 1e-9));
-		put(o, KEY_line_stall_waiting, json_integer((json_int_t)x->waiting));
+		result_put_real(o, KEY_line_stall_stood_s,
+		    ((double)x->unblocked_ns - (double)x->blocked_ns) * 1e-9);
+		result_put_int(o, KEY_line_stall_waiting, x->waiting);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -209,12 +202,12 @@ with_json(const struct lineset *s, const struct linereport *p)
 		const struct linereport_with *w = &p->with[i];
 
 		o = json_object();
-		put(o, KEY_host_event_name, json_string(s->names.text[w->name]));
-		put(o, KEY_host_event_host, json_string(s->hosts.text[w->host]));
-		put(o, KEY_host_event_n, json_integer((json_int_t)w->with.n));
-		put(o, KEY_host_event_within, json_integer((json_int_t)w->with.n_within));
-		put(o, KEY_host_event_expected, real(w->with.expected));
-		put(o, KEY_host_event_p, real(w->with.p));
+		result_put_text(o, KEY_host_event_name, s->names.text[w->name]);
+		result_put_text(o, KEY_host_event_host, s->hosts.text[w->host]);
+		result_put_int(o, KEY_host_event_n, w->with.n);
+		result_put_int(o, KEY_host_event_within, w->with.n_within);
+		result_put_real(o, KEY_host_event_expected, w->with.expected);
+		result_put_real(o, KEY_host_event_p, w->with.p);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -277,14 +270,15 @@ linereport_measure(const struct lineset *s, const struct choice *c)
 	    : bound_at(s, &a) + bound_at(s, &b);
 	n = a.t < b.t ? passes(s, b.point, a.t, b.t) : passes(s, b.point, b.t, a.t);
 	o = json_object();
-	put(o, KEY_line_measure_a, json_string(s->label[a.line]));
-	put(o, KEY_line_measure_a_point, json_string(lineset_point(s, a.point)));
-	put(o, KEY_line_measure_b, json_string(s->label[b.line]));
-	put(o, KEY_line_measure_b_point, json_string(lineset_point(s, b.point)));
-	put(o, KEY_line_measure_seconds, real(seconds));
-	put(o, KEY_line_measure_error_s, real(error));
-	put(o, KEY_line_measure_lines_between, json_integer((json_int_t)n));
-	put(o, KEY_line_measure_lines_per_s, real(seconds != 0 ? (double)n / fabs(seconds) : NAN));
+	result_put_text(o, KEY_line_measure_a, s->label[a.line]);
+	result_put_text(o, KEY_line_measure_a_point, lineset_point(s, a.point));
+	result_put_text(o, KEY_line_measure_b, s->label[b.line]);
+	result_put_text(o, KEY_line_measure_b_point, lineset_point(s, b.point));
+	result_put_real(o, KEY_line_measure_seconds, seconds);
+	result_put_real(o, KEY_line_measure_error_s, error);
+	result_put_int(o, KEY_line_measure_lines_between, n);
+	result_put_real(
+	    o, KEY_line_measure_lines_per_s, seconds != 0 ? (double)n / fabs(seconds) : NAN);
 	return o;
 }
 
@@ -296,11 +290,11 @@ notes_json(const struct lineset *s)
 
 	for (i = 0; i < s->n_notes; i++) {
 		o = json_object();
-		put(o, KEY_line_note_note, json_integer(s->notes[i].id));
+		result_put_int(o, KEY_line_note_note, s->notes[i].id);
 		put(o, KEY_line_note_at, time_text(s->notes[i].t_wall_ns));
-		put(o, KEY_line_note_line, json_string(s->notes[i].line));
-		put(o, KEY_line_note_point, json_string(s->notes[i].point));
-		put(o, KEY_line_note_text, json_string(s->notes[i].text));
+		result_put_text(o, KEY_line_note_line, s->notes[i].line);
+		result_put_text(o, KEY_line_note_point, s->notes[i].point);
+		result_put_text(o, KEY_line_note_text, s->notes[i].text);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -315,28 +309,28 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 
 	if (o == NULL)
 		return NULL;
-	put(o, KEY_lifelines_session, json_integer(s->session_id));
-	put(o, KEY_lifelines_sentence, json_string(p->sentence));
+	result_put_int(o, KEY_lifelines_session, s->session_id);
+	result_put_text(o, KEY_lifelines_sentence, p->sentence);
 	put(o, KEY_lifelines_finding,
 	    p->found.n > 0 ? finding_json(s, &p->found.finding[0]) : NULL);
 	put(o, KEY_lifelines_findings, findings_json(s, p));
-	put(o, KEY_lifelines_events, json_integer(s->n_events));
-	put(o, KEY_lifelines_events_left_out, json_integer(s->n_left_out));
+	result_put_int(o, KEY_lifelines_events, s->n_events);
+	result_put_int(o, KEY_lifelines_events_left_out, s->n_left_out);
 	put(o, KEY_lifelines_first, time_text(s->first_wall_ns));
 	put(o, KEY_lifelines_last, time_text(s->last_wall_ns));
-	put(o, KEY_lifelines_lifelines, json_integer((json_int_t)s->lines.n));
-	put(o, KEY_lifelines_chosen, json_integer((json_int_t)k->lines.n));
-	put(o, KEY_lifelines_finished, json_integer((json_int_t)p->n_finished));
-	put(o, KEY_lifelines_flushed, json_integer((json_int_t)p->n_flushed));
-	put(o, KEY_lifelines_unfinished, json_integer((json_int_t)p->n_unfinished));
+	result_put_int(o, KEY_lifelines_lifelines, s->lines.n);
+	result_put_int(o, KEY_lifelines_chosen, k->lines.n);
+	result_put_int(o, KEY_lifelines_finished, p->n_finished);
+	result_put_int(o, KEY_lifelines_flushed, p->n_flushed);
+	result_put_int(o, KEY_lifelines_unfinished, p->n_unfinished);
 	put(o, KEY_lifelines_object, names_json(s->keys, s->n_keys));
-	put(o, KEY_lifelines_server_by, json_string(s->lane_key));
+	result_put_text(o, KEY_lifelines_server_by, s->lane_key);
 	put(o, KEY_lifelines_servers, names_json(s->lanes.text, s->lanes.n));
 	put(o, KEY_lifelines_path, path_json(s));
-	put(o, KEY_lifelines_path_source, json_string(sources[s->path_source]));
+	result_put_text(o, KEY_lifelines_path_source, sources[s->path_source]);
 	put(o, KEY_lifelines_duration_s, quantiles_json(p->segments.total_s));
-	put(o, KEY_lifelines_slow_lines, json_integer((json_int_t)p->segments.n_slow));
-	put(o, KEY_lifelines_slow_from_s, real(p->segments.slow_s));
+	result_put_int(o, KEY_lifelines_slow_lines, p->segments.n_slow);
+	result_put_real(o, KEY_lifelines_slow_from_s, p->segments.slow_s);
 	put(o, KEY_lifelines_segments, segments_json(s, k, p));
 	put(o, KEY_lifelines_stalls, stalls_json(s, p));
 	put(o, KEY_lifelines_host_events, with_json(s, p));
