@@ -16,7 +16,7 @@ else
 	echo "untested: the point of the kernel, which clang and llvm compile"
 	has_point=
 fi
-make -j"$(nproc)" MODE="${B##*/}" WERROR=1 all "$B/tests/analyze/verdict/route/test_advice" >"$tmp/make" 2>&1 || fail "the recipes do not compile: $(grep -A5 error "$tmp/make")"
+make -j"$(nproc)" MODE="${B##*/}" WERROR=1 all "$B/tests/analyze/verdict/route/test_advice" "$B/tests/web/test_resource" >"$tmp/make" 2>&1 || fail "the recipes do not compile: $(grep -A5 error "$tmp/make")"
 bin=$copy/$B/bin
 start_box
 
@@ -31,6 +31,12 @@ while read -r title; do
 	"A command of narrows")
 		[ "$(nw hello)" = "$tmp/state" ] || fail "narrows hello prints $(nw hello)"
 		"$bin/narrows" --help | grep -q '^ *hello  *print the state directory' || fail "narrows --help does not name the command"
+		;;
+	"An address of the report")
+		[ "$(curl -sSf "$url/version")" = "$("$bin/narrowsd" --version | grep -o '[0-9.]*$')" ] || fail "/version: $(curl -sS "$url/version")"
+		[ "$(curl -sS -o /dev/null -w '%{http_code} %{content_type}' "$url/version")" = "200 text/plain; charset=utf-8" ] || fail "the type of /version"
+		[ "$(curl -sS -o /dev/null -w '%{http_code}' -d a=b "$url/version")" = 405 ] || fail "POST /version is not refused"
+		! "$B/tests/web/test_resource" >"$tmp/said" 2>&1 && grep -q version "$tmp/said" || fail "test_resource does not name the address: $(cat "$tmp/said")"
 		;;
 	"A counter of the box")
 		python3 -B -c '
@@ -102,4 +108,4 @@ assert case in cases.SHORT and cases.fits("net_slow_start", "x-read-write") and 
 	esac
 	echo "$title: works"
 done <"$tmp/titles"
-[ "$(wc -l <"$tmp/titles")" -ge 9 ] || fail "CONTRIBUTING.md has $(wc -l <"$tmp/titles") recipes"
+[ "$(wc -l <"$tmp/titles")" -ge 10 ] || fail "CONTRIBUTING.md has $(wc -l <"$tmp/titles") recipes"
