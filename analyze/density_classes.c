@@ -23,7 +23,7 @@ position(const struct nw_density *d, double at)
 	return d->log ? exp(x) : x;
 }
 
-/* The next grid point or plateau above both neighbours; false: there is no more. */
+/* The next grid point or plateau above both neighbours. Returns false if there is no more. */
 static bool
 next_peak(const struct nw_density *d, size_t start, struct peak *p)
 {

@@ -50,7 +50,7 @@ bool hook_wants(const struct hook *h, const char *event, const char *route);
  */
 
 /* Looks at the box, and calls fn with each event: a new object of the caller's, which has event,
- * time, and what the event is about. memory is changed. false: the box could not be asked. */
+ * time, and what the event is about. memory is changed. Returns false if the box did not answer. */
 bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg);
 
 /* --- deliveries --- */

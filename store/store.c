@@ -233,8 +233,8 @@ group_done(struct store *st, struct nw_batch *group)
 	}
 }
 
-/* Commits a group and hands the batches back. false: disk or memory are short, or the file is
- * damaged, and the group is back in the queue for another try. Submitters notice a queue that fills
+/* Commits a group and hands the batches back. Returns false, with the group back in the
+ * queue, if disk or memory are short or the file is damaged. Submitters notice a queue that fills
  * up, and nothing is lost while the process lives. */
 static bool
 group_commit(struct store *st, struct nw_batch *group, bool last_chance)

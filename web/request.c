@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A request from its first check to its answer: whether it is meant for the box, which resource it
- * asks for, who asks, and what goes out. Requests are hostile. Of a request only the path, the
+ * A request from its first check to its answer: whether it is meant for the box, the requested
+ * resource, the caller, and the answer. Requests are hostile. Of a request only the path, the
  * query, forms of the paths that take them, and the headers of compression, tags, logins and origin
  * are used. Host decides whether the request is meant for the box, and no link is made of Host.
  */
@@ -119,7 +119,7 @@ answer_last(struct ask *q)
 	return rc;
 }
 
-/* --- who asks --- */
+/* --- login --- */
 
 /* A page of another site may make a browser send forms, but not without its name. */
 static bool
@@ -146,7 +146,7 @@ is_form(const struct reply *a)
 	return type == NULL || strncasecmp(type, form, sizeof(form) - 1) == 0;
 }
 
-/* Whether a person looks at the answer, who is led to a form instead of told of an error. */
+/* Whether a person reads the answer and needs a form instead of an error. */
 static bool
 is_browser(const struct reply *a)
 {
@@ -176,7 +176,7 @@ refuse_nobody(struct reply *a, const struct evhttp_uri *uri, const char *path)
 	reply_send(a, 303);
 }
 
-/* Programs get each of their errors as a problem, whoever finds the error. */
+/* Programs get every error as a problem document. */
 static void
 refuse(struct reply *a, const struct resource *row, int code)
 {

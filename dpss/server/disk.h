@@ -35,7 +35,7 @@ struct task {
 /* Functions of the tasks' owner; each owns its task from then on, in the disk's thread
  * or, of disk_begin(), the caller's. */
 struct disk_calls {
-	bool (*wanted)(struct task *t); /* false: the task is taken back without work */
+	bool (*wanted)(struct task *t); /* if false, the task returns without work */
 	void (*done)(struct task *t, int rc);
 };
 

@@ -9,7 +9,7 @@
 /* Lists this host's addresses as words, without the addresses of every host (loopback,
  * link-local). A word that does not fit is left out. */
 void addresses_list(char *out, size_t cap);
-/* The interface that has the address; false: none. */
+/* The interface with the address. Returns false without such an interface. */
 bool addresses_interface(const char *address, char out[IF_NAMESIZE]);
 
 #endif

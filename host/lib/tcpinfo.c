@@ -109,7 +109,7 @@ union answer {
 	uint8_t bytes[4096];
 };
 
-/* Asks for a connection and extensions; false: no such connection here. */
+/* Asks for a connection and extensions. Returns false without such a connection here. */
 static bool
 ask(int fd, const struct net_addr *local, const struct net_addr *peer, uint8_t extensions,
     union answer *answer)

@@ -42,7 +42,7 @@ struct dpss_opts {
 	int late_ms;  /* 0: a second */
 	bool accepts; /* takes blocks, too, that other clients' dpss_deliver() sends here */
 	/* Hears at once, in a thread of the library, which servers come and which die; no function
-	 * of this header may be called from there. NULL for nobody. */
+	 * of this header may be called from there. NULL for no call. */
 	void (*on_server)(void *arg, uint32_t server, const char *host, uint16_t port, bool alive);
 	void *arg;
 };

@@ -5,7 +5,7 @@
  * Writing: fill a batch and store_submit() the batch; the writer thread commits many batches in one
  * transaction and hands batches back through an eventfd. A batch that its completion calls stored
  * is on disk. Callers give ids (one thread owns each counter, starting from store_next_ids()), so
- * nobody waits for the database to learn a name.
+ * no caller waits for the database to give a name.
  *
  * Reading: a store_reader sees whole commits only. A reader belongs to one thread at a time.
  *

@@ -58,7 +58,7 @@ notes_document(struct store_reader *r, int64_t session_id, json_t **out)
 
 /* --- a new note --- */
 
-/* Adds what the form says to *t_wall_ns, the session's begin; false: no time. */
+/* Adds the form's time to *t_wall_ns, the session's begin. Returns false without a time. */
 static bool
 time_take(const char *at, int64_t *t_wall_ns)
 {

@@ -22,7 +22,7 @@ hex_digit(char c)
 				    : -1;
 }
 
-/* A value of a query, decoded; false: too long, a NUL, or a broken escape. */
+/* A value of a query, decoded. Returns false for a long value, a NUL, or a broken escape. */
 static bool
 decode(const char *v, size_t len, char *out, size_t size)
 {

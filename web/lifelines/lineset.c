@@ -60,7 +60,7 @@ attr_find(const struct nw_event *e, const char *key)
 	return NULL;
 }
 
-/* Ids of the event, in the order of the keys; false: it lacks one. */
+/* Ids of the event, in the order of the keys. Returns false if an id is missing. */
 static bool
 label_of(const struct reading *d, const struct nw_event *e, char *out)
 {

@@ -205,7 +205,7 @@ shell_ended(const struct command *c)
 	    ended.si_pid == c->pid;
 }
 
-/* What the pipe holds; false: there may be more, later. */
+/* Reads the contents of the pipe. Returns false if more may come later. */
 static bool
 command_read(struct command *c)
 {

@@ -85,7 +85,7 @@ irq_add(struct queues *q, const char *proc, const char *number)
 	queues_take_list(q, text);
 }
 
-/* Interrupts of a device; false: the directory names none. */
+/* Interrupts of a device. Returns false if the directory names none. */
 static bool
 irqs_add(struct queues *q, const char *proc, const char *directory)
 {

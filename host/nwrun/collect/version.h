@@ -19,8 +19,8 @@ enum { VERSION_ID_BYTES = 129 };
 /* The identity of the ELF file in hexadecimal. Returns false for a file without an identity, and
  * for a file of another kind. */
 bool version_id_read(int fd, char id[VERSION_ID_BYTES]);
-/* Tells of the program that runs as pid; false: it is not known yet, because the process has not
- * become the program, or has ended. */
+/* Reports the program that runs as pid. Returns false if the process has not become the program
+ * yet, or has ended. */
 bool version_say(struct nw_provider *p, const char *host, int pid, int64_t now_wall_ns);
 
 #endif
