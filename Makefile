@@ -171,7 +171,7 @@ host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun
 # the assembler copies these files
 $B/obj/web/draw/script.o: web/draw/narrows.js
 $B/obj/host/magnet/object.o: host/magnet/bpf/points.o host/magnet/bpf/user.o
-$B/obj/host/outside/object.o: host/outside/bpf/outside.o
+$B/obj/host/outside/outside_object.o: host/outside/bpf/outside.o
 $B/obj/host/nwrun/preload/%.o: host/nwrun/preload/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<

@@ -6,7 +6,7 @@
  *
  * A kind is a row of the table in stat_kinds.c: a word, options, functions. Kinds about one series
  * (summaries, tests, densities, change points) share stat_series.c; kinds about many metrics (from
- * correlation to reduction) share stat_metrics.c. cmd_stat.c runs a kind for a person,
+ * correlation to reduction) share stat_metrics.c. stat_command.c runs a kind for a person,
  * tests/stat-cases.c runs the same kind for a recorded case.
  *
  * Errors: 0 or a negative NW_E*, with the one line for stderr in struct stat_error. One thread.
@@ -109,7 +109,7 @@ json_t *stat_out_rows(const json_t *doc);
  * before and after each. The caller frees; NULL = no memory. */
 char *stat_text(const json_t *doc, const char *hide);
 
-/* --- options of the command line (cmd_stat.c) --- */
+/* --- options of the command line (stat_command.c) --- */
 struct stat_option {
 	const char *name; /* "rho0": given as --rho0 R or --rho0=R; NULL ends the list */
 	const char *arg;  /* "R"; NULL for a switch */

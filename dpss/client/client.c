@@ -33,7 +33,7 @@ start(struct dpss *d, const struct dpss_opts *opts, uint16_t type, struct packer
 	struct channel_message m;
 	int rc;
 
-	if ((rc = eventlog_open(opts->log, NULL, &d->log, d->why)) != NW_OK ||
+	if ((rc = blocklog_open(opts->log, NULL, &d->log, d->why)) != NW_OK ||
 	    (rc = trace_open(d, opts)) != NW_OK ||
 	    (rc = serve_tls(opts->tls_dir, false, &d->tls, d->why)) != NW_OK ||
 	    (rc = client_connect(opts, d->tls, &d->master, d->why)) != NW_OK) {
@@ -175,7 +175,7 @@ dpss_close(struct dpss *d)
 	client_file_free(d);
 	client_write_free(d);
 	pool_free(d->pool);
-	rc = eventlog_close(d->log);
+	rc = blocklog_close(d->log);
 	if (d->trace != NULL && fclose(d->trace) != 0)
 		rc = NW_EIO;
 	nw_tls_ctx_release(d->tls);

@@ -13,7 +13,7 @@
 #include "dpss/hash.h"
 
 #include "dpss/channel.h"
-#include "dpss/eventlog.h"
+#include "dpss/blocklog.h"
 #include "dpss/client/pool.h"
 #include "dpss/proto.h"
 #include "narrows/dpss.h"
@@ -95,7 +95,7 @@ struct dpss {
 	pthread_t master_thread;
 	bool master_started, closing;
 	bool master_away, master_gone; /* away: may come again; gone: was waited for in vain */
-	struct eventlog *log;
+	struct blocklog *log;
 	FILE *trace; /* the lists under way; NULL for none */
 	int64_t trace_mono_ns;
 	uint64_t session, key, expiry;

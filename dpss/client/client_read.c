@@ -332,7 +332,7 @@ block_log(struct dpss *d, const struct server *s, const struct dpss_block *b)
 
 	for (i = 0; i < DPSS_POINTS && d->log != NULL; i++)
 		if (b->times[i] != 0)
-			eventlog_put(d->log, dpss_point_words[i], point_host(d, s, i), b->times[i],
+			blocklog_put(d->log, dpss_point_words[i], point_host(d, s, i), b->times[i],
 			    data, sizeof(data) / sizeof(data[0]));
 }
 

@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sqlite3.h>
 
-#include "dpss/master/catalog.h"
+#include "dpss/master/dpss_catalog.h"
 
 struct disk_use {
 	uint64_t slots, used, next; /* next: where the search for a free slot goes on */

@@ -517,8 +517,8 @@ routes_send(struct client *c, struct routes *r, uint32_t list, unsigned careful,
 	}
 	absent_send(c, r, list);
 	pack_free(&r->absent);
-	eventlog_put(c->all->opts.log, "DPSS_MASTER_LIST_IN", NULL, (int64_t)t_in, data, 3);
-	eventlog_put(c->all->opts.log, "DPSS_MASTER_LIST_OUT", NULL, (int64_t)now, data, 3);
+	blocklog_put(c->all->opts.log, "DPSS_MASTER_LIST_IN", NULL, (int64_t)t_in, data, 3);
+	blocklog_put(c->all->opts.log, "DPSS_MASTER_LIST_OUT", NULL, (int64_t)now, data, 3);
 }
 
 static int

@@ -6,8 +6,8 @@
 #ifndef NARROWS_DPSS_CLIENTS_H
 #define NARROWS_DPSS_CLIENTS_H
 
-#include "dpss/eventlog.h"
-#include "dpss/master/catalog.h"
+#include "dpss/blocklog.h"
+#include "dpss/master/dpss_catalog.h"
 #include "dpss/master/links.h"
 
 struct clients;
@@ -16,7 +16,7 @@ struct clients_opts {
 	struct catalog *catalog;
 	const char *name;     /* of the master, for the message of tickets */
 	const char *tls_name; /* in the master's own certificate; "" in clear */
-	struct eventlog *log;
+	struct blocklog *log;
 };
 
 int clients_new(const struct clients_opts *opts, struct clients **out);

@@ -76,7 +76,7 @@ parts_start(struct parts *p, const char *state, const char *log, const char *tls
 	serve_tls_name(tls_dir, p->tls_name);
 	p->clients_opts.tls_name = p->tls_name;
 	snprintf(path, sizeof(path), "%s/master.db", state);
-	if ((rc = eventlog_open(log, NULL, &p->clients_opts.log, why)) != NW_OK ||
+	if ((rc = blocklog_open(log, NULL, &p->clients_opts.log, why)) != NW_OK ||
 	    (rc = serve_tls(tls_dir, false, &p->tls, why)) != NW_OK ||
 	    (rc = catalog_open(path, &p->clients_opts.catalog, why)) != NW_OK ||
 	    (rc = clients_new(&p->clients_opts, &p->clients)) != NW_OK)
@@ -98,7 +98,7 @@ parts_end(struct parts *p)
 	links_free(p->links);
 	clients_free(p->clients);
 	catalog_close(p->clients_opts.catalog);
-	eventlog_close(p->clients_opts.log);
+	blocklog_close(p->clients_opts.log);
 	nw_tls_ctx_release(p->tls);
 }
 

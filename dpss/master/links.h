@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "dpss/master/catalog.h"
+#include "dpss/master/dpss_catalog.h"
 #include "dpss/outbox.h"
 
 struct links;

@@ -281,7 +281,7 @@ serve(struct options *o)
 	int rc;
 
 	if ((rc = grants_load(o->state, o->disks, o->n_disks, &sv.grants, why)) != NW_OK ||
-	    (rc = eventlog_open(o->log, NULL, &opts.log, why)) != NW_OK ||
+	    (rc = blocklog_open(o->log, NULL, &opts.log, why)) != NW_OK ||
 	    (rc = sessions_new(&opts, &session_calls, &sv.sessions)) != NW_OK)
 		return fail(*why != '\0' ? why : nw_strerror(rc));
 	o->serve.arg = &sv;
@@ -289,7 +289,7 @@ serve(struct options *o)
 		fail(*why != '\0' ? why : nw_strerror(rc));
 	sessions_free(sv.sessions);
 	grants_clear(&sv.grants);
-	if (eventlog_close(opts.log) != NW_OK)
+	if (blocklog_close(opts.log) != NW_OK)
 		return fail("events were lost: the log could not be written");
 	return rc == NW_OK ? 0 : 1;
 }

@@ -39,7 +39,7 @@ event(const struct task *t, const char *keyword, uint64_t t_wall_ns)
 {
 	uint64_t data[] = { t->logical, t->set, t->session->key.id, t->list };
 
-	eventlog_put(t->session->all->opts.log, keyword, NULL, (int64_t)t_wall_ns, data,
+	blocklog_put(t->session->all->opts.log, keyword, NULL, (int64_t)t_wall_ns, data,
 	    sizeof(data) / sizeof(data[0]));
 }
 

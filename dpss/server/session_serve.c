@@ -20,7 +20,7 @@ const struct disk_calls session_calls = { held_wanted, on_done };
 static void
 on_idle(void *arg)
 {
-	eventlog_flush(arg);
+	blocklog_flush(arg);
 }
 
 int

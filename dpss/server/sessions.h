@@ -14,10 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpss/eventlog.h"
+#include "dpss/blocklog.h"
 #include "dpss/hash.h"
 #include "dpss/server/datagrams.h"
-#include "dpss/server/disk.h"
+#include "dpss/server/disk_queue.h"
 #include "dpss/server/places.h"
 
 struct session_key {
@@ -49,7 +49,7 @@ struct sessions_opts {
 	size_t n_disks;
 	size_t cache_bytes;
 	uint64_t pace_bytes_per_s; /* at most, to each client; 0: no limit */
-	struct eventlog *log;      /* NULL: none */
+	struct blocklog *log;      /* NULL: none */
 };
 
 struct sessions {

@@ -19,7 +19,7 @@
 
 #include <utlist.h>
 
-#include "dpss/eventlog.h"
+#include "dpss/blocklog.h"
 #include "dpss/proto.h"
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
@@ -56,7 +56,7 @@ struct line {
 
 struct ranges {
 	struct ranges_opts opts;
-	struct eventlog *log;
+	struct blocklog *log;
 	struct place places[SERVERS];
 	size_t n_places, n_lines;
 	struct line lines[SERVERS * CONNECTIONS_MAX];
@@ -234,7 +234,7 @@ event(
 {
 	const uint64_t data[] = { w->logical, 0, 0, w->list, place };
 
-	eventlog_put(r->log, keyword, NULL, t_wall_ns, data, 5);
+	blocklog_put(r->log, keyword, NULL, t_wall_ns, data, 5);
 }
 
 static struct wanted *
@@ -445,7 +445,7 @@ ranges_open(const char *urls, const struct ranges_opts *opts, struct ranges **ou
 	pthread_cond_init(&r->change, NULL);
 	if ((rc = places_parse(r, urls)) != NW_OK)
 		snprintf(why, RANGES_WHY_BYTES, "%.100s: http://HOST:PORT/PATH is wanted", urls);
-	else if ((rc = eventlog_open(opts->log, NULL, &r->log, why)) == NW_OK &&
+	else if ((rc = blocklog_open(opts->log, NULL, &r->log, why)) == NW_OK &&
 	    (rc = places_ask(r, why)) == NW_OK)
 		rc = lines_start(r);
 	if (rc != NW_OK) {
@@ -478,7 +478,7 @@ ranges_close(struct ranges *r)
 	{
 		free(g);
 	}
-	rc = eventlog_close(r->log);
+	rc = blocklog_close(r->log);
 	pthread_mutex_destroy(&r->lock);
 	pthread_cond_destroy(&r->work);
 	pthread_cond_destroy(&r->change);

@@ -3,7 +3,7 @@
 #ifndef IOMODEL_BASELINE_IN_H
 #define IOMODEL_BASELINE_IN_H
 
-#include "host/iomodel/baseline.h"
+#include "host/iomodel/io_baseline.h"
 #include "host/iomodel/durations.h"
 
 struct condition {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "host/iomodel/access.h"
-#include "host/iomodel/counters.h"
+#include "host/iomodel/io_counters.h"
 #include "host/iomodel/pagecache.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/iomodel/baseline.h"
+#include "host/iomodel/io_baseline.h"
 #include "host/iomodel/cell.h"
 #include "host/iomodel/matrix.h"
 #include "narrows/err.h"

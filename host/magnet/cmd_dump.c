@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/magnet/cmd.h"
+#include "host/magnet/magnet_cmd.h"
 #include "host/magnet/stream.h"
 #include "host/magnet/text.h"
 

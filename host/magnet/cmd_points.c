@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/magnet/cmd.h"
+#include "host/magnet/magnet_cmd.h"
 
 static void
 refusals_print(const struct kernel *k, const struct point *p)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/magnet/cmd.h"
+#include "host/magnet/magnet_cmd.h"
 #include "host/magnet/ring.h"
 #include "host/magnet/selection.h"
 #include "host/magnet/stream.h"

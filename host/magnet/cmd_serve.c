@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/magnet/cmd.h"
+#include "host/magnet/magnet_cmd.h"
 #include "host/magnet/deliver.h"
 #include "host/magnet/owner.h"
 #include "host/magnet/selection.h"

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 #include "host/magnet/serve_conf.h"
 
 struct deliver;

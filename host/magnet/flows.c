@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "host/lib/tcpinfo.h"
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 #include "narrows/eventtype.h"
 #include "narrows/frame.h"
 #include "narrows/provider.h"

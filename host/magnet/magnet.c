@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/magnet/cmd.h"
+#include "host/magnet/magnet_cmd.h"
 #include "narrows/progwords.h"
 
 static const struct command *const commands[] = { &magnet_cmd_points, &magnet_cmd_record,

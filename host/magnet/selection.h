@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 
 /*
  * Carries out one line: "on POINT", "off POINT" (a point's name, a layer, or "all"), "filter KIND

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 #include "narrows/magnet.h"
 
 /* Writes the header; of each point that is on, the name and the candidate in use. */

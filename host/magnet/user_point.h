@@ -14,7 +14,7 @@
 #ifndef MAGNET_USER_POINT_H
 #define MAGNET_USER_POINT_H
 
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 #include "host/magnet/program.h"
 
 struct user_point {

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/nwlog/follow.h"
+#include "host/nwlog/log_follow.h"
 #include "host/nwlog/journal.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "host/outside/flows.h"
+#include "host/outside/flow_list.h"
 #include "narrows/conftable.h"
 
 /* A text is NULL where no directive sets it. */

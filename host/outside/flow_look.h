@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "host/outside/flows.h"
+#include "host/outside/flow_list.h"
 
 /* Notes all connections. Returns false, with the table unchanged, if the kernel did not answer in
  * full. */

@@ -14,7 +14,7 @@
 
 #include "host/lib/capability.h"
 #include "host/nwrun/preload/stages.h"
-#include "host/outside/object.h"
+#include "host/outside/outside_object.h"
 #include "narrows/err.h"
 
 enum { LINKS_MAX = 16, PATH_BYTES = 320, LINE_BYTES = 256, FDS_MAX = 65536 };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/blipp/probe/diet.h"
+#include "host/blipp/probe/series_diet.h"
 #include "narrows/err.h"
 
 static const char *

@@ -88,7 +88,7 @@ struct series {
 	bool announced, seen;
 	/* notes of the probe: it knows the device, or it does not want the device */
 	bool known, ignored;
-	bool lean;            /* the diet of this number (diet.h) names the series */
+	bool lean;            /* the diet of this number (series_diet.h) names the series */
 	uint32_t diet_number; /* 0: not looked up yet */
 	int64_t lean_sent_ns; /* wall time of the newest sample sent under a diet */
 	char device[SERIES_DEVICE_BYTES];

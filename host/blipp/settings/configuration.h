@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "host/blipp/probe/filter.h"
-#include "host/blipp/settings/settings.h"
+#include "host/blipp/settings/settings_list.h"
 #include "narrows/provider.h"
 
 enum { CONFIGURATION_PART = 200, CONFIGURATION_PARTS_MAX = 64, CONFIGURATION_ID_BYTES = 320 };

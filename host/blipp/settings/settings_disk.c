@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/blipp/probe/filter.h"
-#include "host/blipp/settings/settings.h"
+#include "host/blipp/settings/settings_list.h"
 
 enum { PATH_BYTES = 512, DISKS_MAX = 64, MOUNTS_MAX = 64 };
 

@@ -20,7 +20,7 @@
 
 #include "host/blipp/probe/filter.h"
 #include "host/blipp/probe/probe.h"
-#include "host/blipp/settings/settings.h"
+#include "host/blipp/settings/settings_list.h"
 
 enum { PATH_BYTES = 256, INTERFACES_MAX = 32, ANSWER_BYTES = 16384, TEXT_BYTES = 32768 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "host/blipp/settings/settings.h"
+#include "host/blipp/settings/settings_list.h"
 
 enum { DEPTH_MAX = 6, PATH_BYTES = 512 };
 

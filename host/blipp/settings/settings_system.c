@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/blipp/settings/settings.h"
+#include "host/blipp/settings/settings_list.h"
 
 enum { PATH_BYTES = 512, FILE_BYTES = 4096 };
 

@@ -9,7 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "host/nwrun/collect/wire.h"
+#include "host/nwrun/collect/collect_wire.h"
 #include "narrows/err.h"
 
 enum { NOBODY = 65534 };

@@ -23,7 +23,7 @@
 #include "host/nwrun/collect/collect_reader.h"
 #include "host/nwrun/collect/exitcode.h"
 #include "host/nwrun/collect/version.h"
-#include "host/nwrun/collect/wire.h"
+#include "host/nwrun/collect/collect_wire.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"

@@ -8,7 +8,7 @@
  * Kernel memory is reached through typed pointers and bpf_rdonly_cast(), never by address, so the
  * programs load under every lockdown mode.
  */
-#include "kernel.h"
+#include "outside_kernel.h"
 
 #include "host/nwrun/preload/stages.h"
 #include "host/outside/record.h"

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 #include "host/magnet/ring.h"
 #include "host/magnet/selection.h"
 #include "narrows/clock.h"

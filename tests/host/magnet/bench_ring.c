@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 #include "host/magnet/ring.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"

@@ -3,7 +3,7 @@
  * One object holds the maps, and each program has an object of its own with these maps. So a
  * refused program does not prevent the rest, and a point without a request costs nothing.
  */
-#include "host/magnet/kernel.h"
+#include "host/magnet/magnet_kernel.h"
 
 #include <errno.h>
 #include <stdio.h>

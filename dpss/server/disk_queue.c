@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "dpss/server/disk.h"
+#include "dpss/server/disk_queue.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/blipp/show.h"
+#include "host/blipp/series_show.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/blipp/probe/diet.h"
+#include "host/blipp/probe/series_diet.h"
 
 #include <stdio.h>
 #include <stdlib.h>

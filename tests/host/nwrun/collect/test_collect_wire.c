@@ -3,7 +3,7 @@
  * The messages between the collector's processes: whole through a socket, and harmless when a
  * reader that a program has taken over sends anything else.
  */
-#include "host/nwrun/collect/wire.h"
+#include "host/nwrun/collect/collect_wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/magnet/cmd.h"
+#include "host/magnet/magnet_cmd.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The box's diet: which samples are sent, and for how long. */
-#include "host/blipp/probe/diet.h"
+#include "host/blipp/probe/series_diet.h"
 
 #include "narrows/err.h"
 #include "narrows/order.h"

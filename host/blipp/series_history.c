@@ -3,7 +3,7 @@
  * A row in a stretch: uint16 series, uint16 number of values, int64 time, then for each value
  * uint16 field and double. A whole row has all fields; a row without change has none.
  */
-#include "host/blipp/history.h"
+#include "host/blipp/series_history.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/outside/object.h"
+#include "host/outside/outside_object.h"
 
 #include "base/embed.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Places are declustered, unique and the same after a restart; what does not fit leaves nothing. */
-#include "dpss/master/catalog.h"
+#include "dpss/master/dpss_catalog.h"
 
 #include <stdio.h>
 #include <stdlib.h>

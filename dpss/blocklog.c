@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "dpss/eventlog.h"
+#include "dpss/blocklog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@ enum { HOST_BYTES = 256, TEXT_BYTES = 64 << 10, LINE_BYTES = 2048 };
 const char *const dpss_point_words[DPSS_POINTS] = { "APP_SEND", "DPSS_MASTER_IN", "DPSS_MASTER_OUT",
 	"DPSS_SERV_IN", "DPSS_START_READ", "DPSS_END_READ", "DPSS_START_WRITE", "APP_RECEIVE" };
 
-struct eventlog {
+struct blocklog {
 	int fd, error; /* error: of the first failed write */
 	size_t len;
 	int64_t flushed_mono_ns;
@@ -31,10 +31,10 @@ struct eventlog {
 };
 
 int
-eventlog_open(
-    const char *path, const char *host, struct eventlog **out, char why[EVENTLOG_WHY_BYTES])
+blocklog_open(
+    const char *path, const char *host, struct blocklog **out, char why[EVENTLOG_WHY_BYTES])
 {
-	struct eventlog *l;
+	struct blocklog *l;
 
 	*out = NULL;
 	if (path == NULL)
@@ -56,7 +56,7 @@ eventlog_open(
 }
 
 static void
-write_out(struct eventlog *l)
+write_out(struct blocklog *l)
 {
 	ssize_t n = l->len > 0 ? write(l->fd, l->text, l->len) : 0;
 
@@ -67,7 +67,7 @@ write_out(struct eventlog *l)
 }
 
 int
-eventlog_close(struct eventlog *l)
+blocklog_close(struct blocklog *l)
 {
 	int rc;
 
@@ -81,7 +81,7 @@ eventlog_close(struct eventlog *l)
 }
 
 void
-eventlog_flush(struct eventlog *l)
+blocklog_flush(struct blocklog *l)
 {
 	if (l == NULL)
 		return;
@@ -92,7 +92,7 @@ eventlog_flush(struct eventlog *l)
 }
 
 void
-eventlog_put(struct eventlog *l, const char *keyword, const char *host, int64_t t_wall_ns,
+blocklog_put(struct blocklog *l, const char *keyword, const char *host, int64_t t_wall_ns,
     const uint64_t *data, size_t n)
 {
 	char line[LINE_BYTES];
@@ -111,5 +111,5 @@ eventlog_put(struct eventlog *l, const char *keyword, const char *host, int64_t 
 	memcpy(l->text + l->len, line, len);
 	l->len += len;
 	pthread_mutex_unlock(&l->lock);
-	eventlog_flush(l);
+	blocklog_flush(l);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/iomodel/baseline.h"
+#include "host/iomodel/io_baseline.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples as a list, CSV, JSON and OpenMetrics. */
-#include "host/blipp/show.h"
+#include "host/blipp/series_show.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/blipp/settings/settings.h"
+#include "host/blipp/settings/settings_list.h"
 
 #include <fcntl.h>
 #include <stdio.h>

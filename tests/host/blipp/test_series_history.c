@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kept samples: what comes out went in, of the newest stretch of time, and within the bounds. */
-#include "host/blipp/history.h"
+#include "host/blipp/series_history.h"
 
 #include "narrows/clock.h"
 #include "narrows/splitmix.h"

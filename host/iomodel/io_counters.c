@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/iomodel/counters.h"
+#include "host/iomodel/io_counters.h"
 
 #include <glob.h>
 #include <inttypes.h>

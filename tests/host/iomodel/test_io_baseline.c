@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The baseline's plan: names for classes, the cell of each condition and size, a run that leaves
  * every cell done, and a second run that repeats none. */
-#include "host/iomodel/baseline.h"
+#include "host/iomodel/io_baseline.h"
 
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When a connection becomes a transfer, when that is over, and whose transfers are watched. */
-#include "host/outside/flows.h"
+#include "host/outside/flow_list.h"
 
 #include <arpa/inet.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define uthash_malloc(size) xmalloc(size)
 #include <uthash.h>
 
-#include "host/outside/flows.h"
+#include "host/outside/flow_list.h"
 
 struct entry {
 	struct flow flow; /* first: flows_refuse() gets the flow */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/nwrun/collect/wire.h"
+#include "host/nwrun/collect/collect_wire.h"
 
 #include <errno.h>
 #include <poll.h>

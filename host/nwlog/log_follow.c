@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/nwlog/follow.h"
+#include "host/nwlog/log_follow.h"
 
 #include <dirent.h>
 #include <errno.h>
