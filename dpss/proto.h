@@ -42,7 +42,7 @@ enum dpss_message {
 	DPSS_PING = 4,
 
 	/* client to master */
-	DPSS_CREATE = 16,  /* text name, u32 block_bytes, u64 bytes, u8 copies, u8 parity */
+	DPSS_CREATE = 16,  /* text name, u32 block_bytes, u64 bytes, the bytes of DPSS_LAYOUT */
 	DPSS_OPEN = 17,    /* text name, u8 flags (enum dpss_open_flag) */
 	DPSS_REQUEST = 18, /* u32 list, u64 t_app_send, u64 servers_left_out[4],
 			    u8 flags (enum dpss_request_flag), [u64 logical] */
@@ -64,13 +64,13 @@ enum dpss_message {
 	DPSS_DELIVER = 30,     /* u64 session, u64 key, [u64 logical]: blocks for another client */
 	/* master to client */
 	DPSS_OPENED =
-	    32, /* u64 session, u64 key, u32 set, u32 block_bytes, u64 bytes, u8 copies, u8 parity,
+	    32, /* u64 session, u64 key, u32 set, u32 block_bytes, u64 bytes, DPSS_LAYOUT bytes,
 			     u64 expiry, text master,
 			     [u32 server, text host, u16 port, u8 mac[32]] */
 	DPSS_ABSENT = 33, /* u32 list, [u64 logical]: no living server has these blocks */
 	DPSS_PLACED = 34, /* [u64 logical, u32 server, u32 disk, u64 slot] */
 	DPSS_SETS =
-	    35, /* [text name, u32 block_bytes, u64 bytes, u64 written, u8 copies, u8 parity,
+	    35, /* [text name, u32 block_bytes, u64 bytes, u64 written, the bytes of DPSS_LAYOUT,
 			     u64 blocks, text owner, u8 sealed] */
 	DPSS_SERVER_LIST = 36, /* [u32 server, text host, u16 port, u8 state, u32 disks,
 				  u64 slots, u64 used] */

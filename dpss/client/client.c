@@ -122,8 +122,7 @@ dpss_create(const struct dpss_opts *opts, const char *name, const struct dpss_la
 	pack_text(&p, name);
 	pack_u32(&p, layout->block_bytes);
 	pack_u64(&p, layout->bytes);
-	pack_u8(&p, layout->copies);
-	pack_u8(&p, layout->parity);
+	layout_pack(&p, layout);
 	if ((rc = client_begin(&writing, name, DPSS_CREATE, &p, out, why)) == NW_OK) {
 		(*out)->where = layout->where;
 		(*out)->where_arg = layout->arg;

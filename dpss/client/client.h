@@ -14,6 +14,7 @@
 
 #include "dpss/channel.h"
 #include "dpss/blocklog.h"
+#include "dpss/set_layout.h"
 #include "dpss/client/pool.h"
 #include "dpss/proto.h"
 #include "narrows/dpss.h"

@@ -120,8 +120,7 @@ set_unpack(struct unpacker *u, struct dpss_set *s)
 	s->layout.block_bytes = unpack_u32(u);
 	s->layout.bytes = unpack_u64(u);
 	s->written = unpack_u64(u);
-	s->layout.copies = unpack_u8(u);
-	s->layout.parity = unpack_u8(u);
+	layout_unpack(u, &s->layout);
 	s->blocks = unpack_u64(u);
 	unpack_text(u, s->owner, sizeof(s->owner));
 	s->sealed = unpack_u8(u) != 0;

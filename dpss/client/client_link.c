@@ -277,8 +277,7 @@ client_opened(struct dpss *d, struct unpacker *u)
 
 	l.block_bytes = unpack_u32(u);
 	l.bytes = unpack_u64(u);
-	l.copies = unpack_u8(u);
-	l.parity = unpack_u8(u);
+	layout_unpack(u, &l);
 	expiry = unpack_u64(u);
 	unpack_text(u, master_name, sizeof(master_name));
 	if (u->failed || l.block_bytes == 0 || l.block_bytes > DPSS_BLOCK_MAX)

@@ -136,8 +136,9 @@ has_copy_on(const struct catalog_place *copies, size_t n, uint32_t server)
 static size_t
 first_server(const struct placing *p, uint64_t logical)
 {
-	if (logical >= p->set->blocks && p->set->parity > 0)
-		return (size_t)(((logical - p->set->blocks) * p->set->parity + p->set->parity) %
+	if (logical >= p->set->blocks && p->set->layout.parity > 0)
+		return (size_t)(((logical - p->set->blocks) * p->set->layout.parity +
+				    p->set->layout.parity) %
 		    p->n_servers);
 	return (size_t)(logical % p->n_servers);
 }
@@ -210,7 +211,8 @@ place_block(struct placing *p, uint64_t logical, struct catalog_place *out, size
 	uint8_t copy;
 	int rc = NW_OK;
 
-	for (copy = 0; copy < p->set->copies && n < CATALOG_COPIES_MAX && rc == NW_OK; copy++)
+	for (copy = 0; copy < p->set->layout.copies && n < CATALOG_COPIES_MAX && rc == NW_OK;
+	     copy++)
 		if (!has_copy_number(out, n, copy) &&
 		    (rc = place_copy(p, logical, copy, out, n)) == NW_OK)
 			n++;
@@ -227,8 +229,8 @@ placing_servers(struct placing *p, bool (*is_up)(void *arg, uint32_t server), vo
 	while (st != NULL && sqlite3_step(st) == SQLITE_ROW) {
 		uint32_t id = (uint32_t)sqlite3_column_int64(st, 0);
 
-		if (id < DPSS_SERVERS_MAX && p->c->use[id].block_bytes >= p->set->block_bytes &&
-		    is_up(arg, id))
+		if (id < DPSS_SERVERS_MAX &&
+		    p->c->use[id].block_bytes >= p->set->layout.block_bytes && is_up(arg, id))
 			p->servers[p->n_servers++] = id;
 	}
 	sqlite3_finalize(st);
@@ -349,7 +351,7 @@ static void
 group_servers(struct placing *p, uint64_t logical, bool out[DPSS_SERVERS_MAX])
 {
 	struct catalog_place at[CATALOG_COPIES_MAX];
-	uint64_t k = p->set->parity, g, i, member;
+	uint64_t k = p->set->layout.parity, g, i, member;
 	size_t n;
 
 	memset(out, 0, DPSS_SERVERS_MAX * sizeof(*out));
@@ -375,7 +377,7 @@ stray_place(struct placing *p, const struct stray *s, struct catalog_place *out)
 	for (i = 0; i < n; i++)
 		if (copies[i].copy == s->copy)
 			copies[i] = copies[--n];
-	if (p->set->parity > 0) {
+	if (p->set->layout.parity > 0) {
 		group_servers(p, s->logical, avoid);
 		p->avoid = avoid;
 	}

@@ -107,10 +107,9 @@ opened(struct client *c)
 	pack_u64(&p, c->session);
 	pack_u64(&p, c->key);
 	pack_u32(&p, c->set.id);
-	pack_u32(&p, c->set.block_bytes);
-	pack_u64(&p, c->set.bytes);
-	pack_u8(&p, c->set.copies);
-	pack_u8(&p, c->set.parity);
+	pack_u32(&p, c->set.layout.block_bytes);
+	pack_u64(&p, c->set.layout.bytes);
+	layout_pack(&p, &c->set.layout);
 	pack_u64(&p, c->expiry);
 	pack_text(&p, c->all->opts.name);
 	pack_u32(&p, n_up);
@@ -150,10 +149,9 @@ on_create(struct client *c, struct unpacker *u)
 	int rc;
 
 	unpack_text(u, s.name, sizeof(s.name));
-	s.block_bytes = unpack_u32(u);
-	s.bytes = unpack_u64(u);
-	s.copies = unpack_u8(u);
-	s.parity = unpack_u8(u);
+	s.layout.block_bytes = unpack_u32(u);
+	s.layout.bytes = unpack_u64(u);
+	layout_unpack(u, &s.layout);
 	if (unpack_end(u) != NW_OK || c->session != 0)
 		return NW_EPROTO;
 	strcpy(s.owner, c->user);
@@ -251,11 +249,10 @@ on_sets(struct client *c)
 	pack_u32(&p, (uint32_t)n);
 	for (i = 0; i < n; i++) {
 		pack_text(&p, all[i].name);
-		pack_u32(&p, all[i].block_bytes);
-		pack_u64(&p, all[i].bytes);
+		pack_u32(&p, all[i].layout.block_bytes);
+		pack_u64(&p, all[i].layout.bytes);
 		pack_u64(&p, all[i].written);
-		pack_u8(&p, all[i].copies);
-		pack_u8(&p, all[i].parity);
+		layout_pack(&p, &all[i].layout);
 		pack_u64(&p, all[i].blocks);
 		pack_text(&p, all[i].owner);
 		pack_u8(&p, all[i].sealed);
@@ -436,7 +433,7 @@ copy_choose(struct client *c, const struct catalog_found *found, const struct ro
 			good[n_good++] = copies[i];
 	if (n_good == 0)
 		return false;
-	*out = good[found->logical / (c->set.copies + 1U) % n_good];
+	*out = good[found->logical / (c->set.layout.copies + 1U) % n_good];
 	return true;
 }
 
@@ -676,8 +673,8 @@ on_place(struct client *c, struct unpacker *u)
 	if ((wishes = calloc(n + 1, sizeof(*wishes))) == NULL)
 		return NW_ENOMEM;
 	last = c->set.blocks;
-	if (c->set.parity > 0)
-		last += (c->set.blocks + c->set.parity - 1) / c->set.parity;
+	if (c->set.layout.parity > 0)
+		last += (c->set.blocks + c->set.layout.parity - 1) / c->set.layout.parity;
 	for (i = 0, rc = NW_OK; i < n; i++) {
 		wishes[i].logical = unpack_u64(u);
 		wishes[i].server = unpack_u32(u);
@@ -730,7 +727,8 @@ on_seal(struct client *c, struct unpacker *u)
 		return NW_EPROTO;
 	if (c->session == 0 || !c->writes)
 		return failed(c, NW_EINVAL, "no set is open for writing");
-	if (bytes > c->set.bytes || (c->set.parity > 0 && bytes < c->set.bytes))
+	if (bytes > c->set.layout.bytes ||
+	    (c->set.layout.parity > 0 && bytes < c->set.layout.bytes))
 		return failed(c, NW_EINVAL, "a set can become shorter only without parity");
 	return answer(c, catalog_set_seal(c->all->opts.catalog, &c->set, bytes));
 }

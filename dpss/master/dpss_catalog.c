@@ -11,27 +11,56 @@
 
 #include "narrows/err.h"
 
+#define COLUMN(name, ...)     ", " #name
+#define COLUMN_NEW(name, ...) ", " #name " INTEGER NOT NULL"
+#define COLUMN_VALUE(...)     ", ?"
+
 static const char schema[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
     "CREATE TABLE IF NOT EXISTS server (id INTEGER PRIMARY KEY, host TEXT NOT NULL, port INTEGER"
     " NOT NULL, secret TEXT NOT NULL, draining INTEGER NOT NULL DEFAULT 0, UNIQUE (host, port));"
     "CREATE TABLE IF NOT EXISTS data_set (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL"
-    " UNIQUE, block_bytes INTEGER NOT NULL, bytes INTEGER NOT NULL, copies INTEGER NOT NULL, parity"
-    " INTEGER NOT NULL, owner TEXT NOT NULL, sealed INTEGER NOT NULL DEFAULT 0);"
-    "CREATE TABLE IF NOT EXISTS access (data_set INTEGER NOT NULL REFERENCES data_set ON DELETE"
-    " CASCADE, user TEXT NOT NULL, rights INTEGER NOT NULL, PRIMARY KEY (data_set, user))"
-    " WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS place (data_set INTEGER NOT NULL REFERENCES data_set ON DELETE"
-    " CASCADE, logical INTEGER NOT NULL, copy INTEGER NOT NULL, server INTEGER NOT NULL REFERENCES"
-    " server, disk INTEGER NOT NULL, slot INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
-    " PRIMARY KEY (data_set, logical, copy)) WITHOUT ROWID;"
-    "CREATE UNIQUE INDEX IF NOT EXISTS place_slot ON place (server, disk, slot);";
+    " UNIQUE, block_bytes INTEGER NOT NULL, bytes INTEGER NOT NULL" DPSS_LAYOUT(
+	COLUMN_NEW) ", owner TEXT NOT NULL, sealed INTEGER NOT NULL DEFAULT 0);"
+		    "CREATE TABLE IF NOT EXISTS access (data_set INTEGER NOT NULL REFERENCES "
+		    "data_set ON DELETE"
+		    " CASCADE, user TEXT NOT NULL, rights INTEGER NOT NULL, PRIMARY KEY (data_set, "
+		    "user))"
+		    " WITHOUT ROWID;"
+		    "CREATE TABLE IF NOT EXISTS place (data_set INTEGER NOT NULL REFERENCES "
+		    "data_set ON DELETE"
+		    " CASCADE, logical INTEGER NOT NULL, copy INTEGER NOT NULL, server INTEGER NOT "
+		    "NULL REFERENCES"
+		    " server, disk INTEGER NOT NULL, slot INTEGER NOT NULL, state INTEGER NOT NULL "
+		    "DEFAULT 0,"
+		    " PRIMARY KEY (data_set, logical, copy)) WITHOUT ROWID;"
+		    "CREATE UNIQUE INDEX IF NOT EXISTS place_slot ON place (server, disk, slot);";
 static void
 text_copy(char *out, size_t cap, sqlite3_stmt *st, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(st, column);
 
 	snprintf(out, cap, "%s", text != NULL ? text : "");
+}
+
+/* A catalogue from before a row of DPSS_LAYOUT gets the row's column. */
+static int
+layout_columns(struct catalog *c)
+{
+	char sql[128];
+	int rc = NW_OK;
+	size_t i;
+
+	for (i = 0; i < LAYOUT_ROWS && rc == NW_OK; i++) {
+		snprintf(sql, sizeof(sql), "SELECT %s FROM data_set LIMIT 0", layout_rows[i].name);
+		if (catalog_execute(c, sql) == NW_OK)
+			continue;
+		snprintf(sql, sizeof(sql),
+		    "ALTER TABLE data_set ADD COLUMN %s INTEGER NOT NULL DEFAULT %u",
+		    layout_rows[i].name, layout_rows[i].usual);
+		rc = catalog_execute(c, sql);
+	}
+	return rc;
 }
 
 int
@@ -47,6 +76,7 @@ catalog_open(const char *path, struct catalog **out, char why[CATALOG_WHY_BYTES]
 		NULL) != SQLITE_OK ||
 	    sqlite3_busy_timeout(c->db, 5000) != SQLITE_OK ||
 	    sqlite3_exec(c->db, schema, NULL, NULL, NULL) != SQLITE_OK ||
+	    layout_columns(c) != NW_OK ||
 	    (c->find = catalog_statement(c,
 		 "SELECT copy, server, disk, slot FROM place WHERE data_set = ? AND logical = ?"
 		 " AND state <> 2 AND copy < 16 ORDER BY copy",
@@ -206,41 +236,49 @@ catalog_server_use(struct catalog *c, uint32_t id, uint32_t *disks, uint64_t *sl
 
 /* --- sets --- */
 
-#define SET_COLUMNS                                                    \
-	"id, name, block_bytes, bytes, copies, parity, owner, sealed," \
-	" (SELECT count(*) FROM place WHERE data_set = data_set.id AND state = 1)"
+#define SET_COLUMNS                                                                             \
+	"id, name, block_bytes, bytes, owner, sealed,"                                          \
+	" (SELECT count(*) FROM place WHERE data_set = data_set.id AND state = 1)" DPSS_LAYOUT( \
+	    COLUMN)
 
 static void
 set_row(sqlite3_stmt *st, struct catalog_set *s)
 {
+	size_t i;
+
 	s->id = (uint32_t)sqlite3_column_int64(st, 0);
 	text_copy(s->name, sizeof(s->name), st, 1);
-	s->block_bytes = (uint32_t)sqlite3_column_int64(st, 2);
-	s->bytes = (uint64_t)sqlite3_column_int64(st, 3);
-	s->blocks = (s->bytes + s->block_bytes - 1) / s->block_bytes;
-	s->copies = (uint8_t)sqlite3_column_int(st, 4);
-	s->parity = (uint8_t)sqlite3_column_int(st, 5);
-	text_copy(s->owner, sizeof(s->owner), st, 6);
-	s->sealed = sqlite3_column_int(st, 7) != 0;
-	s->written = (uint64_t)sqlite3_column_int64(st, 8);
+	s->layout.block_bytes = (uint32_t)sqlite3_column_int64(st, 2);
+	s->layout.bytes = (uint64_t)sqlite3_column_int64(st, 3);
+	s->blocks = (s->layout.bytes + s->layout.block_bytes - 1) / s->layout.block_bytes;
+	text_copy(s->owner, sizeof(s->owner), st, 4);
+	s->sealed = sqlite3_column_int(st, 5) != 0;
+	s->written = (uint64_t)sqlite3_column_int64(st, 6);
+	for (i = 0; i < LAYOUT_ROWS; i++)
+		*layout_value(&s->layout, i) = (uint8_t)sqlite3_column_int(st, 7 + (int)i);
 }
 
 int
 catalog_set_new(struct catalog *c, struct catalog_set *s)
 {
+	sqlite3_stmt *st;
+	size_t i;
 	int rc;
 
-	if (s->name[0] == '\0' || s->block_bytes == 0 || s->block_bytes > DPSS_BLOCK_MAX ||
-	    s->bytes > (uint64_t)INT64_MAX / 4 || s->copies == 0 || s->copies > CATALOG_COPIES_MAX)
+	if (s->name[0] == '\0' || s->layout.block_bytes == 0 ||
+	    s->layout.block_bytes > DPSS_BLOCK_MAX || s->layout.bytes > (uint64_t)INT64_MAX / 4 ||
+	    !layout_is_valid(&s->layout))
 		return NW_EINVAL;
 	pthread_mutex_lock(&c->lock);
-	rc = catalog_run(catalog_statement(c,
-	    "INSERT INTO data_set (name, block_bytes, bytes, copies, parity, owner)"
-	    " VALUES (?, ?, ?, ?, ?, ?)",
-	    "tiiiit", s->name, (int64_t)s->block_bytes, (int64_t)s->bytes, (int64_t)s->copies,
-	    (int64_t)s->parity, s->owner));
+	st = catalog_statement(c,
+	    "INSERT INTO data_set (name, block_bytes, bytes, owner" DPSS_LAYOUT(
+		COLUMN) ") VALUES (?, ?, ?, ?" DPSS_LAYOUT(COLUMN_VALUE) ")",
+	    "tiit", s->name, (int64_t)s->layout.block_bytes, (int64_t)s->layout.bytes, s->owner);
+	for (i = 0; i < LAYOUT_ROWS && st != NULL; i++)
+		sqlite3_bind_int(st, 5 + (int)i, *layout_value(&s->layout, i));
+	rc = catalog_run(st);
 	s->id = (uint32_t)sqlite3_last_insert_rowid(c->db);
-	s->blocks = (s->bytes + s->block_bytes - 1) / s->block_bytes;
+	s->blocks = (s->layout.bytes + s->layout.block_bytes - 1) / s->layout.block_bytes;
 	pthread_mutex_unlock(&c->lock);
 	return rc;
 }
@@ -341,11 +379,11 @@ catalog_set_drop(struct catalog *c, uint32_t id)
 int
 catalog_set_seal(struct catalog *c, const struct catalog_set *s, uint64_t bytes)
 {
-	uint64_t blocks = (bytes + s->block_bytes - 1) / s->block_bytes;
+	uint64_t blocks = (bytes + s->layout.block_bytes - 1) / s->layout.block_bytes;
 	int rc = NW_OK;
 
 	pthread_mutex_lock(&c->lock);
-	if (bytes < s->bytes) { /* places behind the end were given ahead */
+	if (bytes < s->layout.bytes) { /* places behind the end were given ahead */
 		slots_free(c, s->id, blocks);
 		rc = catalog_run(
 		    catalog_statement(c, "DELETE FROM place WHERE data_set = ? AND logical >= ?",

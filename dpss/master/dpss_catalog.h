@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dpss/set_layout.h"
 #include "dpss/proto.h"
 #include "dpss/ticket.h"
 
@@ -34,12 +35,11 @@ struct catalog_server {
 };
 
 struct catalog_set {
-	uint32_t id, block_bytes;
+	uint32_t id;
 	char name[DPSS_NAME_BYTES], owner[DPSS_NAME_BYTES];
-	uint64_t bytes;         /* of data */
-	uint64_t blocks;        /* of data; parity blocks have the numbers from `blocks` on */
-	uint64_t written;       /* copies of blocks, stored by a server's word */
-	uint8_t copies, parity; /* parity: a block of parity for so many of data; 0: none */
+	struct dpss_layout layout; /* without the application's wishes */
+	uint64_t blocks;           /* of data; parity blocks have the numbers from `blocks` on */
+	uint64_t written;          /* copies of blocks, stored by a server's word */
 	bool sealed;
 };
 

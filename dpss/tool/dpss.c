@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dpss/set_layout.h"
 #include "dpss/option.h"
 #include "narrows/address.h"
 #include "narrows/dpss.h"
@@ -28,13 +29,19 @@ struct context {
 	char why[DPSS_WHY_BYTES];
 };
 
+#define OPTION_ARG(name, least, most, usual, option, arg, words)   " [-" option " " arg "]"
+#define OPTION_WORDS(name, least, most, usual, option, arg, words) "-" option ": " words ".\n"
+#define OPTION_LETTER(name, least, most, usual, option, ...)       option ":"
+#define LAYOUT_ARGUMENTS                                           DPSS_LAYOUT(OPTION_ARG)
+#define LAYOUT_WORDS                                               DPSS_LAYOUT(OPTION_WORDS)
+
 static int
 usage(int status)
 {
 	fputs("usage: dpss [-m HOST/PORT] [-T TLS_DIR] [-L LOG] COMMAND ...\n"
 	      "  sets                             data sets that you may use\n"
 	      "  servers                          servers, and how full they are\n"
-	      "  load [-b BYTES] [-c COPIES] [-k PARITY] [-w ID,...] FILE SET\n"
+	      "  load [-b BYTES]" LAYOUT_ARGUMENTS " [-w ID,...] FILE SET\n"
 	      "                                   a file into a new set\n"
 	      "  record [-r BLOCKS_PER_S] SET BLOCKS\n"
 	      "                                   standard input into a new set, as blocks come\n"
@@ -48,8 +55,8 @@ usage(int status)
 	      "  server-drop ID                   forgets a server without blocks\n"
 	      "  repair                           stores damaged and missing copies anew\n"
 	      "-m: the master (DPSS_MASTER, else 127.0.0.1/7071). -b: bytes of a block (64 KiB).\n"
-	      "-w: servers for first copies, one after the other (declustered over all).\n"
-	      "-c: copies of each block (1). -k: a block of parity for so many of data (none).\n",
+	      "-w: servers for first copies, one after the other (declustered over "
+	      "all).\n" LAYOUT_WORDS,
 	    status == 0 ? stdout : stderr);
 	return status;
 }
@@ -67,19 +74,23 @@ static int
 run_sets(struct context *c, char **args)
 {
 	struct dpss_set *all;
-	size_t n, i;
+	size_t n, i, k;
 	int rc = dpss_list(&c->opts, &all, &n, c->why);
 
 	(void)args;
 	if (rc != NW_OK)
 		return fail("sets", c->why);
-	printf("%-24s %12s %10s %10s %6s %6s %-8s %s\n", "set", "bytes", "block", "blocks",
-	    "copies", "parity", "state", "owner");
-	for (i = 0; i < n; i++)
-		printf("%-24s %12" PRIu64 " %10" PRIu32 " %10" PRIu64 " %6u %6u %-8s %s\n",
-		    all[i].name, all[i].layout.bytes, all[i].layout.block_bytes, all[i].blocks,
-		    all[i].layout.copies, all[i].layout.parity,
-		    all[i].sealed ? "complete" : "partial", all[i].owner);
+	printf("%-24s %12s %10s %10s", "set", "bytes", "block", "blocks");
+	for (k = 0; k < LAYOUT_ROWS; k++)
+		printf(" %6s", layout_rows[k].name);
+	printf(" %-8s %s\n", "state", "owner");
+	for (i = 0; i < n; i++) {
+		printf("%-24s %12" PRIu64 " %10" PRIu32 " %10" PRIu64, all[i].name,
+		    all[i].layout.bytes, all[i].layout.block_bytes, all[i].blocks);
+		for (k = 0; k < LAYOUT_ROWS; k++)
+			printf(" %6u", *layout_value(&all[i].layout, k));
+		printf(" %-8s %s\n", all[i].sealed ? "complete" : "partial", all[i].owner);
+	}
 	free(all);
 	return 0;
 }
@@ -457,6 +468,20 @@ servers_take(struct context *c, char *text)
 }
 
 static bool
+layout_option(struct context *c, int o)
+{
+	uint64_t v;
+	size_t i;
+
+	for (i = 0; i < LAYOUT_ROWS && layout_rows[i].option != o; i++)
+		;
+	if (i == LAYOUT_ROWS || !option_whole(optarg, 1, layout_rows[i].most, &v))
+		return false;
+	*layout_value(&c->layout, i) = (uint8_t)v;
+	return true;
+}
+
+static bool
 context_option(struct context *c, int o)
 {
 	uint64_t v = 0;
@@ -470,17 +495,9 @@ context_option(struct context *c, int o)
 		ok = option_bytes(optarg, 512, 4 << 20, &v);
 		c->layout.block_bytes = (uint32_t)v;
 		break;
-	case 'c':
-		ok = option_whole(optarg, 1, 4, &v);
-		c->layout.copies = (uint8_t)v;
-		break;
 	case 'w': return servers_take(c, optarg);
 	case 'r': return option_real(optarg, 0, 1e6, &c->rate);
-	case 'k':
-		ok = option_whole(optarg, 1, 254, &v);
-		c->layout.parity = (uint8_t)v;
-		break;
-	default: return false;
+	default: return layout_option(c, o);
 	}
 	return ok;
 }
@@ -488,14 +505,15 @@ context_option(struct context *c, int o)
 int
 main(int argc, char **argv)
 {
-	struct context c = { .layout = { .block_bytes = BLOCK_BYTES, .copies = 1 } };
+	struct context c = { .layout = { .block_bytes = BLOCK_BYTES } };
 	const char *name;
 	size_t i;
 	int o;
 
 	if (nw_program_words(argc, argv, "dpss"))
 		return 0;
-	while ((o = getopt(argc, argv, "m:T:L:b:c:k:r:w:h")) != -1) {
+	layout_usual(&c.layout);
+	while ((o = getopt(argc, argv, "m:T:L:b:r:w:h" DPSS_LAYOUT(OPTION_LETTER))) != -1) {
 		if (o == 'h')
 			return usage(0);
 		if (!context_option(&c, o))

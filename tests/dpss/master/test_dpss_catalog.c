@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sqlite3.h>
+
 #include "narrows/err.h"
 #include "tests/check.h"
 
@@ -53,9 +55,10 @@ servers_add(struct catalog *c)
 static struct catalog_set
 set_new(struct catalog *c, const char *name, uint8_t copies, uint8_t parity, uint64_t blocks)
 {
-	struct catalog_set s = {
-		.block_bytes = 4096, .bytes = blocks * 4096, .copies = copies, .parity = parity
-	};
+	struct catalog_set s = { .layout = { .block_bytes = 4096,
+				     .bytes = blocks * 4096,
+				     .copies = copies,
+				     .parity = parity } };
 
 	strcpy(s.name, name);
 	strcpy(s.owner, "me");
@@ -75,7 +78,7 @@ place(struct catalog *c, const struct catalog_set *s, uint64_t from, size_t n, v
 		wishes[i] = (struct catalog_wish){ from + i, DPSS_ANY, DPSS_ANY };
 	rc = catalog_place(c, s, wishes, n, is_up, down, &places, &n_places);
 	if (rc == NW_OK)
-		CHECK(n_places == n * s->copies || down != NULL);
+		CHECK(n_places == n * s->layout.copies || down != NULL);
 	if (rc == NW_OK)
 		free(places);
 	return rc;
@@ -113,6 +116,35 @@ test_places(struct catalog *c)
 	catalog_damaged(c, s.id, &at[0]);
 	CHECK_INT((long)catalog_find(c, s.id, 5, at), 1);
 	CHECK_INT((long)catalog_find(c, s.id, BLOCKS, at), 0);
+}
+
+/* A catalogue from before a member of the layout: its sets have the usual value. */
+static void
+test_older(void)
+{
+	struct catalog_set s = { .id = 0 };
+	enum catalog_rights rights;
+	char why[CATALOG_WHY_BYTES];
+	struct catalog *c;
+	sqlite3 *db;
+
+	c = opened();
+	set_new(c, "older", 2, 2, 4);
+	catalog_close(c);
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db,
+		      "ALTER TABLE data_set DROP COLUMN parity;"
+		      "ALTER TABLE data_set DROP COLUMN copies",
+		      NULL, NULL, NULL),
+	    SQLITE_OK);
+	sqlite3_close(db);
+	CHECK_INT(catalog_open(path, &c, why), NW_OK);
+	CHECK_INT(catalog_set_find(c, "older", "me", &s, &rights), NW_OK);
+	CHECK_INT(s.layout.copies, 1);
+	CHECK_INT(s.layout.parity, 0);
+	CHECK_INT(s.layout.block_bytes, 4096);
+	CHECK_STR(s.owner, "me");
+	catalog_close(c);
 }
 
 static void
@@ -175,7 +207,7 @@ test_move(struct catalog *c)
 
 	CHECK_INT(place(c, &s, 0, 9, NULL), NW_OK);
 	CHECK_INT((long)all_stored(c, &s, 9), 9);
-	CHECK_INT(catalog_set_seal(c, &s, s.bytes), NW_OK);
+	CHECK_INT(catalog_set_seal(c, &s, s.layout.bytes), NW_OK);
 	CHECK_INT(catalog_move(c, &s, 0, is_up, NULL, out, &n), NW_OK);
 	CHECK_INT((long)n, 0);
 	CHECK_INT(catalog_server_add(c, &fourth), NW_OK);
@@ -250,6 +282,7 @@ main(void)
 	test_move(c);
 	catalog_close(c);
 	test_again();
+	test_older();
 	unlink(path);
 	CHECK_INT(rmdir(dir), 0);
 	return check_done("test_catalog");
