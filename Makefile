@@ -79,13 +79,13 @@ MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence sto
 MAY_analyze/verdict          := analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
                                 analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_web/query                := store/read store/ground base
-MAY_web/lifelines            := store/read store/ground analyze base
+MAY_web/lifelines            := web/query store/read store/ground analyze base
 MAY_web/draw                 := web/lifelines store/ground analyze base
 MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read store/ground base
 MAY_web/answer               := web/http web/query store/read store/ground base
 MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze base
-MAY_web                      := web/page web/answer web/export web/http web/draw web/query store/read
+MAY_web                      := web/page web/answer web/export web/http web/draw web/lifelines web/query store/read
 MAY_daemon                   := web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze base

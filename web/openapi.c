@@ -22,12 +22,6 @@ reference(const char *name)
 	return json_pack("{s:o}", "$ref", json_sprintf("#/components/schemas/%s", name));
 }
 
-static json_t *
-typed(const char *type, const char *meaning)
-{
-	return json_pack("{s:s, s:s}", "type", type, "description", meaning);
-}
-
 /* References of the result document's schema lead into this document. */
 static void
 references_move(json_t *v)
@@ -183,18 +177,29 @@ read_operation(const struct resource *r)
 	    answers(content_of(r)));
 }
 
-/* A new note: no other request changes anything. */
 static json_t *
-note_operation(const struct resource *r)
+form_schema(const struct param *fields)
 {
-	json_t *form = json_pack("{s:s, s:[s], s:{s:o, s:o}}", "type", "object", "required", "text",
-	    "properties", "text", typed("string", "1 to 2000 bytes."), "at",
-	    typed("string", "Seconds since the session's begin, or ISO 8601."));
+	json_t *properties = json_object(), *one;
+	const struct param *p;
 
+	for (p = fields; p->name != NULL; p++) {
+		one = param_schema(p);
+		json_object_set_new(
+		    one, "description", json_sprintf("%s Form: %s.", p->meaning, p->form));
+		json_object_set_new(properties, p->name, one);
+	}
+	return json_pack("{s:s, s:[s], s:o}", "type", "object", "required", fields->name,
+	    "properties", properties);
+}
+
+static json_t *
+form_operation(const struct resource *r)
+{
 	return json_pack("{s:s, s:s, s:o, s:o, s:{s:b, s:{s:{s:o}}}, s:o}", "operationId",
-	    "note_add", "summary", r->post_words, "description", example_of(r->post_example),
+	    r->post_id, "summary", r->post_words, "description", example_of(r->post_example),
 	    "parameters", parameters_of(r), "requestBody", "required", 1, "content",
-	    "application/x-www-form-urlencoded", "schema", form, "responses",
+	    "application/x-www-form-urlencoded", "schema", form_schema(r->fields), "responses",
 	    answers(content_of(r)));
 }
 
@@ -211,8 +216,8 @@ paths(void)
 			continue;
 		json_object_set_new(all, r->path, one = json_object());
 		json_object_set_new(one, "get", read_operation(r));
-		if (r->post_words != NULL)
-			json_object_set_new(one, "post", note_operation(r));
+		if (r->post_id != NULL)
+			json_object_set_new(one, "post", form_operation(r));
 	}
 	return all;
 }

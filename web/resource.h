@@ -43,11 +43,17 @@ struct resource {
 	const char *type; /* of the answer; NULL: HTML */
 	enum reply_errors errors;
 	const struct param *params[RESOURCE_PARAMS_MAX]; /* lists of the query's parameters */
+	const struct param *fields;                      /* of the form that POST takes */
 	const char *document; /* its schema in the OpenAPI document; NULL: no JSON document */
-	const char *id;       /* of the operation in the OpenAPI document; NULL: not there */
+	/* of the operations in the OpenAPI document; NULL: not there */
+	const char *id, *post_id;
 	const char *words, *post_words;     /* for OpenAPI and manual */
 	const char *example, *post_example; /* arguments of curl, the address without its begin */
 };
+/* Documents whose errors are documents, too. */
+#define JSON_ERROR   .type = reply_type_json, .errors = REPLY_JSON
+#define JSON_PROBLEM .type = reply_type_json, .errors = REPLY_PROBLEM
+
 extern const struct resource resources[];
 extern const size_t resources_count;
 

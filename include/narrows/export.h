@@ -15,13 +15,15 @@
 struct shape;
 struct export;
 
+enum { EXPORT_SERIES_BYTES = 128 };
+
 struct export_opts {
 	const struct shape *shape;
-	bool crlf;        /* CSV: lines end as RFC 4180 says */
-	bool safe_text;   /* CSV: no text cell that a spreadsheet takes for a formula */
-	char series[128]; /* prefix of event types; "": all */
-	int64_t t0_wall_ns, t1_wall_ns; /* rows from t0 to before t1 */
-	int64_t resolution_ns;          /* 0: all rows; of the wide shape: a step of one second */
+	bool crlf;      /* CSV: lines end as RFC 4180 says */
+	bool safe_text; /* CSV: no text cell that a spreadsheet takes for a formula */
+	char series[EXPORT_SERIES_BYTES]; /* prefix of event types; "": all */
+	int64_t t0_wall_ns, t1_wall_ns;   /* rows from t0 to before t1 */
+	int64_t resolution_ns;            /* 0: all rows; of the wide shape: a step of one second */
 };
 
 /*

@@ -117,10 +117,8 @@ const char *web_address(const struct web *w); /* "127.0.0.1/8080" as bound; live
 const char *web_address_https(const struct web *w); /* "" without */
 
 /*
- * The machine-readable answers without HTTP: "/sessions.json[?before=ID]", "/session/ID.json", and
- * exports: "/session/ID.csv[?shape=...]", ".ndjson", ".lp". *status is what HTTP would say (200,
- * 400, 404). Body as
- * export_session().
+ * The answers that need no box, without HTTP: those of the addresses that web/resources.def calls
+ * local. *status is the status that HTTP would have (200, 400, 404). Body as export_session().
  */
 int web_answer(struct store_reader *r, const char *path,
     int (*write)(void *arg, const char *text, size_t len), void *arg, int *status);

@@ -7,6 +7,16 @@
 #include "narrows/err.h"
 #include "narrows/utf8.h"
 
+static const char *const answers[] = { "yes", "no", NULL };
+
+const struct param feedback_fields[] = {
+	{ "right", PARAM_WORD, .words = answers, .meaning = "Whether the verdict was right.",
+	    .form = "yes or no", .example = "yes" },
+	{ "text", .max = FEEDBACK_TEXT_BYTES, .meaning = "What limited the session, if known.",
+	    .form = "at most 200 bytes of UTF-8", .example = "the disk" },
+	{ .name = NULL },
+};
+
 static bool
 is_answer(const char *right)
 {

@@ -58,6 +58,14 @@ notes_document(struct store_reader *r, int64_t session_id, json_t **out)
 
 /* --- a new note --- */
 
+const struct param note_fields[] = {
+	{ "text", .max = STORE_NOTE_BYTES, .min = 1, .meaning = "The note.",
+	    .form = "1 to 2000 bytes of UTF-8", .example = "tuned" },
+	{ "at", .meaning = "Time of the note; the begin of the session if missing.",
+	    .form = "seconds since the session's begin, or ISO 8601", .example = "12" },
+	{ .name = NULL },
+};
+
 /* Adds the form's time to *t_wall_ns, the session's begin. Returns false without a time. */
 static bool
 time_take(const char *at, int64_t *t_wall_ns)

@@ -8,9 +8,12 @@
 #include <jansson.h>
 
 #include "narrows/store.h"
+#include "web/query/param.h"
 
 /* A new reference. NW_ENOTFOUND: no such session. */
 int notes_document(struct store_reader *r, int64_t session_id, json_t **out);
+/* The form of a note. */
+extern const struct param note_fields[];
 /*
  * Keeps a note. at: seconds since the session's begin, a time in ISO 8601, or ""/NULL for its
  * begin. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no such

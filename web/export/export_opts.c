@@ -32,41 +32,77 @@ shape_named(const char *name, const char *ending)
 	return NULL;
 }
 
+static bool
+take_eol(void *out, const char *text)
+{
+	*(bool *)out = strcmp(text, "crlf") == 0;
+	return *(bool *)out || strcmp(text, "lf") == 0;
+}
+
+static bool
+take_safe(void *out, const char *text)
+{
+	*(bool *)out = strcmp(text, "1") == 0;
+	return *(bool *)out || strcmp(text, "0") == 0;
+}
+
+static bool
+take_time(void *out, const char *text)
+{
+	return query_time(text, out);
+}
+
+static bool
+take_step(void *out, const char *text)
+{
+	return query_step(text, out);
+}
+
+#define AT(member) .at = offsetof(struct export_opts, member)
+#define TIME                                                     \
+	.take = take_time, .example = "2026-11-20T08:12:11.25Z", \
+	.form = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970"
+
+static const char *const eols[] = { "lf", "crlf", NULL }, *const flags[] = { "0", "1", NULL };
+
+/* The shape is chosen by the ending, too: shape_named() takes it. The form of each parameter is the
+ * message about a wrong value. */
+const struct param export_params[] = {
+	{ "shape", .meaning = "Shape of the table or the documents.", .example = "wide",
+	    .form = "shape: tidy, wide, keys or keys-long; of .bson: bson, g1, g2 or g3; "
+		    "of .log: bp, ulm or common" },
+	{ "eol", PARAM_WORD, .words = eols, AT(crlf), .take = take_eol,
+	    .meaning = "End of a line of CSV.", .form = "eol: lf or crlf", .example = "crlf" },
+	{ "safe", PARAM_WORD, .words = flags, AT(safe_text), .take = take_safe,
+	    .meaning = "1: no cell that a spreadsheet takes for a formula.", .form = "safe: 0 or 1",
+	    .example = "1" },
+	{ "series", PARAM_TEXT, .max = EXPORT_SERIES_BYTES - 1, AT(series),
+	    .meaning = "Begin of the event types.", .form = "series: at most 127 bytes",
+	    .example = "app" },
+	{ "from", AT(t0_wall_ns), TIME, .meaning = "First time." },
+	{ "to", AT(t1_wall_ns), TIME, .meaning = "First time that is too late." },
+	{ "resolution", AT(resolution_ns), .take = take_step, .meaning = "Length of a step.",
+	    .form = "resolution: a time like 250ms or 1min, at most 24h", .example = "250ms" },
+	{ .name = NULL },
+};
+
 static int
 opts_fill(struct export_opts *o, const char *ending, const struct evkeyvalq *q, const char **why)
 {
-	const char *eol = evhttp_find_header(q, "eol"), *safe = evhttp_find_header(q, "safe");
-	const char *series = evhttp_find_header(q, "series"),
-		   *step = evhttp_find_header(q, "resolution");
-	const char *from = evhttp_find_header(q, "from"), *to = evhttp_find_header(q, "to");
+	const struct param *p = export_params;
+	const char *text;
 
 	*o = (struct export_opts){ .t0_wall_ns = INT64_MIN, .t1_wall_ns = INT64_MAX };
-	if ((o->shape = shape_named(evhttp_find_header(q, "shape"), ending)) == NULL)
-		*why = "shape: tidy, wide, keys or keys-long; of .bson: bson, g1, g2 or g3; "
-#define X(id, name) " " #name
-		       "of .log: one of" NW_EVENT_FORMAT_LIST(X);
-#undef X
-	else if (eol != NULL && strcmp(eol, "lf") != 0 && strcmp(eol, "crlf") != 0)
-		*why = "eol: lf or crlf";
-	else if (safe != NULL && strcmp(safe, "0") != 0 && strcmp(safe, "1") != 0)
-		*why = "safe: 0 or 1";
-	else if (series != NULL && strlen(series) >= sizeof(o->series))
-		*why = "series: too long";
-	else if ((from != NULL && !query_time(from, &o->t0_wall_ns)) ||
-	    (to != NULL && !query_time(to, &o->t1_wall_ns)))
-		*why = "from, to: a time like 2026-11-20T08:12:11.25Z, or nanoseconds since 1970";
-	else if (o->t0_wall_ns >= o->t1_wall_ns)
-		*why = "from, to: the one has to be before the other";
-	else if (step != NULL && !query_step(step, &o->resolution_ns))
-		*why = "resolution: a time like 250ms or 1min, at most 24h";
-	else {
-		o->crlf = eol != NULL && strcmp(eol, "crlf") == 0;
-		o->safe_text = safe != NULL && strcmp(safe, "1") == 0;
-		if (series != NULL)
-			strcpy(o->series, series);
-		return NW_OK;
+	*why = p->form;
+	if ((o->shape = shape_named(evhttp_find_header(q, p->name), ending)) == NULL)
+		return NW_EINVAL;
+	for (p++; p->name != NULL; p++) {
+		*why = p->form;
+		if ((text = evhttp_find_header(q, p->name)) != NULL && !param_take(p, o, text))
+			return NW_EINVAL;
 	}
-	return NW_EINVAL;
+	*why = "from, to: the one has to be before the other";
+	return o->t0_wall_ns < o->t1_wall_ns ? NW_OK : NW_EINVAL;
 }
 
 int

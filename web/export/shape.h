@@ -12,6 +12,7 @@
 #include "narrows/event_line.h"
 #include "narrows/export.h"
 #include "web/export/layout_merge.h"
+#include "web/query/param.h"
 #include "web/query/textout.h"
 #include "web/export/series_walk.h"
 
@@ -59,6 +60,8 @@ struct export
 
 /* The export as a stream; the stream owns the export. */
 struct stream export_stream(struct export *x);
+/* Parameters of an export's address. */
+extern const struct param export_params[];
 
 int shape_end_line(struct export *x); /* as asked for */
 /* Of CSV cells, as asked for. */

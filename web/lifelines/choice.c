@@ -59,84 +59,101 @@ number(const char *text, double low, double high, double *out)
 
 /* "95" (the slowest five of a hundred) or "40-60" */
 static bool
-percentiles(char *text, struct choice *c)
+take_percentile(void *out, const char *text)
 {
-	char *dash = strchr(text, '-');
+	struct choice *c = out;
+	char low[32];
+	size_t len = strcspn(text, "-");
 
 	c->percentile_high = 100;
-	if (dash != NULL)
-		*dash = '\0';
-	return number(text, 0, 100, &c->percentile_low) &&
-	    (dash == NULL || number(dash + 1, c->percentile_low, 100, &c->percentile_high));
+	snprintf(low, sizeof(low), "%.*s", (int)len, text);
+	return len < sizeof(low) && number(low, 0, 100, &c->percentile_low) &&
+	    (text[len] == '\0' ||
+		number(text + len + 1, c->percentile_low, 100, &c->percentile_high));
 }
 
 /* "IDS@POINT" */
 static bool
-mark(char *text, struct choice_mark *m)
+take_mark(void *out, const char *text)
 {
-	char *at = strrchr(text, '@');
+	struct choice_mark *m = out;
+	const char *at = strrchr(text, '@');
 
 	if (at == NULL || (size_t)(at - text) >= sizeof(m->line) || strlen(at) >= sizeof(m->point))
 		return false;
-	*at = '\0';
-	snprintf(m->line, sizeof(m->line), "%s", text);
+	snprintf(m->line, sizeof(m->line), "%.*s", (int)(at - text), text);
 	snprintf(m->point, sizeof(m->point), "%s", at + 1);
 	return true;
 }
 
 static bool
-session(const char *text, int64_t *id)
+take_seconds(void *out, const char *text)
+{
+	return number(text, -1e9, 1e9, out);
+}
+
+static bool
+take_session(void *out, const char *text)
 {
 	double v;
 
 	if (!number(text, 1, 9e15, &v))
 		return false;
-	*id = (int64_t)v;
-	return v == (double)*id;
+	*(int64_t *)out = (int64_t)v;
+	return v == (double)(int64_t)v;
 }
 
 static bool
-is_key(const char *word, size_t len, const char *key)
+take_clock(void *out, const char *text)
 {
-	return strlen(key) == len && memcmp(word, key, len) == 0;
+	*(bool *)out = strcmp(text, "raw") == 0;
+	return *(bool *)out || strcmp(text, "corrected") == 0;
 }
+
+#define AT(member) .at = offsetof(struct choice, member)
+#define TEXT       .type = PARAM_TEXT, .max = CHOICE_TEXT_BYTES - 1, .form = "text"
+
+static const char *const clocks[] = { "raw", "corrected", NULL };
+
+const struct param choice_params[] = {
+	{ "id", TEXT, AT(id), .meaning = "Part of the line's ids.", .example = "12" },
+	{ "server", TEXT, AT(server), .meaning = "Name of the server.", .example = "server1" },
+	{ "lane", TEXT, AT(lane), .meaning = "Attribute that names a server.",
+	    .example = "server" },
+	{ "by", TEXT, AT(by), .meaning = "Attributes that name an object.", .example = "block.id" },
+	{ "path", PARAM_TEXT, .max = CHOICE_LIST_BYTES - 1, AT(path),
+	    .meaning = "Points of the path, in order.", .form = "names with commas",
+	    .example = "app.ask,app.get" },
+	{ "percentile", .take = take_percentile, .meaning = "Of the duration of finished lines.",
+	    .form = "95 or 40-60", .example = "95" },
+	{ "from", AT(from_s), .take = take_seconds, .meaning = "Begin of the stretch.",
+	    .form = "seconds since the first event", .example = "0.5" },
+	{ "to", AT(to_s), .take = take_seconds, .meaning = "End of the stretch.",
+	    .form = "seconds since the first event", .example = "2" },
+	{ "a", AT(a), .take = take_mark, .meaning = "Begin of a measurement.", .form = "IDS@POINT",
+	    .example = "12@app.ask" },
+	{ "b", AT(b), .take = take_mark, .meaning = "End of a measurement.", .form = "IDS@POINT",
+	    .example = "12@app.get" },
+	{ "against", AT(against), .take = take_session,
+	    .meaning = "Another session beside this one.", .form = "a number", .example = "3" },
+	{ "clock", PARAM_WORD, .words = clocks, AT(raw), .take = take_clock,
+	    .meaning = "Times as the hosts sent them, or corrected.", .form = "raw or corrected",
+	    .example = "raw" },
+	{ .name = NULL },
+};
 
 static bool
 take(struct choice *c, const char *key, size_t key_len, const char *value, size_t len)
 {
-	char text[CHOICE_LIST_BYTES];
+	char name[16], text[CHOICE_LIST_BYTES];
+	const struct param *p;
 
-	if (is_key(key, key_len, "path"))
-		return decode(value, len, c->path, sizeof(c->path));
-	if (is_key(key, key_len, "id"))
-		return decode(value, len, c->id, sizeof(c->id));
-	if (is_key(key, key_len, "server"))
-		return decode(value, len, c->server, sizeof(c->server));
-	if (is_key(key, key_len, "by"))
-		return decode(value, len, c->by, sizeof(c->by));
-	if (is_key(key, key_len, "lane"))
-		return decode(value, len, c->lane, sizeof(c->lane));
-	if (!decode(value, len, text, sizeof(text)))
+	snprintf(name, sizeof(name), "%.*s", (int)key_len, key);
+	if (key_len >= sizeof(name) || (p = param_find(choice_params, name, 0)) == NULL ||
+	    !decode(value, len, text, sizeof(text)))
 		return false;
-	if (*text == '\0') /* a form sends its empty fields, too */
-		return true;
-	if (is_key(key, key_len, "percentile"))
-		return percentiles(text, c);
-	if (is_key(key, key_len, "from"))
-		return number(text, -1e9, 1e9, &c->from_s);
-	if (is_key(key, key_len, "to"))
-		return number(text, -1e9, 1e9, &c->to_s);
-	if (is_key(key, key_len, "a"))
-		return mark(text, &c->a);
-	if (is_key(key, key_len, "b"))
-		return mark(text, &c->b);
-	if (is_key(key, key_len, "against"))
-		return session(text, &c->against);
-	if (is_key(key, key_len, "clock")) {
-		c->raw = strcmp(text, "raw") == 0;
-		return c->raw || strcmp(text, "corrected") == 0;
-	}
-	return false;
+	/* a form sends its empty fields, too */
+	return (*text == '\0' && p->take != NULL) || param_take(p, c, text);
 }
 
 int

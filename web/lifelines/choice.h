@@ -4,6 +4,7 @@
 #define LINESET_CHOICE_H
 
 #include "web/lifelines/lineset.h"
+#include "web/query/param.h"
 
 enum { CHOICE_TEXT_BYTES = 256, CHOICE_LIST_BYTES = 1024, CHOICE_HREF_BYTES = 8192 };
 
@@ -23,6 +24,7 @@ struct choice {
 	int64_t against; /* session to compare with, or 0 */
 };
 
+extern const struct param choice_params[];
 /* NW_EINVAL with *why: the query (NULL for none) makes no sense. */
 int choice_parse(struct choice *c, const char *query, const char **why);
 struct lineset_opts choice_opts(const struct choice *c);

@@ -12,6 +12,7 @@
 #include "narrows/web.h"
 #include "web/answer/compare.h"
 #include "web/draw/html.h"
+#include "web/query/param.h"
 #include "web/answer/session_list.h"
 
 enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_HOSTS, PAGE_KEEP, PAGE_HEALTH };
@@ -75,6 +76,7 @@ struct session_query {
 	bool all;            /* with every fold open */
 	double from_s, to_s; /* a stretch of the time axis; to_s 0 for none */
 };
+extern const struct param part_params[];
 /* NULL and unknown fields change nothing. Returns false if the ends are no stretch of time. */
 bool session_query_parse(struct session_query *q, const char *query);
 int page_session(struct html *h, struct store_reader *r, int64_t id, const struct session_query *q);

@@ -328,34 +328,52 @@ write_exports(struct html *h, int64_t id)
 
 /* --- the query --- */
 
-/* Reads the field's number of seconds. Returns false if the field is present and no such number. */
 static bool
-seconds_take(const struct evkeyvalq *fields, const char *name, double *out)
+take_seconds(void *out, const char *text)
 {
-	const char *text = evhttp_find_header(fields, name);
+	double *seconds = out;
 	char *end;
 
-	*out = NAN;
-	if (text == NULL || *text == '\0')
+	if (*text == '\0')
 		return true;
-	*out = strtod(text, &end);
-	return *end == '\0' && *out >= 0 && *out < SECONDS_MAX;
+	*seconds = strtod(text, &end);
+	return *end == '\0' && *seconds >= 0 && *seconds < SECONDS_MAX;
 }
+
+/* Another value than 1 folds the page. */
+static bool
+take_all(void *out, const char *text)
+{
+	*(bool *)out = strcmp(text, "1") == 0;
+	return true;
+}
+
+#define AT(member) .at = offsetof(struct session_query, member)
+#define SECONDS    .take = take_seconds, .form = "seconds since the begin", .example = "1.5"
+
+const struct param part_params[] = {
+	{ "all", AT(all), .take = take_all, .meaning = "Every fold is open.", .form = "1",
+	    .example = "1" },
+	{ "from", AT(from_s), SECONDS, .meaning = "Begin of a stretch." },
+	{ "to", AT(to_s), SECONDS, .meaning = "End of a stretch." },
+	{ .name = NULL },
+};
 
 bool
 session_query_parse(struct session_query *q, const char *query)
 {
+	const struct param *p;
 	struct evkeyvalq fields;
-	const char *all;
-	bool ok;
+	const char *text;
+	bool ok = true;
 
-	*q = (struct session_query){ .all = false };
-	if (query == NULL || evhttp_parse_query_str(query, &fields) != 0)
-		return true;
-	all = evhttp_find_header(&fields, "all");
-	q->all = all != NULL && strcmp(all, "1") == 0;
-	ok = seconds_take(&fields, "from", &q->from_s) && seconds_take(&fields, "to", &q->to_s);
-	evhttp_clear_headers(&fields);
+	*q = (struct session_query){ .from_s = NAN, .to_s = NAN };
+	if (query != NULL && evhttp_parse_query_str(query, &fields) == 0) {
+		for (p = part_params; p->name != NULL; p++)
+			if ((text = evhttp_find_header(&fields, p->name)) != NULL)
+				ok = param_take(p, q, text) && ok;
+		evhttp_clear_headers(&fields);
+	}
 	if (!ok || (isnan(q->from_s) && isnan(q->to_s))) {
 		q->from_s = q->to_s = 0;
 		return ok;
