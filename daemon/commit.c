@@ -27,6 +27,7 @@ struct completion {
 	size_t n_accepted, cap_accepted;
 	struct {
 		int64_t session_id;
+		char *owner;
 		bool is_over;
 	} * judge;
 	size_t n_judge, cap_judge;
@@ -50,6 +51,8 @@ completion_free(struct completion *t)
 	for (i = 0; i < t->n_accepted; i++)
 		origin_release(t->accepted[i].origin);
 	free(t->accepted);
+	for (i = 0; i < t->n_judge; i++)
+		free(t->judge[i].owner);
 	free(t->judge);
 	free(t);
 }
@@ -83,7 +86,8 @@ on_batch_done(void *arg, int rc)
 			origin_stored(t->accepted[i].origin, t->accepted[i].seq);
 	}
 	for (i = 0; i < t->n_judge && rc >= 0; i++)
-		c->ops.judge(c->ops.arg, t->judge[i].session_id, t->judge[i].is_over);
+		c->ops.judge(
+		    c->ops.arg, t->judge[i].session_id, t->judge[i].owner, t->judge[i].is_over);
 	completion_free(t);
 }
 
@@ -179,7 +183,7 @@ commit_note_origin(struct commit *c, struct origin *o)
 }
 
 void
-commit_note_session(struct commit *c, int64_t session_id, bool is_over)
+commit_note_session(struct commit *c, int64_t session_id, const char *owner, bool is_over)
 {
 	struct completion *t;
 
@@ -190,6 +194,7 @@ commit_note_session(struct commit *c, int64_t session_id, bool is_over)
 		t->judge = xreallocarray(t->judge, t->cap_judge, sizeof(*t->judge));
 	}
 	t->judge[t->n_judge].session_id = session_id;
+	t->judge[t->n_judge].owner = xstrdup(owner);
 	t->judge[t->n_judge++].is_over = is_over;
 }
 

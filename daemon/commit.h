@@ -21,8 +21,9 @@ struct commit_ops {
 	void (*last)(void *arg); /* the batch is about to go to the store: add its dependent rows */
 	void (*full)(void *arg); /* the store takes no more: stop reading */
 	void (*room)(void *arg); /* the store takes batches again: read on */
-	/* rows of a session are on disk; is_over: the session is complete */
-	void (*judge)(void *arg, int64_t session_id, bool is_over);
+	/* rows of a session are on disk; is_over: the session is complete; the owner's name is on
+	 * loan */
+	void (*judge)(void *arg, int64_t session_id, const char *owner, bool is_over);
 	void *arg;
 };
 
@@ -33,8 +34,9 @@ void commit_free(struct commit *c);
 struct nw_batch *commit_batch(struct commit *c);
 /* Acknowledges the origin's accepted documents once the current batch is stored. */
 void commit_note_origin(struct commit *c, struct origin *o);
-/* Has the session analysed once the current batch is stored. is_over: the session is complete. */
-void commit_note_session(struct commit *c, int64_t session_id, bool is_over);
+/* Has the session analysed, in the owner's share of the time, once the current batch is stored.
+ * is_over: the session is complete. */
+void commit_note_session(struct commit *c, int64_t session_id, const char *owner, bool is_over);
 /* Submits a large batch: the caller has appended rows. */
 void commit_check(struct commit *c);
 void commit_flush(struct commit *c);

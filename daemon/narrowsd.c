@@ -310,9 +310,7 @@ on_restored_session(void *arg, const struct nw_session_rec *s, const struct nw_r
 	struct box *box = arg;
 	char *label;
 
-	/* The session was imported, or the box ended before the verdict. */
-	if (s->closed_wall_ns != 0 && res == NULL)
-		schedule_push(box->schedule, s->id, true);
+	(void)res;
 	/* an older box stored secrets without a mask */
 	label = s->task_id != NULL && task_is_secret(s->task_id) ? task_label(s->task_id)
 								 : xstrdup(s->task_id);
@@ -576,11 +574,11 @@ on_store_room(void *arg)
 }
 
 static void
-on_judge(void *arg, int64_t session_id, bool is_over)
+on_judge(void *arg, int64_t session_id, const char *owner, bool is_over)
 {
 	struct box *box = arg;
 
-	schedule_push(box->schedule, session_id, is_over);
+	schedule_push(box->schedule, session_id, owner, is_over);
 }
 
 static void
@@ -667,8 +665,8 @@ schedule_start_patiently(struct daemon *d)
 	char why[STORE_WHY_BYTES];
 	int rc, tries = 0;
 
-	while ((rc = schedule_start(
-		    d->box.store, d->store_path, &ap, d->box.next.run, &d->box.schedule, why)) < 0)
+	while ((rc = schedule_start(d->box.store, d->store_path, &ap, d->box.next.run,
+		    d->conf.session_linger_ns, &d->box.schedule, why)) < 0)
 		read_again(rc, &tries, "analysis.start", why);
 }
 
@@ -807,7 +805,10 @@ daemon_stop(struct daemon *d)
 	session_close_all(&d->box);
 	commit_drain(d->box.commit);
 	keepjob_stop(d->keepjob);
-	schedule_stop(d->box.schedule);
+	if (schedule_stop(d->box.schedule) < 0) {
+		(void)store_sync(d->box.store); /* the analysis thread still uses the rest */
+		_exit(0);
+	}
 	store_close(d->box.store);
 	tlsctx_close(d->box.tlsctx);
 	event_free(d->tick);

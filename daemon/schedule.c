@@ -20,9 +20,13 @@
 #include "narrows/clock.h"
 #include "narrows/condwait.h"
 #include "narrows/err.h"
+#include "narrows/fairq.h"
 
 enum {
 	QUEUE_MAX = 100000,
+	OWNERS_MAX = 1000,
+	STOP_S = 2,    /* complete sessions are judged for so long after a stop */
+	ABANDON_S = 4, /* a stop waits so long for the session in hand */
 	OUTCOMES_MAX = 256,
 	CLOCK_EVERY_S = 16,
 	AGAIN_S = 1, /* pause after an analysis failed for lack of disk or memory */
@@ -35,8 +39,9 @@ enum {
 /* A session in a queue. */
 struct waiting {
 	int64_t session_id; /* hash key */
-	bool is_over;       /* in the queue `over`, else in `open` */
-	struct waiting *prev, *next;
+	char *owner;
+	bool is_over; /* in the queue `over`, else in `open` */
+	struct fairq_item item;
 	UT_hash_handle hh;
 };
 
@@ -49,9 +54,11 @@ struct stale_route {
 	struct stale_route *prev, *next;
 };
 
-struct queue {
-	struct waiting *first;
-	size_t n;
+/* Work of the thread. */
+struct job {
+	enum { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK, JOB_ROUTE } kind;
+	int64_t session_id; /* of JOB_JUDGE and JOB_LOOK, like the owner, which is the job's */
+	char *owner;
 };
 
 struct schedule {
@@ -71,12 +78,13 @@ struct schedule {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct waiting *waiting;    /* hash by session id of both queues */
-	struct queue over, open;    /* complete sessions; open sessions */
+	struct fairq *over, *open;  /* complete sessions; open sessions; cost in seconds */
 	int64_t rest_until_mono_ns; /* open sessions wait until then */
 	/* sessions without an answer, and where the next goes; 0: no session */
 	int64_t undecided[SCHEDULE_UNDECIDED_MAX];
 	size_t next_undecided;
-	bool stopping;
+	int64_t stop_by_mono_ns; /* 0 until the box stops */
+	bool ended;              /* the thread is at its end */
 	struct schedule_stats stats;
 	int64_t busy_since_mono_ns; /* 0: the thread waits */
 	int64_t begun_mono_ns;      /* of the thread */
@@ -446,44 +454,31 @@ clock_look(struct schedule *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static struct queue *
+static struct fairq *
 queue_of(struct schedule *s, const struct waiting *w)
 {
-	return w->is_over ? &s->over : &s->open;
+	return w->is_over ? s->over : s->open;
 }
 
+/* Frees a session that is in no queue any more. */
 static void
-queue_append(struct schedule *s, struct waiting *w)
+waiting_free(struct schedule *s, struct waiting *w)
 {
-	struct queue *q = queue_of(s, w);
-
-	DL_APPEND(q->first, w);
-	q->n++;
-}
-
-static void
-queue_remove(struct schedule *s, struct waiting *w)
-{
-	struct queue *q = queue_of(s, w);
-
-	DL_DELETE(q->first, w);
-	q->n--;
-}
-
-/* Takes the oldest session of the queue. */
-static int64_t
-queue_take(struct schedule *s, struct queue *q)
-{
-	struct waiting *w = q->first;
-	int64_t session_id = w->session_id;
-
-	queue_remove(s, w);
 	HASH_DEL(s->waiting, w);
+	free(w->owner);
 	free(w);
-	return session_id;
 }
 
-enum job { JOB_STOP, JOB_CLOCK, JOB_JUDGE, JOB_LOOK, JOB_ROUTE };
+/* Takes the session whose owner has had the least of the thread's time. */
+static void
+queue_take(struct schedule *s, struct fairq *q, struct job *job)
+{
+	struct waiting *w = fairq_of(fairq_take(q), struct waiting, item);
+
+	job->session_id = w->session_id;
+	job->owner = xstrdup(w->owner);
+	waiting_free(s, w);
+}
 
 /* When a job without a new session is due. */
 static int64_t
@@ -491,126 +486,166 @@ next_due(const struct schedule *s, int64_t clock_at_mono_ns)
 {
 	int64_t due = clock_at_mono_ns;
 
-	if (s->open.n > 0 && s->rest_until_mono_ns < due)
+	if (fairq_count(s->open) > 0 && s->rest_until_mono_ns < due)
 		due = s->rest_until_mono_ns;
 	if (s->routes != NULL && s->routes->due_mono_ns < due)
 		due = s->routes->due_mono_ns;
 	return due;
 }
 
-/* Waits for a job. Complete sessions come before open ones, and are still analysed when the box
- * stops. */
-static enum job
-job_take(struct schedule *s, int64_t clock_at_mono_ns, int64_t *session_id)
+/* Whether the thread ends now: at a stop, complete sessions have some seconds. The rest is judged
+ * at the next start. */
+static bool
+is_end(const struct schedule *s, int64_t now_mono_ns)
 {
-	enum job job = JOB_STOP;
+	return s->stop_by_mono_ns != 0 &&
+	    (fairq_count(s->over) == 0 || now_mono_ns >= s->stop_by_mono_ns);
+}
+
+/* Waits for a job. Complete sessions come before open ones. */
+static void
+job_take(struct schedule *s, int64_t clock_at_mono_ns, struct job *job)
+{
 	int64_t now;
 
+	*job = (struct job){ .kind = JOB_STOP };
 	pthread_mutex_lock(&s->lock);
 	s->busy_since_mono_ns = 0;
 	for (;;) {
 		now = nw_mono_ns();
-		if (now >= clock_at_mono_ns && !s->stopping)
-			job = JOB_CLOCK;
-		else if (s->over.n > 0)
-			job = JOB_JUDGE;
-		else if (s->stopping)
+		if (is_end(s, now))
 			break;
-		else if (s->open.n > 0 && now >= s->rest_until_mono_ns)
-			job = JOB_LOOK;
+		if (now >= clock_at_mono_ns && s->stop_by_mono_ns == 0)
+			job->kind = JOB_CLOCK;
+		else if (fairq_count(s->over) > 0)
+			job->kind = JOB_JUDGE;
+		else if (fairq_count(s->open) > 0 && now >= s->rest_until_mono_ns)
+			job->kind = JOB_LOOK;
 		else if (s->routes != NULL && now >= s->routes->due_mono_ns)
-			job = JOB_ROUTE;
-		if (job != JOB_STOP)
+			job->kind = JOB_ROUTE;
+		if (job->kind != JOB_STOP)
 			break;
 		(void)nw_cond_wait_until(&s->wake, &s->lock, next_due(s, clock_at_mono_ns));
 	}
-	*session_id = 0;
-	if (job == JOB_JUDGE || job == JOB_LOOK)
-		*session_id = queue_take(s, job == JOB_JUDGE ? &s->over : &s->open);
-	s->busy_since_mono_ns = job != JOB_CLOCK ? now : 0;
-	s->stats.busy_session_id = *session_id;
+	if (job->kind == JOB_JUDGE || job->kind == JOB_LOOK)
+		queue_take(s, job->kind == JOB_JUDGE ? s->over : s->open, job);
+	s->busy_since_mono_ns = job->kind != JOB_CLOCK ? now : 0;
+	s->stats.busy_session_id = job->session_id;
 	pthread_mutex_unlock(&s->lock);
-	return job;
 }
 
-/* False if the queue is full. A session that is complete now moves to the other queue. */
-static bool
-waiting_put(struct schedule *s, int64_t session_id, bool is_over)
+/*
+ * Returns NW_EFULL if the owner's share of the queue is full: the session is judged at the box's
+ * next start. So is a session of another owner that loses its place: *displaced_id, else 0. A
+ * session that is complete now moves to the other queue.
+ */
+static int
+waiting_put(
+    struct schedule *s, int64_t session_id, const char *owner, bool is_over, int64_t *displaced_id)
 {
+	struct fairq_item *displaced;
 	struct waiting *w;
+	int rc;
 
+	*displaced_id = 0;
 	HASH_FIND(hh, s->waiting, &session_id, sizeof(session_id), w);
 	if (w != NULL && (w->is_over || !is_over))
-		return true;
-	if ((is_over ? &s->over : &s->open)->n == QUEUE_MAX)
-		return false;
-	if (w != NULL)
-		queue_remove(s, w);
-	else {
+		return NW_OK;
+	if (w != NULL) {
+		fairq_remove(s->open, &w->item);
+	} else {
 		w = xcalloc(1, sizeof(*w));
 		w->session_id = session_id;
+		w->owner = xstrdup(owner);
 		HASH_ADD(hh, s->waiting, session_id, sizeof(w->session_id), w);
 	}
 	w->is_over = is_over;
-	queue_append(s, w);
-	return true;
+	if ((rc = fairq_put(queue_of(s, w), owner, &w->item, &displaced)) < 0) {
+		waiting_free(s, w);
+	} else if (displaced != NULL) {
+		w = fairq_of(displaced, struct waiting, item);
+		*displaced_id = w->session_id;
+		waiting_free(s, w);
+	}
+	return rc;
 }
 
 /* A complete session whose data could not be read, or not be judged for lack of memory, is tried
  * again: the disk may have had a bad moment. Waits, so that a disk that stays bad costs little. */
 static void
-judge_again(struct schedule *s, int64_t session_id, int rc)
+judge_again(struct schedule *s, const struct job *job, int rc)
 {
-	int64_t until_mono_ns = nw_mono_ns() + AGAIN_S * INT64_C(1000000000);
+	int64_t until_mono_ns = nw_mono_ns() + AGAIN_S * INT64_C(1000000000), displaced_id;
 
 	if ((rc != NW_EIO && rc != NW_ENOMEM) || s->tries++ == TRIES_MAX) {
 		s->tries = 0;
 		return;
 	}
 	pthread_mutex_lock(&s->lock);
-	while (!s->stopping && nw_cond_wait_until(&s->wake, &s->lock, until_mono_ns))
+	while (s->stop_by_mono_ns == 0 && nw_cond_wait_until(&s->wake, &s->lock, until_mono_ns))
 		continue;
-	if (!s->stopping)
-		(void)waiting_put(s, session_id, true);
+	if (s->stop_by_mono_ns == 0)
+		(void)waiting_put(s, job->session_id, job->owner, true, &displaced_id);
 	pthread_mutex_unlock(&s->lock);
+}
+
+static void
+job_charge(struct schedule *s, const struct job *job, int64_t took_ns)
+{
+	pthread_mutex_lock(&s->lock);
+	fairq_charge(
+	    job->kind == JOB_JUDGE ? s->over : s->open, job->owner, (double)took_ns * 1e-9);
+	if (job->kind == JOB_LOOK)
+		s->rest_until_mono_ns = nw_mono_ns() + REST_FACTOR * took_ns;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int
+on_unjudged(void *arg, int64_t session_id, const char *owner)
+{
+	schedule_push(arg, session_id, owner, true);
+	return 0;
 }
 
 static void *
 schedule_thread(void *arg)
 {
 	struct schedule *s = arg;
-	int64_t clock_at = nw_mono_ns(), session_id = 0, begin, end;
-	enum job job;
+	int64_t clock_at = nw_mono_ns(), begin;
+	struct job job;
 	int rc;
 
 	(void)pthread_setname_np(pthread_self(), "analysis");
 	(void)store_routes_lacking(s->reader, ROUTES_MAX, on_lacking, s);
-	while ((job = job_take(s, clock_at, &session_id)) != JOB_STOP) {
+	for (job_take(s, clock_at, &job); job.kind != JOB_STOP; job_take(s, clock_at, &job)) {
 		begin = nw_mono_ns();
-		if (job == JOB_CLOCK) {
+		if (job.kind == JOB_CLOCK) {
 			clock_look(s);
 			clock_at = begin + CLOCK_EVERY_S * INT64_C(1000000000);
 			continue;
 		}
-		if (job == JOB_ROUTE) {
+		if (job.kind == JOB_ROUTE) {
 			route_work(s);
 			continue;
 		}
-		rc = session_analyse(s, session_id);
-		end = nw_mono_ns();
-		if (job == JOB_JUDGE)
-			judge_again(s, session_id, rc);
-		if (job == JOB_LOOK)
-			/* no lock: no other thread reads the time */
-			s->rest_until_mono_ns = end + REST_FACTOR * (end - begin);
+		rc = session_analyse(s, job.session_id);
+		job_charge(s, &job, nw_mono_ns() - begin);
+		if (job.kind == JOB_JUDGE)
+			judge_again(s, &job, rc);
+		free(job.owner);
 	}
+	pthread_mutex_lock(&s->lock);
+	s->ended = true;
+	pthread_cond_broadcast(&s->wake);
+	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
 int
 schedule_start(struct store *st, const char *store_path, const struct analysis_params *params,
-    int64_t first_run_id, struct schedule **out, char why[STORE_WHY_BYTES])
+    int64_t first_run_id, int64_t linger_ns, struct schedule **out, char why[STORE_WHY_BYTES])
 {
+	static const struct fairq_limits limits = { QUEUE_MAX, QUEUE_MAX, OWNERS_MAX };
 	struct schedule *s = xcalloc(1, sizeof(*s));
 	int rc;
 
@@ -622,46 +657,79 @@ schedule_start(struct store *st, const char *store_path, const struct analysis_p
 		free(s);
 		return rc;
 	}
+	if ((s->over = fairq_new(&limits)) == NULL || (s->open = fairq_new(&limits)) == NULL)
+		fatalx("analysis.queue why=\"out of memory\"");
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->wake, NULL);
+	(void)store_sessions_unjudged(s->reader, linger_ns, QUEUE_MAX, on_unjudged, s);
 	if (pthread_create(&s->thread, NULL, schedule_thread, s) != 0)
 		fatal("analysis.thread");
 	*out = s;
 	return NW_OK;
 }
 
-void
+/* Waits for the end of the thread, and returns false if the thread is still busy with a session. */
+static bool
+thread_await(struct schedule *s)
+{
+	int64_t until_mono_ns;
+	bool ended;
+
+	pthread_mutex_lock(&s->lock);
+	s->stop_by_mono_ns = nw_mono_ns() + STOP_S * INT64_C(1000000000);
+	until_mono_ns = nw_mono_ns() + ABANDON_S * INT64_C(1000000000);
+	pthread_cond_broadcast(&s->wake);
+	while (!s->ended && nw_cond_wait_until(&s->wake, &s->lock, until_mono_ns))
+		continue;
+	ended = s->ended;
+	pthread_mutex_unlock(&s->lock);
+	return ended;
+}
+
+int
 schedule_stop(struct schedule *s)
 {
+	struct waiting *w, *tmp;
+
 	if (s == NULL)
-		return;
-	pthread_mutex_lock(&s->lock);
-	s->stopping = true;
-	pthread_cond_signal(&s->wake);
-	pthread_mutex_unlock(&s->lock);
+		return NW_OK;
+	if (!thread_await(s)) {
+		log_warnx("analysis.abandon session=%lld note=\"judged at the next start\"",
+		    (long long)s->stats.busy_session_id);
+		return NW_EFULL;
+	}
 	pthread_join(s->thread, NULL);
+	if (fairq_count(s->over) > 0)
+		log_info("analysis.leave sessions=%zu note=\"judged at the next start\"",
+		    fairq_count(s->over));
 	store_reader_close(s->reader);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);
 	while (s->routes != NULL)
 		route_drop(s, s->routes);
-	while (s->open.n > 0)
-		(void)queue_take(s, &s->open);
+	fairq_free(s->over);
+	fairq_free(s->open);
+	HASH_ITER (hh, s->waiting, w, tmp)
+		waiting_free(s, w);
 	free(s);
+	return NW_OK;
 }
 
 void
-schedule_push(struct schedule *s, int64_t session_id, bool is_over)
+schedule_push(struct schedule *s, int64_t session_id, const char *owner, bool is_over)
 {
-	bool added;
+	int64_t displaced_id;
+	int rc;
 
 	pthread_mutex_lock(&s->lock);
-	added = waiting_put(s, session_id, is_over);
-	s->stats.failures += !added;
-	pthread_cond_signal(&s->wake);
+	rc = waiting_put(s, session_id, owner, is_over, &displaced_id);
+	s->stats.failures += rc < 0 || displaced_id != 0;
+	pthread_cond_broadcast(&s->wake);
 	pthread_mutex_unlock(&s->lock);
-	if (!added)
-		log_warnx("analysis.drop session=%lld why=\"queue full\"", (long long)session_id);
+	if (rc < 0 || displaced_id != 0)
+		log_warnx("analysis.wait session=%lld why=\"queue full\" note=\"judged at the next "
+			  "start\"",
+		    (long long)(rc < 0 ? session_id : displaced_id));
 }
 
 bool
@@ -683,7 +751,7 @@ schedule_get_stats(struct schedule *s, struct schedule_stats *out)
 
 	pthread_mutex_lock(&s->lock);
 	*out = s->stats;
-	out->queued = s->over.n + s->open.n;
+	out->queued = fairq_count(s->over) + fairq_count(s->open);
 	out->busy_ns = s->busy_since_mono_ns != 0 ? now - s->busy_since_mono_ns : 0;
 	since = s->clock_seen_mono_ns != 0 || !out->clock_known ? s->clock_seen_mono_ns
 								: s->begun_mono_ns;

@@ -31,13 +31,20 @@ struct schedule_stats {
 	double clock_offset_s, clock_bound_s;
 };
 
-/* first_run_id is the next free id of a run. A negative code comes with its reason in why. */
+/* first_run_id is the next free id of a run; linger_ns the time between the last data of a session
+ * and its end. Sessions of the store that lack a verdict join the queue. A negative code comes with
+ * its reason in why. */
 int schedule_start(struct store *st, const char *store_path, const struct analysis_params *params,
-    int64_t first_run_id, struct schedule **out, char why[STORE_WHY_BYTES]);
-/* Analyses the complete sessions in the queue, joins the thread. The store must be open. */
-void schedule_stop(struct schedule *s);
-/* Any thread. Complete sessions (is_over) come first, open ones while the thread has time. */
-void schedule_push(struct schedule *s, int64_t session_id, bool is_over);
+    int64_t first_run_id, int64_t linger_ns, struct schedule **out, char why[STORE_WHY_BYTES]);
+/*
+ * Analyses complete sessions of the queue for two seconds more, and joins the thread. The store
+ * must be open. NW_EFULL: a session takes longer than four seconds; the thread stays, and the
+ * process must end without a return from main(). What is left unjudged is judged at the next start.
+ */
+int schedule_stop(struct schedule *s);
+/* Any thread. Complete sessions (is_over) come first, open ones while the thread has time. Owners
+ * share the time: the next session is one of the owner that had the least of it. */
+void schedule_push(struct schedule *s, int64_t session_id, const char *owner, bool is_over);
 /* Any thread. Whether the newest look at an open session found no answer; the newest
  * SCHEDULE_UNDECIDED_MAX such sessions are known. */
 bool schedule_is_undecided(struct schedule *s, int64_t session_id);

@@ -60,7 +60,7 @@ session_close(struct session *s)
 	session_write(s);
 	while (nw_batch_seal(commit_batch(s->box->commit), s->id) < 0)
 		xmalloc_spend();
-	commit_note_session(s->box->commit, s->id, true);
+	commit_note_session(s->box->commit, s->id, session_get_owner(s), true);
 	log_info("session.close id=%lld", (long long)s->id);
 }
 
@@ -275,6 +275,12 @@ session_find(struct box *box, const char *task_id, const struct session_guest *g
 	if (s != NULL)
 		s->refs++;
 	return s;
+}
+
+const char *
+session_get_owner(const struct session *s)
+{
+	return s->n_owners > 0 ? s->owners[0] : "";
 }
 
 void
@@ -528,7 +534,7 @@ on_tick(struct session *s, void *arg)
 	if (is_due(s, t->now_mono_ns)) {
 		s->fresh = false;
 		session_write(s);
-		commit_note_session(s->box->commit, s->id, false);
+		commit_note_session(s->box->commit, s->id, session_get_owner(s), false);
 	} else if (t->spare > 0 && s->state == SESSION_CLOSED && s->refs == 0) {
 		session_free(s); /* the hash keeps the order of insertion: oldest first */
 		t->spare--;

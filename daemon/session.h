@@ -63,6 +63,8 @@ session_join(struct box *box, const char *task_id, const struct session_guest *g
  * reference. */
 struct session *
 session_find(struct box *box, const char *task_id, const struct session_guest *guest);
+/* The first sender that took part, "" if none is known; on loan until session_free_all(). */
+const char *session_get_owner(const struct session *s);
 /* A sender takes part in the session from now on. */
 void session_take_part(struct session *s, const char *owner);
 /*

@@ -363,6 +363,7 @@ typedef int store_host_fn(void *arg, const struct nw_host_rec *h);
 typedef int store_xsp_fn(void *arg, const struct nw_xsp_rec *x);
 typedef int store_session_fn(
     void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res_or_null);
+typedef int store_unjudged_fn(void *arg, int64_t session_id, const char *owner);
 typedef int store_meta_fn(void *arg, const struct nw_meta_rec *m);
 typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
 typedef int
@@ -386,6 +387,13 @@ int store_sessions(
 /* Oldest first, ids above after_id; without json. */
 int store_sessions_after(
     struct store_reader *r, int64_t after_id, size_t limit, store_session_fn *fn, void *arg);
+/*
+ * Closed sessions without a verdict on all of their data, oldest first: those without a result,
+ * those that opened again since, and those whose result began less than linger_ns after the last
+ * data. The owner is that of the session's first sender, "" if unknown. O(sessions).
+ */
+int store_sessions_unjudged(
+    struct store_reader *r, int64_t linger_ns, size_t limit, store_unjudged_fn *fn, void *arg);
 /* A number, changed by each commit of another connection than the reader's. */
 int store_data_version(struct store_reader *r, int64_t *version);
 /* NW_ENOTFOUND; with json */

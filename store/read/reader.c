@@ -101,6 +101,12 @@ static const char *const sql[R_STMTS] = {
 	    " WHERE r.route IS NOT NULL AND " MADE_HERE " AND NOT EXISTS"
 	    " (SELECT 1 FROM route h WHERE h.route = r.route AND h.program = "
 	    "coalesce(r.program, '')) GROUP BY 1, 2 ORDER BY max(r.start_ns) DESC LIMIT ?",
+	[R_UNJUDGED] =
+	    "SELECT s.id, (SELECT x.owner FROM xsp_session x WHERE x.session_id = s.id"
+	    " ORDER BY x.id LIMIT 1) FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	    " LEFT JOIN run n ON n.id = r.run_id WHERE s.closed_ns IS NOT NULL AND"
+	    " (n.id IS NULL OR n.replaced_ns IS NOT NULL OR n.started_ns < s.closed_ns + ?)"
+	    " ORDER BY s.id LIMIT ?",
 	[R_DIETS] = "SELECT id, host_id, probe, made_ns, accepted_ns, ended_ns, carried_ns,"
 		    " document FROM diet WHERE host_id = ?1 OR ?1 = 0 ORDER BY host_id, id",
 	[R_DIET_SEEN] = "SELECT 0, host_id, '', 0, 0, 0, 0, document FROM diet_seen"
@@ -411,6 +417,7 @@ struct sink {
 		store_setting_fn *setting;
 		store_route_fn *route;
 		store_run_fn *run;
+		store_unjudged_fn *unjudged;
 	} fn;
 };
 
@@ -751,6 +758,25 @@ store_sessions(
 	    limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
 
 	return rc == NW_OK ? each(r, R_SESSIONS, st, session_row, &s) : rc;
+}
+
+static int
+unjudged_row(struct sink *s, sqlite3_stmt *st)
+{
+	const char *owner = text(st, 1);
+
+	return s->fn.unjudged(s->arg, sqlite3_column_int64(st, 0), owner != NULL ? owner : "");
+}
+
+int
+store_sessions_unjudged(
+    struct store_reader *r, int64_t linger_ns, size_t limit, store_unjudged_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.unjudged = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_UNJUDGED, &st, "ii", linger_ns, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_UNJUDGED, st, unjudged_row, &s) : rc;
 }
 
 int

@@ -34,6 +34,7 @@ enum reader_stmt {
 	R_ROUTES,
 	R_ROUTE,
 	R_ROUTES_LACKING,
+	R_UNJUDGED,
 	R_SESSION_LAST,
 	R_XSP,
 	R_XSP_OF_HOST,

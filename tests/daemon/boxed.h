@@ -53,10 +53,11 @@ boxed_on_room(void *arg)
 }
 
 static inline void
-boxed_on_judge(void *arg, int64_t session_id, bool is_over)
+boxed_on_judge(void *arg, int64_t session_id, const char *owner, bool is_over)
 {
 	(void)arg;
 	(void)session_id;
+	(void)owner;
 	boxed_judged += is_over;
 }
 

@@ -10,6 +10,8 @@
 #include "tests/sqlcount.h"
 #include "tests/transfer.h"
 
+enum { AT_START = 3 }; /* sessions of the store without a verdict */
+
 static char dir[] = "/tmp/nw-schedule-XXXXXX", path[64], why[STORE_WHY_BYTES];
 
 static void
@@ -61,7 +63,7 @@ static int
 on_result(void *arg, const struct nw_session_rec *rec, const struct nw_result_rec *result)
 {
 	(void)rec;
-	CHECK(result != NULL && result->run_id == 9);
+	CHECK(result != NULL && result->run_id == 10);
 	CHECK(result != NULL && strstr(result->json, "host:b added to the session") != NULL);
 	*(bool *)arg = true;
 	return 0;
@@ -86,25 +88,29 @@ test_runs(struct schedule *s, struct store *st)
 {
 	int i;
 
+	runs_await(s, AT_START); /* closed sessions without a result are judged at the start */
+	CHECK_INT(store_sync(st), NW_OK);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM result"), AT_START);
+
 	for (i = 1; i <= 3; i++) { /* looked at three times, each stored before the next */
-		schedule_push(s, 1, false);
-		runs_await(s, (uint64_t)i);
+		schedule_push(s, 1, "host:a", false);
+		runs_await(s, AT_START + (uint64_t)i);
 		CHECK_INT(store_sync(st), NW_OK);
 	}
-	schedule_push(s, 2, true);
-	runs_await(s, 4);
-	schedule_push(s, 2, true); /* perhaps before the first is stored */
-	runs_await(s, 5);
-	schedule_push(s, 1, true);
-	runs_await(s, 6);
+	schedule_push(s, 2, "host:a", true);
+	runs_await(s, AT_START + 4);
+	schedule_push(s, 2, "host:a", true); /* perhaps before the first is stored */
+	runs_await(s, AT_START + 5);
+	schedule_push(s, 1, "host:a", true);
+	runs_await(s, AT_START + 6);
 	CHECK_INT(store_sync(st), NW_OK);
-	CHECK_INT(sqlcount(path, "SELECT count(*) FROM run"), 2);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM run"), 3);
 	CHECK_INT(sqlcount(path,
 		      "SELECT count(*) FROM result r JOIN run n ON n.id = r.run_id AND "
 		      "n.session_id = r.session_id"),
-	    2);
+	    3);
 	CHECK_INT(sqlcount(path, "SELECT min(id) FROM run"), 7);
-	CHECK_INT(sqlcount(path, "SELECT count(*) FROM result WHERE stage = 'disk.read'"), 2);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM result WHERE stage = 'disk.read'"), 3);
 }
 
 /* Session 2 opens again after its verdict: the next verdict is a run of its own. */
@@ -117,12 +123,12 @@ test_again(struct schedule *s, struct store *st)
 	    nw_batch_keep_result(b, 2, 5, "host:b added to the session after its end"), NW_OK);
 	CHECK_INT(store_submit(st, b), NW_OK);
 	CHECK_INT(store_sync(st), NW_OK);
-	schedule_push(s, 2, true);
-	runs_await(s, 7);
-	schedule_push(s, 2, true);
-	runs_await(s, 8);
+	schedule_push(s, 2, "host:a", true);
+	runs_await(s, AT_START + 7);
+	schedule_push(s, 2, "host:a", true);
+	runs_await(s, AT_START + 8);
 	CHECK_INT(store_sync(st), NW_OK);
-	CHECK_INT(sqlcount(path, "SELECT count(*) FROM run"), 3);
+	CHECK_INT(sqlcount(path, "SELECT count(*) FROM run"), 4);
 	CHECK_INT(sqlcount(path,
 		      "SELECT count(*) FROM run WHERE session_id = 2 AND replaced_ns = 5 AND "
 		      "stage = 'disk.read' AND sentence IS NOT NULL AND document IS NOT NULL"),
@@ -144,13 +150,14 @@ main(void)
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	transfer_init();
 	st = store_make();
-	CHECK_INT(schedule_start(st, path, &transfer_params, 7, &s, why), NW_OK);
+	CHECK_INT(schedule_start(st, path, &transfer_params, 7, 0, &s, why), NW_OK);
 	test_runs(s, st);
 	test_again(s, st);
-	schedule_push(s, 3, true); /* this one is still judged, but nobody waits for looks */
+	schedule_push(
+	    s, 3, "host:a", true); /* this one is still judged, but nobody waits for looks */
 	for (i = 1000; i < 3000; i++)
-		schedule_push(s, i, false);
-	schedule_push(s, 1500, true); /* no longer one of them */
+		schedule_push(s, i, "host:a", false);
+	schedule_push(s, 1500, "host:a", true); /* no longer one of them */
 	schedule_get_stats(s, &stats);
 	CHECK(stats.queued <= 2001);
 	schedule_stop(s);
