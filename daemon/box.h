@@ -36,6 +36,7 @@ struct host;
 struct admission;
 struct peer;
 struct tlsctx;
+struct fairrate;
 struct nw_event_block;
 struct nw_event_line;
 
@@ -95,6 +96,8 @@ struct box {
 	struct peer *peers;
 	struct xsess *changed; /* XSP sessions with counts not yet in the store */
 	struct admission *admission;
+	/* of lines that peers provoke (daemon/provoked.h); the second is the web thread's */
+	struct fairrate *log_rate, *enroll_log_rate;
 	uint64_t memory_bytes; /* held for senders: input, output, series, waiting documents */
 	/* of every origin's catalogue (narrows/catalog.h) */
 	void (*on_series_forget)(struct series *gone);

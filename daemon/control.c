@@ -12,6 +12,7 @@
 
 #include "daemon/conf.h"
 #include "narrows/eventtype.h"
+#include "daemon/provoked.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -37,6 +38,7 @@ struct control {
 	struct control_peer *peers;
 	struct hand *hands;
 	size_t n_hands;
+	struct fairrate *log_rate;
 	uint64_t next_hand;
 	int64_t renew_mono_ns;
 	struct event *timer; /* runs while an order needs renewal; NULL: no timer runs */
@@ -85,6 +87,7 @@ control_free(struct control *c)
 		hand_free(c, c->hands);
 	if (c->timer != NULL)
 		event_free(c->timer);
+	fairrate_free(c->log_rate);
 	free(c);
 }
 
@@ -265,7 +268,8 @@ log_refused(const struct control_peer *p, const struct nw_order_status *s)
 	    (p->status.refused != NULL && strcmp(s->refused, p->status.refused) == 0))
 		return;
 	log_escape(why, sizeof(why), s->refused);
-	log_warnx("control.refused host=\"%s\" why=\"%s\"", p->host, why);
+	provoked_warnx(
+	    &p->control->log_rate, p->host, "control.refused host=\"%s\" why=\"%s\"", p->host, why);
 }
 
 int
@@ -278,7 +282,7 @@ control_take_status(
 	if ((rc = nw_order_status_decode(&s, data, len, why)) < 0)
 		return rc;
 	if (s.orders_rejected > p->status.orders_rejected)
-		log_warnx(
+		provoked_warnx(&p->control->log_rate, p->host,
 		    "control.rejected host=\"%s\" orders=%" PRId64, p->host, s.orders_rejected);
 	s.collecting = xstrdup(s.collecting);
 	s.orders = xstrdup(s.orders);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "daemon/box.h"
+#include "daemon/provoked.h"
 #include "daemon/conf.h"
 #include "narrows/siteconf.h"
 #include "narrows/log.h"
@@ -45,7 +46,8 @@ enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t c
 		snprintf(out, cap, "%s\n%s%s", grant.host, grant.cert.cert_pem, grant.ca_pem);
 	} else {
 		counter_add(&box->counters.rejected_tokens, 1);
-		log_warnx("enroll.reject peer=%s why=\"%s\"", peer, why);
+		provoked_warnx(
+		    &box->enroll_log_rate, peer, "enroll.reject peer=%s why=\"%s\"", peer, why);
 		snprintf(out, cap, "%s\n",
 		    rc == NW_EIO ? "the box cannot write: read the reason in its log" : why);
 	}

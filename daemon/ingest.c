@@ -19,6 +19,7 @@
 #include "narrows/eventtype.h"
 #include "narrows/task.h"
 #include "daemon/xsess.h"
+#include "daemon/provoked.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/event.h"
@@ -320,7 +321,8 @@ lost_add(struct xsess *x, uint64_t lost)
 		return;
 	x->dropped = lost < INT64_MAX - x->dropped ? x->dropped + lost : INT64_MAX;
 	counter_add(&x->box->counters.dropped_documents, lost);
-	log_warnx("document.gap peer=%s host=%s dropped=%llu", x->wire.name, x->host->name,
+	provoked_warnx(&x->box->log_rate, x->wire.owner,
+	    "document.gap peer=%s host=%s dropped=%llu", x->wire.name, x->host->name,
 	    (unsigned long long)lost);
 	xsess_write(x);
 }

@@ -10,7 +10,7 @@
 #include "daemon/commit.h"
 #include "daemon/eventput.h"
 #include "daemon/hostlist.h"
-#include "daemon/lograte.h"
+#include "daemon/provoked.h"
 #include "daemon/session.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -96,16 +96,13 @@ quote(const uint8_t *line, size_t len, char out[QUOTE_BYTES + 1])
 static void
 line_reject(struct linefeed *f, const uint8_t *line, size_t len, const char *why)
 {
-	static struct lograte rate;
 	char text[QUOTE_BYTES + 1];
-	uint64_t suppressed;
 
 	counter_add(&f->box->counters.bad_lines, 1);
-	if (!lograte_allows(&rate, nw_mono_ns(), &suppressed))
-		return;
 	quote(line, len, text);
-	log_warnx("line.reject peer=%s line=%" PRIu64 " why=\"%s\" text=\"%s\" suppressed=%" PRIu64,
-	    f->sender.name, f->n_lines, why, text, suppressed);
+	provoked_warnx(&f->box->log_rate, f->sender.owner,
+	    "line.reject peer=%s line=%" PRIu64 " why=\"%s\" text=\"%s\"", f->sender.name,
+	    f->n_lines, why, text);
 }
 
 static int

@@ -37,6 +37,7 @@
 #include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
+#include "daemon/provoked.h"
 #include "daemon/rules.h"
 #include "daemon/schedule.h"
 #include "daemon/session.h"
@@ -822,6 +823,8 @@ daemon_stop(struct daemon *d)
 	origin_free_all(&d->box);
 	numbers_free(d->box.numbers);
 	admission_free(d->box.admission);
+	fairrate_free(d->box.log_rate);
+	fairrate_free(d->box.enroll_log_rate);
 	session_free_all(&d->box);
 	host_free_all(&d->box);
 	nw_doc_decoder_free(d->box.decoder);

@@ -22,7 +22,7 @@
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "daemon/linefeed.h"
-#include "daemon/lograte.h"
+#include "daemon/provoked.h"
 #include "daemon/origin.h"
 #include "narrows/log.h"
 #include "daemon/sockuser.h"
@@ -141,29 +141,20 @@ address_of(struct peer *p, const struct sockaddr *sa)
 
 /* --- room --- */
 
-/* A line for each kind of event provoked by peers, by rate. */
+/* A line provoked by the peer: of its owner where the owner is known, else of its address. */
 static void
-provoked_log(struct lograte *rate, const struct peer *p, const char *event, const char *why)
+peer_log(const struct peer *p, const char *event, const char *why)
 {
-	uint64_t suppressed;
-
-	if (!lograte_allows(rate, nw_mono_ns(), &suppressed))
-		return;
-	if (suppressed > 0)
-		log_warnx(
-		    "%s peer=%s why=\"%s\" suppressed=%" PRIu64, event, p->name, why, suppressed);
-	else
-		log_warnx("%s peer=%s why=\"%s\"", event, p->name, why);
+	provoked_warnx(&p->box->log_rate, p->owner != NULL ? p->owner : p->address,
+	    "%s peer=%s why=\"%s\"", event, p->name, why);
 }
 
 /* Closes a connection to make room for another connection, or for the box. */
 static void
 peer_evict(struct peer *p, const char *why)
 {
-	static struct lograte rate;
-
 	counter_add(&p->box->counters.connections_evicted, 1);
-	provoked_log(&rate, p, "peer.evict", why);
+	peer_log(p, "peer.evict", why);
 	if (p->end_reason == NULL)
 		p->end_reason = why;
 	peer_free(p);
@@ -172,14 +163,13 @@ peer_evict(struct peer *p, const char *why)
 static bool
 peer_may_enter(struct peer *p)
 {
-	static struct lograte rate;
 	struct guest *victim;
 	const char *why;
 
 	while (!admission_may_enter(p->box->admission, p->address, &victim, &why)) {
 		if (victim == NULL) {
 			counter_add(&p->box->counters.connections_refused, 1);
-			provoked_log(&rate, p, "peer.refuse", why);
+			peer_log(p, "peer.refuse", why);
 			return false;
 		}
 		peer_evict((struct peer *)victim, why);
@@ -451,11 +441,9 @@ peer_drain(struct peer *p, const char *reason)
 static void
 peer_fail(struct peer *p, int code, const char *why)
 {
-	static struct lograte rate;
-
 	if (p->state == PEER_DRAINING)
 		return;
-	provoked_log(&rate, p, "peer.reject", why);
+	peer_log(p, "peer.reject", why);
 	log_debug("peer.reject peer=%s code=\"%s\"", p->name, nw_strerror(code));
 	nack_send(p, why);
 	peer_drain(p, why);
@@ -483,15 +471,15 @@ tls_refuse(struct peer *p, const char *why)
 	if (p->state == PEER_DRAINING)
 		return;
 	counter_add(&p->box->counters.rejected_tls, 1);
-	log_warnx("peer.reject peer=%s certificate=\"%s\" why=\"%s\"", p->name,
-	    nw_tls_peer_name(p->tls), why);
+	provoked_warnx(&p->box->log_rate, p->address,
+	    "peer.reject peer=%s certificate=\"%s\" why=\"%s\"", p->name, nw_tls_peer_name(p->tls),
+	    why);
 	peer_drain(p, why);
 }
 
 static void
 on_deadline(evutil_socket_t fd, short what, void *arg)
 {
-	static struct lograte rate;
 	struct peer *p = arg;
 
 	(void)fd;
@@ -500,7 +488,7 @@ on_deadline(evutil_socket_t fd, short what, void *arg)
 		counter_add(&p->box->counters.timeouts, 1);
 		p->end_reason =
 		    p->state == PEER_OPEN ? "idle for too long" : "handshake took too long";
-		provoked_log(&rate, p, "peer.timeout", p->end_reason);
+		peer_log(p, "peer.timeout", p->end_reason);
 	}
 	peer_free(p);
 }

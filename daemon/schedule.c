@@ -14,6 +14,7 @@
 
 #include "daemon/chrony.h"
 #include "daemon/imported.h"
+#include "daemon/provoked.h"
 #include "narrows/log.h"
 #include "narrows/resultdoc.h"
 #include "narrows/routehist.h"
@@ -70,6 +71,7 @@ struct schedule {
 		int64_t session_id, run_id;
 	} last;
 	unsigned tries;             /* of failed analyses in a row */
+	struct fairrate *log_rate;  /* of lines that hosts provoke */
 	struct stale_route *routes; /* oldest first; of the analysis thread alone */
 	size_t n_routes;
 	pthread_t thread;
@@ -388,7 +390,7 @@ session_take_imported(struct schedule *s, int64_t session_id, struct result_run 
 }
 
 static int
-session_analyse(struct schedule *s, int64_t session_id)
+session_analyse(struct schedule *s, int64_t session_id, const char *owner)
 {
 	struct result_run run = { .started_wall_ns = nw_wall_ns(), .params = s->params };
 	struct runs runs;
@@ -405,8 +407,8 @@ session_analyse(struct schedule *s, int64_t session_id)
 	if ((rc = session_take_imported(s, session_id, &run)) != NW_ENOTFOUND)
 		goto out;
 	if ((rc = analysis_new(s->reader, session_id, &s->params, &a)) < 0) {
-		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
-		    nw_strerror(rc));
+		provoked_warnx(&s->log_rate, owner, "analysis.fail session=%lld why=\"%s\"",
+		    (long long)session_id, nw_strerror(rc));
 		goto out;
 	}
 	analysis_outcome(a, &outcome);
@@ -418,12 +420,13 @@ session_analyse(struct schedule *s, int64_t session_id)
 	else
 		rc = result_write(s, session_id, &outcome, &run, "verdict", json);
 	if (rc < 0)
-		log_warnx("analysis.fail session=%lld why=\"%s\"", (long long)session_id,
-		    nw_strerror(rc));
+		provoked_warnx(&s->log_rate, owner, "analysis.fail session=%lld why=\"%s\"",
+		    (long long)session_id, nw_strerror(rc));
 	else
 		route_touch(s, outcome.route, outcome.program, session_id);
 	if (rc == NW_OK)
-		log_info("analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
+		provoked_info(&s->log_rate, owner,
+		    "analysis.done session=%lld stage=%s took_ms=%.1f", (long long)session_id,
 		    outcome.stage != NULL ? outcome.stage : "-", (double)run.took_ns * 1e-6);
 out:
 	analysis_free(a);
@@ -628,7 +631,7 @@ schedule_thread(void *arg)
 			route_work(s);
 			continue;
 		}
-		rc = session_analyse(s, job.session_id);
+		rc = session_analyse(s, job.session_id, job.owner);
 		job_charge(s, &job, nw_mono_ns() - begin);
 		if (job.kind == JOB_JUDGE)
 			judge_again(s, &job, rc);
@@ -707,6 +710,7 @@ schedule_stop(struct schedule *s)
 	pthread_mutex_destroy(&s->lock);
 	while (s->routes != NULL)
 		route_drop(s, s->routes);
+	fairrate_free(s->log_rate);
 	fairq_free(s->over);
 	fairq_free(s->open);
 	HASH_ITER (hh, s->waiting, w, tmp)

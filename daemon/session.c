@@ -11,6 +11,7 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
+#include "daemon/provoked.h"
 #include "narrows/task.h"
 #include "narrows/log.h"
 #include "narrows/address.h"
@@ -61,7 +62,8 @@ session_close(struct session *s)
 	while (nw_batch_seal(commit_batch(s->box->commit), s->id) < 0)
 		xmalloc_spend();
 	commit_note_session(s->box->commit, s->id, session_get_owner(s), true);
-	log_info("session.close id=%lld", (long long)s->id);
+	provoked_info(
+	    &s->box->log_rate, session_get_owner(s), "session.close id=%lld", (long long)s->id);
 }
 
 static void
@@ -239,11 +241,12 @@ session_open(struct session *s, const char *owner)
 	session_set_state(s, SESSION_OPEN);
 	session_write(s);
 	if (s->closed_wall_ns == 0) {
-		log_info("session.open id=%lld", (long long)s->id);
+		provoked_info(&s->box->log_rate, owner, "session.open id=%lld", (long long)s->id);
 		return;
 	}
 	verdict_keep(s, xasprintf("%s added to the session after its end", owner));
-	log_info("session.reopen id=%lld owner=\"%s\"", (long long)s->id, owner);
+	provoked_info(&s->box->log_rate, owner, "session.reopen id=%lld owner=\"%s\"",
+	    (long long)s->id, owner);
 }
 
 struct session *
@@ -359,7 +362,8 @@ session_merge(struct session *from, struct session *into)
 	session_write(into);
 	while (nw_batch_merge(commit_batch(into->box->commit), from->id, into->id) < 0)
 		xmalloc_spend();
-	log_info("session.merge id=%lld into=%lld", (long long)from->id, (long long)into->id);
+	provoked_info(&into->box->log_rate, session_get_owner(from),
+	    "session.merge id=%lld into=%lld", (long long)from->id, (long long)into->id);
 }
 
 void

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/provoked.h"
 #include "narrows/account.h"
 #include "narrows/audit.h"
 #include "narrows/clock.h"
@@ -22,6 +23,7 @@
 struct webaccess {
 	char *state_dir, *path;
 	struct accounts *now;
+	struct fairrate *log_rate;
 	struct stat seen; /* the file that `now` was read from */
 	int64_t token_noted_ns[ACCOUNTS_MAX];
 };
@@ -60,7 +62,7 @@ on_login(void *arg, const char *peer, const char *user, const char *password)
 	who = accounts_login(a->now, user, password);
 	audit_note(a->state_dir, who != NULL ? "login" : "login.refused", user, peer);
 	if (who == NULL)
-		log_warnx("login.reject peer=%s", peer);
+		provoked_warnx(&a->log_rate, peer, "login.reject peer=%s", peer);
 	else
 		log_info("login.accept peer=%s user=%s", peer, who->name);
 	return who != NULL ? who->role : ACCOUNT_NOBODY;
@@ -76,7 +78,7 @@ on_token(void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_B
 
 	refresh(a);
 	if ((who = accounts_token(a->now, text, now / 1000000000)) == NULL) {
-		log_warnx("token.reject peer=%s", peer);
+		provoked_warnx(&a->log_rate, peer, "token.reject peer=%s", peer);
 		return ACCOUNT_NOBODY;
 	}
 	noted = &a->token_noted_ns[who - a->now->list];
@@ -155,6 +157,7 @@ webaccess_close(struct webaccess *a)
 {
 	if (a == NULL)
 		return;
+	fairrate_free(a->log_rate);
 	free(a->now);
 	free(a->path);
 	free(a->state_dir);

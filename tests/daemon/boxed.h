@@ -19,6 +19,7 @@
 #include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
+#include "daemon/provoked.h"
 #include "daemon/rules.h"
 #include "daemon/session.h"
 #include "daemon/xsess.h"
@@ -136,6 +137,8 @@ boxed_empty(bool drain)
 	origin_free_all(&box);
 	numbers_free(box.numbers);
 	admission_free(box.admission);
+	fairrate_free(box.log_rate);
+	box.log_rate = NULL;
 	session_free_all(&box);
 	host_free_all(&box);
 	box.commit = NULL;
