@@ -21,11 +21,18 @@
 
 #define CLOCK_PERIOD_NS (10 * INT64_C(1000000000))
 
-enum { TICK_MS = 250, HAND_MAX = 64 }; /* orders by hand at once */
+enum {
+	TICK_MS = 250,
+	HANDS_MAX = 64,       /* orders by hand at once */
+	ASKED_MAX = 8,        /* of them by the programs of one owner */
+	OPERATOR_WEIGHT = 64, /* programs' orders make room for the operator's */
+	OWNERS_MAX = 256
+};
 
 /* An order by hand. */
 struct hand {
 	struct hand *prev, *next;
+	struct fairq_item place;
 	char *host;
 	struct nw_order order;
 	int64_t until_mono_ns;
@@ -37,7 +44,7 @@ struct control {
 	struct diets *diets;      /* NULL: none */
 	struct control_peer *peers;
 	struct hand *hands;
-	size_t n_hands;
+	struct fairq *places; /* of orders by hand */
 	struct fairrate *log_rate;
 	uint64_t next_hand;
 	int64_t renew_mono_ns;
@@ -59,9 +66,13 @@ on_timer(evutil_socket_t fd, short what, void *arg)
 struct control *
 control_new(struct event_base *base, const struct conf *conf)
 {
+	static const struct fairq_limits places = { HANDS_MAX, HANDS_MAX, OWNERS_MAX };
 	struct control *c = xcalloc(1, sizeof(*c));
 
 	c->conf = conf;
+	if ((c->places = fairq_new(&places)) == NULL ||
+	    fairq_weigh(c->places, CONTROL_OPERATOR, OPERATOR_WEIGHT) < 0)
+		fatalx("control.places: out of memory");
 	if (base != NULL && (c->timer = event_new(base, -1, 0, on_timer, c)) == NULL)
 		fatalx("control.timer: libevent refuses");
 	return c;
@@ -71,7 +82,7 @@ static void
 hand_free(struct control *c, struct hand *h)
 {
 	DL_DELETE(c->hands, h);
-	c->n_hands--;
+	fairq_remove(c->places, &h->place);
 	free(h->host);
 	free(h);
 }
@@ -87,6 +98,7 @@ control_free(struct control *c)
 		hand_free(c, c->hands);
 	if (c->timer != NULL)
 		event_free(c->timer);
+	fairq_free(c->places);
 	fairrate_free(c->log_rate);
 	free(c);
 }
@@ -340,12 +352,40 @@ hand_stop(struct control *c, struct hand *h)
 	hand_free(c, h);
 }
 
+/* Makes an order by hand; programs' orders go for an operator's where no place is left. */
+static int
+hand_add(struct control *c, const char *asker, const char *host, const struct nw_order *o,
+    int64_t until_mono_ns, struct hand **out)
+{
+	struct fairq_item *displaced;
+	struct hand *h;
+	int rc;
+
+	if (strcmp(asker, CONTROL_OPERATOR) != 0 &&
+	    fairq_count_owner(c->places, asker) >= ASKED_MAX)
+		return NW_EFULL;
+	h = xcalloc(1, sizeof(*h));
+	if ((rc = fairq_put(c->places, asker, &h->place, &displaced)) < 0) {
+		free(h);
+		return rc;
+	}
+	if (displaced != NULL)
+		hand_stop(c, fairq_of(displaced, struct hand, place));
+	h->host = xstrdup(host);
+	h->order = *o;
+	h->until_mono_ns = until_mono_ns;
+	DL_APPEND(c->hands, h);
+	*out = h;
+	return NW_OK;
+}
+
 int
-control_order(struct control *c, const char *host, struct nw_order *o, int64_t keep_ns,
-    int64_t now_mono_ns, const char **why)
+control_order(struct control *c, const char *asker, const char *host, struct nw_order *o,
+    int64_t keep_ns, int64_t now_mono_ns, const char **why)
 {
 	struct control_peer *p;
 	struct hand *h;
+	int rc;
 	bool any = false;
 
 	*why = NULL;
@@ -357,14 +397,8 @@ control_order(struct control *c, const char *host, struct nw_order *o, int64_t k
 		any |= control_peer_is(p, host) && takes(p, o);
 	if (!any)
 		return NW_ENOTFOUND;
-	if (c->n_hands == HAND_MAX)
-		return NW_EFULL;
-	h = xcalloc(1, sizeof(*h));
-	h->host = xstrdup(host);
-	h->order = *o;
-	h->until_mono_ns = now_mono_ns + keep_ns;
-	DL_APPEND(c->hands, h);
-	c->n_hands++;
+	if ((rc = hand_add(c, asker, host, o, now_mono_ns + keep_ns, &h)) < 0)
+		return rc;
 	c->next_hand++;
 	DL_FOREACH (c->peers, p)
 		hand_tell(c, h, p);

@@ -93,10 +93,17 @@ void control_tick(struct control *c, int64_t now_mono_ns);
 /* Ticks more often while orders are in force. */
 void control_wake(struct control *c);
 
-/* Gives an order by hand and renews the order for `keep_ns`. control.c makes o's id and lease.
- * NW_EINVAL with *why; NW_ENOTFOUND if no provider of the host takes such an order; NW_EFULL. */
-int control_order(struct control *c, const char *host, struct nw_order *o, int64_t keep_ns,
-    int64_t now_mono_ns, const char **why);
+/* The asker of orders that an operator gives; all others are owners of programs. */
+#define CONTROL_OPERATOR "operator"
+
+/*
+ * Gives an order by hand and renews the order for `keep_ns`. control.c makes o's id and lease.
+ * NW_EINVAL with *why; NW_ENOTFOUND if no provider of the host takes such an order. NW_EFULL: the
+ * asker has as many orders as it may have. An operator's order ends a program's order if no place
+ * is left.
+ */
+int control_order(struct control *c, const char *asker, const char *host, struct nw_order *o,
+    int64_t keep_ns, int64_t now_mono_ns, const char **why);
 /* Ends an order by hand (id NULL: every such order of the host). NW_ENOTFOUND without such an
  * order. */
 int control_stop(struct control *c, const char *host, const char *id);

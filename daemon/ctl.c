@@ -136,7 +136,7 @@ answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int6
 		}
 	if (nw_order_has_connection(&o) && o.event_type[0] == '\0')
 		strcpy(o.event_type, NW_TYPE_TCP);
-	rc = control_order(c, host, &o, keep_ns, now_mono_ns, &why);
+	rc = control_order(c, CONTROL_OPERATOR, host, &o, keep_ns, now_mono_ns, &why);
 	if (rc == NW_OK)
 		evbuffer_add_printf(out, "ok %s\n", o.id);
 	else if (rc == NW_ENOTFOUND)

@@ -271,8 +271,8 @@ ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 		rc = NW_EPROTO;
 	}
 	if (rc == NW_OK)
-		rc = control_order(
-		    x->box->control, x->host->name, &o, o.lease_ns, nw_mono_ns(), &why);
+		rc = control_order(x->box->control, x->wire.owner, x->host->name, &o, o.lease_ns,
+		    nw_mono_ns(), &why);
 	x->asks++;
 	if (rc < 0)
 		control_refused(x, opt, why != NULL ? why : nw_strerror(rc));

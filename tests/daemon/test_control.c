@@ -415,12 +415,51 @@ test_answers(void)
 	conf_clear(&conf);
 }
 
+/* Programs' orders have a bound for each owner, and never keep the operator from an order. */
+static void
+test_places(void)
+{
+	struct conf conf = { 0 };
+	struct ear *e = calloc(1, sizeof(*e));
+	struct nw_order o;
+	struct control *c;
+	struct control_peer *p;
+	char owner[16];
+	const char *why;
+	int i, asked = 0, given = 0;
+
+	conf_init(&conf);
+	c = control_new(NULL, &conf);
+	p = join(c, e, "dtn-a", "192.0.2.1", NULL, "start stop rate", true);
+	for (i = 0; i < 200; i++) {
+		o = (struct nw_order){ .opt = NW_OPT_START, .event_type = "ps:cpu" };
+		o.collection_ns = S;
+		snprintf(owner, sizeof(owner), "host:h%d", i / 20);
+		asked += control_order(c, owner, "dtn-a", &o, 600 * S, 0, &why) == NW_OK;
+		e->n = 0;
+	}
+	CHECK_INT(asked, 77); /* 8 each of 8 owners; the last two take places from them */
+	for (i = 0; i < 20; i++) {
+		o = (struct nw_order){ .opt = NW_OPT_START, .event_type = "ps:cpu" };
+		o.collection_ns = S;
+		given += control_order(c, CONTROL_OPERATOR, "dtn-a", &o, 600 * S, 0, &why) == NW_OK;
+		CHECK(e->n >= 2 && e->orders[0].opt == NW_OPT_STOP); /* of a program's order */
+		e->n = 0;
+	}
+	CHECK_INT(given, 20);
+	control_leave(p);
+	control_free(c);
+	conf_clear(&conf);
+	free(e);
+}
+
 int
 main(void)
 {
 	test_rule();
 	test_rule_kernel();
 	test_hand();
+	test_places();
 	test_answers();
 	return check_done("control");
 }
