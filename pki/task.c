@@ -11,8 +11,7 @@
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 
-static const char PREFIX[] = "task-";
-enum { UUID_CHARS = 36, DIGITS = 31 };
+enum { UUID_CHARS = 36 };
 
 bool
 task_is_secret(const char *task_id)
@@ -29,13 +28,6 @@ task_is_secret(const char *task_id)
 	return true;
 }
 
-bool
-task_is_label(const char *text)
-{
-	return strncmp(text, PREFIX, sizeof(PREFIX) - 1) == 0 &&
-	    strlen(text) == sizeof(PREFIX) - 1 + DIGITS;
-}
-
 char *
 task_label(const char *task_id)
 {
@@ -46,7 +38,7 @@ task_label(const char *task_id)
 		return xstrdup(task_id);
 	nw_tls_sha256(task_id, strlen(task_id), hash);
 	nw_hex_put(digits, hash, sizeof(hash));
-	return xasprintf("%s%.*s", PREFIX, DIGITS, digits);
+	return xasprintf("%s%.*s", TASK_LABEL_PREFIX, TASK_LABEL_DIGITS, digits);
 }
 
 void

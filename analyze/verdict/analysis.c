@@ -10,6 +10,13 @@
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
+/* Name of the limiting stage; NULL: cannot tell. */
+static const char *
+judgement_stage(const struct judgement *j)
+{
+	return j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL;
+}
+
 static int
 analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
     struct analysis *out)
@@ -18,13 +25,57 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 
 	if ((rc = store_reader_begin(r)) < 0)
 		return rc;
-	rc = evidence_load(r, session_id, &out->evidence);
+	rc = evidence_load(r, session_id, EVIDENCE_OF_TIED, &out->evidence);
 	if (rc == NW_OK)
 		rc = iotime_load(r, &out->evidence, &out->iotime);
 	if (rc == NW_OK)
 		rc = reductions_load(r, &out->evidence, &p->reduction, &out->reductions);
 	store_reader_end(r);
 	return rc;
+}
+
+/* The verdict with the data of all senders, where those of some were set aside. */
+static int
+strangers_judge(struct store_reader *r, const struct analysis_params *p, struct analysis *a)
+{
+	struct evidence all;
+	struct judgement j;
+	int rc;
+
+	if (a->evidence.owners.n_set_aside == 0)
+		return NW_OK;
+	if ((rc = store_reader_begin(r)) < 0)
+		return rc;
+	rc = evidence_load(r, a->evidence.session_id, EVIDENCE_OF_ALL, &all);
+	store_reader_end(r);
+	if (rc < 0)
+		return rc;
+	if ((rc = judge(&all, &p->judge, &j)) == NW_OK) {
+		a->with_all.stage = judgement_stage(&j);
+		a->with_all.sentence = xstrdup(j.sentence);
+		judgement_clear(&j);
+	}
+	evidence_clear(&all);
+	return rc;
+}
+
+/* Tells whose data the verdict leaves out, among the reasons. */
+static void
+set_aside_tell(struct analysis *a)
+{
+	const struct owners *o = &a->evidence.owners;
+	char *sentence;
+	size_t i;
+
+	for (i = 0; i < o->n; i++)
+		if (!o->owner[i].used) {
+			sentence = xasprintf("The data of %s are set aside: no connection that "
+					     "both ends report leads from the session's hosts to "
+					     "this sender.",
+			    o->owner[i].name);
+			judge_add_reason(&a->judgement, sentence);
+			free(sentence);
+		}
 }
 
 /* Advice; and the differences from the usual sessions, if the session is unusual. */
@@ -75,7 +126,8 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, out->others.other[i].sentence);
-	if ((rc = change_explain(r, p, out)) < 0)
+	set_aside_tell(out);
+	if ((rc = strangers_judge(r, p, out)) < 0 || (rc = change_explain(r, p, out)) < 0)
 		analysis_clear(out);
 	return rc;
 }
@@ -83,6 +135,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 void
 analysis_clear(struct analysis *a)
 {
+	free(a->with_all.sentence);
 	advice_clear(&a->advice);
 	changed_clear(&a->changed);
 	usual_clear(&a->usual);
@@ -125,8 +178,7 @@ analysis_outcome(const struct analysis *a, struct analysis_outcome *out)
 
 	*out = (struct analysis_outcome){ .route = j->route,
 		.program = j->program,
-		.stage =
-		    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL,
+		.stage = judgement_stage(j),
 		.confidence = j->confidence,
 		.sentence = j->sentence,
 		.effect = j->limit.effect,

@@ -26,6 +26,10 @@ struct analysis {
 	struct usual usual;
 	struct changed changed;
 	struct advice advice;
+	struct {
+		const char *stage; /* static text; NULL: cannot tell */
+		char *sentence;    /* NULL where no sender was set aside */
+	} with_all;                /* the verdict on the data of all senders */
 };
 
 /* analysis_new() and analysis_free() with the caller's storage; analysis_clear() only after

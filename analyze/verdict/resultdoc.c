@@ -408,6 +408,46 @@ quality_doc(const struct evidence *e)
 	return q;
 }
 
+/* Who sent what of the session, and whether the verdict uses it. */
+static json_t *
+senders_doc(const struct owners *o)
+{
+	json_t *list = json_array(), *w, *addresses;
+	const struct owner *from;
+	size_t k;
+
+	for (from = o->owner; from < o->owner + o->n; from++) {
+		w = json_object();
+		addresses = json_array();
+		for (k = 0; k < from->n_addresses; k++)
+			json_array_append_new(addresses, json_string(from->address[k]));
+		put_text(w, KEY_sender_owner, from->name[0] != '\0' ? from->name : NULL);
+		result_set(w, KEY_sender_addresses, addresses);
+		put_count(w, KEY_sender_documents, from->documents);
+		put_count(w, KEY_sender_bytes, from->bytes);
+		result_set(w, KEY_sender_used, json_boolean(from->used));
+		put_text(w, KEY_sender_why,
+		    from->used ? NULL
+			       : "names no connection or address of the other senders, or is not "
+				 "named by them");
+		json_array_append_new(list, w);
+	}
+	return list;
+}
+
+static json_t *
+with_all_doc(const struct analysis *a)
+{
+	json_t *o;
+
+	if (a->with_all.sentence == NULL)
+		return json_null();
+	o = json_object();
+	put_text(o, KEY_with_all_stage, a->with_all.stage);
+	put_text(o, KEY_with_all_sentence, a->with_all.sentence);
+	return o;
+}
+
 /* Whatever a number in the document depends on and the operator may change. */
 static json_t *
 parameters_doc(const struct analysis *a, const struct analysis_params *p)
@@ -495,6 +535,8 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	result_set(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
 	result_set(doc, KEY_result_timeline, resultdoc_timeline(a));
 	result_set(doc, KEY_result_quality, quality_doc(e));
+	result_set(doc, KEY_result_senders, senders_doc(&e->owners));
+	result_set(doc, KEY_result_with_all, with_all_doc(a));
 	result_set(doc, KEY_result_run, run_doc(a, run));
 	result_set(doc, KEY_result_before, before_doc(run));
 	out = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(NUMBER_DIGITS));

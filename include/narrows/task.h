@@ -9,10 +9,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 bool task_is_secret(const char *task_id);
-/* True for text in the form of a secret's label. */
-bool task_is_label(const char *text);
+#define TASK_LABEL_PREFIX "task-"
+enum { TASK_LABEL_DIGITS = 31 };
+
+/* Returns true for text in the form of a secret's label. */
+static inline bool
+task_is_label(const char *text)
+{
+	return strncmp(text, TASK_LABEL_PREFIX, sizeof(TASK_LABEL_PREFIX) - 1) == 0 &&
+	    strlen(text) == sizeof(TASK_LABEL_PREFIX) - 1 + TASK_LABEL_DIGITS;
+}
 /* Label of a task id; free() it. No id can pose as the label of a secret. */
 char *task_label(const char *task_id);
 /* Replaces every copy of a secret in bytes by the label of the same length. */

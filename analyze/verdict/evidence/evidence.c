@@ -177,6 +177,8 @@ on_xsp(void *arg, const struct nw_xsp_rec *x)
 {
 	struct senders *s = arg;
 
+	if (!owners_use(&s->e->owners, x->id))
+		return 0;
 	s->e->documents += x->docs;
 	s->e->documents_rejected += x->rejected;
 	s->e->documents_dropped += x->dropped;
@@ -315,7 +317,11 @@ session_read(struct loader *l)
 	int rc;
 
 	if ((rc = store_session_get(l->reader, e->session_id, on_session, e)) < 0 ||
-	    (rc = senders_load(l)) < 0 ||
+	    (rc = owners_load(l->reader, e->session_id, e->task_id, &e->owners)) < 0)
+		return rc;
+	if (l->from == EVIDENCE_OF_ALL)
+		owners_use_all(&e->owners);
+	if ((rc = senders_load(l)) < 0 ||
 	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
 		return rc;
 	hosts_name(l);
@@ -354,9 +360,10 @@ session_read(struct loader *l)
 }
 
 int
-evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out)
+evidence_load(
+    struct store_reader *r, int64_t session_id, enum evidence_from from, struct evidence *out)
 {
-	struct loader l = { .reader = r, .e = out };
+	struct loader l = { .reader = r, .e = out, .from = from };
 	int rc;
 
 	memset(out, 0, sizeof(*out));
@@ -456,6 +463,7 @@ evidence_clear(struct evidence *e)
 	kernels_clear(e);
 	uses_clear(e);
 	evidence_switches_clear(e);
+	owners_clear(&e->owners);
 	free(e->task_id);
 	free(e->program);
 	free(e->label);

@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "analyze/verdict/evidence/owners.h"
 #include "narrows/stage.h"
 #include "narrows/store.h"
 
@@ -196,6 +197,7 @@ struct evidence {
 	size_t n_switches;
 	struct evidence_durations *durations; /* at most EVIDENCE_LIST_MAX */
 	size_t n_durations;
+	struct owners owners;        /* senders, and whose data count */
 	uint64_t durations_rejected; /* unreadable histograms, or without room */
 
 	uint64_t rows, samples;
@@ -204,9 +206,13 @@ struct evidence {
 	uint64_t senders_cut_off; /* by the box's sudden end, and never heard again */
 };
 
+/* Whose data become evidence: of the senders that are tied to the first one (owners.h), or all. */
+enum evidence_from { EVIDENCE_OF_TIED, EVIDENCE_OF_ALL };
+
 /* Reads a snapshot of the store, between store_reader_begin() and _end(). NW_ENOTFOUND,
  * NW_ENOMEM or what the store says. O(rows of the session). */
-int evidence_load(struct store_reader *r, int64_t session_id, struct evidence *out);
+int evidence_load(
+    struct store_reader *r, int64_t session_id, enum evidence_from from, struct evidence *out);
 void evidence_clear(struct evidence *e);
 /* The time of the path's work: the windows of the path, no wider than the reports with bytes moved.
  * Both 0 if the path never worked. */

@@ -63,6 +63,7 @@ struct use_program {
 struct loader {
 	struct store_reader *reader;
 	struct evidence *e;
+	enum evidence_from from;
 	struct source *sources;
 	size_t n_sources;
 	struct use_program *programs;

@@ -242,9 +242,12 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 {
 	struct loader *l = loader;
 	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id };
-	json_t *subject = json_loads(m->subject_json, 0, NULL),
-	       *params = json_loads(m->params_json, 0, NULL);
+	json_t *subject, *params;
 
+	if (!owners_use(&l->e->owners, m->xsp_id))
+		return 0;
+	subject = json_loads(m->subject_json, 0, NULL);
+	params = json_loads(m->params_json, 0, NULL);
 	s.host = host_index(l, m->host_id);
 	s.dt_s = interval_of(params);
 	if (nw_type_begins(m->event_type, NW_TYPE_SUMMARY) ||

@@ -315,7 +315,7 @@ keeptable_add(struct keeptable *t, struct store_reader *r, int64_t session_id,
 		return NW_OK;
 	if ((rc = store_reader_begin(r)) < 0)
 		return rc;
-	rc = evidence_load(r, session_id, &e);
+	rc = evidence_load(r, session_id, EVIDENCE_OF_TIED, &e);
 	if (rc == NW_OK) {
 		rc = session_add(t, r, &e, what);
 		evidence_clear(&e);

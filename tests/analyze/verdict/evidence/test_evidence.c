@@ -97,7 +97,7 @@ session_load(struct nw_batch *b, const char *name, struct evidence *e)
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK(store_reader_begin(r) == NW_OK);
-	CHECK_INT(evidence_load(r, 1, e), NW_OK);
+	CHECK_INT(evidence_load(r, 1, EVIDENCE_OF_TIED, e), NW_OK);
 	store_reader_end(r);
 	store_reader_close(r);
 	store_close(st);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The senders of a session, and whose data the verdict uses.
+ *
+ * Any sender may join an open session whose name somebody chose. What a stranger sends counts only
+ * where sender and session name each other:
+ *
+ *	- both report the same connection (two addresses, two ports), as the kernels at its two ends
+ *	  do; or
+ *	- each names an address from which the other one speaks to the box.
+ *
+ * The first sender's data count, and those of senders that are tied to the first one by a chain of
+ * such pairs. Loopback addresses name nobody. A task id that is a secret ties all that know it; so
+ * do the rules by which the box joins sessions without a task (daemon/join.h). Senders without an
+ * owner are files that an operator imported.
+ */
+#ifndef OWNERS_H
+#define OWNERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/store.h"
+
+/* A sender of a session: a certificate's host, a user of the box's machine, an address. */
+struct owner {
+	char *name;     /* as in store.h; "" for a file that was imported */
+	char **address; /* from which the owner spoke to the box */
+	size_t n_addresses;
+	uint64_t documents, bytes;
+	size_t tied; /* index of an owner that this one is tied to; its own where to none */
+	bool used;
+};
+
+struct owners {
+	struct owner *owner; /* the first sender first */
+	size_t n, n_set_aside;
+	struct owner_share {
+		int64_t xsp_id;
+		size_t owner;
+	} * share; /* XSP sessions, by id */
+	size_t n_shares;
+};
+
+/* Reads the senders of the session and settles whose data count. */
+int
+owners_load(struct store_reader *r, int64_t session_id, const char *task_id, struct owners *out);
+/* Returns true if the data of an XSP session count. O(XSP sessions) in the worst case. */
+bool owners_use(const struct owners *o, int64_t xsp_id);
+/* From now on the data of all senders count. */
+void owners_use_all(struct owners *o);
+void owners_clear(struct owners *o);
+
+#endif
