@@ -93,6 +93,7 @@ struct box {
 	struct numbers *numbers;  /* of providers without an origin */
 	struct session *sessions; /* hash by label: open sessions and the newest closed sessions */
 	size_t n_sessions;
+	uint8_t alias_key[32]; /* random; makes the aliases of sessions (daemon/session.h) */
 	struct peer *peers;
 	struct xsess *changed; /* XSP sessions with counts not yet in the store */
 	struct admission *admission;

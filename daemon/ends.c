@@ -107,18 +107,23 @@ end_put(struct ends *e, char *key, struct session *s, const struct ends_sender *
 	HASH_ADD_KEYPTR(hh, e->by_key, end->key, strlen(end->key), end);
 }
 
-/* The agent's session becomes part of the other session; of two such sessions, the newer. */
+/* The agent's session becomes part of the other session; of two such sessions, the newer. A closed
+ * session never does: the open one becomes part of it. */
 static void
 ends_join(struct session *s, bool is_agent, struct end *other)
 {
-	struct session *o = other->session = session_now(other->session);
+	struct session *o = other->session = session_now(other->session), *into;
 
 	if (o == s || !is_current(o) || !is_current(s))
 		return;
-	if (is_agent && (!other->is_agent || s->id > o->id))
-		session_merge(s, o);
+	if (s->state == SESSION_CLOSED || o->state == SESSION_CLOSED)
+		into = s->state == SESSION_CLOSED ? s : o;
 	else
+		into = is_agent && (!other->is_agent || s->id > o->id) ? o : s;
+	if (into == s && o->state != SESSION_CLOSED)
 		session_merge(o, s);
+	else if (into == o && s->state != SESSION_CLOSED)
+		session_merge(s, o);
 }
 
 void

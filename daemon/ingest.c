@@ -44,6 +44,7 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
 	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
 	struct nw_subject subject = m->subject;
+	struct session *ordered;
 	struct join_clue clue = { .host_id = x->host->id,
 		.sess_id_hex = x->sess_id_hex,
 		.guest = &guest,
@@ -51,6 +52,9 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 		.event_type = m->event_type,
 		.xfer_id = m->subject.xfer_id };
 
+	if (task != NULL && is_witness(x, sr) &&
+	    (ordered = session_of_alias(x->box, task, x->host->name)) != NULL)
+		return ordered;
 	if (task != NULL)
 		return is_witness(x, sr) ? session_find(x->box, task, &guest)
 					 : session_join(x->box, task, &guest);
@@ -123,6 +127,7 @@ static int
 on_meta(void *arg, const struct nw_meta *m)
 {
 	struct xsess *x = arg;
+	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
 	struct series *sr;
 	bool is_new;
 	int rc;
@@ -136,9 +141,9 @@ on_meta(void *arg, const struct nw_meta *m)
 	sr->witness = is_witness(x, sr);
 	if ((sr->session = session_of(x, sr, m)) != NULL && !sr->witness) {
 		xsess_bind(x, sr->session);
-		session_take_part(sr->session, x->wire.owner);
-		session_name_address(sr->session, m->subject.src);
-		session_name_address(sr->session, m->subject.dst);
+		session_take_part(sr->session, &guest);
+		session_name_address(sr->session, &guest, m->subject.src);
+		session_name_address(sr->session, &guest, m->subject.dst);
 		if (x->task_id != NULL)
 			end_note(x, sr->session, &m->subject);
 		sr->session = session_now(sr->session);
@@ -421,7 +426,7 @@ events_session(struct xsess *x)
 	x->session = session_now(x->session);
 	if (x->session == NULL && x->task_id != NULL) {
 		s = session_join(x->box, x->task_id, &guest);
-		session_take_part(s, x->wire.owner);
+		session_take_part(s, &guest);
 		xsess_bind(x, s);
 		session_release(s);
 	}

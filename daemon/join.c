@@ -10,6 +10,7 @@
 
 #include "daemon/box.h"
 #include "daemon/session.h"
+#include "narrows/address.h"
 #include "narrows/clock.h"
 
 enum { MARKS_MAX = 128, HOSTS_MAX = 8, UUID_CHARS = 36 };
@@ -49,14 +50,25 @@ join_free(struct join *j)
 	free(j);
 }
 
-/* The same text from both ends, NULL without a whole connection. */
+/* A sender is believed that a connection is its own if the sender speaks to the box from one of the
+ * connection's ends, or from the box's machine. */
+static bool
+is_at_end(const struct session_guest *guest, const struct nw_subject *s)
+{
+	return guest->address != NULL &&
+	    (address_is_loopback(guest->address) || strcmp(guest->address, s->src) == 0 ||
+		strcmp(guest->address, s->dst) == 0);
+}
+
+/* The same text from both ends, NULL without a whole connection of the sender's. */
 static char *
-tuple_text(const struct nw_subject *s)
+tuple_text(const struct session_guest *guest, const struct nw_subject *s)
 {
 	char a[160], b[160];
 	int order;
 
-	if (s->src == NULL || s->dst == NULL || s->sport == 0 || s->dport == 0)
+	if (s->src == NULL || s->dst == NULL || s->sport == 0 || s->dport == 0 ||
+	    !is_at_end(guest, s))
 		return NULL;
 	snprintf(a, sizeof(a), "%.140s/%u", s->src, s->sport);
 	snprintf(b, sizeof(b), "%.140s/%u", s->dst, s->dport);
@@ -250,7 +262,7 @@ join_find(struct box *box, const struct join_clue *clue)
 {
 	struct session *s = clue->current, *other;
 	unsigned side = side_of(clue);
-	char *tuple = tuple_text(clue->subject), *xfer = xfer_text(clue);
+	char *tuple = tuple_text(clue->guest, clue->subject), *xfer = xfer_text(clue);
 
 	if (s != NULL && (s->join == NULL || s->state == SESSION_CLOSED))
 		s = NULL; /* a session with a task of its own, or a closed session */

@@ -46,6 +46,7 @@
 #include "daemon/webaccess.h"
 #include "daemon/xsess.h"
 #include "narrows/siteconf.h"
+#include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -327,9 +328,14 @@ static int
 on_restored_xsp(void *arg, const struct nw_xsp_rec *xsp)
 {
 	struct restore *restore = arg;
+	char *address = xstrdup(xsp->peer), *port = address != NULL ? strrchr(address, '/') : NULL;
+	const struct session_guest guest = { .owner = xsp->owner, .address = address };
 
+	if (port != NULL)
+		*port = '\0';
 	if (xsp->owner != NULL)
-		session_take_part(restore->session, xsp->owner);
+		session_take_part(restore->session, &guest);
+	free(address);
 	return 0;
 }
 
@@ -897,6 +903,8 @@ main(int argc, char **argv)
 	privileges_drop(&d.conf);
 	d.started_wall_ns = nw_wall_ns();
 	d.box.conf = &d.conf;
+	if (nw_tls_random(NULL, d.box.alias_key, sizeof(d.box.alias_key)) != 0)
+		fatalx("random: the system has no random bytes");
 	d.box.limits = nw_frame_limits_default;
 	d.box.limits.blocks_max = (uint32_t)d.conf.max_blocks;
 	d.box.limits.block_max_bytes = (uint32_t)d.conf.max_block_bytes;

@@ -580,6 +580,7 @@ open_take(struct peer *p, const struct nw_frame *f)
 	    &(struct xsess_wire){ .name = p->name,
 		.address = p->address,
 		.certified_name = p->tls != NULL ? nw_tls_peer_name(p->tls) : NULL,
+		.certified_addresses = p->tls != NULL ? nw_tls_peer_addresses(p->tls) : NULL,
 		.owner = p->owner,
 		.send = on_send,
 		.fail = on_fail,

@@ -140,9 +140,7 @@ tell_follow(const struct escalation *e, size_t i, struct control_peer *p, struct
 	const struct connection *c = &e->connections[i];
 	bool own = control_peer_is(p, c->by);
 
-	if (e->session->task_id == NULL || strlen(e->session->task_id) >= sizeof(o->task_id))
-		return; /* the series would belong to no session */
-	strcpy(o->task_id, e->session->task_id);
+	session_alias(e->session, p->host, o->task_id);
 	memcpy(o->src, own ? c->src : c->dst, sizeof(o->src));
 	memcpy(o->dst, own ? c->dst : c->src, sizeof(o->dst));
 	o->sport = own ? c->sport : c->dport;

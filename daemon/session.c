@@ -15,10 +15,12 @@
 #include "narrows/task.h"
 #include "narrows/log.h"
 #include "narrows/address.h"
+#include "narrows/hex.h"
+#include "narrows/tls.h"
 #include "narrows/catalog.h"
 #include "narrows/clock.h"
 
-enum { WORDS_MAX = 64 };      /* senders, and named addresses, of a session */
+enum { SENDERS_MAX = 64, NAMED_MAX = 64 }; /* senders of a session; addresses that each named */
 enum { CLOSED_KEEP = 10000 }; /* remembered closed sessions, for XSP sessions that come late */
 #define WITNESS_KEEP_NS   (60 * (int64_t)1000000000)
 #define RESTORE_LINGER_NS (30 * (int64_t)1000000000)
@@ -141,12 +143,27 @@ session_new(struct box *box, int64_t id, const char *label)
 	return s;
 }
 
+#define ALIAS_PREFIX "order:"
+enum { ALIAS_HASH_BYTES = 16 };
+
+struct alias_search {
+	int64_t id;
+	struct session *found;
+};
+
 static void
-words_free(char **words, size_t n)
+senders_free(struct session *s)
 {
-	while (n > 0)
-		free(words[--n]);
-	free(words);
+	struct session_sender *w;
+
+	for (w = s->senders; w < s->senders + s->n_senders; w++) {
+		free(w->owner);
+		free(w->address);
+		while (w->n_named > 0)
+			free(w->named[--w->n_named]);
+		free(w->named);
+	}
+	free(s->senders);
 }
 
 static void
@@ -157,8 +174,7 @@ session_free(struct session *s)
 	if (s->join != NULL)
 		s->join_free(s->join);
 	session_release(s->merged_into);
-	words_free(s->owners, s->n_owners);
-	words_free(s->named, s->n_named);
+	senders_free(s);
 	free(s->label);
 	free(s->task_id);
 	free(s->program);
@@ -167,43 +183,44 @@ session_free(struct session *s)
 
 /* --- admission of senders --- */
 
+static struct session_sender *
+sender_find(const struct session *s, const char *owner)
+{
+	struct session_sender *w;
+
+	for (w = s->senders; w < s->senders + s->n_senders; w++)
+		if (strcmp(w->owner, owner) == 0)
+			return w;
+	return NULL;
+}
+
 static bool
-words_have(char **words, size_t n, const char *word)
+sender_names(const struct session_sender *w, const char *address)
 {
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		if (strcmp(words[i], word) == 0)
+	for (i = 0; address != NULL && i < w->n_named; i++)
+		if (strcmp(w->named[i], address) == 0)
 			return true;
 	return false;
 }
 
-/* Returns false for a known word, and if there are too many words. */
 static bool
-words_add(char ***words, size_t *n, const char *word)
+is_named(const struct session *s, const char *address)
 {
-	if (*n == WORDS_MAX || words_have(*words, *n, word))
-		return false;
-	*words = xreallocarray(*words, *n + 1, sizeof(**words));
-	(*words)[(*n)++] = xstrdup(word);
-	return true;
-}
+	const struct session_sender *w;
 
-/* "host:NAME" and "addr:ADDRESS" take part under NAME and ADDRESS. */
-static bool
-is_named(const struct session *s, const char *owner)
-{
-	const char *name = strchr(owner, ':');
-
-	return name != NULL && strncmp(owner, "user:", 5) != 0 &&
-	    words_have(s->named, s->n_named, name + 1);
+	for (w = s->senders; w < s->senders + s->n_senders; w++)
+		if (sender_names(w, address))
+			return true;
+	return false;
 }
 
 static bool
 may_reopen(const struct session *s, const char *task_id, const struct session_guest *guest)
 {
-	return task_is_secret(task_id) || words_have(s->owners, s->n_owners, guest->owner) ||
-	    is_named(s, guest->owner) || words_have(s->named, s->n_named, guest->address);
+	return task_is_secret(task_id) || sender_find(s, guest->owner) != NULL ||
+	    is_named(s, guest->address);
 }
 
 /* The newest session of the guest, else the newest open session. */
@@ -280,19 +297,97 @@ session_find(struct box *box, const char *task_id, const struct session_guest *g
 	return s;
 }
 
+void
+session_alias(const struct session *s, const char *host, char out[SESSION_ALIAS_BYTES])
+{
+	uint8_t hash[NW_TLS_PIN_BYTES];
+	char *text = xasprintf("%lld %s", (long long)s->id, host);
+	size_t len = strlen(text), key = sizeof(s->box->alias_key);
+	uint8_t *bytes = xmalloc(key + len);
+	int n;
+
+	memcpy(bytes, s->box->alias_key, key);
+	memcpy(bytes + key, text, len);
+	nw_tls_sha256(bytes, key + len, hash);
+	n = snprintf(out, SESSION_ALIAS_BYTES, ALIAS_PREFIX "%lld:", (long long)s->id);
+	nw_hex_put(out + n, hash, ALIAS_HASH_BYTES);
+	free(bytes);
+	free(text);
+}
+
+static void
+on_alias(struct session *s, void *arg)
+{
+	struct alias_search *a = arg;
+
+	if (s->id == a->id)
+		a->found = s;
+}
+
+struct session *
+session_of_alias(struct box *box, const char *alias, const char *host)
+{
+	struct alias_search a = { 0 };
+	char text[SESSION_ALIAS_BYTES];
+
+	if (strncmp(alias, ALIAS_PREFIX, sizeof(ALIAS_PREFIX) - 1) != 0)
+		return NULL;
+	a.id = strtoll(alias + sizeof(ALIAS_PREFIX) - 1, NULL, 10);
+	session_each(box, on_alias, &a);
+	if (a.found == NULL)
+		return NULL;
+	session_alias(a.found, host, text);
+	if (strcmp(text, alias) != 0)
+		return NULL;
+	a.found->refs++;
+	return session_now(a.found);
+}
+
 const char *
 session_get_owner(const struct session *s)
 {
-	return s->n_owners > 0 ? s->owners[0] : "";
+	return s->n_senders > 0 ? s->senders[0].owner : "";
+}
+
+static struct session_sender *
+sender_get(struct session *s, const struct session_guest *guest)
+{
+	struct session_sender *w = sender_find(s, guest->owner);
+
+	if (w == NULL && s->n_senders == SENDERS_MAX)
+		return NULL;
+	if (w == NULL) {
+		s->senders = xreallocarray(s->senders, s->n_senders + 1, sizeof(*s->senders));
+		w = &s->senders[s->n_senders++];
+		*w = (struct session_sender){ .owner = xstrdup(guest->owner) };
+	}
+	if (guest->address != NULL && !address_is_loopback(guest->address) &&
+	    (w->address == NULL || strcmp(w->address, guest->address) != 0)) {
+		free(w->address);
+		w->address = xstrdup(guest->address);
+	}
+	return w;
 }
 
 void
-session_take_part(struct session *s, const char *owner)
+session_take_part(struct session *s, const struct session_guest *guest)
 {
-	words_add(&s->owners, &s->n_owners, owner);
+	(void)sender_get(s, guest);
 }
 
-/* Strangers' sessions of the same label whose senders all may join s now. */
+/* Returns true if the sender and a sender of the session name each other. */
+static bool
+is_tied(const struct session *s, const struct session_sender *stranger)
+{
+	const struct session_sender *w;
+
+	for (w = s->senders; w < s->senders + s->n_senders; w++)
+		if (sender_names(w, stranger->address) && sender_names(stranger, w->address))
+			return true;
+	return false;
+}
+
+/* An open session of the same label, each of whose senders and a sender of s name each other. */
 static struct session *
 stranger_find(struct session *s)
 {
@@ -300,26 +395,47 @@ stranger_find(struct session *s)
 	size_t i;
 
 	for (t = label_find(s->box, s->label); t != NULL; t = t->older) {
-		if (t == s || t->merged_into != NULL || t->n_owners == 0)
+		if (t == s || t->merged_into != NULL || t->state == SESSION_CLOSED)
 			continue;
-		for (i = 0; i < t->n_owners && is_named(s, t->owners[i]); i++)
+		for (i = 0; i < t->n_senders && is_tied(s, &t->senders[i]); i++)
 			continue;
-		if (i == t->n_owners)
+		if (i == t->n_senders && i > 0)
 			return t;
 	}
 	return NULL;
 }
 
+/* A name is no address: certificates say who a peer is, and the text of a subject proves nothing. */
 void
-session_name_address(struct session *s, const char *address)
+session_name_address(struct session *s, const struct session_guest *guest, const char *address)
 {
+	struct session_sender *w;
 	struct session *t;
 
-	if (address == NULL || address_is_loopback(address) ||
-	    !words_add(&s->named, &s->n_named, address))
+	if (address == NULL || address_is_loopback(address) || (w = sender_get(s, guest)) == NULL ||
+	    w->n_named == NAMED_MAX || sender_names(w, address))
 		return;
-	while ((t = stranger_find(s)) != NULL)
-		session_merge(t, s);
+	w->named = xreallocarray(w->named, w->n_named + 1, sizeof(*w->named));
+	w->named[w->n_named++] = xstrdup(address);
+	while (
+	    s->state != SESSION_CLOSED && s->merged_into == NULL && (t = stranger_find(s)) != NULL)
+		session_merge(t->id < s->id ? s : t, t->id < s->id ? t : s);
+}
+
+/* Gives the senders of a session, and what they named, to another one. */
+static void
+senders_give(const struct session *from, struct session *into)
+{
+	const struct session_sender *w;
+	struct session_guest guest;
+	size_t i;
+
+	for (w = from->senders; w < from->senders + from->n_senders; w++) {
+		guest = (struct session_guest){ .owner = w->owner, .address = w->address };
+		session_take_part(into, &guest);
+		for (i = 0; i < w->n_named; i++)
+			session_name_address(into, &guest, w->named[i]);
+	}
 }
 
 struct session *
@@ -338,8 +454,6 @@ session_now(struct session *s)
 void
 session_merge(struct session *from, struct session *into)
 {
-	size_t i;
-
 	event_del(from->linger);
 	if (from->closed_wall_ns != 0)
 		verdict_keep(from,
@@ -354,10 +468,7 @@ session_merge(struct session *from, struct session *into)
 	if (from->last_data_wall_ns > into->last_data_wall_ns)
 		into->last_data_wall_ns = from->last_data_wall_ns;
 	into->fresh = true;
-	for (i = 0; i < from->n_owners; i++)
-		session_take_part(into, from->owners[i]);
-	for (i = 0; i < from->n_named; i++)
-		words_add(&into->named, &into->n_named, from->named[i]);
+	senders_give(from, into);
 	session_name(into, from->program);
 	session_write(into);
 	while (nw_batch_merge(commit_batch(into->box->commit), from->id, into->id) < 0)

@@ -38,8 +38,13 @@ struct session {
 	struct session *merged_into; /* session that took over, or NULL */
 	int64_t analysed_mono_ns;    /* time of the last analysis while open */
 	bool fresh;                  /* rows have come since then */
-	char **owners, **named;      /* senders that took part; addresses at ends of connections */
-	size_t n_owners, n_named;
+	struct session_sender {
+		char *owner;
+		char *address; /* of the newest connection; NULL: loopback */
+		char **named;  /* addresses at ends of connections */
+		size_t n_named;
+	} * senders;
+	size_t n_senders;
 	struct box *box;
 	struct event *linger;
 	UT_hash_handle hh;
@@ -63,15 +68,26 @@ session_join(struct box *box, const char *task_id, const struct session_guest *g
  * reference. */
 struct session *
 session_find(struct box *box, const char *task_id, const struct session_guest *guest);
+/*
+ * The name of a session in orders for a host: a text that no other host can make or use, and that
+ * tells nothing of a secret task. Good until the box ends.
+ */
+enum { SESSION_ALIAS_BYTES = 64 };
+void session_alias(const struct session *s, const char *host, char out[SESSION_ALIAS_BYTES]);
+/* Finds the session behind an alias of the host. Returns NULL for any other text; else the caller
+ * gets a reference. O(sessions in memory). */
+struct session *session_of_alias(struct box *box, const char *alias, const char *host);
 /* The first sender that took part, "" if none is known; on loan until session_free_all(). */
 const char *session_get_owner(const struct session *s);
 /* A sender takes part in the session from now on. */
-void session_take_part(struct session *s, const char *owner);
+void session_take_part(struct session *s, const struct session_guest *guest);
 /*
- * A sender of the session named an address at the end of a connection (NULL is fine). Sessions that
- * strangers from there began under the same label become part of s.
+ * A sender of the session named an address at the end of a connection (NULL is fine). An open
+ * session of the same label becomes part of s, if s is open, too, and each sender there and a
+ * sender here named each other's address.
  */
-void session_name_address(struct session *s, const char *address);
+void
+session_name_address(struct session *s, const struct session_guest *guest, const char *address);
 /* Follows merges: returns s, or the session that took s over; the caller's reference moves along.
  * NULL stays NULL. */
 struct session *session_now(struct session *s);

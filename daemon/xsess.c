@@ -16,6 +16,7 @@
 #include "daemon/hostcost.h"
 #include "daemon/hostlist.h"
 #include "daemon/ingest.h"
+#include "narrows/address.h"
 #include "narrows/eventtype.h"
 #include "narrows/log.h"
 #include "daemon/origin.h"
@@ -221,7 +222,8 @@ control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
 {
 	struct control_hello h = { .host = x->host->name,
 		.can = nw_kv_text(kv, n, "can"),
-		.addresses = nw_kv_text(kv, n, "addresses"),
+		.addresses = address_is_loopback(x->wire.address) ? nw_kv_text(kv, n, "addresses")
+								  : x->wire.certified_addresses,
 		.address = x->wire.address,
 		.for_host = x->for_host };
 
@@ -361,7 +363,7 @@ hello_identify(
 	x->for_host = x->task_id == NULL;
 	if (x->task_id != NULL) {
 		s = session_join(x->box, x->task_id, &guest);
-		session_take_part(s, x->wire.owner);
+		session_take_part(s, &guest);
 		session_name(s, nw_kv_text(kv, n, "program"));
 		xsess_bind(x, s);
 		session_release(s);

@@ -21,7 +21,8 @@ struct session;
 struct xsess_wire {
 	const char *name, *address; /* "address/port", "address" */
 	const char *certified_name; /* name in the peer's certificate, NULL for a peer in clear */
-	const char *owner;          /* owner of the peer's provider ids (narrows/store.h) */
+	const char *certified_addresses; /* that the certificate lists, by blanks; NULL: none */
+	const char *owner;               /* owner of the peer's provider ids (narrows/store.h) */
 	void (*send)(void *arg, uint16_t opt, const uint8_t *data, size_t len);
 	/* ends the connection; the session lives until its owner calls xsess_close() */
 	void (*fail)(void *arg, int code, const char *why);

@@ -271,6 +271,8 @@ is_revoked(const struct nw_tls_ctx *c, const char *serial)
 
 enum tls_state { TLS_HANDSHAKE, TLS_OPEN, TLS_CLOSED, TLS_FAILED };
 
+enum { ADDRESSES_BYTES = 512 };
+
 struct nw_tls {
 	struct nw_tls_ctx *ctx;
 	mbedtls_ssl_context ssl;
@@ -284,8 +286,9 @@ struct nw_tls {
 	uint8_t *out;
 	size_t out_at, out_len, out_cap;
 	char wanted
-	    [NW_TLS_NAME_BYTES];      /* client: the name that the server's certificate must have */
-	char name[NW_TLS_NAME_BYTES]; /* of the peer's certificate, as are the next two */
+	    [NW_TLS_NAME_BYTES]; /* client: the name that the server's certificate must have */
+	char addresses[ADDRESSES_BYTES]; /* of the peer's certificate, as are the next three */
+	char name[NW_TLS_NAME_BYTES];
 	serial_text serial;
 	int64_t expires_wall_s;
 	uint32_t faults; /* faults of the peer's certificate: MBEDTLS_X509_BADCERT_* */
@@ -351,6 +354,20 @@ certificate_names(const mbedtls_x509_crt *crt, const char *wanted, const char *f
 	return false;
 }
 
+/* Appends an address of the certificate, if there is room. */
+static void
+address_take(char out[ADDRESSES_BYTES], const mbedtls_x509_buf *san)
+{
+	size_t len = strlen(out);
+	char text[INET6_ADDRSTRLEN];
+
+	if ((san->len != 4 && san->len != 16) ||
+	    inet_ntop(san->len == 4 ? AF_INET : AF_INET6, san->p, text, sizeof(text)) == NULL ||
+	    len + 1 + strlen(text) >= ADDRESSES_BYTES)
+		return;
+	snprintf(out + len, ADDRESSES_BYTES - len, "%s%s", len > 0 ? " " : "", text);
+}
+
 static void
 certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 {
@@ -360,10 +377,15 @@ certificate_note(struct nw_tls *t, mbedtls_x509_crt *crt)
 	const struct calendar until = { end->year, end->mon, end->day, end->hour, end->min,
 		end->sec, 0 };
 
-	t->name[0] = '\0';
-	for (; s != NULL && s->buf.p != NULL && t->name[0] == '\0'; s = s->next)
-		if ((s->buf.tag & MBEDTLS_ASN1_TAG_VALUE_MASK) == SAN_DNS)
+	t->name[0] = t->addresses[0] = '\0';
+	for (; s != NULL && s->buf.p != NULL; s = s->next) {
+		int kind = s->buf.tag & MBEDTLS_ASN1_TAG_VALUE_MASK;
+
+		if (kind == SAN_DNS && t->name[0] == '\0')
 			name_take(t->name, s->buf.p, s->buf.len);
+		if (kind == SAN_IP)
+			address_take(t->addresses, &s->buf);
+	}
 	cn = mbedtls_asn1_find_named_data(
 	    &crt->subject, MBEDTLS_OID_AT_CN, MBEDTLS_OID_SIZE(MBEDTLS_OID_AT_CN));
 	if (t->name[0] == '\0' && cn != NULL)
@@ -707,6 +729,12 @@ const char *
 nw_tls_peer_name(const struct nw_tls *t)
 {
 	return t->name;
+}
+
+const char *
+nw_tls_peer_addresses(const struct nw_tls *t)
+{
+	return t->addresses[0] != '\0' ? t->addresses : NULL;
 }
 
 const char *

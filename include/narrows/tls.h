@@ -74,6 +74,9 @@ bool nw_tls_is_open(const struct nw_tls *t);
 /* The name in the peer's certificate (the first DNS name, else the common name), "" without a
  * certificate. Only characters of host names. Until the handshake is over the name is a claim. */
 const char *nw_tls_peer_name(const struct nw_tls *t);
+/* Addresses that the peer's certificate lists besides its name, separated by blanks; NULL: none. On
+ * loan until nw_tls_free(). */
+const char *nw_tls_peer_addresses(const struct nw_tls *t);
 /* The reason of a failure or end; static text. */
 const char *nw_tls_why(const struct nw_tls *t);
 /* NULL, or the reason why the peer's certificate is no longer good: expired, or revoked in `now`, a

@@ -29,9 +29,9 @@ note(const struct end_case *c)
 	subject.dst = c->dst;
 	subject.sport = c->sport;
 	subject.dport = c->dport;
-	session_take_part(s, c->owner);
-	session_name_address(s, c->src);
-	session_name_address(s, c->dst);
+	session_take_part(s, &guest);
+	session_name_address(s, &guest, c->src);
+	session_name_address(s, &guest, c->dst);
 	ends_note(ends, s, &sender, &subject);
 	return session_now(s);
 }

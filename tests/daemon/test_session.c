@@ -16,7 +16,7 @@ test_states(void)
 
 	boxed_conf.session_linger_ns = 1000000;
 	CHECK_INT(s->state, SESSION_OPEN);
-	session_take_part(s, guest.owner);
+	session_take_part(s, &guest);
 	session_attach(s, guest.owner);
 	session_attach(s, guest.owner);
 	session_detach(s);
@@ -65,7 +65,7 @@ test_restore(void)
 	struct session *s;
 
 	session_restore(&box, 1000, "was open", NULL, 1, 0, 2);
-	session_take_part(session_restore(&box, 1001, "was closed", "dd", 1, 3, 2), guest.owner);
+	session_take_part(session_restore(&box, 1001, "was closed", "dd", 1, 3, 2), &guest);
 	session_restore(&box, 1002, NULL, NULL, 1, 3, 2);
 	CHECK(
 	    (s = session_find(&box, "was open", &guest)) != NULL && s->state == SESSION_LINGERING);
@@ -105,7 +105,7 @@ closed_session(const char *task_id)
 	struct session *s = session_join(&box, task_id, &guest);
 
 	boxed_conf.session_linger_ns = 0;
-	session_take_part(s, guest.owner);
+	session_take_part(s, &guest);
 	session_attach(s, guest.owner);
 	session_detach(s);
 	usleep(1000);
@@ -124,7 +124,7 @@ test_closed_is_closed(void)
 	other = session_join(&box, "public", &stranger);
 	CHECK(other != first && first->state == SESSION_CLOSED);
 	CHECK_STR(other->label, first->label);
-	session_take_part(other, stranger.owner);
+	session_take_part(other, &stranger);
 	/* the host of the closed session still gets its own, and a third gets what is open */
 	CHECK(session_join(&box, "public", &guest) == first && first->state == SESSION_OPEN);
 	CHECK(session_find(&box, "public",
@@ -135,21 +135,39 @@ test_closed_is_closed(void)
 	boxed_run();
 }
 
-/* Later metadata of the first host names the stranger: the two sessions were one. */
+/* Two open sessions become one when each names the other's address; a closed one never. */
 static void
 test_named_later(void)
 {
 	struct session *first = closed_session("ftp"), *other;
 
 	other = session_join(&box, "ftp", &stranger);
-	session_take_part(other, stranger.owner);
+	session_take_part(other, &stranger);
 	CHECK(other != first);
-	session_name_address(first, "192.0.2.9");
-	session_name_address(first, "127.0.0.1"); /* everybody's */
-	CHECK(session_now(other) == other);
-	session_name_address(first, "b"); /* the name in its certificate */
+	session_name_address(first, &guest, stranger.address);
+	session_name_address(other, &stranger, guest.address); /* both, and one is closed */
+	CHECK(session_now(other) == other && first->merged_into == NULL);
+	session_end(other);
+	usleep(1000);
+	boxed_run();
+}
+
+static void
+test_named_both(void)
+{
+	struct session *first = closed_session("both"), *other;
+
+	other = session_join(&box, "both", &stranger);
+	session_take_part(other, &stranger);
+	CHECK(session_join(&box, "both", &guest) == first && first->state == SESSION_OPEN);
+	session_name_address(first, &guest, "127.0.0.1"); /* everybody's */
+	session_name_address(other, &stranger, "127.0.0.1");
+	session_name_address(first, &guest, "b"); /* the name in its certificate */
+	session_name_address(other, &stranger, "a");
+	session_name_address(other, &stranger, guest.address);
+	CHECK(session_now(other) == other); /* one of the two names the other */
+	session_name_address(first, &guest, stranger.address);
 	CHECK(session_now(other) == first);
-	CHECK(session_join(&box, "ftp", &stranger) == first);
 	session_end(first);
 }
 
@@ -245,6 +263,7 @@ main(void)
 	test_tick();
 	test_closed_is_closed();
 	test_named_later();
+	test_named_both();
 	test_secret();
 	test_late_rows();
 	test_merge_closed();
