@@ -158,6 +158,8 @@ void session_hosts(struct html *h, const json_t *doc);
 /* How far apart events of different hosts must be to have an order, in seconds; NaN if unknown. */
 double session_clock_bound(const json_t *doc);
 void session_quality(struct html *h, const json_t *doc);
+/* Who sent what of the session, and what of it the verdict uses. */
+void session_senders(struct html *h, const json_t *doc);
 void session_files(struct html *h, const json_t *doc);
 void session_connections(struct html *h, const json_t *doc);
 

@@ -418,6 +418,7 @@ static const struct section {
 	{ "hosts", "Hosts and their clocks", session_hosts, true, KEY_result_session,
 	    KEY_session_hosts },
 	{ "quality", "Data quality", session_quality, true, KEY_result_quality, RESULT_KEYS },
+	{ "senders", "Who sent what", session_senders, true, KEY_result_senders, RESULT_KEYS },
 	{ "files", "Files", session_files, true, KEY_result_session, KEY_session_files },
 	{ "connections", "Connections", session_connections, true, KEY_result_session,
 	    KEY_session_connections },

@@ -229,3 +229,60 @@ session_connections(struct html *h, const json_t *doc)
 	else
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 }
+
+/* --- who sent what --- */
+
+TABLE_NUMBER(column_documents, KEY_sender_documents, fmt_ratio)
+TABLE_NUMBER(column_sent, KEY_sender_bytes, fmt_bytes)
+
+static void
+column_sender(struct html *h, const json_t *row)
+{
+	const char *owner = result_text(row, KEY_sender_owner);
+
+	table_text(h, owner != NULL ? owner : "a file that was imported");
+}
+
+static void
+column_addresses(struct html *h, const json_t *row)
+{
+	const json_t *list = result_list(row, KEY_sender_addresses);
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		if (i > 0)
+			html_raw(h, ", ");
+		html_text(h, json_string_value(json_array_get(list, i)));
+	}
+}
+
+static void
+column_used(struct html *h, const json_t *row)
+{
+	const char *why = result_text(row, KEY_sender_why);
+
+	html_text(h, why == NULL ? "used" : "set aside: ");
+	if (why != NULL)
+		html_text(h, why);
+}
+
+void
+session_senders(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "Sender", column_sender, false },
+		{ "Speaks from", column_addresses, false },
+		{ "Documents", column_documents, true },
+		{ "Bytes", column_sent, true },
+		{ "The verdict", column_used, false },
+	};
+	const json_t *all = result_get(doc, KEY_result_with_all);
+
+	table_write(
+	    h, result_list(doc, KEY_result_senders), columns, sizeof(columns) / sizeof(columns[0]));
+	if (result_text(all, KEY_with_all_sentence) == NULL)
+		return;
+	html_raw(h, "<p>With the data of all senders the verdict would be: ");
+	html_text(h, result_text(all, KEY_with_all_sentence));
+	html_raw(h, "</p>");
+}
