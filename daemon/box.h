@@ -97,7 +97,7 @@ struct box {
 	struct peer *peers;
 	struct xsess *changed; /* XSP sessions with counts not yet in the store */
 	struct admission *admission;
-	/* of lines that peers provoke (daemon/provoked.h); the second is the web thread's */
+	/* of lines that peers provoke (narrows/provoked.h); the second is the web thread's */
 	struct fairrate *log_rate, *enroll_log_rate;
 	uint64_t memory_bytes; /* held for senders: input, output, series, waiting documents */
 	/* of every origin's catalogue (narrows/catalog.h) */

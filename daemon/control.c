@@ -12,7 +12,7 @@
 
 #include "daemon/conf.h"
 #include "narrows/eventtype.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "daemon/box.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "daemon/conf.h"
 #include "narrows/siteconf.h"
 #include "narrows/log.h"

@@ -19,7 +19,7 @@
 #include "narrows/eventtype.h"
 #include "narrows/task.h"
 #include "daemon/xsess.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/event.h"

@@ -10,7 +10,7 @@
 #include "daemon/commit.h"
 #include "daemon/eventput.h"
 #include "daemon/hostlist.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "daemon/session.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"

@@ -22,7 +22,7 @@
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "daemon/linefeed.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "daemon/origin.h"
 #include "narrows/log.h"
 #include "daemon/sockuser.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/behaviour.h"
+#include "daemon/analysis/behaviour.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/quantity.h"

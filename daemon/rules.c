@@ -13,7 +13,7 @@
 #include <uthash.h>
 
 #include "daemon/conf.h"
-#include "daemon/behaviour.h"
+#include "daemon/analysis/behaviour.h"
 #include "daemon/control.h"
 #include "daemon/ruleline.h"
 #include "narrows/clock.h"

@@ -11,7 +11,7 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "narrows/task.h"
 #include "narrows/log.h"
 #include "narrows/address.h"
@@ -405,7 +405,7 @@ stranger_find(struct session *s)
 	return NULL;
 }
 
-/* A name is no address: certificates say who a peer is, and the text of a subject proves nothing. */
+/* A name is no address: certificates name peers, and the text of a subject proves nothing. */
 void
 session_name_address(struct session *s, const struct session_guest *guest, const char *address)
 {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "narrows/account.h"
 #include "narrows/audit.h"
 #include "narrows/clock.h"

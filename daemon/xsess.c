@@ -21,7 +21,7 @@
 #include "narrows/log.h"
 #include "daemon/origin.h"
 #include "daemon/rules.h"
-#include "daemon/schedule.h"
+#include "daemon/analysis/schedule.h"
 #include "daemon/session.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"

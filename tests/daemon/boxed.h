@@ -19,7 +19,7 @@
 #include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 #include "daemon/rules.h"
 #include "daemon/session.h"
 #include "daemon/xsess.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The behaviour of a session, analysis by analysis, and the lines of the directive `rule`. */
-#include "daemon/behaviour.h"
+#include "daemon/analysis/behaviour.h"
 
 #include <math.h>
 #include <stdio.h>

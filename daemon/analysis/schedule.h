@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "daemon/behaviour.h"
+#include "daemon/analysis/behaviour.h"
 #include "narrows/analysis.h"
 #include "narrows/store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The analysis thread: who is over is judged, who is open is looked at and stays one run, and
  * stopping does not wait. */
-#include "daemon/schedule.h"
+#include "daemon/analysis/schedule.h"
 
 #include <unistd.h>
 

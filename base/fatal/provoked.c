@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/provoked.h"
+#include "narrows/provoked.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

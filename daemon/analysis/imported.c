@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/imported.h"
+#include "daemon/analysis/imported.h"
 
 #include <math.h>
 #include <stdlib.h>

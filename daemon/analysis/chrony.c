@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/chrony.h"
+#include "daemon/analysis/chrony.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/behaviour.h"
+#include "daemon/analysis/behaviour.h"
 
 #include <math.h>
 #include <stddef.h>

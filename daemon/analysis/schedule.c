@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
-#include "daemon/schedule.h"
+#include "daemon/analysis/schedule.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#include "daemon/chrony.h"
-#include "daemon/imported.h"
-#include "daemon/provoked.h"
+#include "daemon/analysis/chrony.h"
+#include "daemon/analysis/imported.h"
+#include "narrows/provoked.h"
 #include "narrows/log.h"
 #include "narrows/resultdoc.h"
 #include "narrows/routehist.h"
