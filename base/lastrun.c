@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "narrows/ownfile.h"
 
 /* Fills dir with the directory of the record, and parent with the directory above if that may be
  * missing, too. */
@@ -67,7 +68,7 @@ lastrun_write(const struct lastrun *r)
 	    r->pid, r->task, r->box, r->why);
 	snprintf(temp, sizeof(temp), "%s/.last-run.%ld", dir, (long)getpid());
 	snprintf(path, sizeof(path), "%s/last-run", dir);
-	if ((fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
+	if ((fd = ownfile_make(temp, 0600)) < 0)
 		return NW_EIO;
 	good = write(fd, text, (size_t)len) == len;
 	good = close(fd) == 0 && good && rename(temp, path) == 0;

@@ -17,6 +17,7 @@
 #include "narrows/err.h"
 #include "narrows/event_line.h"
 #include "narrows/export.h"
+#include "narrows/ownfile.h"
 
 static const struct format {
 	const char *name, *ending, *shape;
@@ -66,7 +67,7 @@ static int
 export_to_file(struct source *s, int64_t id, const struct request *r)
 {
 	char *tmp = xasprintf("%s.part", r->path);
-	FILE *f = fopen(tmp, "w");
+	FILE *f = ownfile_stream(tmp, 0666);
 	int rc = NW_EIO;
 
 	if (f != NULL) {

@@ -14,6 +14,7 @@
 #include "cli/hook.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"
+#include "narrows/ownfile.h"
 #include "narrows/quantity.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
@@ -62,9 +63,13 @@ static int
 memory_write(const struct hooking *h)
 {
 	char *tmp = xasprintf("%s.tmp", h->memory_path);
+	FILE *f = ownfile_stream(tmp, 0600);
+	bool good = f != NULL && json_dumpf(h->memory, f, JSON_COMPACT) == 0;
 	int status = 0;
 
-	if (json_dump_file(h->memory, tmp, JSON_COMPACT) != 0 || rename(tmp, h->memory_path) != 0)
+	if (f != NULL)
+		good = fclose(f) == 0 && good;
+	if (!good || rename(tmp, h->memory_path) != 0)
 		status = command_failed(h->memory_path, strerror(errno));
 	free(tmp);
 	return status;

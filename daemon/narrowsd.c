@@ -51,6 +51,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/event_line.h"
+#include "narrows/ownfile.h"
 #include "narrows/web.h"
 
 enum {
@@ -225,7 +226,7 @@ static void
 run_file_write(struct daemon *d)
 {
 	char *tmp = xasprintf("%s.tmp", d->run_path);
-	FILE *f = fopen(tmp, "w");
+	FILE *f = ownfile_stream(tmp, 0666);
 
 	if (f == NULL ||
 	    fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\nevents %s\nevents-tls %s\n",

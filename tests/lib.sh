@@ -6,6 +6,8 @@ B=${B:-build/release}
 bin=$(cd "$B/bin" && pwd)
 tmp=$(mktemp -d)
 export XDG_RUNTIME_DIR="$tmp" # the record of nwrun's newest run
+export XDG_STATE_HOME="$tmp/programs" # journals of nwlog
+unset STATE_DIRECTORY
 pids=
 
 fail() { printf 'FAIL: %s\n' "$*" >&2; [ ! -f "$tmp/box.log" ] || tail -n 30 "$tmp/box.log" >&2; exit 1; }

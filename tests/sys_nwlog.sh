@@ -75,6 +75,42 @@ wait "$nwlog" || fail "nwlog ended with status $?"
 timeout 60 "$bin/nwlog" -1 -f "$log" -H loghost 2>>"$tmp/nwlog.log" || fail "nwlog -1: $(tail -n 3 "$tmp/nwlog.log")"
 check "once more"
 
+# the journal stands in the state directory; one beside the log, as earlier versions had it, is moved
+[ "$(ls "$XDG_STATE_HOME/narrows")" = "$(ls "$XDG_STATE_HOME/narrows" | grep '^app\.log-[0-9a-f]*\.nwlog$')" ] || fail "journals: $(ls "$XDG_STATE_HOME/narrows")"
+[ ! -e "$log.nwlog" ] || fail "a journal beside the log"
+mv "$XDG_STATE_HOME"/narrows/app.log-*.nwlog "$log.nwlog"
+add 10
+timeout 60 "$bin/nwlog" -1 -f "$log" -H loghost 2>"$tmp/err" || fail "an old journal: $(cat "$tmp/err")"
+[ ! -e "$log.nwlog" ] && ls "$XDG_STATE_HOME"/narrows/app.log-*.nwlog >/dev/null || fail "an old journal stays"
+check "an old journal"
+
+# a user who writes the directory of the log turns nothing of root's against root: links in place of journals are not followed, nor
+# in place of logs; a second name of root's file is no log
+mkdir "$tmp/evil"
+echo "root:secret" >"$tmp/shadow"
+chmod 600 "$tmp/shadow"
+cp "$tmp/shadow" "$tmp/shadow.before"
+head -n 3 "$log" >"$tmp/evil/app.log"
+ln -s "$tmp/shadow" "$tmp/evil/app.log.nwlog.new"
+ln -s "$tmp/shadow" "$tmp/evil/app.log.nwlog"
+ln -s "$tmp/shadow" "$tmp/evil/link.log"
+ln -s "$tmp/shadow" "$tmp/evil/j.new"
+ln -s "$tmp/shadow" "$tmp/evil/j2"
+ln "$tmp/shadow" "$tmp/evil/second.log"
+mkfifo "$tmp/evil/fifo.log"
+chmod 777 "$tmp/evil"
+timeout 60 "$bin/nwlog" -1 -f "$tmp/evil/app.log" -H evilhost 2>"$tmp/err" || fail "links of journals: $(cat "$tmp/err")"
+grep -q 'app.log.nwlog why="another user may have written it: nwlog begins a new one"' "$tmp/err" || fail "an old journal that is a link: $(cat "$tmp/err")"
+timeout 60 "$bin/nwlog" -1 -f "$tmp/evil/app.log" -p "$tmp/evil/j" -H evilhost 2>"$tmp/err" || fail "a link beside -p: $(cat "$tmp/err")"
+for bad in "-p $tmp/evil/j2 -f $log" "-f $tmp/evil/link.log" "-f $tmp/evil/second.log" "-f $tmp/evil/fifo.log"; do
+	# shellcheck disable=SC2086
+	if timeout 60 "$bin/nwlog" -1 $bad -H evilhost 2>"$tmp/err"; then fail "taken: $bad"; fi
+	grep -Eq 'another user may|of this user alone|a symbolic link:|second name' "$tmp/err" || fail "not said why: $bad: $(cat "$tmp/err")"
+	! grep -q secret "$tmp/err" || fail "root's file is in the log: $bad"
+done
+cmp "$tmp/shadow" "$tmp/shadow.before" || fail "root's file was written"
+rm -r "$tmp/evil"
+
 # bad lines, a line without end, standard input, a task
 {
 	printf 'no event\nts=1777888805 event=e id=1\n\0\nts=x event=e\n'

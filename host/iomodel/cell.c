@@ -207,7 +207,7 @@ file_prepare(const struct cell *c, struct pagecache *p, char why[CELL_WHY_BYTES]
 
 	if (c->state == STATE_DISCARD)
 		return NW_OK;
-	fd = open(c->file, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	fd = open(c->file, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0) {
 		snprintf(why, CELL_WHY_BYTES, "%.150s: %s", c->file, strerror(errno));
 		return NW_EIO;

@@ -13,6 +13,8 @@
 #include "host/lib/uuid.h"
 #include "narrows/array.h"
 #include "narrows/err.h"
+#include "narrows/log.h"
+#include "narrows/ownfile.h"
 
 enum { REWRITE_MARKS = 1024, LINE_BYTES = 160 };
 
@@ -96,8 +98,7 @@ journal_rewrite(struct journal *j)
 
 	if (asprintf(&tmp, "%s.new", j->path) < 0)
 		return NW_ENOMEM;
-	if ((fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0 ||
-	    flock(fd, LOCK_EX | LOCK_NB) != 0)
+	if ((fd = ownfile_make(tmp, 0600)) < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0)
 		rc = NW_EIO;
 	if (rc == NW_OK && (rc = all_write(fd, j->id, strlen(j->id))) == NW_OK)
 		rc = all_write(fd, "\n", 1);
@@ -118,28 +119,49 @@ journal_rewrite(struct journal *j)
 	return NW_OK;
 }
 
-int
-journal_open(struct journal *j, const char *path)
+/* Reads the journal of the path. NW_ENOTFOUND: there is none. */
+static int
+journal_take(struct journal *j, const char *path)
 {
+	int copy, rc;
 	FILE *f;
-	int rc = NW_ENOTFOUND;
+
+	if ((j->fd = ownfile_open(path, O_RDWR)) < 0)
+		return errno == ENOENT ? NW_ENOTFOUND : NW_EIO;
+	if (flock(j->fd, LOCK_EX | LOCK_NB) != 0)
+		return NW_ECONFLICT;
+	if ((copy = dup(j->fd)) < 0 || (f = fdopen(copy, "r")) == NULL)
+		return NW_EIO;
+	rc = journal_read(j, f);
+	fclose(f);
+	return rc;
+}
+
+int
+journal_open(struct journal *j, const char *path, const char *old)
+{
+	bool moved = false;
+	int rc;
 
 	*j = (struct journal){ .fd = -1 };
 	if ((j->path = strdup(path)) == NULL)
 		return NW_ENOMEM;
-	if ((j->fd = open(path, O_RDWR | O_CLOEXEC)) >= 0) {
-		if (flock(j->fd, LOCK_EX | LOCK_NB) != 0)
-			return NW_ECONFLICT;
-		if ((f = fopen(path, "r")) == NULL)
-			return NW_EIO;
-		rc = journal_read(j, f);
-		fclose(f);
-	} else if (errno != ENOENT) {
-		return NW_EIO;
+	rc = journal_take(j, path);
+	if (rc == NW_ENOTFOUND && j->fd < 0 && old != NULL) {
+		rc = journal_take(j, old);
+		moved = rc == NW_OK;
+		if (rc == NW_EIO && (errno == EPERM || errno == ELOOP)) {
+			log_warnx("nwlog.journal path=%s why=\"another user may have written it: "
+				  "nwlog begins a new one\"",
+			    old);
+			rc = NW_ENOTFOUND;
+		}
 	}
 	if (rc == NW_ENOTFOUND && (rc = uuid_make(j->id)) < 0)
 		return rc;
-	return rc == NW_OK ? journal_rewrite(j) : rc;
+	if (rc == NW_OK && (rc = journal_rewrite(j)) == NW_OK && moved)
+		(void)unlink(old);
+	return rc;
 }
 
 void

@@ -43,9 +43,13 @@ struct journal {
 	size_t n_written; /* in the file, also those that are not needed any more */
 };
 
-/* Reads the file, or begins one with a new id. NW_EIO with errno, NW_ECONFLICT: another process has
- * the file, NW_ECORRUPT, NW_ENOMEM. */
-int journal_open(struct journal *j, const char *path);
+/*
+ * Reads the file, or begins one with a new id. A missing file takes the place of the file `old`,
+ * where earlier versions had it, if no user but this process's can have written that file; NULL:
+ * there is none. NW_EIO with errno (EPERM, ELOOP: the file may be another user's), NW_ECONFLICT:
+ * another process has the file, NW_ECORRUPT, NW_ENOMEM.
+ */
+int journal_open(struct journal *j, const char *path, const char *old);
 void journal_close(struct journal *j);
 /* Writes a mark to disk. NW_EIO with errno: there is no mark. */
 int journal_add(struct journal *j, const struct mark *m);

@@ -12,6 +12,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/fnv.h"
+#include "narrows/ownfile.h"
 
 /* A program may go on writing into a file that was renamed, until it opens the log anew. */
 #define GRACE_NS INT64_C(2000000000)
@@ -129,8 +130,7 @@ siblings_each(struct follow *f, bool (*fn)(struct follow *f, int fd, void *arg),
 
 	while (d != NULL && (e = readdir(d)) != NULL) {
 		if (strncmp(e->d_name, f->name, len) != 0 || e->d_name[len] == '\0' ||
-		    is_packed(e->d_name) ||
-		    (fd = openat(dirfd(d), e->d_name, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) < 0)
+		    is_packed(e->d_name) || (fd = ownfile_read_at(dirfd(d), e->d_name)) < 0)
 			continue;
 		if (fn(f, fd, arg))
 			break;
@@ -181,7 +181,7 @@ file_take(struct follow *f, int fd, off_t offset, bool rotated)
 static bool
 path_open(struct follow *f)
 {
-	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = ownfile_read(f->path);
 
 	if (fd >= 0)
 		file_take(f, fd, 0, false);
@@ -192,7 +192,7 @@ bool
 follow_seek(struct follow *f, const struct place *at)
 {
 	struct place want = *at;
-	int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = ownfile_read(f->path);
 
 	if (fd >= 0 && inode_fits(fd, at) && head_fits(fd, at)) {
 		file_take(f, fd, at->offset, false);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,9 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/event_line.h"
+#include "narrows/fnv.h"
 #include "narrows/log.h"
+#include "narrows/ownfile.h"
 #include "narrows/progwords.h"
 #include "narrows/provider.h"
 #include "narrows/xmalloc.h"
@@ -32,7 +35,7 @@
 enum { QUEUE_BYTES = 4 << 20, QUEUE_FULL_BYTES = 2 << 20, QUOTE_BYTES = 80 };
 
 struct arguments {
-	const char *path, *journal, *box, *host, *task, *tls_dir;
+	const char *path, *journal, *old_journal, *box, *host, *task, *tls_dir;
 	bool once, from_end;
 };
 
@@ -147,6 +150,12 @@ lines_take(struct nwlog *n)
 			break;
 		rc = line_take(n, line, len, whole, before) < 0 ? NW_EIO : 1;
 	}
+	if (rc < 0)
+		log_warnx("nwlog.read file=%s why=\"%s\"", n->args.path,
+		    errno == ELOOP ? "a symbolic link: give the file itself with -f"
+			: errno == EPERM
+			? "not a file, or a second name of another user's file: give another log"
+			: strerror(errno));
 	if (rc >= 0 && nw_events_count(n->block) > 0 &&
 	    ((rc == 0 && n->args.once) || nw_mono_ns() - n->first_mono_ns >= FLUSH_NS))
 		rc = block_send(n, follow_place(n->follow)) < 0 ? NW_EIO : rc;
@@ -298,7 +307,7 @@ usage(FILE *f)
 	fputs(
 	    "usage: nwlog [-1ehV] [-b BOX] [-H HOST] [-p FILE] [-t TASK] [-T DIR] [-f LOG]\n"
 	    "  -f LOG   the log to follow across rotations; without it standard input is shipped\n"
-	    "  -p FILE  where nwlog remembers what it shipped (LOG.nwlog)\n"
+	    "  -p FILE  where nwlog remembers what it shipped (a file in nwlog's state directory)\n"
 	    "  -1       stop at the end of the log, when the box has all of it\n"
 	    "  -e       the first time, begin at the end of the log\n"
 	    "  -b BOX   host/port or tls://host/port of the box\n"
@@ -336,6 +345,45 @@ arguments_parse(struct arguments *a, int argc, char **argv)
 	return -1;
 }
 
+static const char *
+journal_why(int rc)
+{
+	if (rc == NW_ECONFLICT)
+		return "another nwlog uses it: stop that nwlog, or give another file with -p";
+	if (rc != NW_EIO)
+		return nw_strerror(rc);
+	return errno == EPERM || errno == ELOOP
+	    ? "not a file of this user alone: remove it, or give another file with -p"
+	    : strerror(errno);
+}
+
+/*
+ * Sets the journal's place: a file in the state directory, named after the log and a hash of the
+ * log's whole path. A directory of logs is often another user's, to whom the journal is no matter.
+ */
+static int
+journal_place(struct arguments *a)
+{
+	const char *slash = strrchr(a->path, '/'), *name = slash != NULL ? slash + 1 : a->path;
+	char state[PATH_MAX - 300], dir[PATH_MAX],
+	    *given = slash == NULL ? xstrdup(".")
+				   : xasprintf("%.*s", (int)(slash - a->path) + 1, a->path);
+	uint64_t hash;
+
+	if (ownfile_state_dir(state, sizeof(state)) != 0) {
+		log_warn("nwlog.journal note=\"no state directory: give a file with -p\"");
+		free(given);
+		return NW_EIO;
+	}
+	if (realpath(given, dir) == NULL)
+		snprintf(dir, sizeof(dir), "%s", given);
+	hash = fnv_text(fnv_text(fnv_text(FNV_BEGIN, dir), "/"), name);
+	a->journal = xasprintf("%s/%.150s-%016" PRIx64 ".nwlog", state, name, hash);
+	a->old_journal = xasprintf("%s.nwlog", a->path);
+	free(given);
+	return NW_OK;
+}
+
 static int
 nwlog_open(struct nwlog *n)
 {
@@ -348,12 +396,9 @@ nwlog_open(struct nwlog *n)
 	int rc;
 
 	if (n->args.path != NULL) {
-		if ((rc = journal_open(&n->journal, n->args.journal)) < 0) {
-			log_warnx("nwlog.journal path=%s why=\"%s\"", n->args.journal,
-			    rc == NW_ECONFLICT ? "another nwlog uses it: stop that nwlog, or give "
-						 "another file with -p"
-				: rc == NW_EIO ? strerror(errno)
-					       : nw_strerror(rc));
+		if ((rc = journal_open(&n->journal, n->args.journal, n->args.old_journal)) < 0) {
+			log_warnx(
+			    "nwlog.journal path=%s why=\"%s\"", n->args.journal, journal_why(rc));
 			return rc;
 		}
 		opts.id = n->journal.id;
@@ -373,7 +418,7 @@ main(int argc, char **argv)
 {
 	struct sigaction stop = { .sa_handler = on_stop };
 	struct nwlog n = { .journal = { .fd = -1 } };
-	char *journal = NULL;
+	bool placed;
 	int rc;
 
 	log_open("nwlog", true, false);
@@ -381,8 +426,9 @@ main(int argc, char **argv)
 		return 0;
 	if ((rc = arguments_parse(&n.args, argc, argv)) >= 0)
 		return rc;
-	if (n.args.path != NULL && n.args.journal == NULL)
-		n.args.journal = journal = xasprintf("%s.nwlog", n.args.path);
+	placed = n.args.path != NULL && n.args.journal == NULL;
+	if (placed && journal_place(&n.args) < 0)
+		return 1;
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGINT, &stop, NULL);
 	signal(SIGPIPE, SIG_IGN);
@@ -398,6 +444,9 @@ main(int argc, char **argv)
 	journal_close(&n.journal);
 	nw_event_line_free(n.reader);
 	nw_events_free(n.block);
-	free(journal);
+	if (placed) {
+		free((char *)n.args.journal);
+		free((char *)n.args.old_journal);
+	}
 	return rc < 0;
 }

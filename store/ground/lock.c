@@ -22,7 +22,7 @@ lock_take(const char *path, int *fd, char why[STORE_WHY_BYTES])
 
 	if (name == NULL)
 		return NW_ENOMEM;
-	if ((*fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644)) == -1) {
+	if ((*fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644)) == -1) {
 		snprintf(why, STORE_WHY_BYTES, "%s: %s", name, strerror(errno));
 		rc = NW_EIO;
 	} else if (flock(*fd, LOCK_EX | LOCK_NB) == -1) {

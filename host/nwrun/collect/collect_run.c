@@ -28,6 +28,7 @@
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/lastrun.h"
+#include "narrows/ownfile.h"
 #include "narrows/provider.h"
 
 #define SECOND_NS INT64_C(1000000000)
@@ -426,7 +427,7 @@ report_open(const char *path, char *temp, size_t cap)
 {
 	if (path == NULL || (size_t)snprintf(temp, cap, "%s.part", path) >= cap)
 		return NULL;
-	return fopen(temp, "we");
+	return ownfile_stream(temp, 0666);
 }
 
 static void
