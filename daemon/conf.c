@@ -184,6 +184,7 @@ static const struct conf_row rows[] = {
 	    NULL },
 	{ "http-names", &names, AT(http_names), "none", NULL, NULL },
 	{ "http-max-connections", &conf_count, AT(http_max_connections), "128", "1", "4096" },
+	{ "http-query-cost", &conf_count, AT(http_query_cost), "50000000", "1000", "100000000000" },
 	{ "http-max-connections-per-address", &conf_count, AT(http_max_connections_per_address),
 	    "32", "1", "4096" },
 	{ "http-request-timeout", &conf_duration, AT(http_request_timeout_ns), "10 s", "100 ms",

@@ -37,6 +37,7 @@ struct conf {
 	char *tls_names;
 	char *http_names; /* separated by blanks, or "none" */
 	uint64_t http_max_connections;
+	uint64_t http_query_cost;
 	uint64_t http_max_connections_per_address;
 	int64_t http_request_timeout_ns;
 	int64_t http_answer_timeout_ns;

@@ -742,6 +742,7 @@ daemon_start(struct daemon *d)
 		.health = health_fill,
 		.health_arg = d,
 		.connections_max = (uint32_t)d->conf.http_max_connections,
+		.query_cost_max = (double)d->conf.http_query_cost,
 		.connections_per_address_max = (uint32_t)d->conf.http_max_connections_per_address,
 		.request_max_ns = d->conf.http_request_timeout_ns,
 		.answer_max_ns = d->conf.http_answer_timeout_ns };

@@ -292,5 +292,6 @@ answer_prometheus(struct ask *q)
 	const char *form = q->form != NULL && *q->form != '\0' ? q->form : q->query;
 
 	q->why = q->why_text;
-	return prom_stream(q->r, q->to.rest, form, nw_wall_ns(), &q->stream, q->why_text);
+	return prom_stream(q->r, q->to.rest, form, nw_wall_ns(), q->web->opts.query_cost_max,
+	    &q->stream, q->why_text);
 }

@@ -65,6 +65,7 @@ static void
 answer_slices(struct reply *a, struct stream *s)
 {
 	int64_t begin = nw_mono_ns();
+	char why[ASK_WHY_BYTES];
 	bool done = false;
 	int rc = NW_OK;
 
@@ -74,6 +75,10 @@ answer_slices(struct reply *a, struct stream *s)
 	if (rc == NW_OK && !done) {
 		answer_stream(a, s);
 		return;
+	}
+	if (rc < 0 && stream_why(s) != NULL) {
+		snprintf(why, sizeof(why), "%s", stream_why(s));
+		a->why = why;
 	}
 	stream_free(s);
 	reply_rc(a, rc);

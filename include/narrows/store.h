@@ -430,6 +430,10 @@ int store_diets(struct store_reader *r, int64_t host_id, store_diet_fn *fn, void
 /* The document of nw_batch_diet_seen() in `json`; NW_ENOTFOUND without one. */
 int store_diet_seen(struct store_reader *r, int64_t host_id, store_diet_fn *fn, void *arg);
 /* Rows of a layout in compressed chunks since a time, and their bytes there. */
+/* How many rows of a layout with t0 <= t < t1 a query reads at most; rows that are not in chunks
+ * yet are not counted, and chunks count as a whole. */
+int store_rows_count(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns,
+    int64_t t1_wall_ns, int64_t *n_rows);
 int store_chunk_size(struct store_reader *r, int64_t layout_id, int64_t from_wall_ns,
     int64_t *n_rows, int64_t *n_bytes);
 /* The name of a series of blipp in lists of metrics: "disk:partition:sda", "network:qdisc eth0".

@@ -90,6 +90,8 @@ struct web_opts {
 	/* of each port; 0, as in the next two: the usual */
 	uint32_t connections_max, connections_per_address_max;
 	int64_t request_max_ns, answer_max_ns;
+	/* values that a query may read and compute; 0: no limit */
+	double query_cost_max;
 	const char *store_path;
 	const char *expect; /* lines of the directive `expect`, or NULL */
 	void (*health)(void *arg, struct nw_health *out); /* called from the web thread */

@@ -113,6 +113,10 @@ static const char *const sql[R_STMTS] = {
 			" WHERE host_id = ?",
 	[R_CHUNK_SIZE] = "SELECT coalesce(sum(n_rows), 0), coalesce(sum(length(data)), 0)"
 			 " FROM chunk WHERE layout_id = ? AND t0_ns >= ?",
+	[R_ROWS_COUNT] =
+	    "SELECT coalesce((SELECT sum(n_rows) FROM chunk WHERE layout_id = ?1 AND"
+	    " t0_ns < ?3 AND t1_ns >= ?2), 0) + coalesce((SELECT sum(n_rows) FROM rollup"
+	    " WHERE layout_id = ?1 AND tier IN (1, 2, 3) AND t0_ns < ?3 AND t1_ns >= ?2), 0)",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
 	[R_CONFIG_AT] =
@@ -571,6 +575,24 @@ store_chunk_size(struct store_reader *r, int64_t layout_id, int64_t from_wall_ns
 	}
 	rc = db_code(step);
 	db_give(&r->stmts, R_CHUNK_SIZE, st);
+	return rc;
+}
+
+int
+store_rows_count(struct store_reader *r, int64_t layout_id, int64_t t0_wall_ns, int64_t t1_wall_ns,
+    int64_t *n_rows)
+{
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_ROWS_COUNT, &st, "iii", layout_id, t0_wall_ns, t1_wall_ns),
+	    step;
+
+	*n_rows = 0;
+	if (rc != NW_OK)
+		return rc;
+	if ((step = sqlite3_step(st)) == SQLITE_ROW)
+		*n_rows = sqlite3_column_int64(st, 0);
+	rc = db_code(step);
+	db_give(&r->stmts, R_ROWS_COUNT, st);
 	return rc;
 }
 

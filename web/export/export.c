@@ -180,7 +180,7 @@ stream_end(void *state)
 struct stream
 export_stream(struct export *x)
 {
-	return (struct stream){ stream_next, stream_end, x };
+	return (struct stream){ .next = stream_next, .free = stream_end, .state = x };
 }
 
 int

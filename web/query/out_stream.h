@@ -14,7 +14,15 @@ struct stream {
 	int (*next)(void *state, stream_write_fn *write, void *arg, bool *done);
 	void (*free)(void *state);
 	void *state;
+	/* Why a slice failed, on loan until free(), or NULL; the function itself may be NULL. */
+	const char *(*why)(const void *state);
 };
+
+static inline const char *
+stream_why(const struct stream *s)
+{
+	return s->why != NULL ? s->why(s->state) : NULL;
+}
 
 static inline void
 stream_free(struct stream *s)

@@ -24,6 +24,7 @@ struct request {
 	const char *path;
 	struct evkeyvalq form;
 	int64_t now_ns;
+	double cost_max;
 	char *why;
 };
 
@@ -129,7 +130,7 @@ text_stream(char *text, struct stream *out)
 		return NW_ENOMEM;
 	}
 	t->text = text;
-	*out = (struct stream){ text_next, text_free, t };
+	*out = (struct stream){ .next = text_next, .free = text_free, .state = t };
 	return NW_OK;
 }
 
@@ -186,7 +187,7 @@ answer_query(struct request *q, struct stream *out)
 	rc = promql_parse(ql, text, q->why);
 	if (rc == NW_OK)
 		rc = ql->is_number ? number_stream(&range, ql->number, out)
-				   : prom_eval_stream(q->reader, ql, &range, out);
+				   : prom_eval_stream(q->reader, ql, &range, q->cost_max, out);
 	free(ql);
 	return rc;
 }
@@ -259,9 +260,11 @@ answer(struct request *q, struct stream *out)
 
 int
 prom_stream(struct store_reader *r, const char *path, const char *form, int64_t now_wall_ns,
-    struct stream *out, char why[PROMQL_WHY_BYTES])
+    double cost_max, struct stream *out, char why[PROMQL_WHY_BYTES])
 {
-	struct request q = { .reader = r, .path = path, .now_ns = now_wall_ns, .why = why };
+	struct request q = {
+		.reader = r, .path = path, .now_ns = now_wall_ns, .cost_max = cost_max, .why = why
+	};
 	int rc;
 
 	why[0] = '\0';

@@ -17,11 +17,11 @@ struct evbuffer;
 
 /*
  * The answer to path (behind /prometheus/api/v1/) with the parameters of a query string or a form.
- * The reader must outlive the stream. NW_ENOTFOUND: there is no such path; NW_EINVAL with why: the
- * request makes no sense, or is not supported; NW_ENOMEM.
+ * The reader must outlive the stream. cost_max: see prom_eval.h. NW_ENOTFOUND: there is no such
+ * path; NW_EINVAL with why: the request makes no sense, or is not supported; NW_ENOMEM.
  */
 int prom_stream(struct store_reader *r, const char *path, const char *form, int64_t now_wall_ns,
-    struct stream *out, char why[PROMQL_WHY_BYTES]);
+    double cost_max, struct stream *out, char why[PROMQL_WHY_BYTES]);
 /* An error as Prometheus says it. */
 int prom_error(struct evbuffer *out, int code, const char *why);
 

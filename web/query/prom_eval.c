@@ -2,6 +2,12 @@
 /*
  * The values of a series go through the stages of the query one after the other. An aggregation
  * keeps values in a group; after the last series the groups go on through the stages behind it.
+ *
+ *	COUNT --------> SERIES ----------> GROUPS
+ *	  cost of all series is known, and not too high
+ *
+ * A slice ends when its time is over, within a series too: between two stretches of samples, and
+ * between two steps.
  */
 #include "web/query/prom_eval.h"
 
@@ -12,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "web/query/find.h"
@@ -22,9 +29,11 @@ enum {
 	SAMPLES_MAX = 1 << 17,
 	GROUPS_MAX_BYTES = 4 << 20,
 	SLICE_BYTES = 128 << 10,
-	SLICE_SERIES = 64
+	STEPS_A_LOOK = 64 /* steps between two looks at the clock */
 };
-#define LOOK_BACK_NS INT64_C(300000000000) /* how old the newest sample of a selector may be */
+#define SLICE_NS INT64_C(10000000)
+
+enum phase { COUNT, SERIES, GROUPS };
 
 struct group {
 	json_t *labels;
@@ -47,17 +56,25 @@ struct eval {
 	size_t layout, field; /* next series of the metadata in hand */
 	struct groups groups[PROMQL_STAGES];
 	size_t group_bytes, n_written;
-	bool begun, found_all;
+	enum phase phase;
+	bool begun;
 	size_t stage, group; /* groups that go on next */
+	json_t *labels;      /* of the series in hand, NULL between two */
+	size_t step, loaded; /* of the series: first without value, and first without samples */
+	size_t stretch;      /* steps whose samples fit into memory, as far as is known */
+	struct prom_windows *windows;
 	struct prom_sample *samples;
 	size_t n_samples, cap_samples;
 	bool too_many;
-	uint32_t column;          /* of the rows that are being read */
-	double *values, *scratch; /* per step; per sample */
+	uint32_t column; /* of the rows that are being read */
+	double *values;  /* per step */
 	bool *has;
 	char *text; /* of this slice */
 	size_t text_len;
 	FILE *out;
+	int64_t slice_end_mono_ns;
+	double n_rows, n_values, cost_max; /* rows read, steps computed, in all */
+	char why[PROMQL_WHY_BYTES];
 };
 
 /* --- samples of a series --- */
@@ -130,57 +147,61 @@ samples_read(struct eval *e, int64_t t0, int64_t t1)
 }
 
 static int64_t
-window_ns(const struct eval *e)
-{
-	return e->q.function == PROMQL_INSTANT ? LOOK_BACK_NS : e->q.range_ns;
-}
-
-static int64_t
 step_time(const struct eval *e, size_t k)
 {
 	return e->range.start_ns + (int64_t)k * e->range.step_ns;
 }
 
-/* Values at steps from..to-1, whose samples are in hand. */
-static void
-steps_compute(struct eval *e, size_t from, size_t to)
+static bool
+slice_is_over(const struct eval *e)
 {
-	size_t low = 0, high = 0, k;
-
-	for (k = from; k < to; k++) {
-		int64_t end = step_time(e, k);
-
-		while (high < e->n_samples && e->samples[high].t_wall_ns <= end)
-			high++;
-		while (low < high && e->samples[low].t_wall_ns < end - window_ns(e))
-			low++;
-		e->values[k] =
-		    prom_window(&e->q, e->samples + low, high - low, end, e->scratch, &e->has[k]);
-	}
+	return nw_mono_ns() >= e->slice_end_mono_ns;
 }
 
-/* The range in stretches of steps whose samples fit into memory. */
+/* Reads the samples of the next steps: as many steps as fit into memory. */
+static int
+stretch_load(struct eval *e)
+{
+	size_t to =
+	    e->range.n_steps - e->step < e->stretch ? e->range.n_steps : e->step + e->stretch;
+	int rc =
+	    samples_read(e, step_time(e, e->step) - prom_window_ns(&e->q), step_time(e, to - 1));
+
+	if (rc < 0)
+		return rc;
+	if (e->too_many && to - e->step == 1) {
+		snprintf(e->why, sizeof(e->why),
+		    "query: more than %d samples in one window: choose a shorter range",
+		    SAMPLES_MAX);
+		return NW_ETOOBIG;
+	}
+	e->stretch = to - e->step;
+	if (e->too_many)
+		e->stretch /= 2;
+	else {
+		e->loaded = to;
+		prom_windows_begin(e->windows, e->samples, e->n_samples);
+	}
+	return NW_OK;
+}
+
+/* The steps of the series in hand, until the slice is over. */
 static int
 series_compute(struct eval *e)
 {
-	size_t from = 0, to, n = e->range.n_steps;
-	int rc;
+	size_t k;
+	int rc = NW_OK;
 
-	while (from < n) {
-		for (to = n;; to = from + (to - from) / 2) {
-			rc = samples_read(
-			    e, step_time(e, from) - window_ns(e), step_time(e, to - 1));
-			if (rc < 0 || !e->too_many)
-				break;
-			if (to - from == 1)
-				return NW_ETOOBIG;
+	while (rc == NW_OK && e->step < e->range.n_steps && !slice_is_over(e)) {
+		if (e->step == e->loaded) {
+			rc = stretch_load(e);
+			continue;
 		}
-		if (rc < 0)
-			return rc;
-		steps_compute(e, from, to);
-		from = to;
+		for (k = 0; k < STEPS_A_LOOK && e->step < e->loaded; k++, e->step++)
+			e->values[e->step] =
+			    prom_windows_at(e->windows, step_time(e, e->step), &e->has[e->step]);
 	}
-	return NW_OK;
+	return rc;
 }
 
 /* --- output --- */
@@ -337,23 +358,56 @@ group_run(struct eval *e, size_t stage, struct group *g)
 	return stages_run(e, stage + 1, g->labels, e->values, e->has);
 }
 
-/* --- the walk over series and groups --- */
+/* --- the cost --- */
 
+/*
+ * Adds what a series costs: its rows, read once if all fit into memory; else read in stretches,
+ * each of which begins with the rows of its first window, and may be too long at the first try.
+ */
 static int
-series_run(struct eval *e)
+cost_add(struct eval *e)
 {
-	const struct found_layout *l = &e->at->layouts[e->layout];
-	json_t *labels = prom_labels(e->at, l->fields[e->field]);
-	int rc = labels != NULL ? NW_OK : NW_ENOMEM;
+	const char *field = e->at->layouts[e->layout].fields[e->field];
+	double window = (double)prom_window_ns(&e->q), n_rows = 0, in_window;
+	int64_t t0 = step_time(e, 0) - prom_window_ns(&e->q),
+		t1 = step_time(e, e->range.n_steps - 1) + 1, n;
+	size_t i;
+	int rc = NW_OK;
 
-	if (rc == NW_OK && prom_labels_match(&e->q, labels) && (rc = series_compute(e)) == NW_OK) {
-		if (e->q.function != PROMQL_INSTANT && e->q.function != PROMQL_LAST)
-			json_object_del(labels, "__name__");
-		rc = stages_run(e, 0, labels, e->values, e->has);
+	for (i = e->layout; i < e->at->n_layouts && rc == NW_OK; i++) {
+		const struct found_layout *l = &e->at->layouts[i];
+
+		if (field_place(l, field) == l->n_fields)
+			continue;
+		rc = store_rows_count(e->reader, l->id, t0, t1, &n);
+		n_rows += (double)n;
 	}
-	json_decref(labels);
+	in_window = n_rows * fmin(1, window / (double)(t1 - t0));
+	if (n_rows > SAMPLES_MAX)
+		n_rows *= 2 * SAMPLES_MAX / fmax(1, SAMPLES_MAX - in_window);
+	e->n_rows += n_rows;
+	e->n_values += (double)e->range.n_steps;
 	return rc;
 }
+
+static int
+cost_judge(struct eval *e)
+{
+	double cost = e->n_rows + e->n_values;
+
+	if (e->cost_max <= 0 || cost <= e->cost_max)
+		return NW_OK;
+	snprintf(e->why, sizeof(e->why),
+	    "%s: the query costs %.0f values, at most %.0f (http-query-cost): choose a %s, or name "
+	    "fewer series by labels",
+	    e->n_rows < e->n_values ? "step" : "start", cost, e->cost_max,
+	    e->n_rows < e->n_values ? "larger step" : "later start");
+	return NW_ETOOBIG;
+}
+
+/* --- the walk over series and groups --- */
+
+/* --- the walk over series and groups --- */
 
 /* Moves on to the next field that no earlier layout has. Returns false behind the last field. */
 static bool
@@ -377,20 +431,79 @@ field_next(struct eval *e)
 	}
 }
 
+/* The next series and its labels; e->labels stays NULL if the query does not choose the series. */
+static int
+series_find(struct eval *e, bool *found_all)
+{
+	const struct found_layout *l;
+	int state;
+
+	if (e->at == NULL || !field_next(e)) {
+		if ((state = find_next(e->find, &e->at)) != FIND_ONE) {
+			e->at = NULL;
+			*found_all = state == FIND_END;
+			return state < 0 ? state : NW_OK;
+		}
+		e->layout = e->field = 0;
+	}
+	l = &e->at->layouts[e->layout];
+	if ((e->labels = prom_labels(e->at, l->fields[e->field])) == NULL)
+		return NW_ENOMEM;
+	if (!prom_labels_match(&e->q, e->labels)) {
+		json_decref(e->labels);
+		e->labels = NULL;
+	}
+	e->step = e->loaded = 0;
+	return NW_OK;
+}
+
+/* The series in hand is complete. */
+static int
+series_end(struct eval *e)
+{
+	int rc;
+
+	if (e->q.function != PROMQL_INSTANT && e->q.function != PROMQL_LAST)
+		json_object_del(e->labels, "__name__");
+	rc = stages_run(e, 0, e->labels, e->values, e->has);
+	json_decref(e->labels);
+	e->labels = NULL;
+	return rc;
+}
+
 static int
 next_series(struct eval *e)
 {
-	int state;
+	bool found_all = false;
+	int rc = NW_OK;
 
-	if (e->at != NULL && field_next(e))
-		return series_run(e);
-	e->at = NULL;
-	if ((state = find_next(e->find, &e->at)) == FIND_END)
-		e->found_all = true;
-	if (state != FIND_ONE)
-		return state < 0 ? state : NW_OK;
-	e->layout = e->field = 0;
-	return series_run(e);
+	if (e->labels == NULL)
+		rc = series_find(e, &found_all);
+	if (found_all)
+		e->phase = GROUPS;
+	if (rc == NW_OK && e->labels != NULL)
+		rc = series_compute(e);
+	return rc == NW_OK && e->labels != NULL && e->step == e->range.n_steps ? series_end(e) : rc;
+}
+
+static int
+next_count(struct eval *e)
+{
+	bool found_all = false;
+	int rc = series_find(e, &found_all);
+
+	if (rc == NW_OK && e->labels != NULL)
+		rc = cost_add(e);
+	json_decref(e->labels);
+	e->labels = NULL;
+	if (rc == NW_OK)
+		rc = cost_judge(e);
+	if (rc < 0 || !found_all)
+		return rc;
+	find_free(e->find);
+	e->find = NULL;
+	e->phase = SERIES;
+	return find_new(e->reader, &e->query, &e->find);
 }
 
 static int
@@ -409,18 +522,18 @@ static int
 eval_next(void *state, stream_write_fn *write, void *arg, bool *done)
 {
 	struct eval *e = state;
-	size_t n;
 	int rc = NW_OK;
 
 	*done = false;
+	e->slice_end_mono_ns = nw_mono_ns() + SLICE_NS;
 	if ((e->out = open_memstream(&e->text, &e->text_len)) == NULL)
 		return NW_ENOMEM;
-	for (n = 0; n < SLICE_SERIES && !*done && rc == NW_OK; n++) {
-		rc = e->found_all ? next_group(e, done) : next_series(e);
+	do {
+		rc = e->phase == COUNT   ? next_count(e)
+		    : e->phase == SERIES ? next_series(e)
+					 : next_group(e, done);
 		fflush(e->out);
-		if (e->text_len > SLICE_BYTES)
-			break;
-	}
+	} while (rc == NW_OK && !*done && e->text_len <= SLICE_BYTES && !slice_is_over(e));
 	if (fclose(e->out) != 0)
 		rc = NW_ENOMEM;
 	if (rc == NW_OK && e->text_len > 0)
@@ -428,6 +541,14 @@ eval_next(void *state, stream_write_fn *write, void *arg, bool *done)
 	free(e->text);
 	e->text = NULL;
 	return rc;
+}
+
+static const char *
+eval_why(const void *state)
+{
+	const struct eval *e = state;
+
+	return e->why[0] != '\0' ? e->why : NULL;
 }
 
 static void
@@ -448,14 +569,15 @@ eval_free(void *state)
 	find_free(e->find);
 	free(e->samples);
 	free(e->values);
-	free(e->scratch);
+	prom_windows_free(e->windows);
+	json_decref(e->labels);
 	free(e->has);
 	free(e);
 }
 
 int
 prom_eval_stream(struct store_reader *r, const struct promql *q, const struct prom_range *range,
-    struct stream *out)
+    double cost_max, struct stream *out)
 {
 	struct eval *e = calloc(1, sizeof(*e));
 	int rc = NW_ENOMEM;
@@ -468,12 +590,14 @@ prom_eval_stream(struct store_reader *r, const struct promql *q, const struct pr
 	prom_find_query(&e->q, &e->query);
 	e->values = calloc(range->n_steps, sizeof(*e->values));
 	e->has = calloc(range->n_steps, sizeof(*e->has));
-	e->scratch = calloc(SAMPLES_MAX, sizeof(*e->scratch));
-	if (e->values == NULL || e->has == NULL || e->scratch == NULL ||
+	e->windows = prom_windows_new(&e->q, SAMPLES_MAX);
+	e->stretch = range->n_steps;
+	e->cost_max = cost_max;
+	if (e->values == NULL || e->has == NULL || e->windows == NULL ||
 	    (rc = find_new(r, &e->query, &e->find)) < 0) {
 		eval_free(e);
 		return rc;
 	}
-	*out = (struct stream){ eval_next, eval_free, e };
+	*out = (struct stream){ .next = eval_next, .free = eval_free, .state = e, .why = eval_why };
 	return NW_OK;
 }

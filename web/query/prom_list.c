@@ -205,6 +205,6 @@ prom_list_stream(struct store_reader *r, enum prom_list what, const char *label,
 		list_free(l);
 		return rc;
 	}
-	*out = (struct stream){ list_next, list_free, l };
+	*out = (struct stream){ .next = list_next, .free = list_free, .state = l };
 	return NW_OK;
 }

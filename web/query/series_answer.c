@@ -455,6 +455,6 @@ series_stream(struct store_reader *r, const struct query *q, struct stream *out)
 		series_free(s);
 		return rc;
 	}
-	*out = (struct stream){ series_next, series_free, s };
+	*out = (struct stream){ .next = series_next, .free = series_free, .state = s };
 	return NW_OK;
 }

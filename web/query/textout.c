@@ -28,6 +28,8 @@ textout_put(struct textout *o, const char *text, size_t len)
 {
 	int rc;
 
+	if (len == 0)
+		return NW_OK; /* the text may be NULL */
 	o->n_bytes += len;
 	if (len > sizeof(o->text) - o->len) {
 		if ((rc = textout_flush(o)) != NW_OK)

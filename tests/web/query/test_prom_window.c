@@ -18,7 +18,8 @@ run(enum promql_function function, double quantile, const struct window *w, bool
 {
 	static struct promql q;
 	struct prom_sample s[SAMPLES];
-	double scratch[SAMPLES];
+	struct prom_windows *windows;
+	double v;
 	size_t i;
 
 	for (i = 0; i < w->n; i++)
@@ -26,7 +27,11 @@ run(enum promql_function function, double quantile, const struct window *w, bool
 	q.function = function;
 	q.range_ns = RANGE_S * S;
 	q.quantile = quantile;
-	return prom_window(&q, s, w->n, END_S * S, scratch, has);
+	windows = prom_windows_new(&q, SAMPLES);
+	prom_windows_begin(windows, s, w->n);
+	v = prom_windows_at(windows, END_S * S, has);
+	prom_windows_free(windows);
+	return v;
 }
 
 static void
@@ -112,9 +117,159 @@ test_over_time(void)
 	CHECK(isnan(run(PROMQL_QUANTILE, NAN, &w, &has)) && has);
 }
 
+/* --- windows that move, against each window computed by itself --- */
+
+enum { MANY = 5000, STEPS = 800, ROUNDS = 40 };
+
+/* Noise with gaps, falls, equal values, and now and then infinities: NaN never reaches a window. */
+static void
+samples_make(struct prom_sample *s, size_t n, unsigned round)
+{
+	int64_t t = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		t += rand() % 100 == 0 ? 90 * S : rand() % (2 * S);
+		s[i].t_wall_ns = t;
+		s[i].v = round % 4 == 0 ? rand() % 5
+		    : round % 4 == 1    ? 1e15 + rand() % 1000
+					: rand() / 1e3;
+		if (round % 4 == 3 && rand() % 300 == 0)
+			s[i].v = rand() % 2 ? INFINITY : -INFINITY;
+	}
+}
+
+/* As near as the order of additions allows: `scale` is the sum of all sizes of what is added. */
+static bool
+same(double a, double b, double scale)
+{
+	return (isnan(a) && isnan(b)) || a == b || fabs(a - b) <= 1e-12 * fmax(fabs(b), scale);
+}
+
+static void
+check_moving(enum promql_function function, const struct prom_sample *s, size_t n, int64_t range,
+    double quantile)
+{
+	static struct promql q;
+	struct prom_windows *moving, *alone;
+	int64_t step = s[n - 1].t_wall_ns / STEPS, end;
+	size_t k, low = 0, high = 0, i;
+	bool has_a, has_b;
+	double a, b, scale;
+
+	q.function = function;
+	q.range_ns = range;
+	q.quantile = quantile;
+	moving = prom_windows_new(&q, n);
+	alone = prom_windows_new(&q, n);
+	prom_windows_begin(moving, s, n);
+	for (k = 0; k < STEPS; k++) {
+		end = (int64_t)k * step;
+		while (high < n && s[high].t_wall_ns <= end)
+			high++;
+		while (low < high && s[low].t_wall_ns < end - prom_window_ns(&q))
+			low++;
+		prom_windows_begin(alone, s + low, high - low);
+		a = prom_windows_at(moving, end, &has_a);
+		b = prom_windows_at(alone, end, &has_b);
+		CHECK(has_a == has_b);
+		for (i = low, scale = 0; i < high; i++)
+			scale += isfinite(s[i].v) ? fabs(s[i].v) : 0;
+		if (function == PROMQL_AVG && high > low)
+			scale /= (double)(high - low);
+		if (!same(a, b, function == PROMQL_QUANTILE ? 0 : scale))
+			fprintf(stderr, "function %d step %zu: %.17g, alone %.17g\n", function, k,
+			    a, b);
+		CHECK(same(a, b, function == PROMQL_QUANTILE ? 0 : scale));
+	}
+	prom_windows_free(moving);
+	prom_windows_free(alone);
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* A window by itself, computed from its values in their order. */
+static void
+check_plain(const struct prom_sample *s, size_t n)
+{
+	static const double at[] = { 0, 0.1, 0.5, 0.99, 1 };
+	static struct promql q;
+	struct prom_windows *w;
+	double *v = calloc(n, sizeof(*v)), sum = 0, min = s[0].v, max = s[0].v, size = 0, rank;
+	const enum promql_function functions[] = { PROMQL_SUM, PROMQL_AVG, PROMQL_MIN, PROMQL_MAX,
+		PROMQL_COUNT, PROMQL_LAST };
+	size_t i, low;
+	bool has;
+
+	for (i = 0; i < n; i++) {
+		v[i] = s[i].v;
+		sum += v[i];
+		size += isfinite(v[i]) ? fabs(v[i]) : 0;
+		min = fmin(min, v[i]);
+		max = fmax(max, v[i]);
+	}
+	const double want[] = { sum, sum / (double)n, min, max, (double)n, v[n - 1] };
+
+	qsort(v, n, sizeof(*v), by_number);
+	q.range_ns = s[n - 1].t_wall_ns + S;
+	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		q.function = functions[i];
+		w = prom_windows_new(&q, n);
+		prom_windows_begin(w, s, n);
+		CHECK(same(prom_windows_at(w, s[n - 1].t_wall_ns, &has), want[i],
+			  functions[i] == PROMQL_SUM       ? size
+			      : functions[i] == PROMQL_AVG ? size / (double)n
+							   : 0) &&
+		    has);
+		prom_windows_free(w);
+	}
+	q.function = PROMQL_QUANTILE;
+	w = prom_windows_new(&q, n);
+	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+		q.quantile = at[i];
+		rank = at[i] * (double)(n - 1);
+		low = (size_t)rank;
+		prom_windows_begin(w, s, n);
+		CHECK(same(prom_windows_at(w, s[n - 1].t_wall_ns, &has),
+		    v[low] * (1 - (rank - (double)low)) +
+			v[low + 1 < n ? low + 1 : n - 1] * (rank - (double)low),
+		    0));
+	}
+	prom_windows_free(w);
+	free(v);
+}
+
+static void
+test_moving(void)
+{
+	static struct prom_sample s[MANY];
+	static const enum promql_function all[] = { PROMQL_INSTANT, PROMQL_RATE, PROMQL_INCREASE,
+		PROMQL_AVG, PROMQL_MIN, PROMQL_MAX, PROMQL_SUM, PROMQL_LAST, PROMQL_COUNT,
+		PROMQL_QUANTILE };
+	unsigned round;
+	size_t i;
+
+	srand(7);
+	for (round = 0; round < ROUNDS; round++) {
+		size_t n = round < 4 ? round + 1 : 1 + (size_t)rand() % MANY;
+
+		samples_make(s, n, round);
+		check_plain(s, n);
+		for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+			check_moving(all[i], s, n, (1 + rand() % 600) * S, rand() % 11 / 10.0);
+	}
+}
+
 int
 main(void)
 {
+	test_moving();
 	test_increase();
 	test_too_few();
 	test_over_time();
