@@ -14,6 +14,7 @@
 #include "narrows/audit.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 
@@ -52,8 +53,16 @@ refresh(struct webaccess *a)
 	memset(a->token_noted_ns, 0, sizeof(a->token_noted_ns));
 }
 
+/* Each password that is set has a salt of its own, also if it is the same one again: so no two
+ * have the same stamp. */
+static uint64_t
+stamp_of(const struct account *who)
+{
+	return fnv_text(FNV_BEGIN, who->secret);
+}
+
 static enum account_role
-on_login(void *arg, const char *peer, const char *user, const char *password)
+on_login(void *arg, const char *peer, const char *user, const char *password, uint64_t *stamp)
 {
 	struct webaccess *a = arg;
 	const struct account *who;
@@ -65,7 +74,10 @@ on_login(void *arg, const char *peer, const char *user, const char *password)
 		provoked_warnx(&a->log_rate, peer, "login.reject peer=%s", peer);
 	else
 		log_info("login.accept peer=%s user=%s", peer, who->name);
-	return who != NULL ? who->role : ACCOUNT_NOBODY;
+	if (who == NULL)
+		return ACCOUNT_NOBODY;
+	*stamp = stamp_of(who);
+	return who->role;
 }
 
 static enum account_role
@@ -91,14 +103,14 @@ on_token(void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_B
 }
 
 static enum account_role
-on_role(void *arg, const char *user)
+on_role(void *arg, const char *user, uint64_t stamp)
 {
 	struct webaccess *a = arg;
 	const struct account *who;
 
 	refresh(a);
 	who = accounts_find(a->now, false, user);
-	return who != NULL ? who->role : ACCOUNT_NOBODY;
+	return who != NULL && stamp_of(who) == stamp ? who->role : ACCOUNT_NOBODY;
 }
 
 static void

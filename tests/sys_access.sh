@@ -49,6 +49,18 @@ is "a viewer changes nothing" "$(code -b "$tmp/jar" -d x=1 "$https/session/1")" 
 is "a viewer judges no verdict" "$(code -b "$tmp/jar" -d right=yes "$https/session/1/right")" 403
 nw access remove eva || fail "remove"
 is "a removed viewer" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
+# another password ends old logins, the same one for a user who was removed and comes again, too
+printf 'correct horse\n' | nw access user --role viewer eva || fail "user again"
+is "a removed viewer who is there again" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
+is "a viewer" "$(log_in eva 'correct horse' /)" 303
+is "a viewer's login" "$(code -b "$tmp/jar" "$https/sessions.json")" 200
+printf 'battery staple\n' | nw access user --role viewer eva || fail "another password"
+is "a login with the old password" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
+is "a viewer with the new password" "$(log_in eva 'battery staple' /)" 303
+printf 'another horse\n' | nw access user --role viewer ida || fail "user"
+is "a viewer's login after another's change" "$(code -b "$tmp/jar" "$https/sessions.json")" 200
+nw access remove eva || fail "remove"
+nw access remove ida || fail "remove"
 generated=$(nw access user -g -r operator bo)
 is "a made password" "$(log_in bo "$generated" /)" 303
 is "an operator is told what is no page" "$(code -b "$tmp/jar" -d x=1 "$https/session/1")" 405
@@ -107,11 +119,19 @@ planted=$(printf '%064d' 7)
 ask -i -b "__Host-narrows=$planted" --data-urlencode "user=bo" --data-urlencode "password=$generated" "$https/login" >"$tmp/head"
 grep -qi '^set-cookie: __Host-narrows=.*; Secure; HttpOnly; SameSite=Strict' "$tmp/head" && ! grep -q "$planted" "$tmp/head" || fail "cookies: $(cat "$tmp/head")"
 is "a planted cookie" "$(code -b "__Host-narrows=$planted" "$https/sessions.json")" 401
+# the login's cookie counts under the name that HTTPS gave it alone, and a form comes from a page of the same scheme
+is "the operator bo" "$(log_in bo "$generated" /)" 303
+value=$(awk '$6 == "__Host-narrows" { print $7 }' "$tmp/jar")
+is "the cookie's own name" "$(code -b "__Host-narrows=$value" "$https/sessions.json")" 200
+is "the cookie's clear name" "$(code -b "narrows=$value" "$https/sessions.json")" 401
+is "a planted cookie of the clear name before it" "$(code -b "narrows=$planted; __Host-narrows=$value" "$https/sessions.json")" 200
+is "a form from a page of another scheme" "$(code -b "$tmp/jar" -H "Origin: http${https#https}" -d text=evil "$https/session/1/note")" 403
+is "a form from the same scheme" "$(code -b "$tmp/jar" -H "Origin: $https" -d text=b "$https/session/1/note")" 303
 for path in / /hosts /session/1 /routes /health '/host?host=%3Cscript%3Ealert%281%29%3C%2Fscript%3E' /session/1.html; do
 	! curl -s "$url$path" | grep -q '<script>alert' || fail "$path: a host's name becomes markup"
 done
 curl -s "$url/api/v1/sessions/1/notes" >"$tmp/notes"
-[ "$(grep -c '"text": "[ab]"' "$tmp/notes")" = 2 ] && ! grep -q evil "$tmp/notes" || fail "other notes: $(cat "$tmp/notes")"
+[ "$(grep -c '"text": "[ab]"' "$tmp/notes")" = 3 ] && ! grep -q evil "$tmp/notes" || fail "other notes: $(cat "$tmp/notes")"
 
 # --- guessing: attempts come back slowly, and each takes a moment of a busy machine ---
 n=0

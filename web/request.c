@@ -132,14 +132,15 @@ is_foreign(const struct reply *a)
 {
 	const char *origin = reply_request_header(a, "Origin"),
 		   *host = reply_request_header(a, "Host"),
-		   *site = reply_request_header(a, "Sec-Fetch-Site"), *at;
+		   *site = reply_request_header(a, "Sec-Fetch-Site"),
+		   *scheme = request_is_secure(a) ? "https://" : "http://";
 
 	if (site != NULL)
 		return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
 	if (origin == NULL)
 		return false;
-	at = strstr(origin, "://");
-	return at == NULL || host == NULL || strcasecmp(at + 3, host) != 0;
+	return host == NULL || strncasecmp(origin, scheme, strlen(scheme)) != 0 ||
+	    strcasecmp(origin + strlen(scheme), host) != 0;
 }
 
 static bool
@@ -268,7 +269,7 @@ route_answer(struct reply *a, const struct evhttp_uri *uri, struct route to)
 
 	a->who = (struct login_who){ .role = ACCOUNT_ADMIN };
 	if (a->port->wants_login)
-		a->who = login_who(a->w->login, a->req);
+		a->who = login_who(a->w->login, a->req, request_is_secure(a));
 	code = resource_access(to.resource, method, a->who.role);
 	if (code == 0)
 		answer_granted(a, uri, to, method);

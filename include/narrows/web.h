@@ -51,14 +51,15 @@ enum web_wants { WEB_BEYOND_LOOPBACK, WEB_ALWAYS, WEB_NEVER };
 /* The accounts with access. The web thread calls. */
 struct web_access {
 	enum web_wants wants;
-	/* The role of a user by password; slow on purpose. */
+	/* The role of a user by password; slow on purpose. *stamp is that of the password. */
 	enum account_role (*login)(
-	    void *arg, const char *peer, const char *user, const char *password);
+	    void *arg, const char *peer, const char *user, const char *password, uint64_t *stamp);
 	/* The role of a token, and its name. */
 	enum account_role (*token)(
 	    void *arg, const char *peer, const char *text, char name[ACCOUNT_NAME_BYTES]);
-	/* The present role of a user after login. */
-	enum account_role (*role)(void *arg, const char *user);
+	/* The present role of a user after login; ACCOUNT_NOBODY, if the stamp is that of
+	 * another password or of an account that was removed since. */
+	enum account_role (*role)(void *arg, const char *user, uint64_t stamp);
 	/* A change, for the audit log; user: "" without logins. */
 	void (*changed)(void *arg, const char *peer, const char *user, const char *event);
 	/* A user has logged out. */

@@ -31,6 +31,7 @@ static const char secure_name[] = "__Host-narrows", clear_name[] = "narrows";
 struct cookie {
 	char text[COOKIE_CHARS + 1]; /* "": free */
 	char user[ACCOUNT_NAME_BYTES];
+	uint64_t stamp; /* of the password that was given */
 	int64_t begun_mono_ns, used_mono_ns;
 };
 
@@ -133,18 +134,20 @@ name_of(bool secure)
 	return secure ? secure_name : clear_name;
 }
 
-/* The value of the box's cookie in a Cookie header, COOKIE_CHARS long. */
+/*
+ * The value of the port's cookie in a Cookie header, COOKIE_CHARS long. Any program of the machine
+ * can plant a cookie with the clear name, so HTTPS reads the __Host- name alone.
+ */
 static bool
-cookie_text(struct evhttp_request *req, char out[COOKIE_CHARS + 1])
+cookie_text(struct evhttp_request *req, bool secure, char out[COOKIE_CHARS + 1])
 {
-	const char *at = evhttp_find_header(evhttp_request_get_input_headers(req), "Cookie");
+	const char *at = evhttp_find_header(evhttp_request_get_input_headers(req), "Cookie"),
+		   *name = name_of(secure);
 	size_t len;
 
 	for (; at != NULL && *at != '\0'; at += strcspn(at, ";"), at += strspn(at, "; ")) {
 		len = strcspn(at, "=; ");
-		if (at[len] != '=' ||
-		    (strncmp(at, secure_name, len) != 0 && strncmp(at, clear_name, len) != 0) ||
-		    (len != sizeof(secure_name) - 1 && len != sizeof(clear_name) - 1))
+		if (at[len] != '=' || len != strlen(name) || strncmp(at, name, len) != 0)
 			continue;
 		at += len + 1;
 		if (strcspn(at, "; ") != COOKIE_CHARS)
@@ -175,13 +178,13 @@ cookie_is_over(const struct cookie *c, int64_t now)
 }
 
 static struct cookie *
-cookie_find(struct login *l, struct evhttp_request *req)
+cookie_find(struct login *l, struct evhttp_request *req, bool secure)
 {
 	char text[COOKIE_CHARS + 1];
 	int64_t now = nw_mono_ns();
 	struct cookie *c;
 
-	if (!cookie_text(req, text))
+	if (!cookie_text(req, secure, text))
 		return NULL;
 	for (c = l->cookies; c < l->cookies + COOKIES_MAX; c++)
 		if (c->text[0] != '\0' && same_text(c->text, text))
@@ -212,7 +215,8 @@ cookie_room(struct login *l)
 }
 
 static bool
-cookie_make(struct login *l, const char *user, bool secure, char out[LOGIN_COOKIE_BYTES])
+cookie_make(
+    struct login *l, const char *user, uint64_t stamp, bool secure, char out[LOGIN_COOKIE_BYTES])
 {
 	struct cookie *c = cookie_room(l);
 	uint8_t bytes[COOKIE_BYTES];
@@ -221,6 +225,7 @@ cookie_make(struct login *l, const char *user, bool secure, char out[LOGIN_COOKI
 		return false;
 	nw_hex_put(c->text, bytes, sizeof(bytes));
 	snprintf(c->user, sizeof(c->user), "%s", user);
+	c->stamp = stamp;
 	c->begun_mono_ns = c->used_mono_ns = nw_mono_ns();
 	snprintf(out, LOGIN_COOKIE_BYTES, "%s=%s; Path=/; %sHttpOnly; SameSite=Strict",
 	    name_of(secure), c->text, secure ? "Secure; " : "");
@@ -243,7 +248,7 @@ bearer_of(struct evhttp_request *req)
 }
 
 struct login_who
-login_who(struct login *l, struct evhttp_request *req)
+login_who(struct login *l, struct evhttp_request *req, bool secure)
 {
 	struct login_who who = { .role = ACCOUNT_NOBODY };
 	const char *token = bearer_of(req);
@@ -252,9 +257,9 @@ login_who(struct login *l, struct evhttp_request *req)
 	if (token != NULL) {
 		who.by_token = true;
 		who.role = l->access.token(l->access.arg, peer_of(req), token, who.name);
-	} else if ((c = cookie_find(l, req)) != NULL) {
+	} else if ((c = cookie_find(l, req, secure)) != NULL) {
 		snprintf(who.name, sizeof(who.name), "%s", c->user);
-		if ((who.role = l->access.role(l->access.arg, c->user)) == ACCOUNT_NOBODY)
+		if ((who.role = l->access.role(l->access.arg, c->user, c->stamp)) == ACCOUNT_NOBODY)
 			c->text[0] = '\0';
 	}
 	return who;
@@ -269,23 +274,26 @@ login_try(struct login *l, struct evhttp_request *req, const char *user, const c
 	int64_t wait = ration_wait_ns(peer, now, PEER_TRIES, again_ns),
 		wait_all = ration_wait_ns(&l->all, now, ALL_TRIES, ALL_AGAIN_NS);
 
+	uint64_t stamp = 0;
+
 	if (wait < wait_all)
 		wait = wait_all;
 	*wait_s = (unsigned)((wait + SECOND_NS - 1) / SECOND_NS);
 	if (wait > 0)
 		return 429;
 	ration_take(&l->all, now, ALL_AGAIN_NS);
-	if (l->access.login(l->access.arg, peer_of(req), user, password) == ACCOUNT_NOBODY) {
+	if (l->access.login(l->access.arg, peer_of(req), user, password, &stamp) ==
+	    ACCOUNT_NOBODY) {
 		ration_take(peer, now, again_ns);
 		return 401;
 	}
-	return cookie_make(l, user, secure, cookie) ? 303 : 503;
+	return cookie_make(l, user, stamp, secure, cookie) ? 303 : 503;
 }
 
 void
 login_end(struct login *l, struct evhttp_request *req, bool secure, char cookie[LOGIN_COOKIE_BYTES])
 {
-	struct cookie *c = cookie_find(l, req);
+	struct cookie *c = cookie_find(l, req, secure);
 
 	if (c != NULL) {
 		l->access.end(l->access.arg, peer_of(req), c->user);

@@ -2,7 +2,8 @@
 /*
  * The caller of a request. A port that wants a login answers only askers with a role: people log in
  * with a password and get a cookie, programs send a token (RFC 6750). Logins live in memory alone:
- * a restart of the box ends them, and so does a change of the account.
+ * a restart of the box ends them, and so does another password, or the end of
+ * the account.
  *
  * A wrong password costs the box a memory-hard computation, so attempts are rationed, by address
  * (an IPv6 network of 64 bits counts as one) and over all addresses. All memory is of a fixed size.
@@ -31,8 +32,8 @@ struct login_who {
 struct login *login_new(const struct web_access *access);
 void login_free(struct login *l);
 
-/* The sender of the request. */
-struct login_who login_who(struct login *l, struct evhttp_request *req);
+/* The sender of the request; secure: it came by HTTPS, which has a cookie of its own. */
+struct login_who login_who(struct login *l, struct evhttp_request *req, bool secure);
 
 /*
  * An attempt to log in. Returns the status: 303 with the cookie that the answer sets, 401, or 429
