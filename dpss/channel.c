@@ -9,6 +9,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +28,13 @@ enum {
 	HEADER_BYTES = 6,
 	IN_BYTES = 64 << 10,
 	IN_BEHIND_BYTES = 4096, /* read along with long data: the next message's beginning */
-	LIMIT_USUAL = 64 << 10,
+	MESSAGE_S = 20,         /* for a begun message, and a second for each of these bytes */
+	MESSAGE_BYTES_PER_S = 64 << 10,
 	BACKLOG = 128,
 	STUCK_MS = 30000 /* a peer is gone if no byte was taken for so long */
 };
 #define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  INT64_C(1000000000)
 
 struct channel {
 	int fd;
@@ -39,6 +42,9 @@ struct channel {
 	pthread_mutex_t machine, sending;
 	size_t limit;
 	struct channel_sink sink;
+	struct channel_large large; /* without functions: an unbounded reader */
+	bool has_place;
+	int64_t end_mono_ns; /* of the begun message of a bounded reader; 0: none */
 	int (*on_silence)(void *arg);
 	void *silence_arg;
 	uint8_t *message;
@@ -144,6 +150,18 @@ silence_end(struct channel *w)
 	return w->on_silence != NULL ? w->on_silence(w->silence_arg) : NW_EAGAIN;
 }
 
+/* Waits for bytes until the begun message must be complete. */
+static int
+message_await(struct channel *w)
+{
+	int64_t left = w->end_mono_ns - nw_mono_ns();
+	struct pollfd p = { .fd = w->fd, .events = POLLIN };
+
+	if (left <= 0)
+		return NW_EAGAIN;
+	return poll(&p, 1, (int)(left / NS_PER_MS) + 1) < 0 && errno != EINTR ? NW_EIO : NW_OK;
+}
+
 /* At least a byte, first into out and what comes behind into w->in; *n gets the bytes in out. */
 static int
 receive(struct channel *w, uint8_t *out, size_t len, size_t *n)
@@ -154,9 +172,10 @@ receive(struct channel *w, uint8_t *out, size_t len, size_t *n)
 	ssize_t got;
 	int rc;
 
-	while ((got = recvmsg(w->fd, &m, 0)) < 0) {
+	while ((got = recvmsg(w->fd, &m, w->end_mono_ns != 0 ? MSG_DONTWAIT : 0)) < 0) {
 		if (errno == EAGAIN || errno == EWOULDBLOCK) {
-			if ((rc = silence_end(w)) != NW_OK)
+			rc = w->end_mono_ns != 0 ? message_await(w) : silence_end(w);
+			if (rc != NW_OK)
 				return rc;
 		} else if (errno != EINTR) {
 			break;
@@ -240,6 +259,54 @@ message_room(struct channel *w, size_t len)
 	return NW_OK;
 }
 
+/* Returns the memory of a large message, and then its place. */
+static void
+place_give(struct channel *w)
+{
+	if (!w->has_place)
+		return;
+	free(w->message);
+	w->message = NULL;
+	w->message_cap = 0;
+	w->has_place = false;
+	w->large.give(w->large.arg);
+}
+
+/* The end of a message that has begun. */
+static void
+message_time(struct channel *w, size_t len)
+{
+	if (w->large.take != NULL)
+		w->end_mono_ns =
+		    nw_mono_ns() + (MESSAGE_S + (int64_t)(len / MESSAGE_BYTES_PER_S)) * NS_PER_S;
+}
+
+static int
+header_read(struct channel *w, uint8_t header[HEADER_BYTES])
+{
+	int rc;
+
+	if ((rc = read_all(w, header, 1)) != NW_OK)
+		return rc;
+	message_time(w, 0);
+	return read_all(w, header + 1, HEADER_BYTES - 1);
+}
+
+/* A place for a large message. Its time begins with the place. */
+static int
+place_take(struct channel *w, size_t len)
+{
+	int rc;
+
+	if (w->large.take == NULL || len <= CHANNEL_SMALL_BYTES)
+		return NW_OK;
+	if ((rc = w->large.take(w->large.arg)) != NW_OK)
+		return rc;
+	w->has_place = true;
+	message_time(w, len);
+	return NW_OK;
+}
+
 /* The data of a message whose owner lends the memory. */
 static int
 data_read(struct channel *w, size_t len, struct channel_message *out)
@@ -256,8 +323,8 @@ data_read(struct channel *w, size_t len, struct channel_message *out)
 	return rc;
 }
 
-int
-channel_read(struct channel *w, struct channel_message *out)
+static int
+message_read(struct channel *w, struct channel_message *out)
 {
 	uint8_t header[HEADER_BYTES] = { 0 };
 	struct unpacker u = unpack_of(header, sizeof(header));
@@ -266,7 +333,7 @@ channel_read(struct channel *w, struct channel_message *out)
 
 	out->data = NULL;
 	out->data_len = 0;
-	if ((rc = read_all(w, header, sizeof(header))) != NW_OK)
+	if ((rc = header_read(w, header)) != NW_OK)
 		return rc;
 	len = unpack_u32(&u);
 	out->type = unpack_u16(&u);
@@ -275,12 +342,29 @@ channel_read(struct channel *w, struct channel_message *out)
 	head = w->sink.give != NULL && out->type == w->sink.type && len > w->sink.head_bytes
 	    ? w->sink.head_bytes
 	    : len;
-	if ((rc = message_room(w, head)) != NW_OK)
+	if ((rc = place_take(w, len)) != NW_OK || (rc = message_room(w, head)) != NW_OK)
 		return rc;
 	if ((rc = read_all(w, w->message, head)) == NW_OK && len > head)
 		rc = data_read(w, len - head, out);
 	out->contents = unpack_of(w->message, head);
+	return rc;
+}
+
+int
+channel_read(struct channel *w, struct channel_message *out)
+{
+	int rc;
+
+	place_give(w);
+	rc = message_read(w, out);
+	w->end_mono_ns = 0;
 	return rc == NW_EAGAIN ? NW_ECLOSED : rc;
+}
+
+void
+channel_bound(struct channel *w, const struct channel_large *large)
+{
+	w->large = *large;
 }
 
 void
@@ -455,7 +539,7 @@ channel_new(int fd, struct nw_tls_ctx *tls, const char *name, int timeout_ms, st
 		return NW_ENOMEM;
 	}
 	w->fd = fd;
-	w->limit = LIMIT_USUAL;
+	w->limit = CHANNEL_SMALL_BYTES;
 	pthread_mutex_init(&w->machine, NULL);
 	pthread_mutex_init(&w->sending, NULL);
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
@@ -478,6 +562,7 @@ channel_free(struct channel *w)
 		return;
 	close(w->fd);
 	nw_tls_free(w->tls);
+	place_give(w);
 	pthread_mutex_destroy(&w->machine);
 	pthread_mutex_destroy(&w->sending);
 	free(w->message);

@@ -18,7 +18,7 @@
 struct nw_tls_ctx;
 struct channel;
 
-enum { CHANNEL_WHY_BYTES = 256, CHANNEL_NAME_BYTES = 256 };
+enum { CHANNEL_WHY_BYTES = 256, CHANNEL_NAME_BYTES = 256, CHANNEL_SMALL_BYTES = 64 << 10 };
 
 struct channel_message {
 	uint16_t type;
@@ -47,7 +47,21 @@ void channel_free(struct channel *w); /* no other thread may use w any more; NUL
 /* From now on messages of up to `limit` bytes are read, and a peer that is silent for longer than
  * silence_ms is gone (0: never). */
 void channel_limits(struct channel *w, size_t limit, int silence_ms);
-/* NW_OK, NW_ECLOSED, NW_EPROTO (too long, or broken TLS), NW_EIO, NW_ETIMEDOUT, NW_ENOMEM. */
+/*
+ * The bounds of a message from a peer that may be hostile. A begun message must be complete within
+ * 20 s and a second for each 64 KiB. A message of more than CHANNEL_SMALL_BYTES needs a place
+ * before its memory is allocated: take() waits for the place, or returns an error that ends the
+ * read; give() returns the place when the next message is read, or by channel_free(). Both are
+ * called in the reader's thread.
+ */
+struct channel_large {
+	int (*take)(void *arg);
+	void (*give)(void *arg);
+	void *arg;
+};
+void channel_bound(struct channel *w, const struct channel_large *large);
+/* NW_OK, NW_ECLOSED, NW_EPROTO (too long, or broken TLS), NW_EIO, NW_ENOMEM, and the errors
+ * of take(); NW_ECLOSED also for a message that is late. */
 int channel_read(struct channel *w, struct channel_message *out);
 /* What becomes of a silence: NW_OK goes on waiting for as long again, else the code ends the read;
  * in the reader's thread. NULL: the silence ends the read. */

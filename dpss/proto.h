@@ -25,7 +25,8 @@ enum {
 	DPSS_BLOCK_MAX = 4 << 20, /* bytes of a block */
 	DPSS_LIST_MAX = 65536,    /* blocks of a list */
 	DPSS_SERVERS_MAX = 256,
-	DPSS_MESSAGE_MAX = 16 << 20, /* bytes of a message without data */
+	DPSS_MESSAGE_MAX = 16 << 20,           /* bytes of a message without data */
+	DPSS_REQUEST_MAX = 32 * DPSS_LIST_MAX, /* of a message of a client to a master */
 	DPSS_NONCE_BYTES = 16,
 	DPSS_PING_MS = 300,   /* interval of a silent server's signs of life */
 	DPSS_SILENCE_MS = 900 /* a server that is silent for so long is dead */

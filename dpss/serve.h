@@ -12,6 +12,12 @@
 
 #include "dpss/channel.h"
 
+/*
+ * An address is an IPv4 address, or the upper half of an IPv6 address. If all places are taken, an
+ * address with few connections displaces the newest connection of the address with the most. The
+ * same holds for places of large messages, of which an owner (the certificate's name, else the
+ * address) has a quarter at most.
+ */
 enum { SERVE_CONNECTIONS_MAX = 1024, SERVE_PER_ADDRESS_MAX = 256 };
 
 struct serve_opts {
@@ -20,6 +26,7 @@ struct serve_opts {
 	const char *tls_dir; /* NULL: clear; beyond loopback this needs plain */
 	bool plain;
 	const char *port_file; /* gets the port used; NULL for none */
+	size_t large_max;      /* places of large messages, see channel_bound() */
 	/* Serves a connection until its end; in a separate thread. */
 	void (*handle)(void *arg, struct channel *w);
 	void *arg;

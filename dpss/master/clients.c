@@ -796,10 +796,13 @@ clients_serve(struct clients *all, struct channel *w)
 	pthread_mutex_lock(&all->lock);
 	DL_APPEND(all->first, &c);
 	pthread_mutex_unlock(&all->lock);
-	channel_limits(w, DPSS_MESSAGE_MAX, 0);
-	while ((rc = channel_read(w, &m)) == NW_OK)
+	channel_limits(w, CHANNEL_SMALL_BYTES, 0);
+	while ((rc = channel_read(w, &m)) == NW_OK) {
 		if ((rc = on_message(&c, &m)) != NW_OK)
 			break;
+		if (c.session != 0) /* rights to a set are proved: lists may follow */
+			channel_limits(w, DPSS_REQUEST_MAX, 0);
+	}
 	if (rc != NW_OK && rc != NW_ECLOSED)
 		failed(&c, rc, nw_strerror(rc));
 	pthread_mutex_lock(&all->lock);

@@ -106,7 +106,7 @@ int
 main(int argc, char **argv)
 {
 	struct serve_opts serve = {
-		.name = "dpss-master", .listen = "127.0.0.1/7071", .handle = handle
+		.name = "dpss-master", .listen = "127.0.0.1/7071", .handle = handle, .large_max = 64
 	};
 	struct parts parts = { .clients_opts = { .name = "master" } };
 	const char *state = NULL, *log = NULL;

@@ -297,10 +297,11 @@ serve(struct options *o)
 int
 main(int argc, char **argv)
 {
-	struct options o = {
-		.serve = { .name = "dpss-server", .listen = "127.0.0.1/7070", .handle = handle },
-		.cache_mib = CACHE_MIB
-	};
+	struct options o = { .serve = { .name = "dpss-server",
+				 .listen = "127.0.0.1/7070",
+				 .handle = handle,
+				 .large_max = 128 },
+		.cache_mib = CACHE_MIB };
 	int c;
 
 	if (nw_program_words(argc, argv, "dpss-server"))
