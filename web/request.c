@@ -17,71 +17,22 @@
 #include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 
-#include "narrows/clock.h"
 #include "narrows/err.h"
-#include "web/export/download.h"
-#include "web/http/conns.h"
 #include "web/http/host_check.h"
+#include "web/later.h"
 #include "web/page/page.h"
 #include "web/resource.h"
 #include "web/web_in.h"
 
-#define WHOLE_MAX_NS INT64_C(50000000) /* time to make an answer that is not streamed */
-enum { WHOLE_MAX_BYTES = 1 << 20 };
-
 /* --- the answer goes out --- */
 
-/* Streams the answer, which is no longer the caller's. */
-static void
-answer_stream(struct reply *a, struct stream *s)
-{
-	int rc = NW_EFULL;
-
-	if (evhttp_request_get_command(a->req) == EVHTTP_REQ_HEAD) {
-		stream_free(s);
-		reply_begin_stream(a);
-		evhttp_send_reply(a->req, 200, reply_reason(200), NULL);
-		return;
-	}
-	if (conns_streams(a->port->conns, a->req))
-		rc = download_start(a->w->base, a->req, s, a->body, reply_begin_stream(a));
-	if (rc < 0) {
-		stream_free(s);
-		evhttp_clear_headers(evhttp_request_get_output_headers(a->req));
-		a->type = NULL;
-		conns_asked(a->port->conns, a->req);
-		reply_rc(a, rc);
-	}
-}
-
-static int
-add_to_body(void *arg, const char *bytes, size_t len)
-{
-	return evbuffer_add(arg, bytes, len) == 0 ? NW_OK : NW_ENOMEM;
-}
-
-/* A small answer goes out whole, with its tag; the slices of a large one wait for their reader. */
 static void
 answer_slices(struct reply *a, struct stream *s)
 {
-	int64_t begin = nw_mono_ns();
-	char why[ASK_WHY_BYTES];
-	bool done = false;
-	int rc = NW_OK;
-
-	while (rc == NW_OK && !done && evbuffer_get_length(a->body) < WHOLE_MAX_BYTES &&
-	    nw_mono_ns() - begin < WHOLE_MAX_NS)
-		rc = s->next(s->state, add_to_body, a->body, &done);
-	if (rc == NW_OK && !done) {
-		answer_stream(a, s);
-		return;
+	if (later_start(a, s) < 0) {
+		stream_free(s);
+		reply_rc(a, NW_ENOMEM);
 	}
-	if (rc < 0 && stream_why(s) != NULL) {
-		snprintf(why, sizeof(why), "%s", stream_why(s));
-		a->why = why;
-	}
-	stream_free(s);
-	reply_rc(a, rc);
 }
 
 static void

@@ -37,6 +37,7 @@
 #include "web/http/conns.h"
 #include "web/page/lines.h"
 #include "web/page/page.h"
+#include "web/query/out_stream.h"
 #include "web/web_in.h"
 
 enum {
@@ -257,13 +258,32 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 	return NW_OK;
 }
 
+/* Behind each slice of a slow answer the thread looks for events that came meanwhile. */
+static struct event_base *
+base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config != NULL &&
+	    event_config_set_max_dispatch_interval(config, NULL, 1, EVENTS_SLOW) == 0 &&
+	    (base = event_base_new_with_config(config)) != NULL &&
+	    event_base_priority_init(base, EVENTS_PRIORITIES) != 0) {
+		event_base_free(base);
+		base = NULL;
+	}
+	if (config != NULL)
+		event_config_free(config);
+	return base;
+}
+
 static int
 open_ports(struct web *w, char why[STORE_WHY_BYTES])
 {
 	struct port *https = &w->ports[PORT_HTTPS];
 	int rc;
 
-	if ((w->base = event_base_new()) == NULL) {
+	if ((w->base = base_new()) == NULL) {
 		snprintf(why, STORE_WHY_BYTES, "%s", nw_strerror(NW_ENOMEM));
 		return NW_ENOMEM;
 	}
@@ -299,6 +319,7 @@ open_events(struct web *w, char why[STORE_WHY_BYTES])
 	    (w->on_stop = event_new(w->base, w->stop_fd, EV_READ, on_stop, w)) == NULL ||
 	    (w->on_drained = evtimer_new(w->base, on_drained, w)) == NULL ||
 	    (w->on_follow = evtimer_new(w->base, on_follow, w)) == NULL ||
+	    event_priority_set(w->on_follow, EVENTS_SLOW) != 0 ||
 	    event_add(w->on_stop, NULL) != 0 || evtimer_add(w->on_follow, &at_once) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web: %s", strerror(errno));
 		return NW_ENOMEM;

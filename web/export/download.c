@@ -82,7 +82,7 @@ static void
 on_sent(struct evhttp_connection *evcon, void *arg)
 {
 	(void)evcon;
-	download_step(arg);
+	download_again(arg);
 }
 
 static void
@@ -149,6 +149,7 @@ download_start(struct event_base *base, struct evhttp_request *req, struct strea
 		download_free(d);
 		return NW_ENOMEM;
 	}
+	event_priority_set(d->again, EVENTS_SLOW);
 	d->stream = *s;
 	s->state = NULL;
 	evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, d);

@@ -16,7 +16,18 @@ struct stream {
 	void *state;
 	/* Why a slice failed, on loan until free(), or NULL; the function itself may be NULL. */
 	const char *(*why)(const void *state);
+	/* Whether the next slice may still refuse the whole request; NULL: never. */
+	bool (*may_refuse)(const void *state);
 };
+
+/* Priorities of the web thread's events, of three: slices of answers wait for all other events. */
+enum { EVENTS_USUAL = 1, EVENTS_SLOW, EVENTS_PRIORITIES };
+
+static inline bool
+stream_may_refuse(const struct stream *s)
+{
+	return s->may_refuse != NULL && s->may_refuse(s->state);
+}
 
 static inline const char *
 stream_why(const struct stream *s)

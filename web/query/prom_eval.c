@@ -551,6 +551,14 @@ eval_why(const void *state)
 	return e->why[0] != '\0' ? e->why : NULL;
 }
 
+static bool
+eval_may_refuse(const void *state)
+{
+	const struct eval *e = state;
+
+	return e->phase == COUNT;
+}
+
 static void
 eval_free(void *state)
 {
@@ -598,6 +606,10 @@ prom_eval_stream(struct store_reader *r, const struct promql *q, const struct pr
 		eval_free(e);
 		return rc;
 	}
-	*out = (struct stream){ .next = eval_next, .free = eval_free, .state = e, .why = eval_why };
+	*out = (struct stream){ .next = eval_next,
+		.free = eval_free,
+		.state = e,
+		.why = eval_why,
+		.may_refuse = eval_may_refuse };
 	return NW_OK;
 }
