@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/standardise.h"
 #include "narrows/autocorr.h"
 #include "narrows/correlate.h"
 

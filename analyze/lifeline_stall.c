@@ -7,7 +7,6 @@
 #include "analyze/quantile.h"
 #include "narrows/array.h"
 #include "narrows/err.h"
-#include "narrows/special.h"
 
 enum { WAITS_MIN = 20 };
 #define SD_ABOVE    4.0  /* robust standard deviations of ln wait above its median */

@@ -12,7 +12,6 @@
 #include "analyze/lifeline_in.h"
 #include "analyze/quantile.h"
 #include "narrows/summary.h"
-#include "narrows/err.h"
 
 enum { BLOCKS = 20, SIDE_MIN = 5, BLOCK_MIN = 3 };
 #define CLEAR 0.25 /* of the size lies between the highest median before and the lowest behind */

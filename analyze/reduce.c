@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/standardise.h"
-
 struct nw_reduce_options
 nw_reduce_faithful(void)
 {

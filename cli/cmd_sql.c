@@ -13,7 +13,6 @@
 #include "cli/show.h"
 #include "narrows/xmalloc.h"
 #include "narrows/csv.h"
-#include "narrows/err.h"
 #include "narrows/jsontext.h"
 #include "narrows/sql.h"
 #include "narrows/format.h"

@@ -8,7 +8,6 @@
 #define HOOK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>

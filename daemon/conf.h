@@ -7,7 +7,6 @@
 #define CONF_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/conftable.h"

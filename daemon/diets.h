@@ -11,8 +11,6 @@
 #ifndef DIETS_H
 #define DIETS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/store.h"

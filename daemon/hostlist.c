@@ -9,7 +9,6 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/hostcost.h"
-#include "narrows/log.h"
 #include "narrows/clock.h"
 
 static struct host *

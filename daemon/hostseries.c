@@ -8,7 +8,6 @@
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/hostlist.h"
-#include "narrows/log.h"
 #include "narrows/xmalloc.h"
 
 static char *

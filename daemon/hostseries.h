@@ -4,7 +4,6 @@
 #ifndef HOSTSERIES_H
 #define HOSTSERIES_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct box;

@@ -12,10 +12,8 @@
 #include "daemon/hostlist.h"
 #include "narrows/provoked.h"
 #include "daemon/session.h"
-#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/event_line.h"
-#include "narrows/log.h"
 #include "narrows/xmalloc.h"
 
 enum { QUOTE_BYTES = 80, COUNT_DIGITS_MAX = 7, TASK_BYTES = 256 };

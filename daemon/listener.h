@@ -3,9 +3,6 @@
 #ifndef LISTENER_H
 #define LISTENER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "daemon/conf.h"
 #include "daemon/peer.h"
 

@@ -12,8 +12,6 @@
 #ifndef PEER_H
 #define PEER_H
 
-#include <stdbool.h>
-
 struct box;
 struct peer;
 struct sockaddr;

@@ -13,7 +13,6 @@
 #include "daemon/conf.h"
 #include "narrows/provoked.h"
 #include "narrows/task.h"
-#include "narrows/log.h"
 #include "narrows/address.h"
 #include "narrows/hex.h"
 #include "narrows/tls.h"

@@ -10,7 +10,6 @@
 
 #include "daemon/box.h"
 #include "daemon/commit.h"
-#include "daemon/conf.h"
 #include "daemon/control.h"
 #include "daemon/hostclock.h"
 #include "daemon/hostcost.h"

@@ -7,7 +7,6 @@
 #include "dpss/checksum.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum { LANE_BYTES = 2048, BITS = 32 };

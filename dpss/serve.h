@@ -7,7 +7,6 @@
 #define NARROWS_DPSS_SERVE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "dpss/channel.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Documents, series and tables for programs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Pages of the box, its hosts and routes, and the state of the box for programs. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 
 #include "narrows/err.h"
 #include "web/answer/api.h"
-#include "web/answer/compare.h"
 #include "web/answer/health.h"
 #include "web/answer/hosts.h"
 #include "web/answer/metrics.h"

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/resource.h"
 
-#include "web/answer/compare.h"
 #include "web/answer/feedback.h"
-#include "web/answer/hosts.h"
 #include "web/answer/notes.h"
-#include "web/answer/session_filter.h"
 #include "web/export/shape.h"
 #include "web/lifelines/choice.h"
 #include "web/page/lines.h"
 #include "web/page/page.h"
 #include "web/query/frame_form.h"
-#include "web/query/series_query.h"
 
 const struct resource resources[] = {
 #define RESOURCE(address, answer_, take_, ...) \

@@ -14,7 +14,6 @@
 #define NARROWS_WEB_RESOURCE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "narrows/account.h"

@@ -18,7 +18,6 @@
 #include <strings.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
 #include <netdb.h>
 #include <unistd.h>
@@ -28,12 +27,9 @@
 #include <event2/http.h>
 #include <event2/http_struct.h>
 #include <event2/listener.h>
-#include <event2/keyvalq_struct.h>
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
-#include "web/answer/health.h"
-#include "web/answer/session_list.h"
 #include "web/http/conns.h"
 #include "web/page/lines.h"
 #include "web/page/page.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Text out of documents: made valid UTF-8, and written as JSON. */
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

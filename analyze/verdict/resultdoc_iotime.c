@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/stage.h"
-
 enum { FILES_MAX = 50 };
 
 static json_t *

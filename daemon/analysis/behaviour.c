@@ -2,7 +2,6 @@
 #include "daemon/analysis/behaviour.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 /* A rate is another rate beyond this factor. */

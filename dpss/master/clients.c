@@ -9,7 +9,6 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
-#include "narrows/log.h"
 #include "narrows/tls.h"
 
 #define TICKET_NS (INT64_C(86400) * 1000000000) /* a ticket is good for a day */

@@ -9,7 +9,6 @@
 
 #include "narrows/err.h"
 #include "narrows/log.h"
-#include "narrows/tls.h"
 
 /* Clients notice a server's death by themselves, and sooner. */
 enum { CONNECT_MS = 1000, PAUSE_US = 200000, LINK_SILENCE_MS = 3000 };

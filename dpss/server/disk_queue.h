@@ -7,7 +7,6 @@
 #define NARROWS_DPSS_DISK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "dpss/proto.h"

@@ -6,7 +6,6 @@
 #ifndef NARROWS_DPSS_SLOT_H
 #define NARROWS_DPSS_SLOT_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct slot_head {

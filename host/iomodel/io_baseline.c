@@ -9,7 +9,6 @@
 
 #include "host/iomodel/baseline_in.h"
 #include "host/iomodel/matrix.h"
-#include "narrows/clock.h"
 #include "narrows/err.h"
 
 #define R    false

@@ -2,7 +2,6 @@
 #include "host/lib/capability.h"
 
 #include <stdio.h>
-#include <stddef.h>
 
 enum { SYS_ADMIN = 21 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/lib/hostname.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 

@@ -14,7 +14,6 @@
 #ifndef HOST_SPOOL_FILE_H
 #define HOST_SPOOL_FILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -3,7 +3,6 @@
 #ifndef MAGNET_CMD_H
 #define MAGNET_CMD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "host/magnet/magnet_kernel.h"

@@ -8,7 +8,6 @@
 #ifndef MAGNET_OWNER_H
 #define MAGNET_OWNER_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 enum { OWNER_LINE_BYTES = 4096, OWNER_NAME_BYTES = 32, OWNER_FDS = 2 };

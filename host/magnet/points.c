@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/magnet/points.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "narrows/magnet.h"

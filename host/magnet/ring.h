@@ -13,7 +13,6 @@
 #ifndef MAGNET_RING_H
 #define MAGNET_RING_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/magnet.h"

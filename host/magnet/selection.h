@@ -6,7 +6,6 @@
 #ifndef MAGNET_SELECTION_H
 #define MAGNET_SELECTION_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "host/magnet/magnet_kernel.h"

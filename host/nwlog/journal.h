@@ -12,7 +12,6 @@
 #ifndef NWLOG_JOURNAL_H
 #define NWLOG_JOURNAL_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>

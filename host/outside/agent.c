@@ -23,7 +23,6 @@
 #include "host/outside/targets.h"
 #include "host/outside/trace.h"
 #include "narrows/clock.h"
-#include "narrows/err.h"
 #include "narrows/log.h"
 #include "narrows/provider.h"
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "host/outside/feed_in.h"
-#include "narrows/clock.h"
 
 /* --- descriptors and names --- */
 

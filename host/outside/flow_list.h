@@ -10,8 +10,6 @@
 #ifndef HOST_OUTSIDE_FLOWS_H
 #define HOST_OUTSIDE_FLOWS_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "host/lib/net_addr.h"

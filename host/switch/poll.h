@@ -7,7 +7,6 @@
 #ifndef HOST_POLL_H
 #define HOST_POLL_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/select.h>

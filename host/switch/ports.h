@@ -4,7 +4,6 @@
 #define HOST_PORTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 enum {

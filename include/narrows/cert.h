@@ -4,7 +4,6 @@
 #define NARROWS_CERT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/tls.h"

@@ -13,7 +13,6 @@
 #define NARROWS_CSV_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* --- reading --- */

@@ -9,7 +9,6 @@
 #ifndef NARROWS_FIELD_H
 #define NARROWS_FIELD_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 enum nw_aggregation {

@@ -6,7 +6,6 @@
 #ifndef NARROWS_JSONTEXT_H
 #define NARROWS_JSONTEXT_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 enum { JSONTEXT_CHAR_BYTES = 6 }; /* the longest form of a character */

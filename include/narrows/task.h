@@ -8,7 +8,6 @@
 #define NARROWS_TASK_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 bool task_is_secret(const char *task_id);

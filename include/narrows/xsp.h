@@ -23,7 +23,6 @@
 #ifndef NARROWS_XSP_H
 #define NARROWS_XSP_H
 
-#include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/types.h>

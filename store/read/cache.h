@@ -5,7 +5,6 @@
 #ifndef STORE_CACHE_H
 #define STORE_CACHE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -6,7 +6,6 @@
 
 #include <jansson.h>
 
-#include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/store.h"
 

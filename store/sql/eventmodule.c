@@ -12,7 +12,6 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/jsontext.h"
-#include "store/read/reader.h"
 #include "store/sql/vtable.h"
 
 enum { STRETCH_EVENTS = 8192 };

@@ -20,7 +20,6 @@
 #include "narrows/format.h"
 #include "store/ground/bucket.h"
 #include "store/ground/document_sql.h"
-#include "store/read/reader.h"
 #include "store/sql/eventmodule.h"
 #include "store/sql/vtable.h"
 

@@ -6,7 +6,6 @@
 
 #include "narrows/err.h"
 #include "narrows/event.h"
-#include "store/write/mover.h"
 #include "store/write/writesql.h"
 
 enum {

@@ -3,7 +3,6 @@
 #ifndef NARROWS_WEB_FEEDBACK_H
 #define NARROWS_WEB_FEEDBACK_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "narrows/store.h"

@@ -5,7 +5,6 @@
 #define NARROWS_WEB_HOSTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>

@@ -10,7 +10,6 @@
 #define NARROWS_WEB_HTML_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 

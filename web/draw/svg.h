@@ -8,7 +8,6 @@
 #define NARROWS_WEB_SVG_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "web/draw/plot.h"

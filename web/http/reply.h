@@ -7,7 +7,6 @@
 #define NARROWS_WEB_REPLY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "web/http/login.h"
 

@@ -4,7 +4,6 @@
 #define NARROWS_WEB_GZIP_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 struct evbuffer;
 struct gzip;

@@ -3,7 +3,6 @@
 #include "web/query/regex.h"
 
 #include <ctype.h>
-#include <stddef.h>
 #include <string.h>
 
 enum { OP_BYTE, OP_ANY, OP_SET, OP_SPLIT, OP_JUMP, OP_END };

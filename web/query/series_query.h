@@ -7,7 +7,6 @@
 #define NARROWS_WEB_QUERY_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/result_keys.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 

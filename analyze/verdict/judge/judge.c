@@ -7,7 +7,6 @@
 
 #include "analyze/verdict/judge/combined.h"
 #include "analyze/verdict/judge/judge_in.h"
-#include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
 /* Most gain from lifting a single limit of two close limits. */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "narrows/format.h"
-#include "narrows/result_keys.h"
 #include "narrows/xmalloc.h"
 
 void

@@ -10,7 +10,6 @@
 #ifndef REDUCTION_H
 #define REDUCTION_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

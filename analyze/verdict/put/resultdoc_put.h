@@ -4,7 +4,6 @@
 #ifndef RESULTDOC_PUT_H
 #define RESULTDOC_PUT_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <jansson.h>

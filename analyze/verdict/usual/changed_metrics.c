@@ -9,7 +9,6 @@
 
 #include "narrows/differ.h"
 #include "narrows/err.h"
-#include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 

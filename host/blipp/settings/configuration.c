@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "host/lib/ticker.h"
-#include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/fnv.h"
 

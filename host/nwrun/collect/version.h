@@ -9,7 +9,6 @@
 #define HOST_VERSION_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "narrows/provider.h"

@@ -12,7 +12,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <sys/syscall.h>
 
 void *real_table[REAL_COUNT];
 bool direct;
