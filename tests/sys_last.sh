@@ -80,7 +80,8 @@ until_true 20 sh -c "curl -s '$url/?state=failed' | grep -q broken" || fail "the
 
 # A signal ends the program before anything moves: 128 and the signal, as a shell says, where the kernel tells (Linux 6.15).
 if [ -x "$B/tests/host/nwrun/collect/test_exitcode" ] && ! "$B/tests/host/nwrun/collect/test_exitcode" | grep -q 'tells nobody'; then
-	"$bin/nwrun" -q sh -c 'kill -9 $$' || :
+	# the collector has to see the program before the program's end
+	"$bin/nwrun" -q sh -c 'sleep 0.5; kill -9 $$' || :
 	killed() { nw sessions --json -n 1 | grep -q '"exit_status":137'; }
 	until_true 30 killed || fail "a program that a signal ended: $(nw sessions --json -n 1)"
 else
