@@ -57,7 +57,7 @@ first=$tmp/state
 curl -sS --cacert "$tmp/dtn1/ca.crt" -d "$(printf '%s\nx' "${wrong#*.}")" "$https/enroll" | grep -q "no such token" || fail "a wrong secret by hand"
 curl -sS --cacert "$tmp/dtn1/ca.crt" -d "$(printf '%s\nx' "${token#*.}")" "$https/enroll" | grep -q "no request" || fail "no request"
 curl -sS -d "$(printf '%s\nx' "${token#*.}")" "$url/enroll" | grep -q "only be read" || fail "enrolment in clear"
-[ "$(curl -sS -o /dev/null -w '%{http_code}' --cacert "$tmp/dtn1/ca.crt" "$https/enroll")" = 404 ] || fail "GET /enroll"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' --cacert "$tmp/dtn1/ca.crt" "$https/enroll")" = 405 ] || fail "GET /enroll"
 [ "$(counter rejected_tokens)" = 5 ] || fail "rejected_tokens is $(counter rejected_tokens)"
 grep -q 'enroll.reject peer=127.0.0.1 why="there is no such token"' "$tmp/box.log" || fail "enroll.reject"
 
