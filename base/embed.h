@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Constants of a program whose bytes are those of a file. */
+/* Constants of a program that hold the bytes of a file. */
 #ifndef BASE_EMBED_H
 #define BASE_EMBED_H
 

@@ -283,7 +283,8 @@ shapes_equal(const struct nw_events *b, const struct shape *x, const struct shap
 	return true;
 }
 
-/* The number of a shape, whose attributes are the last ones; a new shape keeps them. */
+/* Finds the number of a shape, whose attributes stand behind b->n_attrs. A new shape joins the
+ * block and keeps these attributes there. */
 static int
 shape_number(struct nw_events *b, const struct shape *s, uint32_t *out)
 {

@@ -65,7 +65,7 @@ fairq_free(struct fairq *q)
 	free(q);
 }
 
-/* Forgets owners that have neither items nor service that others are still to catch up with. */
+/* Forgets owners without items, unless other owners have still to catch up with their service. */
 static void
 owners_forget(struct fairq *q)
 {
@@ -266,7 +266,7 @@ struct fairrate {
 	struct asked *owners;
 	int64_t second;
 	unsigned allowed;              /* of all owners in that second */
-	size_t n_asking, n_asked_last; /* owners in that second, and in the one before */
+	size_t n_asking, n_asked_last; /* owners in that second, and in the second before */
 };
 
 struct fairrate *

@@ -358,7 +358,7 @@ document_check(struct check *k, sqlite3_stmt *st, sqlite3_stmt *valid)
 				   (long long)sqlite3_column_int64(st, 0), wrong);
 }
 
-/* Metadata as received: do they unpack? */
+/* Checks that the metadata kept as received unpack. */
 static int
 originals_check(struct check *k)
 {

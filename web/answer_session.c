@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session: its page, its exports, its lifelines, and the forms of its page. */
+/* Handlers for the addresses of a session: page, exports, lifelines, and the page's forms. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,7 +35,7 @@ struct ask {
 	struct stream stream;
 	bool is_download; /* a stream goes out as such, even if it is short */
 	char location[ASK_LOCATION_BYTES];
-	char file_name[96]; /* under which a browser keeps the answer; "": it shows the answer */
+	char file_name[96]; /* for a browser that saves the answer; "": the browser shows it */
 	const char *why;    /* of an error, or NULL */
 	char why_text[ASK_WHY_BYTES];
 	/* without a box: where an export goes at once */

@@ -31,8 +31,8 @@ is_granted(enum grant least, enum account_role role)
 	return false;
 }
 
-/* A method that the resource does not have is refused as one of a resource that only operators may
- * change, so that a refusal does not say what is there. */
+/* Refuses a method that the resource lacks as if only operators had the method. So a refusal does
+ * not show a stranger the methods that exist. */
 int
 resource_access(const struct resource *r, enum method method, enum account_role role)
 {

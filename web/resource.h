@@ -25,7 +25,7 @@
 enum grant { GRANT_NONE, GRANT_ANYBODY, GRANT_METRICS, GRANT_VIEWER, GRANT_OPERATOR, GRANT_ADMIN };
 enum method { METHOD_GET, METHOD_POST, METHOD_OTHER }; /* HEAD counts as GET */
 
-/* Ports that have the resource: all, those that want a login, those that enrol hosts. */
+/* Ports that serve the resource: every port, ports with a login, ports that enrol hosts. */
 enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL };
 
 enum { RESOURCE_PARAMS_MAX = 2 };
@@ -38,18 +38,18 @@ struct resource {
 	bool last_redirects; /* "last" leads to the address with the number */
 	bool local;          /* narrows -s has the answer without a box */
 	ask_fn *answer, *take;
-	int form;         /* which of the forms that `answer` makes */
+	int form;         /* kind of document, if `answer` makes several kinds */
 	const char *type; /* of the answer; NULL: HTML */
 	enum reply_errors errors;
 	const struct param *params[RESOURCE_PARAMS_MAX]; /* lists of the query's parameters */
-	const struct param *fields;                      /* of the form that POST takes */
+	const struct param *fields;                      /* fields of the form that POST takes */
 	const char *document; /* its schema in the OpenAPI document; NULL: no JSON document */
 	/* of the operations in the OpenAPI document; NULL: not there */
 	const char *id, *post_id;
 	const char *words, *post_words;     /* for OpenAPI and manual */
 	const char *example, *post_example; /* arguments of curl, the address without its begin */
 };
-/* Documents whose errors are documents, too. */
+/* Resources that answer an error with a JSON document. */
 #define JSON_ERROR   .type = reply_type_json, .errors = REPLY_JSON
 #define JSON_PROBLEM .type = reply_type_json, .errors = REPLY_PROBLEM
 

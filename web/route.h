@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Which resource an address means. Paths are hostile: a path that is not exactly right is that of
- * the resource that is not there.
- */
+/* Finds the resource of an address. Paths are hostile: a path that is not exactly right leads to
+ * route_nothing(). */
 #ifndef NARROWS_WEB_ROUTE_H
 #define NARROWS_WEB_ROUTE_H
 
@@ -11,7 +9,7 @@
 struct resource;
 
 enum {
-	ROUTE_LAST = 0, /* id that means the newest session */
+	ROUTE_LAST = 0, /* as an id: the newest session */
 	ROUTE_FIGURE_BYTES = 48,
 	ROUTE_HOST_BYTES = 256
 };
@@ -25,7 +23,7 @@ struct route {
 };
 
 struct route route_parse(const char *path);
-/* The resource that answers for all addresses without one. */
+/* Returns the resource that answers for every address without a resource (404). */
 const struct resource *route_nothing(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of the web thread share: the thread, its ports, and what they say of the box. */
+/* Shared by the files of the web thread: the thread, its ports, and the state of the box. */
 #ifndef NARROWS_WEB_WEB_IN_H
 #define NARROWS_WEB_WEB_IN_H
 

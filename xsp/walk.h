@@ -117,7 +117,7 @@ bool element_is_list(const struct element *container);
 /* NUMBER_NONE stands for null and undefined. */
 enum number_kind { NUMBER_OK, NUMBER_NONE, NUMBER_TEXT, NUMBER_OTHER };
 
-/* Numbers, booleans, and text that is a decimal number from its first to its last byte. */
+/* Reads a number, a boolean, or a text whose bytes all belong to a decimal number. */
 enum number_kind element_number(const struct element *e, double *out);
 
 #endif

@@ -408,7 +408,7 @@ quality_doc(const struct evidence *e)
 	return q;
 }
 
-/* Who sent what of the session, and whether the verdict uses it. */
+/* Lists the senders of the session, the data of each, and whether the verdict uses the data. */
 static json_t *
 senders_doc(const struct owners *o)
 {

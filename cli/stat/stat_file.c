@@ -239,7 +239,7 @@ unpack(const struct unpacker *u, const struct buffer *in, struct buffer *out)
 	return rc;
 }
 
-/* Reads what the descriptor has next; 0 bytes at its end. */
+/* Reads the next bytes of the descriptor; *n is 0 at the end. */
 static int
 read_some(int fd, char *bytes, size_t *n)
 {

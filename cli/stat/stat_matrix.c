@@ -84,7 +84,7 @@ matrix_fill(struct matrix *m, const struct stat_args *a, const char *folder, str
 	return rc;
 }
 
-/* The group with its model; NULL if it was not measured. */
+/* The group with its model; NULL if the matrix has no operations of the group. */
 struct group *
 matrix_group(struct matrix *m, const char *state, const char *direction, const char *memory,
     const char *layout)

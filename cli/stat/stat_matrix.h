@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A folder that `iomodel matrix` has filled, for the kinds that print its tables and figures. */
+/* Reads a folder filled by `iomodel matrix`, for the kinds that print tables and figures from the
+ * folder. */
 #ifndef CLI_STAT_MATRIX_H
 #define CLI_STAT_MATRIX_H
 #include "cli/stat/stat_models.h"
@@ -31,7 +32,7 @@ void matrix_clear(struct matrix *m);
 /* The group; NULL if none of its cells is there. */
 struct group *matrix_find(const struct matrix *m, const char *state, const char *direction,
     const char *memory, const char *layout);
-/* The group with its model; NULL if it was not measured. */
+/* The group with its model; NULL if the matrix has no operations of the group. */
 struct group *matrix_group(struct matrix *m, const char *state, const char *direction,
     const char *memory, const char *layout);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Models of operations, for the kinds that fit or print them. */
+/* Models of operations, for the kinds that fit or print models. */
 #ifndef CLI_STAT_MODELS_H
 #define CLI_STAT_MODELS_H
 #include "cli/stat/stat_ops.h"

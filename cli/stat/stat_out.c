@@ -75,7 +75,7 @@ shorten_exponent(char *s)
 	memmove(to, from, strlen(from) + 1);
 }
 
-/* The shortest text that reads back as v, which is finite. */
+/* Writes the shortest decimal text that reads back as the same number; v is finite. */
 static void
 print_number(char *s, double v)
 {

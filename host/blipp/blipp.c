@@ -899,7 +899,7 @@ show_answers(struct blipp *b, struct show *w, int64_t end_mono_ns)
 	}
 }
 
-/* Every metric that there can be, that of followed connections included. */
+/* Lists every metric that blipp can report, with the metrics of followed connections. */
 static void
 list_metrics(const struct blipp *b, const struct show *w)
 {

@@ -20,7 +20,7 @@
 
 enum { LINE_BYTES = 600 };
 
-/* The paper's list, by its keywords where the paper has one. */
+/* The paper's list of values, under the paper's keyword for a value if the paper has a keyword. */
 static const struct keyword {
 	const char *probe, *event_type, *field, *keyword;
 	bool share; /* a share of the interval, written as percent */

@@ -47,7 +47,7 @@ bool linelog_wants(const char *probe);
 /* For struct report: out, with the log as out_arg. */
 int linelog_take(
     struct report *r, const struct series *s, const struct series_kind *kind, const double *values);
-/* Writes what there is, as far as that goes without waiting. */
+/* Writes queued lines until none is left or a write would have to wait. */
 void linelog_flush(struct linelog *l, int64_t now_mono_ns);
 
 #endif

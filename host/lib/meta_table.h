@@ -40,7 +40,7 @@ int meta_table_put(
 /* Ends the series of an id; the last document of the series is at most last_seq. */
 void meta_table_end(struct meta_table *c, const char *id, uint64_t last_seq);
 void meta_table_end_all(struct meta_table *c, uint64_t last_seq);
-/* Notes that c->unsent was sent; next_seq is the document behind it. */
+/* Notes that the client has sent c->unsent; next_seq is the number of the next document. */
 void meta_table_mark_sent(struct meta_table *c, uint64_t next_seq);
 void meta_table_release(struct meta_table *c, uint64_t stored_seq);
 void meta_table_rewind(struct meta_table *c);

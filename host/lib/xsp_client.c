@@ -327,7 +327,7 @@ xsp_connect(libxspSess *sess)
 		if ((rc = conn_step(&sess->conn, nw_mono_ns())) < 0)
 			return fail(nw_mono_ns() >= deadline ? ETIMEDOUT : ECONNREFUSED);
 	}
-	/* a program that uses the socket directly expects it to wait */
+	/* a program that uses the socket directly expects calls to wait */
 	fcntl(sess->conn.fd, F_SETFL, 0);
 	apply_options(sess);
 	return 0;

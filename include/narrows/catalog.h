@@ -91,10 +91,8 @@ size_t catalog_prune(struct catalog *c, const struct series *keep,
 struct series *catalog_series_of(struct catalog *c, const struct nw_data *d);
 /* False for a time before 1970 or after 2199: a mistake with which arithmetic would overflow. */
 bool data_times_are_sane(const struct nw_data *d);
-/*
- * Time of one row; now_wall_ns if neither the row nor its number tells it. The series remembers the
- * row as its newest.
- */
+/* Time of one row, from the row or from its number; without either now_wall_ns. The series
+ * remembers the row as its newest. */
 int64_t series_row_time(struct series *s, const struct nw_data *d, size_t row, int64_t now_wall_ns);
 /* Adds to `subject` what only the transfer's metadata says; the text lives as long as s. */
 void series_subject(const struct series *s, struct nw_subject *subject);

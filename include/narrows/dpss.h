@@ -154,7 +154,7 @@ int dpss_record_end(struct dpss_recorder *r, uint64_t *written, uint64_t *droppe
 /* Copies that could not be stored, of blocks with further copies. */
 uint64_t dpss_copies_missed(const struct dpss *d);
 
-/* --- the master's other services: one request, one answer --- */
+/* --- the master's other services: each call sends a request and waits for the answer --- */
 
 struct dpss_set {
 	char name[256], owner[256];

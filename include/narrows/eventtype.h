@@ -42,7 +42,7 @@
 #define NW_TYPE_PORT     NW_TYPE_HOST "switch:port"
 #define NW_TYPE_BASELINE NW_TYPE_HOST "tools:iomodel:baseline:" /* read, write */
 
-/* Of blipp, and of the original BLiPP, whose names blipp kept; and those that the box reads. */
+/* Types sent by blipp under the names of the original BLiPP, and types that the box reads. */
 #define NW_TYPE_BLIPP     NW_TYPE_HOST "tools:blipp:linux:"
 #define NW_TYPE_CPU       NW_TYPE_BLIPP "cpu:utilization"
 #define NW_TYPE_DISK      NW_TYPE_BLIPP "disk:"

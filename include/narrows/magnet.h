@@ -33,7 +33,7 @@ enum {
 /* Whose waiting times between layers are kept; the bits add up. */
 enum {
 	MAGNET_WAITS_ALL = 1,   /* of every socket and process, each under an identity of its own */
-	MAGNET_WAITS_FLOWS = 2, /* of the sockets that the owner follows, each under its cookie */
+	MAGNET_WAITS_FLOWS = 2, /* of each followed socket, under the socket's cookie */
 	MAGNET_WAITS_HOST = 4   /* of all sockets and tasks together, under the identity 0 */
 };
 

@@ -406,7 +406,7 @@ int store_xsp_of_host(
 /* The latest connections of a host, at most `limit` of them, in short. */
 struct nw_host_use {
 	int64_t n_connections, n_open;
-	int64_t n_sessions, newest_session_id; /* of these connections; the id is 0 without one */
+	int64_t n_sessions, newest_session_id; /* their sessions; the id is 0 without a session */
 	int64_t last_wall_ns;                  /* latest begin or end of a connection */
 };
 int store_host_use(struct store_reader *r, int64_t host_id, size_t limit, struct nw_host_use *out);

@@ -26,7 +26,7 @@ char *task_label(const char *task_id);
 /* Replaces every copy of a secret in bytes by the label of the same length. */
 void task_mask(const char *task_id, char *bytes, size_t len);
 
-/* Task of the session that a report becomes (RESULT_REPORT_TASK); free() it. */
+/* Task of the session made from a report (RESULT_REPORT_TASK); free() the text. */
 char *task_of_report(const char *text, size_t len);
 
 #endif

@@ -30,7 +30,7 @@ struct nw_tls;
 struct nw_tls_opts {
 	bool server;
 	bool peer_certificate; /* server: only peers with a certificate of the CA */
-	bool show_ca;          /* server: shows its CA, for clients that know only the CA's pin */
+	bool show_ca;          /* server: sends its CA, for clients that have only the CA's pin */
 	/* client: pin of a CA that is good when the server shows it; or NULL */
 	const uint8_t *ca_pin;
 	const char *ca_path; /* PEM, as the next two; needed unless peers are not checked */

@@ -118,7 +118,7 @@ struct cursor {
 	/* list of series, on the first series of the next layout, or at its end */
 	sqlite3_stmt *list;
 	int plan;    /* conditions of the list, as idxNum */
-	bool listed; /* the list is at its end */
+	bool listed; /* true when the list of series has ended */
 	bool want_value, by_series;
 	enum table_kind kind;
 	size_t per; /* doubles per value in the buffer: 1, or the statistics of a bucket */

@@ -14,7 +14,7 @@ enum {
 	SPARE_BYTES = 64 << 10, /* the index of the WAL, and other files beside the store */
 	HEADROOM_SHARE = 16,
 	DESCRIPTIONS_SHARE = 2,
-	CONNECTION_BYTES = 300, /* of a connection and its session */
+	CONNECTION_BYTES = 300, /* size of a connection's row and of its session's row */
 	DESCRIBED_EVERY = 64,   /* sessions forgotten between two looks for their host */
 	RESTART_WAIT_MS = 100
 };

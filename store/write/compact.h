@@ -49,7 +49,7 @@ struct compactor {
 	uint8_t *last; /* the last row of a chunk, as numbers and packed */
 	size_t cap_last;
 	size_t values_encoded; /* since the caller's last reset to 0 */
-	int64_t layout_id;     /* the layout in hand, its host, and its names as a number */
+	int64_t layout_id;     /* layout in hand; host_id and names belong to the layout */
 	int64_t host_id;
 	uint64_t names;
 	uint64_t family; /* the family of the list in hand, for the codec */

@@ -5,7 +5,7 @@
 #include "store/write/writer.h"
 
 enum {
-	CHECKPOINT_PAGES = 2000, /* WAL pages after which a checkpoint moves them into the file */
+	CHECKPOINT_PAGES = 2000, /* so many pages in the WAL start a checkpoint */
 	VACUUM_PAGES = 512       /* pages given back per step */
 };
 

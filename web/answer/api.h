@@ -28,7 +28,7 @@ struct hosts_now;
 int api_collectors(struct evbuffer *out, struct store_reader *r, const struct hosts_now *now);
 /* Series proposed for slower sampling, and those sampled so. */
 int api_diets(struct evbuffer *out, struct store_reader *r);
-/* What came of advice, by rule. */
+/* Writes the outcomes of advice, by rule. */
 int api_advice(struct evbuffer *out, struct store_reader *r);
 /* Metrics worth keeping. */
 int api_keep(struct evbuffer *out, struct store_reader *r);

@@ -269,7 +269,7 @@ settings_add(struct rows *rows, struct store_reader *r, size_t i, const json_t *
 	return rc;
 }
 
-/* Where a host told of its settings, but not of this one, the setting was not set. */
+/* Writes "not set" where a host reported its settings without this setting. */
 static void
 absent_say(const json_t *row, json_t *const *known, size_t n)
 {

@@ -37,7 +37,7 @@ struct expected {
 	int64_t last_wall_ns; /* begin of the newest session; 0: there was none */
 	int64_t last_id;
 	int64_t due_wall_ns; /* from this time on a session is missing */
-	size_t n_runs;       /* that the pauses were learnt from; 0 for a told one */
+	size_t n_runs;       /* sessions behind the median pause; 0 if `told` */
 };
 
 struct expected_list {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts of a running box, and which of them failed. */
+/* The parts of a running box, and whether each part works. */
 #ifndef NARROWS_WEB_HEALTH_H
 #define NARROWS_WEB_HEALTH_H
 

@@ -105,7 +105,7 @@ struct record {
 	struct store_reader *r;
 	const char *event_type;
 	int64_t from_wall_ns, to_wall_ns, step_ns;
-	uint32_t field[2]; /* of the layout that is read */
+	uint32_t field[2]; /* places of the fields in the layout in hand */
 	/* sums of the offsets and their number, and largest bounds; afterwards means, NaN where
 	 * nothing is */
 	double n[STEPS], offset[STEPS], bound[STEPS];

@@ -32,7 +32,7 @@ struct looking {
 	struct store_reader *r;
 	const struct usual *usual;
 	const char *device;
-	uint32_t field; /* of the layout that is read */
+	uint32_t field; /* field's place in the layout in hand */
 	int64_t last_wall_ns, first_wall_ns;
 	double last, first;
 };

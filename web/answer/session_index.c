@@ -13,7 +13,7 @@
 
 enum {
 	READ_AGAIN = 2000,      /* newest sessions, read again after each change of the store */
-	SESSIONS_MAX = 1000000, /* of the index; the oldest that exceed them are not found */
+	SESSIONS_MAX = 1000000, /* in the index; a search does not find older sessions */
 	NAMES_SPARE = 1 << 20   /* bytes of texts that no session has any more, before all is read
 				    again */
 };
@@ -378,7 +378,7 @@ enum { MARK_TEXT = 1, MARK_HOST = 2 };
 struct wanted {
 	const struct session_filter *f;
 	uint32_t route, program, label, stage; /* numbers of texts; 0: any, or none of the stage */
-	bool nothing;                          /* a text that no session has */
+	bool nothing;                          /* no session matches: a wanted text is in none */
 	uint8_t *mark; /* by number of a text; NULL: no text is looked for */
 };
 

@@ -19,7 +19,7 @@ struct html {
 	struct evbuffer *out;
 	bool alone;          /* the page is a file that asks for nothing */
 	bool csv_inside;     /* links to the CSV of figures hold the numbers themselves */
-	bool foreign;        /* another box made it: its hosts and routes have no pages here */
+	bool foreign;        /* another box made the page: no links to hosts and routes */
 	bool failed;         /* out of memory: the page is not complete */
 	double from_s, to_s; /* chosen stretch of the time axis; to_s 0 for none */
 	int64_t session_id;  /* of a page that links the CSV of its figures; 0 for no links */

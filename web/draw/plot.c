@@ -663,7 +663,7 @@ write_legend(struct html *h, const struct plot *p)
 	html_raw(h, "</ul>");
 }
 
-/* The values that a line shows. */
+/* Range, mean and number of the values shown by a line. */
 struct line_range {
 	double low, high, mean;
 	size_t n;

@@ -88,7 +88,8 @@ mean_share(const struct plot *p, size_t k)
 	return n > 0 ? sum / (double)n : NAN;
 }
 
-/* Names do not wrap in a drawing: a long one loses its end, which the table has. */
+/* Writes a name without the end of a long name: names do not wrap in a drawing, and the table shows
+ * all of a name. */
 static void
 write_cut(struct html *h, const char *name)
 {

@@ -13,10 +13,10 @@
 enum {
 	WIDTH = 900,
 	LEFT = 90,
-	ACROSS = 780, /* width of a panel, and its height: one dot for each unit */
+	ACROSS = 780, /* width of a panel; with HEIGHT the grid of dots, a dot per unit */
 	HEIGHT = 260,
 	TOP = 60,
-	PITCH = 350, /* from one panel to the next */
+	PITCH = 350, /* from a panel's top to the next panel's top */
 	LEGEND_WIDTH = 155,
 	TICKS_WANTED = 6
 };

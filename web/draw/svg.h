@@ -33,7 +33,7 @@ struct svg {
 
 /* The head of a file of n panels. */
 void svg_begin(struct svg *s, unsigned n_panels, const char *title, const char *sentence);
-/* The next panel with its axes. */
+/* Begins the next panel and draws the panel's axes. */
 void svg_panel(struct svg *s, const struct svg_axis *x, const struct svg_axis *y);
 /* Adds a style with its words to the legend of the panel. */
 void svg_name(struct svg *s, unsigned style, const char *words);

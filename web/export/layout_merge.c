@@ -12,7 +12,7 @@ enum {
 	ROWS_MIN = 64,
 };
 
-/* A layout and its buffered rows. */
+/* A layout, and the layout's buffered rows. */
 struct merge_layout {
 	int64_t id;
 	size_t n_fields;

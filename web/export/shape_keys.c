@@ -147,7 +147,7 @@ parent_of(const struct family *fam, const struct relative *r)
 	return found;
 }
 
-/* The chain from the series to its outermost parent. Returns its length. */
+/* Writes the chain from the series to its outermost parent. Returns the chain's length. */
 static size_t
 chain_of(
     const struct family *fam, const struct walk_meta *m, const struct relative *chain[PARENTS_MAX])

@@ -23,7 +23,7 @@ struct evhttp_request;
 struct conns;
 
 struct conns_limits {
-	size_t max; /* connections; downloads get half of them */
+	size_t max; /* connections at once; at most half may be downloads */
 	/* connections of one IPv4 address, or of one IPv6 network of 64 bits */
 	size_t per_address_max;
 	int64_t ask_max_ns;    /* from the connection to the end of the request's header */

@@ -199,7 +199,7 @@ cookie_find(struct login *l, struct evhttp_request *req, bool secure)
 	return c;
 }
 
-/* A free place, else the one that was not used for longest. */
+/* Returns a free place, or else the place of the cookie that was used least recently. */
 static struct cookie *
 cookie_room(struct login *l)
 {

@@ -14,8 +14,8 @@
 struct clocks {
 	struct store_reader *r;
 	struct lineset *s;
-	struct lineset_clock *clock; /* of the host that is read */
-	uint32_t offset, bound;      /* fields of the layout that is read */
+	struct lineset_clock *clock; /* clock of the host in hand */
+	uint32_t offset, bound;      /* fields of the layout in hand */
 	bool exchange;               /* by CLOCK, not by chrony */
 	struct nw_clock_rows rows;
 };

@@ -41,7 +41,7 @@ size_t linereport_line(const struct lineset *s, const char *text);
 /* The point of a name; lines.n_points: none. */
 unsigned linereport_point(const struct lineset *s, const char *name);
 
-/* One line per lifeline. free() *text. */
+/* Writes CSV with a line of text for each lifeline. free() *text. */
 int linecsv_make(const struct lineset *s, const struct chosen *k, char **text, size_t *len);
 /* Spans of OpenTelemetry as OTLP JSON: a trace per lifeline, a span per segment. free() *text. */
 int lineotlp_make(const struct lineset *s, const struct chosen *k, char **text, size_t *len);

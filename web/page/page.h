@@ -136,7 +136,7 @@ void session_pipe(struct html *h, const json_t *doc);
 void session_stages(struct html *h, const json_t *doc);
 /* Differences, of a session's or a route's object `changed`. */
 void session_differences(struct html *h, const json_t *changed);
-/* Cards of a session; of a route, with what came of them. */
+/* Cards with advice: for a session; for a route, with the outcomes of earlier advice. */
 void session_advice(struct html *h, const json_t *doc);
 void route_advice(struct html *h, const json_t *list);
 void session_changed(struct html *h, const json_t *doc);
@@ -158,7 +158,8 @@ void session_hosts(struct html *h, const json_t *doc);
 /* How far apart events of different hosts must be to have an order, in seconds; NaN if unknown. */
 double session_clock_bound(const json_t *doc);
 void session_quality(struct html *h, const json_t *doc);
-/* Who sent what of the session, and what of it the verdict uses. */
+/* Writes the table of the session's senders: the data of each, and whether the verdict uses the
+ * data. */
 void session_senders(struct html *h, const json_t *doc);
 void session_files(struct html *h, const json_t *doc);
 void session_connections(struct html *h, const json_t *doc);

@@ -224,8 +224,8 @@ write_reporter_counts(struct html *h, const struct reporters *p)
 		html_raw(h, " The box has just started, and waits for the rest.");
 }
 
-/* Collectors that should report; those that do not are named. A store that cannot be read leaves
- * the rest of the page. */
+/* Counts the collectors that should report, and names the silent collectors. If the store cannot be
+ * read, the page shows its other parts. */
 static void
 write_reporters(
     struct html *h, struct store_reader *r, int64_t started_wall_ns, int64_t now_wall_ns)

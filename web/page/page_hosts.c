@@ -95,7 +95,7 @@ write_sentence(struct html *h, const json_t *doc)
 	html_raw(h, "</p>");
 }
 
-/* Links to the pages of the list before and behind this one. */
+/* Writes links to the previous and the next page of the list. */
 static void
 write_pages(struct html *h, const json_t *doc, const struct hosts_query *q)
 {

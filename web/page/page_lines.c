@@ -634,8 +634,8 @@ enum { CACHE_S = 10 }; /* clocks are read again after so long */
 
 struct lines_cache {
 	struct lineset *s;    /* NULL: empty */
-	struct linereport *p; /* of all its lines; or NULL */
-	struct choice c;      /* whose path, keys, lane and clocks the set has */
+	struct linereport *p; /* report of all lines of s; or NULL */
+	struct choice c;      /* choice of path, keys, lane and clocks behind s */
 	struct nw_event_span span;
 	int64_t made_mono_ns;
 };

@@ -150,7 +150,7 @@ write_changes(struct html *h, const json_t *doc)
 
 struct mix {
 	double x[PERIODS_MAX], y[STAGES][PERIODS_MAX];
-	const char *stage[STAGES - 1]; /* the most frequent ones; the last line is of all others */
+	const char *stage[STAGES - 1]; /* most frequent stages; the last line is all other stages */
 	size_t n, n_stages;
 	double unit_ns; /* of x */
 };

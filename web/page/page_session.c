@@ -25,7 +25,7 @@
 enum { REFRESH_S = 10, LIST_MAX = 20 };
 #define SECONDS_MAX 1e9 /* of a time axis */
 
-/* --- one line of facts --- */
+/* --- the line of facts below the verdict --- */
 
 /* "Data quality: 99.8 % of intervals, 2 hosts, clocks within 180 us, nothing lost." */
 static void

@@ -188,7 +188,7 @@ answer_verdict(struct html *h, const json_t *doc)
 	html_raw(h, "</section>");
 }
 
-/* --- 1: was it slow? --- */
+/* --- section 1: the rate beside the usual rate --- */
 
 static void
 ask(struct html *h, const char *number, const char *class, const char *question)
@@ -535,7 +535,7 @@ answer_changed(struct html *h, const json_t *doc)
 	html_raw(h, "</section>");
 }
 
-/* --- 5: what to do? --- */
+/* --- section 5: the advice --- */
 
 static void
 write_advice(struct html *h, const json_t *card, double rate)

@@ -27,7 +27,7 @@ on_count(void *arg, const struct nw_note_rec *note)
 	return 0;
 }
 
-/* The newest answers, those with words. */
+/* Writes an answer that has words, from the newest answers. */
 static int
 on_words(void *arg, const struct nw_note_rec *note)
 {

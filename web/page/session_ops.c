@@ -72,7 +72,7 @@ kind_of(struct kinds *all, const json_t *entry)
 	return k;
 }
 
-/* Octaves are drawn, so the fullest cell is one of them. */
+/* Adds the four quarters of an octave. The map draws octaves, so an octave is the fullest cell. */
 static double
 octave_of(const struct row *r, size_t octave)
 {
@@ -382,7 +382,7 @@ struct shares {
 	double n_sessions; /* behind the band; 0 for no band */
 };
 
-/* A list of the band, which is 1 beyond its end. */
+/* Reads a share of the band for every size; beyond the list's end the share is 1. */
 static void
 band_read(const json_t *list, double y[NW_HIST_QUARTERS])
 {

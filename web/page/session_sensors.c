@@ -31,7 +31,7 @@ struct sensors {
 	const char *host;
 	const struct nw_layout_rec *layout;
 	int64_t from_wall_ns, to_wall_ns;
-	/* of the metadata that is read: the latest row in that time */
+	/* time of the latest row of the metadata between from_wall_ns and to_wall_ns */
 	int64_t t_wall_ns;
 	double v[COLUMNS];
 	size_t n;

@@ -12,10 +12,10 @@
 
 struct find;
 
-/* The matching fields of one layout. */
+/* Fields of a layout that match the query. */
 struct found_layout {
 	int64_t id;
-	size_t n_fields;   /* of those that match */
+	size_t n_fields;   /* number of matching fields */
 	uint32_t *columns; /* place of each in the layout */
 	char **fields;
 	char **units; /* UCUM, "" for an unknown unit */

@@ -75,7 +75,7 @@ gzip_add(struct gzip *z, struct evbuffer *in, struct evbuffer *out, bool last)
 	return rc == NW_OK ? run(z, out, last ? Z_FINISH : Z_SYNC_FLUSH) : rc;
 }
 
-/* "gzip, br;q=0.5": one coding with its quality up to the comma. */
+/* Returns true if a coding of a list, as "gzip;q=0.5", is gzip or "*" and has a quality above 0. */
 static bool
 coding_is_gzip(const char *text, size_t len)
 {

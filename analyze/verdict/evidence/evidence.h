@@ -206,7 +206,8 @@ struct evidence {
 	uint64_t senders_cut_off; /* by the box's sudden end, and never heard again */
 };
 
-/* Whose data become evidence: of the senders that are tied to the first one (owners.h), or all. */
+/* Senders whose data become evidence: the senders tied to the first sender (owners.h), or every
+ * sender. */
 enum evidence_from { EVIDENCE_OF_TIED, EVIDENCE_OF_ALL };
 
 /* Reads a snapshot of the store, between store_reader_begin() and _end(). NW_ENOTFOUND,

@@ -16,7 +16,7 @@
 
 enum { ADDRESSES_MAX = 16, NAMED_MAX = 100000, KEY_BYTES = 320 };
 
-/* What an owner named: a connection that others may have named, too, or an address. */
+/* An address, or a connection (shared by several owners perhaps), that an owner named. */
 struct named {
 	char *key; /* hash key: the connection's two ends in order, or the owner and an address */
 	size_t owner;

@@ -29,7 +29,7 @@ struct owner {
 	char **address; /* from which the owner spoke to the box */
 	size_t n_addresses;
 	uint64_t documents, bytes;
-	size_t tied; /* index of an owner that this one is tied to; its own where to none */
+	size_t tied; /* index of the owner to which this owner is tied, or its own index */
 	bool used;
 };
 

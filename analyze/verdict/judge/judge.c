@@ -36,7 +36,7 @@ static const double WRITE_MUCH = 0.24, WRITE_EVEN = 1.06;
 /* Of the disks of two ends, the slower hides work of the other: a disk with these shares was as
  * slow in nearly all measured transfers, and a disk with half of them never was. */
 static const double WRITE_BESIDE = 0.4, READ_HALF = 0.5, DISKS_BOTH = 1.2;
-/* A network that delivered faster than this many times the mean rate is not at its limit. */
+/* A network is not at its limit if it delivered faster than so many times the mean rate. */
 static const double NET_ROOM = 1.6;
 /* Without a processor for this share of the time, a program is the limit where the test is
  * undecided. With STARVED_DOUBT, any other answer is doubtful; with less, a disk already: the

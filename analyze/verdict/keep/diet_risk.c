@@ -13,7 +13,7 @@
 #include "narrows/xmalloc.h"
 
 enum { FOLDS_MIN = 4, FOLDS_MAX = 8 };
-/* Below this nothing is explained, so that nothing could be lost. */
+/* With a smaller R^2 the metrics explain nothing, so a diet cannot lose anything. */
 static const double R2_SEEN = 0.05;
 
 /* R^2 on the sessions of each fold; NaN where the response stands still. */
@@ -200,7 +200,8 @@ entry_add(struct diet_book *b, const struct keep_work *w, const struct diet_host
 	return rc;
 }
 
-/* Lists of the groups of candidates, in h->risks; those that this list adds to are in `todo`. */
+/* Gives every group of candidates a list in h->risks. `todo` gets the names of the groups whose
+ * lists the present run extends. */
 static void
 groups_note(const struct diet_book *b, struct diet_host *h, json_t *todo)
 {

@@ -17,8 +17,7 @@
 
 #define CHANGED_Q_SETTINGS 0.25
 #define CHANGED_Q_METRICS  0.05
-#define CHANGED_Q_ALONE    0.001 /* of metrics of one slow session, chosen because it is slow */
-#define CHANGED_Q_ALONE    0.001 /* of metrics of one slow session, chosen because it is slow */
+#define CHANGED_Q_ALONE    0.001 /* for metrics of a single session, chosen as a slow one */
 
 enum { DIFFERENCES_MAX = 20, CHANGED_BEFORE_MAX = 40, CHANGED_AFTER_MAX = 40 };
 
@@ -32,7 +31,7 @@ struct difference {
 	int64_t at_wall_ns;             /* of a setting */
 	char *before_text, *after_text; /* of a setting; NULL: the host had none */
 	double before, after;           /* of a metric */
-	size_t course;                  /* differences of a kind with one course are one chance */
+	size_t course; /* differences of a kind with the same course count as one */
 	double p, q;
 	bool beyond;
 	bool limits; /* whether about the limiting stage of our session */

@@ -101,7 +101,7 @@ blockqueue_look(struct blockqueue *q, struct procfs_buf *buf)
 			limits_parse(q, way, text);
 }
 
-/* Takes the counts of this look. Returns whether one of them has moved since the look before. */
+/* Keeps the device's present counts. Returns true if a count has changed since the last call. */
 static bool
 counts_take(struct block_device *d, const uint64_t done[BLOCK_WAYS])
 {

@@ -31,7 +31,7 @@
 #define PATIENCE_NS INT64_C(5000000000)
 /* until a busy peer is asked again */
 #define AGAIN_NS  INT64_C(2000000000)
-#define WANTED_NS INT64_C(900000000000) /* for which an end that a rule wants is waited for */
+#define WANTED_NS INT64_C(900000000000) /* longest wait for an end named by a rule */
 
 enum { PEERS_MAX = 32, CHUNK_BYTES = 65536, CHUNKS_AT_ONCE = 16, LINE_BYTES = 96 };
 

@@ -49,7 +49,7 @@ struct collect_opts {
 	int64_t interval_ns;        /* 0: 0.1 s in a process's first 10 s, then 1 s */
 	FILE *report;               /* text about the totals of every process; NULL: no text */
 	int root_pid;               /* process that nwrun became; 0: unknown */
-	struct procfile_io root_io; /* of that process, before it became the program */
+	struct procfile_io root_io; /* root_pid's counts before nwrun became the program */
 	bool root_io_known;
 	/* arguments of the first program, for a program that never shows in the region */
 	const char *root_argv;

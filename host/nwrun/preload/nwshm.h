@@ -129,7 +129,7 @@ struct nwshm_usage { /* of a process, in its own view */
 	int64_t user_us, sys_us;
 	uint64_t rchar, wchar, read_bytes, write_bytes;
 	uint32_t cpu_known, io_known;
-	/* of children that were waited for, whose counts the kernel added */
+	/* page faults of waited-for children, as the kernel adds them to the parent's counts */
 	uint64_t children_faults;
 };
 

@@ -106,7 +106,7 @@ extern struct nwshm *region; /* NULL: the program runs unmeasured */
  */
 enum { FD_MAX = 65536, STREAMS_MAX = 256, EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
 struct tables {
-	/* its page is the state of processes that have the tables */
+	/* a process with tables keeps its state in this page */
 	struct state state __attribute__((aligned(NWSHM_PAGE)));
 	/* One word per descriptor, see below. */
 	_Atomic uint32_t fd[FD_MAX] __attribute__((aligned(NWSHM_PAGE)));
@@ -237,7 +237,8 @@ statx_dev(const struct statx *st)
 	return (uint64_t)st->stx_dev_major << 32 | st->stx_dev_minor;
 }
 
-/* Whether a file of that size, read alone, is one of the many that are counted together. */
+/* Returns true if a file of this size, opened only to read, is counted together with other small
+ * files, because many small files already have an entry each. */
 bool object_is_one_of_many(uint64_t size_bytes);
 /* adds a reference */
 struct nwshm_object *object_get_file(int fd, uint64_t dev, const struct statx *st);
