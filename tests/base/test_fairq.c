@@ -172,7 +172,7 @@ test_owners(void)
 	static const struct fairq_limits few = { 1000, 1000, 3 };
 	static struct job j[20];
 	struct fairq *q = fairq_new(&few);
-	char name[8];
+	char name[16];
 	struct fairq_item *displaced;
 	int i;
 
@@ -197,7 +197,7 @@ test_rates(void)
 	static const int64_t s = 1000000000;
 	struct fairrate *r = fairrate_new(10, 50);
 	uint64_t refused;
-	char name[8];
+	char name[16];
 	int i, k, n[2] = { 0 }, all = 0;
 
 	for (i = 0; i < 1000; i++)

@@ -442,7 +442,7 @@ test_places(void)
 	struct nw_order o;
 	struct control *c;
 	struct control_peer *p;
-	char owner[16];
+	char owner[24];
 	const char *why;
 	int i, asked = 0, given = 0;
 

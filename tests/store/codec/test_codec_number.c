@@ -57,7 +57,7 @@ test_find(void)
 	struct number_scale scale;
 	double v[100];
 	int64_t x[100], n;
-	char fraction[8];
+	char fraction[16];
 	int digits, multiplied, i, whole;
 
 	for (digits = 0; digits <= 9; digits++) {
