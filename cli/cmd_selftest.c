@@ -58,7 +58,7 @@ file_send(int file, int to)
 	return NW_OK;
 }
 
-/* Writes what comes, round and round, so that the file does not grow beyond its size. */
+/* Writes received bytes over the file again and again, so that the file keeps its size. */
 static int
 file_receive(int from, int file)
 {

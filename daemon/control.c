@@ -24,8 +24,8 @@
 enum {
 	TICK_MS = 250,
 	HANDS_MAX = 64,       /* orders by hand at once */
-	ASKED_MAX = 8,        /* of them by the programs of one owner */
-	OPERATOR_WEIGHT = 64, /* programs' orders make room for the operator's */
+	ASKED_MAX = 8,        /* orders by hand of one owner's programs */
+	OPERATOR_WEIGHT = 64, /* an operator's order displaces a program's */
 	OWNERS_MAX = 256
 };
 

@@ -421,7 +421,7 @@ session_name_address(struct session *s, const struct session_guest *guest, const
 		session_merge(t->id < s->id ? s : t, t->id < s->id ? t : s);
 }
 
-/* Gives the senders of a session, and what they named, to another one. */
+/* Copies the senders of a session, with the addresses that each named, to another session. */
 static void
 senders_give(const struct session *from, struct session *into)
 {

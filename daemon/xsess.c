@@ -26,7 +26,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 
-/* Asks of one XSP session, and the longest time of one. */
+/* The most requests of one XSP session for measurements, and the longest lease of a request. */
 enum { ASKS_MAX = 16 };
 #define ASK_MAX_NS INT64_C(600000000000)
 

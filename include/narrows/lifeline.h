@@ -132,8 +132,8 @@ struct nw_line_finding {
 	double size_s, size_low_s,
 	    size_high_s;           /* time added to a line that is hit; 95 % interval */
 	size_t n_lines, n_moments; /* lines with the delay; pairs of times among these */
-	double share;              /* delayed lines of all lines, or of the lane's lines */
-	double cost_s;             /* added time of all lines */
+	double share;  /* share of lines with the delay; of a stall, share of the time */
+	double cost_s; /* added time of all lines */
 	int64_t first_ns, last_ns;
 };
 

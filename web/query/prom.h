@@ -22,7 +22,7 @@ struct evbuffer;
  */
 int prom_stream(struct store_reader *r, const char *path, const char *form, int64_t now_wall_ns,
     double cost_max, struct stream *out, char why[PROMQL_WHY_BYTES]);
-/* An error as Prometheus says it. */
+/* Writes an error document in the form of Prometheus. */
 int prom_error(struct evbuffer *out, int code, const char *why);
 
 #endif

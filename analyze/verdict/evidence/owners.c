@@ -104,15 +104,27 @@ on_witness(void *arg, const struct nw_xsp_rec *x)
 	return 0;
 }
 
+static int
+share_order(const void *id, const void *share)
+{
+	int64_t a = *(const int64_t *)id, b = ((const struct owner_share *)share)->xsp_id;
+
+	return a < b ? -1 : a > b;
+}
+
+/* The session's own shares stand first, by id; witnesses follow. */
 static const struct owner_share *
 share_find(const struct owners *o, int64_t xsp_id)
 {
+	const struct owner_share *found = NULL;
 	size_t i;
 
-	for (i = o->n_shares; i > 0; i--) /* series of a connection follow each other */
-		if (o->share[i - 1].xsp_id == xsp_id)
-			return &o->share[i - 1];
-	return NULL;
+	if (o->n_own > 0)
+		found = bsearch(&xsp_id, o->share, o->n_own, sizeof(*o->share), share_order);
+	for (i = o->n_own; i < o->n_shares && found == NULL; i++)
+		if (o->share[i].xsp_id == xsp_id)
+			found = &o->share[i];
+	return found;
 }
 
 /* --- what they name --- */
@@ -278,6 +290,7 @@ owners_load(struct store_reader *r, int64_t session_id, const char *task_id, str
 	*out = (struct owners){ 0 };
 	if ((rc = store_xsp_of_session(r, session_id, on_share, out)) < 0)
 		return rc;
+	out->n_own = out->n_shares;
 	if (!is_chosen_name(task_id)) {
 		settle(out, true);
 		return NW_OK;
@@ -296,9 +309,12 @@ owners_load(struct store_reader *r, int64_t session_id, const char *task_id, str
 bool
 owners_use(const struct owners *o, int64_t xsp_id)
 {
-	const struct owner_share *share = share_find(o, xsp_id);
+	const struct owner_share *share;
 
-	return o->n_set_aside == 0 || share == NULL || o->owner[share->owner].used;
+	if (o->n_set_aside == 0)
+		return true;
+	share = share_find(o, xsp_id);
+	return share == NULL || o->owner[share->owner].used;
 }
 
 void

@@ -39,14 +39,14 @@ struct owners {
 	struct owner_share {
 		int64_t xsp_id;
 		size_t owner;
-	} * share; /* XSP sessions, by id */
-	size_t n_shares;
+	} * share;              /* XSP sessions, by id */
+	size_t n_shares, n_own; /* n_own: of the session itself */
 };
 
 /* Reads the senders of the session and settles whose data count. */
 int
 owners_load(struct store_reader *r, int64_t session_id, const char *task_id, struct owners *out);
-/* Returns true if the data of an XSP session count. O(XSP sessions) in the worst case. */
+/* Returns true if the data of an XSP session count. O(log XSP sessions, and witnesses). */
 bool owners_use(const struct owners *o, int64_t xsp_id);
 /* From now on the data of all senders count. */
 void owners_use_all(struct owners *o);
