@@ -147,6 +147,37 @@ done
 ! grep -q "$password\|correct horse\|$token" "$tmp/state/audit.log" "$tmp/box.log" || fail "a secret is in a log"
 python3 -c 'import json, sys; [json.loads(l) for l in open(sys.argv[1])]' "$tmp/state/audit.log" || fail "the audit log is not JSON"
 
+# --- 30 addresses guess 6 times a second: a right password from another address gets in, and logins and pages go on ---
+cat >"$tmp/guess.py" <<'PY'
+import http.client, ssl, sys, threading, time
+port, = sys.argv[1:]
+context = ssl._create_unverified_context()
+def guess(address):
+    while True:
+        begun = time.monotonic()
+        try:
+            c = http.client.HTTPSConnection("127.0.0.1", int(port), context=context, source_address=(address, 0), timeout=20)
+            for _ in range(30):
+                c.request("POST", "/login", "user=admin&password=guess", {"Content-Type": "application/x-www-form-urlencoded"})
+                c.getresponse().read()
+                time.sleep(max(0, 1 / 6 - time.monotonic() + begun))
+                begun = time.monotonic()
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.2)
+for n in range(30): threading.Thread(target=guess, args=("127.0.1.%d" % (n + 1),), daemon=True).start()
+time.sleep(600)
+PY
+python3 -B "$tmp/guess.py" "${https##*:}" &
+guesser=$!
+pids="$pids $guesser"
+sleep 10
+for n in 1 2 3 4 5 6 7 8; do
+	is "the operator bo beside guessing, from address $n" \
+		"$(code --interface "127.0.2.$n" -c "$tmp/jar" --data-urlencode "user=bo" --data-urlencode "password=$generated" "$https/login")" 303
+	is "a page beside guessing" "$(code -m $((5 * PATIENCE)) -b "$tmp/jar" "$https/sessions.json")" 200
+done
+kill $guesser
+
 # --- what an intruder who writes files as the box can do: a file that makes no sense leaves nobody in ---
 echo 'user admin superuser 0 x' >"$tmp/state/accounts"
 is "after nonsense" "$(code -b "$tmp/jar" "$https/sessions.json")" 401

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/http/login.h"
 
-#include <arpa/inet.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +12,10 @@
 
 #include "narrows/clock.h"
 #include "narrows/hex.h"
+#include "web/http/ration.h"
 
-enum {
-	COOKIES_MAX = 512,
-	COOKIE_BYTES = 32,
-	COOKIE_CHARS = 2 * COOKIE_BYTES,
-	PEERS_MAX = 512,
-	PEER_TRIES = 5,    /* attempts of an address at once */
-	PEER_AGAIN_S = 10, /* for each further one */
-	ALL_TRIES = 20     /* attempts of all addresses at once */
-};
+enum { COOKIES_MAX = 512, COOKIE_BYTES = 32, COOKIE_CHARS = 2 * COOKIE_BYTES };
 #define SECOND_NS INT64_C(1000000000)
-static const int64_t ALL_AGAIN_NS = SECOND_NS / 2;
 static const int64_t IDLE_MAX_NS = 12 * 3600 * SECOND_NS, COOKIE_MAX_NS = 7 * 86400 * SECOND_NS;
 static const char secure_name[] = "__Host-narrows", clear_name[] = "narrows";
 
@@ -35,16 +26,10 @@ struct cookie {
 	int64_t begun_mono_ns, used_mono_ns;
 };
 
-/* A bucket of attempts: empty at `free_mono_ns` + tries times the pause. */
-struct ration {
-	uint8_t peer[16];
-	int64_t free_mono_ns; /* the bucket is full again */
-};
-
 struct login {
 	struct web_access access;
 	struct cookie cookies[COOKIES_MAX];
-	struct ration peers[PEERS_MAX], all;
+	struct ration *ration;
 };
 
 struct login *
@@ -52,14 +37,22 @@ login_new(const struct web_access *access)
 {
 	struct login *l = calloc(1, sizeof(*l));
 
-	if (l != NULL)
-		l->access = *access;
+	if (l == NULL)
+		return NULL;
+	l->access = *access;
+	if ((l->ration = ration_new()) == NULL) {
+		free(l);
+		return NULL;
+	}
 	return l;
 }
 
 void
 login_free(struct login *l)
 {
+	if (l == NULL)
+		return;
+	ration_free(l->ration);
 	free(l);
 }
 
@@ -71,59 +64,6 @@ peer_of(struct evhttp_request *req)
 
 	evhttp_connection_get_peer(evhttp_request_get_connection(req), &peer, &port);
 	return peer != NULL ? peer : "?";
-}
-
-/* --- rations --- */
-
-/* Seconds to wait before the bucket has an attempt, 0 if it has one now. */
-static int64_t
-ration_wait_ns(const struct ration *r, int64_t now, int tries, int64_t pause_ns)
-{
-	int64_t full = now + tries * pause_ns;
-
-	return r->free_mono_ns + pause_ns > full ? r->free_mono_ns + pause_ns - full : 0;
-}
-
-static void
-ration_take(struct ration *r, int64_t now, int64_t pause_ns)
-{
-	r->free_mono_ns = (r->free_mono_ns > now ? r->free_mono_ns : now) + pause_ns;
-}
-
-/* An IPv4 address, or the upper half of an IPv6 address. */
-static void
-peer_key(const char *peer, uint8_t key[16])
-{
-	struct in6_addr six;
-
-	memset(key, 0, 16);
-	if (inet_pton(AF_INET, peer, key + 12) == 1)
-		return;
-	if (inet_pton(AF_INET6, peer, &six) != 1)
-		return;
-	if (IN6_IS_ADDR_V4MAPPED(&six))
-		memcpy(key + 12, six.s6_addr + 12, 4);
-	else
-		memcpy(key, six.s6_addr, 8);
-}
-
-/* The bucket of an address; a new address takes the bucket that was full first. */
-static struct ration *
-peer_find(struct login *l, const char *peer)
-{
-	struct ration *oldest = l->peers, *r;
-	uint8_t key[16];
-
-	peer_key(peer, key);
-	for (r = l->peers; r < l->peers + PEERS_MAX; r++) {
-		if (memcmp(r->peer, key, sizeof(key)) == 0)
-			return r;
-		if (r->free_mono_ns < oldest->free_mono_ns)
-			oldest = r;
-	}
-	memcpy(oldest->peer, key, sizeof(key));
-	oldest->free_mono_ns = 0;
-	return oldest;
 }
 
 /* --- cookies --- */
@@ -269,24 +209,16 @@ int
 login_try(struct login *l, struct evhttp_request *req, const char *user, const char *password,
     bool secure, char cookie[LOGIN_COOKIE_BYTES], unsigned *wait_s)
 {
-	const int64_t now = nw_mono_ns(), again_ns = PEER_AGAIN_S * SECOND_NS;
-	struct ration *peer = peer_find(l, peer_of(req));
-	int64_t wait = ration_wait_ns(peer, now, PEER_TRIES, again_ns),
-		wait_all = ration_wait_ns(&l->all, now, ALL_TRIES, ALL_AGAIN_NS);
-
+	const char *peer = peer_of(req);
 	uint64_t stamp = 0;
+	bool good;
 
-	if (wait < wait_all)
-		wait = wait_all;
-	*wait_s = (unsigned)((wait + SECOND_NS - 1) / SECOND_NS);
-	if (wait > 0)
+	if ((*wait_s = ration_take(l->ration, peer, nw_mono_ns())) > 0)
 		return 429;
-	ration_take(&l->all, now, ALL_AGAIN_NS);
-	if (l->access.login(l->access.arg, peer_of(req), user, password, &stamp) ==
-	    ACCOUNT_NOBODY) {
-		ration_take(peer, now, again_ns);
+	good = l->access.login(l->access.arg, peer, user, password, &stamp) != ACCOUNT_NOBODY;
+	ration_outcome(l->ration, peer, nw_mono_ns(), good);
+	if (!good)
 		return 401;
-	}
 	return cookie_make(l, user, stamp, secure, cookie) ? 303 : 503;
 }
 

@@ -5,8 +5,7 @@
  * a restart of the box ends them, and so does another password, or the end of
  * the account.
  *
- * A wrong password costs the box a memory-hard computation, so attempts are rationed, by address
- * (an IPv6 network of 64 bits counts as one) and over all addresses. All memory is of a fixed size.
+ * Attempts are rationed (web/http/ration.h). Memory does not grow with the callers.
  * The web thread alone calls.
  */
 #ifndef NARROWS_WEB_LOGIN_H
