@@ -9,7 +9,7 @@
 
 #include "narrows/fairq.h"
 
-enum { PROVOKED_LINES_PER_S = 20 };
+enum { PROVOKED_LINES_PER_S = 60 };
 
 /* Logs a warning on behalf of a peer: a host's name, an owner or an address. *rate is the account
  * of the caller's thread, NULL before its first line; fairrate_free() ends the account. */
