@@ -15,7 +15,8 @@ array_room(void *array, size_t *cap, size_t n, size_t size)
 
 	if (n <= *cap)
 		return true;
-	if (n > SIZE_MAX / 4)
+	/* the capacity is below 2 n: neither it nor its bytes overflow */
+	if (size == 0 || n > SIZE_MAX / 4 / size)
 		return false;
 	while (want < n)
 		want *= 2;
