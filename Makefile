@@ -149,7 +149,7 @@ MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 # nwrun.so alone: an archive that has read() would be the read() of every program that links it
 PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
-HOOKS    := $(filter-out %_op.c %_cells.c %_object.c,$(PRELOAD))
+HOOKS    := $(filter-out %_op.c %_cells.c %_object.c,$(PRELOAD)) host/nwrun/collect/old_libc.c
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(HOOKS),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
 link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
@@ -224,7 +224,8 @@ $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -nostartfiles -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -ldl -pthread
 # nwrun loads its collector, with bson and mbedtls below, once the program is on its way
-$B/bin/nwrun-collect.so: $(call archives,host/nwrun/collect)
+$B/obj/host/nwrun/collect/old_libc.o: FLAGS = $(FLAGS_preload)
+$B/bin/nwrun-collect.so: $B/obj/host/nwrun/collect/old_libc.o $(call archives,host/nwrun/collect)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,-Bsymbolic -Wl,-u,collect_run -o $@ $^ $(call link,host/nwrun/collect)
 $B/obj/extension/%.o: %.c

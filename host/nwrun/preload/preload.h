@@ -22,7 +22,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/single_threaded.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -67,8 +66,10 @@ real_get(enum real_name name)
  * many processors, so a frame less is worth more than its instructions.
  */
 extern bool direct;
+/* The C library's own variable; a false value where the library has none. */
+extern const char *single_threaded;
 #define KERNEL(name, number, args, ...)                                                       \
-	(likely(direct && __libc_single_threaded)                                             \
+	(likely(direct && *single_threaded)                                                   \
 		? (__typeof__(REAL(name) args))kernel_result(sys_direct(number, __VA_ARGS__)) \
 		: REAL(name) args)
 #define sys_direct(number, ...) sys_direct_pad(number, __VA_ARGS__, 0, 0, 0, 0, 0, 0)

@@ -13,8 +13,18 @@
 #include <fcntl.h>
 #include <link.h>
 
+#include "host/nwrun/preload/old_version.h"
+
+/* NULL where the functions are in a library of their own that the program does not use. */
+#pragma weak dlsym
+#pragma weak dlerror
+OLD_VERSION(dlsym, dlsym);
+OLD_VERSION(dlerror, dlerror);
+
 void *real_table[REAL_COUNT];
 bool direct;
+static const char never;
+const char *single_threaded = &never;
 
 /* One text for all names: an array of pointers would be relocated in every process. */
 static const char real_names[] =
@@ -41,7 +51,8 @@ enum { VERSION_HIDDEN = 0x8000, HASH_HEAD = 4 };
 
 struct library {
 	ElfW(Addr) base;
-	const uint32_t *hash; /* NULL: the object has no table of this kind */
+	const uint32_t *hash;     /* NULL: the object has no table of this kind */
+	const uint32_t *old_hash; /* the table of older linkers; NULL: none */
 	const ElfW(Sym) * symbols;
 	const char *names;
 	const ElfW(Half) * versions; /* NULL: none */
@@ -63,6 +74,7 @@ library_read(const struct link_map *map, struct library *l)
 	*l = (struct library){ .base = map->l_addr };
 	for (d = map->l_ld; d != NULL && d->d_tag != DT_NULL; d++)
 		switch (d->d_tag) {
+		case DT_HASH: l->old_hash = library_at(map, d); break;
 		case DT_GNU_HASH: l->hash = library_at(map, d); break;
 		case DT_SYMTAB: l->symbols = library_at(map, d); break;
 		case DT_STRTAB: l->names = library_at(map, d); break;
@@ -120,6 +132,18 @@ static const ElfW(Sym) * library_find(const struct library *l, uint32_t hash, co
 	}
 }
 
+/* The older table begins with the numbers of buckets and of symbols. The search goes through all
+ * symbols: no object of weight has this table alone. */
+static const ElfW(Sym) * library_find_slowly(const struct library *l, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->old_hash[1]; i++)
+		if (is_definition(l, i, name))
+			return &l->symbols[i];
+	return NULL;
+}
+
 /* --- the search --- */
 
 /* the last object of the program's start: what comes after may go away again; NULL: the loader is
@@ -136,6 +160,26 @@ own_map(void)
 	return map;
 }
 
+/* A program may have a copy of the variable, which then is the variable for all. */
+static void
+find_single_threaded(void)
+{
+	static const char name[] = "__libc_single_threaded";
+	const struct link_map *map;
+	uint32_t hash = name_hash(name);
+	const ElfW(Sym) * s;
+	struct library l;
+
+	for (map = _r_debug.r_map; map != NULL; map = map->l_next) {
+		library_read(map, &l);
+		if (l.hash == NULL || l.symbols == NULL || l.names == NULL ||
+		    (s = library_find(&l, hash, name)) == NULL || (s->st_info & 0xf) != STT_OBJECT)
+			continue;
+		single_threaded = (const char *)(l.base + s->st_value);
+		return;
+	}
+}
+
 void
 find_start(void)
 {
@@ -144,14 +188,18 @@ find_start(void)
 	while (map != NULL && map->l_next != NULL)
 		map = map->l_next;
 	last = map;
+	find_single_threaded();
 }
 
 /* For objects and functions of an unusual kind. The program must not find the question's answer. */
 static void *
 ask_loader(const char *name)
 {
-	void *found = dlsym(RTLD_NEXT, name);
+	void *found;
 
+	if (dlsym == NULL || dlerror == NULL)
+		return NULL;
+	found = dlsym(RTLD_NEXT, name);
 	(void)dlerror();
 	return found;
 }
@@ -169,9 +217,10 @@ find_next(const char *name, const struct link_map **in)
 	*in = NULL;
 	while (map != NULL && map != last && (map = map->l_next) != NULL) {
 		library_read(map, &l);
-		if (l.hash == NULL || l.symbols == NULL || l.names == NULL)
+		if (l.symbols == NULL || l.names == NULL || (l.hash == NULL && l.old_hash == NULL))
 			break;
-		if ((s = library_find(&l, hash, name)) == NULL)
+		s = l.hash != NULL ? library_find(&l, hash, name) : library_find_slowly(&l, name);
+		if (s == NULL)
 			continue;
 		if ((s->st_info & 0xf) != STT_FUNC)
 			break;

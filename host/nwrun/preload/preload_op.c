@@ -93,7 +93,7 @@ lane_and_object_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object 
     int64_t begin_mono_ns, int64_t end_mono_ns, uint64_t bytes)
 {
 	struct span span = { offset, begin_mono_ns, end_mono_ns, bytes };
-	bool alone = __libc_single_threaded && o >= &region->object[NWSHM_OBJECTS_FIXED];
+	bool alone = *single_threaded != 0 && o >= &region->object[NWSHM_OBJECTS_FIXED];
 
 	lane_add(t, stage, begin_mono_ns, end_mono_ns, bytes);
 	if (o == NULL)

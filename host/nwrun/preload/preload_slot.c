@@ -14,6 +14,16 @@
 #include <unistd.h>
 
 #include "host/lib/procfile.h"
+#include "host/nwrun/preload/old_version.h"
+
+/* NULL where the functions are in a library of their own: a program without the library has no
+ * threads. */
+#pragma weak pthread_key_create
+#pragma weak pthread_key_delete
+#pragma weak pthread_setspecific
+OLD_VERSION(pthread_key_create, pthread_key_create);
+OLD_VERSION(pthread_key_delete, pthread_key_delete);
+OLD_VERSION(pthread_setspecific, pthread_setspecific);
 
 #define GENERATION_TAKING UINT32_MAX
 
@@ -482,7 +492,8 @@ thread_key_get(void)
 	uint32_t key = atomic_load(&thread_key);
 	pthread_key_t mine;
 
-	if (key != 0 || pthread_key_create(&mine, on_thread_end) != 0)
+	if (key != 0 || pthread_key_create == NULL || pthread_setspecific == NULL ||
+	    pthread_key_create(&mine, on_thread_end) != 0)
 		return key;
 	if (atomic_compare_exchange_strong(&thread_key, &key, (uint32_t)mine + 1))
 		return (uint32_t)mine + 1;
@@ -497,7 +508,7 @@ thread_watch(void)
 {
 	uint32_t key;
 
-	if (!__libc_single_threaded && (key = thread_key_get()) != 0)
+	if (*single_threaded == 0 && (key = thread_key_get()) != 0)
 		pthread_setspecific(key - 1, &self);
 }
 
