@@ -7,6 +7,7 @@ bin=$(cd "$B/bin" && pwd)
 tmp=$(mktemp -d)
 export XDG_RUNTIME_DIR="$tmp" # the record of nwrun's newest run
 export XDG_STATE_HOME="$tmp/programs" # journals of nwlog
+export XDG_CONFIG_HOME="$tmp/configuration" # host.conf of a user
 unset STATE_DIRECTORY
 pids=
 

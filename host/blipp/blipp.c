@@ -33,6 +33,7 @@
 #include "host/blipp/series_history.h"
 #include "host/blipp/scrape.h"
 #include "host/blipp/series_show.h"
+#include "host/lib/hostconf.h"
 #include "host/lib/hostname.h"
 #include "host/lib/control_client.h"
 #include "narrows/clock.h"
@@ -1025,6 +1026,10 @@ read_options(struct blipp *b, int argc, char **argv, struct options *o, char why
 	}
 	if (rc == NW_OK && optind < argc) {
 		snprintf(why, CONF_WHY_BYTES, "%.80s: unexpected argument", argv[optind]);
+		rc = NW_EINVAL;
+	}
+	if (rc == NW_OK && hostconf_fault() != NULL) {
+		snprintf(why, CONF_WHY_BYTES, "%s", hostconf_fault());
 		rc = NW_EINVAL;
 	}
 	return rc;

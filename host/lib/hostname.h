@@ -5,7 +5,8 @@
 
 enum { HOSTNAME_BYTES = 256 };
 
-/* `given`, else NARROWS_HOST, else the system's name. Points to the chosen text or to buf. */
+/* `given`, else NARROWS_HOST, else the name in host.conf, else the system's name. Points to the
+ * chosen text or to buf. */
 const char *hostname_get(const char *given, char buf[HOSTNAME_BYTES]);
 
 #endif

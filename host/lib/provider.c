@@ -32,6 +32,7 @@
 #include "host/lib/meta_table.h"
 #include "host/lib/conn.h"
 #include "host/lib/row_buffer.h"
+#include "host/lib/hostconf.h"
 #include "host/lib/hostname.h"
 #include "host/lib/spool.h"
 #include "host/lib/spool_dir.h"
@@ -184,7 +185,8 @@ id_take(struct nw_provider *p, const char *id)
 int
 nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 {
-	const char *box = opts->box != NULL ? opts->box : secure_getenv("NARROWS_BOX");
+	const char *said = opts->box != NULL ? opts->box : secure_getenv("NARROWS_BOX"),
+		   *box = hostconf_or(said, hostconf_get()->box);
 	uint64_t queue_max = opts->queue_max_bytes ? opts->queue_max_bytes : QUEUE_DEFAULT_BYTES;
 	const struct tlsfiles_opts tls = { opts->tls_dir, opts->tls_ca, opts->tls_cert,
 		opts->tls_key };
@@ -203,8 +205,8 @@ nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out)
 	p->on_order_arg = opts->on_order_arg;
 	p->connect_timeout_ns =
 	    opts->connect_timeout_ns > 0 ? opts->connect_timeout_ns : CONNECT_TIMEOUT_NS;
-	if ((rc = conn_addr_parse(box != NULL && box[0] != '\0' ? box : DEFAULT_BOX, &p->addr)) <
-		0 ||
+	if ((rc = said == NULL && hostconf_fault() != NULL ? NW_EINVAL : NW_OK) < 0 ||
+	    (rc = conn_addr_parse(box != NULL ? box : DEFAULT_BOX, &p->addr)) < 0 ||
 	    (rc = uuid_make(p->uuid)) < 0 ||
 	    (rc = copy_text(&p->software, opts->software != NULL ? opts->software : "libnarrows")) <
 		0 ||

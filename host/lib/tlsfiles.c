@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/lib/hostconf.h"
 #include "narrows/err.h"
 
 #define DEFAULT_DIR       "/etc/narrows/tls"
@@ -32,7 +33,8 @@ default_dir(const char **prefix)
 		*prefix = CREDENTIAL_PREFIX;
 		return credentials;
 	}
-	return DEFAULT_DIR;
+	dir = hostconf_get()->tls_dir;
+	return dir != NULL ? dir : DEFAULT_DIR;
 }
 
 static int

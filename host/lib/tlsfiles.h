@@ -3,7 +3,8 @@
  * Where a host keeps the files of `narrows enroll`: HOST.key, HOST.crt and ca.crt in one directory,
  * or three names. The program's options go before the environment (NARROWS_TLS for the directory,
  * NARROWS_TLS_CA, NARROWS_TLS_CERT and NARROWS_TLS_KEY for single files), the environment before a
- * service's credentials, and the credentials before /etc/narrows/tls.
+ * service's credentials, the credentials before tls-dir of host.conf, and that before
+ * /etc/narrows/tls.
  */
 #ifndef HOST_TLSFILES_H
 #define HOST_TLSFILES_H

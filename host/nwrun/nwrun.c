@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "host/lib/conn_addr.h"
+#include "host/lib/hostconf.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/beside.h"
 #include "host/nwrun/collector.h"
@@ -106,12 +107,14 @@ option_check(int option, const char *text)
 	exit(125);
 }
 
-/* A faulty variable keeps no program from running. */
+/* A faulty variable or file keeps no program from running. */
 static const char *
 variables_fault(const struct options *o)
 {
 	const char *why = text_fault('b', o->run.box);
 
+	if (why == NULL)
+		why = hostconf_fault();
 	if (why == NULL)
 		why = text_fault('l', o->run.collect.label);
 	if (why == NULL)
@@ -131,10 +134,10 @@ parse_options(int argc, char *argv[], struct options *o)
 	int ch;
 
 	*o = (struct options){ .run.final_wait_ns = 5 * INT64_C(1000000000) };
-	o->run.box = getenv("NARROWS_BOX");
+	o->run.box = hostconf_or(getenv("NARROWS_BOX"), hostconf_get()->box);
 	o->run.collect.task_id = getenv("NARROWS_TASK");
 	o->run.collect.label = getenv("NARROWS_LABEL");
-	o->run.collect.host = getenv("NARROWS_HOST");
+	o->run.collect.host = hostconf_or(getenv("NARROWS_HOST"), hostconf_get()->host);
 	o->run.report_path = getenv("NWRUN_REPORT");
 	if (interval != NULL && !parse_interval(interval, &o->run.collect.interval_ns))
 		o->run.collect.interval_ns = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/lib/hostconf.h"
 #include "host/outside/agent.h"
 #include "host/outside/attach.h"
 #include "narrows/log.h"
@@ -75,6 +76,7 @@ parse_options(int argc, char *argv[], struct options *o)
 		}
 	}
 	flow_conf_init(&o->conf);
+	o->conf.watch = hostconf_get()->watch;
 	if (o->file != NULL && flow_conf_read(&o->conf, o->file, why) < 0)
 		fatalx("%s", why);
 	for (i = 0; i < n; i++)
@@ -85,10 +87,15 @@ parse_options(int argc, char *argv[], struct options *o)
 static int
 run_agent(struct options *o)
 {
+	const char *box = o->attach.run.box, *why;
 	int status;
 
 	if (o->only_check)
 		return 0;
+	if (hostconf_fault() != NULL)
+		fatalx("%s", hostconf_fault());
+	if (o->conf.box == NULL && box != NULL && conf_text_set(&o->conf.box, box, &why) < 0)
+		fatalx("%s", why);
 	if (!o->conf.watch) {
 		log_warnx("agent.off why=\"no configuration has the line: watch yes\"");
 		return 0;
@@ -106,10 +113,10 @@ main(int argc, char *argv[])
 	const struct attach_opts *a = &o.attach;
 	int targets;
 
-	o.attach.run.box = getenv("NARROWS_BOX");
+	o.attach.run.box = hostconf_or(getenv("NARROWS_BOX"), hostconf_get()->box);
 	o.attach.run.report_path = getenv("NWRUN_REPORT");
 	o.attach.run.collect.task_id = getenv("NARROWS_TASK");
-	o.attach.run.collect.host = getenv("NARROWS_HOST");
+	o.attach.run.collect.host = hostconf_or(getenv("NARROWS_HOST"), hostconf_get()->host);
 	log_open("nwflow", true, false);
 	if (nw_program_words(argc, argv, "nwflow"))
 		return 0;

@@ -32,10 +32,11 @@
 struct nw_provider;
 
 struct nw_provider_opts {
-	/* "host/port", "host:port", "tls://host/port"; NULL: NARROWS_BOX, else 127.0.0.1/5006 */
+	/* "host/port", "host:port", "tls://host/port"; NULL: NARROWS_BOX, else box of host.conf,
+	 * else 127.0.0.1/5006 */
 	const char *box;
 	const char *software;       /* "blipp", "nwrun", ... */
-	const char *host;           /* NULL: NARROWS_HOST, else the host name */
+	const char *host;           /* NULL: NARROWS_HOST, host.conf, the host name */
 	const char *task_id;        /* id that joins sessions; NULL for the host's own series */
 	const char *program;        /* program that is measured; NULL: nothing in particular */
 	uint32_t queue_max_bytes;   /* 0: 4 MiB */
@@ -50,7 +51,7 @@ struct nw_provider_opts {
 	int64_t spool_max_age_ns; /* of a document, when there is a spool; 0: any */
 	/* For tls://, what `narrows enroll` made: a directory with HOST.key, HOST.crt and ca.crt,
 	 * or single files. NULL: NARROWS_TLS, NARROWS_TLS_CA, NARROWS_TLS_CERT, NARROWS_TLS_KEY,
-	 * else /etc/narrows/tls. Read at every connection. */
+	 * else tls-dir of host.conf, else /etc/narrows/tls. Read at every connection. */
 	const char *tls_dir, *tls_ca, *tls_cert, *tls_key;
 	/* Orders of the box (order.h, narrows-xsp(7)). Left out: none are taken. */
 	const char *can; /* orders that are taken, as words: "start stop rate status" */
@@ -74,8 +75,9 @@ struct nw_provider_stats {
 };
 
 /*
- * NW_ENOMEM, NW_EINVAL (an address that does not parse); of spool_dir: NW_ECONFLICT (another
- * process has the directory), NW_EIO, NW_ECORRUPT. Connects later, from nw_provider_run().
+ * NW_ENOMEM, NW_EINVAL (an address that does not parse; no address, and a faulty host.conf); of
+ * spool_dir: NW_ECONFLICT (another process has the directory), NW_EIO, NW_ECORRUPT. Connects later,
+ * from nw_provider_run().
  */
 NW_PUBLIC int nw_provider_new(const struct nw_provider_opts *opts, struct nw_provider **out);
 /* Waits at most `wait_ns` for what is queued to be stored (sent, for original boxes), closes,
