@@ -2,11 +2,13 @@
 /* narrows hook: posts to other programs what the box concludes anew. */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +24,8 @@
 static const char DEFAULT_HOOKS[] = "/etc/narrows/hooks.d",
 		  DEFAULT_MEMORY[] = "/var/lib/narrows-hook/memory.json";
 
+static const int64_t LAST_POSTS_NS = INT64_C(2000000000); /* behind SIGTERM */
+
 struct hooking {
 	struct source *source;
 	const char *dir, *memory_path, *name;
@@ -29,7 +33,9 @@ struct hooking {
 	bool once;
 	struct hook hooks[HOOKS_MAX];
 	int n_hooks;
-	json_t *memory; /* of hook_watch(), and under "queues" a queue for each hook */
+	struct hook_post posts[HOOKS_MAX]; /* the post that runs, of each hook */
+	json_t *memory;  /* of hook_watch(), and under "queues" a queue for each hook */
+	bool is_changed; /* memory, since it was written */
 };
 
 static volatile sig_atomic_t stopping;
@@ -60,7 +66,7 @@ memory_read(struct hooking *h)
 
 /* As a whole or not at all. */
 static int
-memory_write(const struct hooking *h)
+memory_write(struct hooking *h)
 {
 	char *tmp = xasprintf("%s.tmp", h->memory_path);
 	FILE *f = ownfile_stream(tmp, 0600);
@@ -71,6 +77,7 @@ memory_write(const struct hooking *h)
 		good = fclose(f) == 0 && good;
 	if (!good || rename(tmp, h->memory_path) != 0)
 		status = command_failed(h->memory_path, strerror(errno));
+	h->is_changed = false;
 	free(tmp);
 	return status;
 }
@@ -109,34 +116,131 @@ on_event(void *arg, json_t *event)
 	json_decref(event);
 }
 
+/* Begins the next post of each hook that has one due and none that runs. */
+static void
+posts_begin(struct hooking *h)
+{
+	int64_t now_wall_s = nw_wall_ns() / 1000000000;
+	const json_t *event;
+	const char *id;
+	int i;
+
+	for (i = 0; i < h->n_hooks; i++)
+		if (h->posts[i].pid == 0 &&
+		    (event = hook_queue_due(queue_of(h, h->hooks[i].name), now_wall_s, &id)) !=
+			NULL &&
+		    hook_post_begin(&h->posts[i], &h->hooks[i], event, id, now_wall_s) < 0)
+			fprintf(stderr, "narrows: hook %s: no process for a post: %s\n",
+			    h->hooks[i].name, strerror(errno));
+}
+
+static void
+post_settle(struct hooking *h, int i)
+{
+	char why[CONF_WHY_BYTES];
+	int rc = hook_post_end(&h->posts[i], why);
+
+	hook_queue_settle(&h->hooks[i], queue_of(h, h->hooks[i].name), h->posts[i].id,
+	    rc < 0 ? why : NULL, nw_wall_ns() / 1000000000);
+	h->is_changed = true;
+}
+
+/* Waits for the end of a post, and settles it. Returns false at the time until_mono_ns, or at a
+ * signal. */
+static bool
+posts_wait(struct hooking *h, int64_t until_mono_ns)
+{
+	int64_t left_ns = until_mono_ns - nw_mono_ns();
+	struct timespec left = { left_ns / 1000000000, left_ns % 1000000000 };
+	struct pollfd fds[HOOKS_MAX];
+	sigset_t none;
+	int i;
+
+	for (i = 0; i < h->n_hooks; i++)
+		fds[i] = (struct pollfd){ .fd = h->posts[i].pid != 0 ? h->posts[i].fd : -1,
+			.events = POLLIN };
+	sigemptyset(&none);
+	if (left_ns <= 0 || ppoll(fds, (nfds_t)h->n_hooks, &left, &none) <= 0)
+		return false;
+	for (i = 0; i < h->n_hooks; i++)
+		if (fds[i].revents != 0)
+			post_settle(h, i);
+	return true;
+}
+
+static bool
+posts_run(const struct hooking *h)
+{
+	int i = 0;
+
+	while (i < h->n_hooks && h->posts[i].pid == 0)
+		i++;
+	return i < h->n_hooks;
+}
+
+/* Posts until the time of the next look; if only one look is wanted, until no event is due. A
+ * receiver that is slow holds up its own queue alone. */
+static void
+posts_make(struct hooking *h)
+{
+	int64_t until_mono_ns = nw_mono_ns() + h->every_ns;
+
+	do
+		posts_begin(h);
+	while (h->once ? posts_run(h) && (posts_wait(h, INT64_MAX) || !stopping)
+		       : posts_wait(h, until_mono_ns));
+}
+
+/* Gives the posts that run a last moment. An event whose post is cut off is posted again by the
+ * next run. */
+static void
+posts_stop(struct hooking *h)
+{
+	int64_t until_mono_ns = nw_mono_ns() + LAST_POSTS_NS;
+	int i;
+
+	while (posts_run(h) && posts_wait(h, until_mono_ns))
+		continue;
+	for (i = 0; i < h->n_hooks; i++)
+		if (h->posts[i].pid != 0) {
+			kill(h->posts[i].pid, SIGKILL);
+			while (waitpid(h->posts[i].pid, NULL, 0) < 0 && errno == EINTR)
+				continue;
+		}
+}
+
 /* What was seen is written before the first post: a crash repeats a post rather than lose one. */
 static int
 look(struct hooking *h)
 {
-	int i, n = 0, status;
+	int status;
 
 	(void)hook_watch(h->source, h->memory, on_event, h);
-	if ((status = memory_write(h)) != 0)
-		return status;
-	for (i = 0; i < h->n_hooks; i++)
-		n += hook_queue_post(
-		    &h->hooks[i], queue_of(h, h->hooks[i].name), nw_wall_ns() / 1000000000);
-	return n > 0 ? memory_write(h) : 0;
+	if ((status = memory_write(h)) == 0)
+		posts_make(h);
+	return status;
 }
 
 static int
 hooks_run(struct hooking *h)
 {
-	const struct timespec pause = { h->every_ns / 1000000000, h->every_ns % 1000000000 };
+	sigset_t stops;
 	int status;
 
 	if ((status = memory_read(h)) != 0)
 		return status;
+	sigemptyset(&stops);
+	sigaddset(&stops, SIGTERM);
+	sigaddset(&stops, SIGINT);
 	signal(SIGTERM, on_stop);
 	signal(SIGINT, on_stop);
+	sigprocmask(SIG_BLOCK, &stops, NULL); /* posts_wait() takes them */
 	do
 		status = look(h);
-	while (status == 0 && !h->once && !stopping && nanosleep(&pause, NULL) == 0 && !stopping);
+	while (status == 0 && !h->once && !stopping);
+	posts_stop(h);
+	if (status == 0 && h->is_changed)
+		status = memory_write(h);
 	json_decref(h->memory);
 	return status;
 }
@@ -156,8 +260,9 @@ hooks_list(struct hooking *h)
 static int
 hook_test(struct hooking *h)
 {
+	struct hook_post *post = &h->posts[0];
 	json_t *event = json_object();
-	char why[CONF_WHY_BYTES];
+	char why[CONF_WHY_BYTES] = "no process for the post";
 	int i, status = COMMAND_FAILED;
 
 	result_put_text(event, KEY_hook_event_event, "test");
@@ -167,7 +272,9 @@ hook_test(struct hooking *h)
 	if (i == h->n_hooks)
 		status =
 		    command_failed(h->name, "there is no such hook: narrows hook list shows all");
-	else if (hook_post(&h->hooks[i], event, nw_wall_ns() / 1000000000, why) < 0)
+	else if (hook_post_begin(post, &h->hooks[i], event, "test", nw_wall_ns() / 1000000000) <
+		0 ||
+	    hook_post_end(post, why) < 0)
 		status = command_failed(h->hooks[i].url, why);
 	else {
 		printf("%s took the test event.\n", h->hooks[i].url);

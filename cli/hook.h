@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Webhooks: what a box concludes anew, posted to other programs. Three parts: what to post where
- * (hook_conf.c), what has happened since the last look (hook_watch.c), and what waits to be
- * delivered (hook_queue.c). One thread.
+ * (hook_conf.c), what has happened since the last look (hook_watch.c), what waits to be delivered
+ * (hook_queue.c), and the post of one event (hook_post.c). One thread.
  */
 #ifndef HOOK_H
 #define HOOK_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -19,6 +20,7 @@ struct source;
 enum {
 	HOOKS_MAX = 64,
 	HOOK_NAME_BYTES = 64,
+	HOOK_ID_BYTES = 32,   /* hexadecimal digits of a delivery */
 	HOOK_QUEUE_MAX = 1000 /* of a hook; the oldest go first */
 };
 
@@ -26,11 +28,12 @@ enum {
 
 struct hook {
 	char name[HOOK_NAME_BYTES];
-	char *url;         /* http://host[:port]/path or https:// */
-	char *secret_file; /* its first line signs; "none": posts are not signed */
-	char *ca_file;     /* of https */
-	char *events;      /* words of HOOK_EVENTS, separated by blanks */
-	char *routes;      /* "any", or the only route */
+	char *url;          /* http://host[:port]/path or https:// */
+	char *secret_file;  /* its first line signs; "none": posts are not signed */
+	char *ca_file;      /* of https */
+	char *events;       /* words of HOOK_EVENTS, separated by blanks */
+	char *routes;       /* "any", or the only route */
+	int64_t timeout_ns; /* of a whole post, from the look-up of the name to the answer's end */
 };
 
 /* Reads *.conf of a directory, in the order of their names. Returns the number of hooks or NW_E*;
@@ -56,12 +59,26 @@ bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *
 
 /* Appends a copy of the event to the queue of a hook, an array of the memory. */
 void hook_queue_put(json_t *queue, const json_t *event, int64_t now_wall_s);
-/* Posts what is due, oldest first, until a post fails; the failed one waits 10 s, then twice as
- * long each time, an hour at most, and is given up after three days. Returns the number of
- * attempts, each of which changes the queue. */
-int hook_queue_post(const struct hook *h, json_t *queue, int64_t now_wall_s);
-/* Posts one event now. 0, or the reason in why. */
-int
-hook_post(const struct hook *h, const json_t *event, int64_t now_wall_s, char why[CONF_WHY_BYTES]);
+/* The oldest event of the queue if it is due, and its id, on loan until the queue changes; else
+ * NULL. */
+const json_t *hook_queue_due(const json_t *queue, int64_t now_wall_s, const char **id);
+/* Removes the oldest event, which has this id, if why is NULL. Else the post has failed: the event
+ * waits 10 s, then twice as long each time, an hour at most, and is given up after three days. */
+void hook_queue_settle(
+    const struct hook *h, json_t *queue, const char *id, const char *why, int64_t now_wall_s);
+
+/* --- one post, in a process of its own --- */
+
+struct hook_post {
+	pid_t pid; /* the process, 0 without a post */
+	int fd;    /* readable once the post is over */
+	char id[HOOK_ID_BYTES + 1];
+};
+
+/* NW_EIO, NW_ENOMEM: there is no process, and p->pid is 0. */
+int hook_post_begin(struct hook_post *p, const struct hook *h, const json_t *event, const char *id,
+    int64_t now_wall_s);
+/* Waits for the end of the post, the hook's timeout at most. 0, or the reason in why. */
+int hook_post_end(struct hook_post *p, char why[CONF_WHY_BYTES]);
 
 #endif

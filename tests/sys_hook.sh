@@ -164,6 +164,48 @@ told slower.begins '"usual":1.7' 'for s in doc.get("sessions", []): s.update(usu
 run disk.write
 told slower.ends '"usual":1.1' 'for s in doc.get("sessions", []): s.update(usual=1.1, stage="disk.write")'
 
+# --- a receiver that drips its answer, whose name comes first, delays its own events alone ---
+cat >"$tmp/drip.py" <<'PY'
+import socket, sys, threading, time
+def drip(c):
+    try:
+        c.recv(9999)
+        c.sendall(b"HTTP/1.1 200 OK\r\n")
+        while True:
+            c.sendall(b"X")
+            time.sleep(0.1)
+    except OSError:
+        open(sys.argv[1], "a").write("gone\n")
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    threading.Thread(target=drip, args=(server.accept()[0],), daemon=True).start()
+PY
+python3 -B "$tmp/drip.py" "$tmp/dripped" >"$tmp/drip" &
+pids="$pids $!"
+until_true 10 test -s "$tmp/drip" || fail "no dripping receiver"
+printf 'url http://127.0.0.1:%s/\nsecret-file none\ntimeout 600s\n' "$(cat "$tmp/drip")" >"$tmp/hooks/a-drip.conf"
+: >"$tmp/got"
+"$bin/narrows" -s "$tmp/state" hook -d "$tmp/hooks" -m "$tmp/memory" -i 200ms run 2>"$tmp/err" &
+hooking=$!
+pids="$pids $hooking"
+parts() { grep -c "^/in?channel=1 health.$1 True .*\"part\":\"box\"" "$tmp/got" | grep -qx "$2"; }
+for round in 1 2; do
+	stop_box
+	until_true 20 parts lost $round || fail "one receiver's dripping stops the others: $(cat "$tmp/got" "$tmp/err")"
+	start_box
+	until_true 20 parts back $round || fail "one receiver's dripping stops the others: $(cat "$tmp/got" "$tmp/err")"
+done
+[ ! -e "$tmp/dripped" ] || fail "the slow post ended before its time: $(cat "$tmp/err")"
+kill $hooking
+wait $hooking || fail "hook run ended with status $? $(cat "$tmp/err")"
+until_true 10 test -e "$tmp/dripped" || fail "the post outlives the program"
+grep -o '"a-drip":\[.*\]' "$tmp/memory" | grep -q health.back || fail "the slow receiver's events are not kept"
+# the whole exchange has one end, however often a byte comes
+sed -i 's/600s/1s/' "$tmp/hooks/a-drip.conf"
+! hook test a-drip 2>"$tmp/err" || fail "half an answer is taken"
+grep -q "no whole answer within the hook's timeout" "$tmp/err" || fail "no reason: $(cat "$tmp/err")"
+
 # --- what is wrong is said ---
 echo 'uri http://x' >"$tmp/hooks/bad.conf"
 ! hook list 2>"$tmp/err" || fail "a wrong directive"

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A post runs in a process of its own, with one timer for the whole exchange: look-up of the name,
+ * connection, TLS, question and answer. A receiver that drips, or whose name server is silent,
+ * holds up that process alone.
+ */
+#include "cli/hook.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <mbedtls/md.h>
+
+#include "cli/httpask.h"
+#include "narrows/err.h"
+#include "narrows/hex.h"
+#include "narrows/result.h"
+#include "narrows/xmalloc.h"
+
+enum { MAC_BYTES = 32 };
+
+/* --- the exchange --- */
+
+/* The first line of the secret's file. */
+static int
+secret_read(const char *path, char out[256], char why[CONF_WHY_BYTES])
+{
+	FILE *f = fopen(path, "re");
+	bool got = f != NULL && fgets(out, 256, f) != NULL;
+
+	if (!got)
+		snprintf(
+		    why, CONF_WHY_BYTES, "%.200s: %s", path, f == NULL ? strerror(errno) : "empty");
+	if (f != NULL)
+		fclose(f);
+	if (got)
+		out[strcspn(out, "\r\n")] = '\0';
+	return got ? NW_OK : NW_EIO;
+}
+
+/* "Narrows-Signature: t=TIME,v1=MAC": HMAC-SHA256 of "TIME.BODY". The time keeps an eavesdropper
+ * from repeating an old post. */
+static int
+signature_make(const struct hook *h, const char *body, int64_t now_wall_s, char **line,
+    char why[CONF_WHY_BYTES])
+{
+	char secret[256], hex[2 * MAC_BYTES + 1], *text;
+	uint8_t mac[MAC_BYTES];
+	int rc;
+
+	if (strcmp(h->secret_file, "none") == 0) {
+		*line = xstrdup("");
+		return NW_OK;
+	}
+	if ((rc = secret_read(h->secret_file, secret, why)) < 0)
+		return rc;
+	text = xasprintf("%" PRId64 ".%s", now_wall_s, body);
+	if (mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256),
+		(const unsigned char *)secret, strlen(secret), (const unsigned char *)text,
+		strlen(text), mac) != 0)
+		rc = NW_ENOMEM;
+	nw_hex_put(hex, mac, sizeof(mac));
+	*line = xasprintf("Narrows-Signature: t=%" PRId64 ",v1=%s\r\n", now_wall_s, hex);
+	explicit_bzero(secret, sizeof(secret));
+	free(text);
+	return rc;
+}
+
+static int
+on_answer(void *arg, const char *data, size_t len)
+{
+	(void)arg, (void)data, (void)len;
+	return NW_OK;
+}
+
+/* Cuts the address of the url off its path. */
+static char *
+base_of(const char *url, const char **path)
+{
+	const char *host = strstr(url, "://") + 3;
+
+	*path = host + strcspn(host, "/?");
+	return xasprintf("%.*s", (int)(*path - url), url);
+}
+
+static int
+body_post(const struct hook *h, const char *body, const char *lines, char why[CONF_WHY_BYTES])
+{
+	char reason[HTTPASK_WHY_BYTES] = "", *base;
+	const char *path;
+	int status = 0, rc;
+
+	base = base_of(h->url, &path);
+	rc = httpask(&(struct httpask){ .base = base,
+			 .ca_path = h->ca_file,
+			 .path = *path == '/' ? path : "/",
+			 .body = body,
+			 .lines = lines },
+	    on_answer, NULL, &status, reason);
+	free(base);
+	if (rc == NW_OK && (status < 200 || status > 299)) {
+		snprintf(reason, sizeof(reason), "the answer is %d", status);
+		rc = NW_EPROTO;
+	}
+	if (rc < 0)
+		snprintf(why, CONF_WHY_BYTES, "%.200s", reason);
+	return rc;
+}
+
+static int
+delivery_post(const struct hook *h, const json_t *event, const char *id, int64_t now_wall_s,
+    char why[CONF_WHY_BYTES])
+{
+	const char *name = result_text(event, KEY_hook_event_event);
+	char *body = json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS), *signature = NULL, *lines;
+	int rc = body != NULL ? NW_OK : NW_ENOMEM;
+
+	if (rc == NW_OK && (rc = signature_make(h, body, now_wall_s, &signature, why)) == NW_OK) {
+		lines = xasprintf("Narrows-Event: %s\r\nNarrows-Delivery: %s\r\n%s",
+		    name != NULL ? name : "?", id, signature);
+		rc = body_post(h, body, lines, why);
+		free(lines);
+	}
+	free(signature);
+	free(body);
+	return rc;
+}
+
+/* --- the process --- */
+
+/* In the new process; never returns. */
+static void
+posting_run(const struct hook *h, const json_t *event, const char *id, int64_t now_wall_s, int fd)
+{
+	const struct itimerval once = { .it_value = { h->timeout_ns / 1000000000,
+					    h->timeout_ns % 1000000000 / 1000 } };
+	char why[CONF_WHY_BYTES] = "";
+	sigset_t none;
+	int rc;
+
+	sigemptyset(&none);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (setitimer(ITIMER_REAL, &once, NULL) != 0)
+		_exit(1);
+	rc = delivery_post(h, event, id, now_wall_s, why);
+	if (write(fd, why, strlen(why)) < 0)
+		_exit(1);
+	_exit(rc == NW_OK ? 0 : 1);
+}
+
+int
+hook_post_begin(struct hook_post *p, const struct hook *h, const json_t *event, const char *id,
+    int64_t now_wall_s)
+{
+	int fds[2];
+
+	if (pipe(fds) != 0)
+		return NW_EIO;
+	snprintf(p->id, sizeof(p->id), "%s", id);
+	if ((p->pid = fork()) == 0)
+		posting_run(h, event, id, now_wall_s, fds[1]);
+	close(fds[1]);
+	p->fd = fds[0];
+	if (p->pid > 0)
+		return NW_OK;
+	close(p->fd);
+	p->pid = 0;
+	return NW_ENOMEM;
+}
+
+int
+hook_post_end(struct hook_post *p, char why[CONF_WHY_BYTES])
+{
+	ssize_t n = read(p->fd, why, CONF_WHY_BYTES - 1);
+	int status = -1;
+
+	why[n > 0 ? n : 0] = '\0';
+	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
+		continue;
+	close(p->fd);
+	p->pid = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return NW_OK;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+		snprintf(why, CONF_WHY_BYTES, "no whole answer within the hook's timeout");
+	else if (why[0] == '\0')
+		snprintf(why, CONF_WHY_BYTES, "the post was stopped");
+	return NW_EIO;
+}
