@@ -61,14 +61,27 @@ struct enrolling {
 	bool token, serves;
 	int64_t token_for_ns;
 	double days;
+	char addresses[CA_ADDRESSES_BYTES];
 };
+
+static bool
+address_take(struct enrolling *e, const char *text)
+{
+	const char *why;
+
+	if (ca_address_add(e->addresses, text, &why) == NW_OK)
+		return true;
+	command_failed(text, why);
+	return false;
+}
 
 static bool
 options_parse(struct enrolling *e, int argc, char **argv)
 {
 	static const struct option longs[] = { { "days", required_argument, NULL, 'd' },
 		{ "token", no_argument, NULL, 't' }, { "server", no_argument, NULL, 's' },
-		{ "for", required_argument, NULL, 'f' }, { NULL, 0, NULL, 0 } };
+		{ "for", required_argument, NULL, 'f' },
+		{ "address", required_argument, NULL, 'a' }, { NULL, 0, NULL, 0 } };
 	const char *why;
 	bool good = true, timed = false;
 	int ch;
@@ -79,6 +92,7 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 'd': good = days_parse(optarg, &e->days); break;
 		case 't': e->token = true; break;
 		case 's': e->serves = true; break;
+		case 'a': good = address_take(e, optarg); break;
 		case 'f':
 			good = quantity_duration(optarg, &e->token_for_ns, &why) == NW_OK &&
 			    e->token_for_ns > 0 && e->token_for_ns <= TOKEN_FOR_MAX_NS;
@@ -91,15 +105,14 @@ options_parse(struct enrolling *e, int argc, char **argv)
 }
 
 static int
-files_make(const char *tls_dir, const char *host, const struct enrolling *e, int64_t now_s)
+files_make(const char *tls_dir, const struct ca_enrolment *enrolment, const struct enrolling *e)
 {
-	const char *dir = e->dir != NULL ? e->dir : ".";
-	int64_t for_s = (int64_t)(e->days * DAY_S);
+	const char *dir = e->dir != NULL ? e->dir : ".", *host = enrolment->host;
 	char why[CONF_WHY_BYTES], unused[CONF_WHY_BYTES];
 	struct nw_cert c;
 	int rc;
 
-	if (ca_enroll(tls_dir, host, now_s, for_s, e->serves, &c, why) < 0)
+	if (ca_enroll(tls_dir, enrolment, &c, why) < 0)
 		return command_failed(NULL, why);
 	if ((rc = files_write(tls_dir, dir, host, &c, why)) < 0)
 		(void)ca_revoke(tls_dir, c.serial, unused); /* no host has the certificate's key */
@@ -107,17 +120,16 @@ files_make(const char *tls_dir, const char *host, const struct enrolling *e, int
 	if (rc < 0)
 		return command_failed(NULL, why);
 	printf("%s/%s.key  %s/%s.crt  %s/ca.crt  good until %s UTC\n", dir, host, dir, host, dir,
-	    show_minute(now_s + for_s));
+	    show_minute(enrolment->now_wall_s + enrolment->for_s));
 	return fflush(stdout) != 0;
 }
 
 static int
-token_print(const char *tls_dir, const char *host, const struct enrolling *e, int64_t now_s)
+token_print(const char *tls_dir, const struct ca_enrolment *c, const struct enrolling *e)
 {
 	char text[TOKEN_TEXT_BYTES], why[CONF_WHY_BYTES];
 
-	if (token_make(tls_dir, host, now_s, now_s + e->token_for_ns / 1000000000,
-		(int64_t)(e->days * DAY_S), text, why) < 0)
+	if (token_make(tls_dir, c, c->now_wall_s + e->token_for_ns / 1000000000, text, why) < 0)
 		return command_failed(NULL, why);
 	puts(text);
 	return fflush(stdout) != 0;
@@ -127,21 +139,27 @@ static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	struct enrolling e = { .token_for_ns = TOKEN_FOR_NS, .days = DAYS_DEFAULT };
-	int64_t now_s = nw_wall_ns() / 1000000000;
+	struct ca_enrolment c = { .now_wall_s = nw_wall_ns() / 1000000000 };
 	char why[CONF_WHY_BYTES];
 
 	if (!options_parse(&e, argc, argv))
 		return command_misused(env->command);
 	if (ca_ensure(env->tls_dir, why) < 0)
 		return command_failed(NULL, why);
-	return (e.token ? token_print : files_make)(env->tls_dir, argv[optind], &e, now_s);
+	c.host = argv[optind];
+	c.addresses = e.addresses;
+	c.for_s = (int64_t)(e.days * DAY_S);
+	c.serves = e.serves;
+	return (e.token ? token_print : files_make)(env->tls_dir, &c, &e);
 }
 
 const struct command command_enroll = {
 	.name = "enroll",
 	.summary = "a key and a certificate for a host",
-	.usage = "[--days N] [[--server] [-o DIR] | --token [--for TIME]] HOST",
+	.usage =
+	    "[--days N] [--address ADDR ...] [[--server] [-o DIR] | --token [--for TIME]] HOST",
 	.help = "  --days N     how long the certificate is good; 730 days if not given\n"
+		"  --address A  a further address of the host, as of a second interface; up to 8\n"
 		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
 		"  --server     others connect to the host, too: a server of the storage system\n"
 		"  --token      print a token for \"narrows join\" on the host instead\n"

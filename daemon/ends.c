@@ -66,10 +66,10 @@ key_of(const char *a, unsigned a_port, const char *b, unsigned b_port)
 }
 
 static bool
-is_at(const struct ends_sender *sender, const char *address)
+is_at(const struct session_guest *guest, const char *address)
 {
-	return sender->address != NULL &&
-	    (strcmp(sender->address, address) == 0 || address_is_loopback(sender->address));
+	return guest->address != NULL &&
+	    (session_guest_is(guest, address) || address_is_loopback(guest->address));
 }
 
 static bool
@@ -94,7 +94,7 @@ end_put(struct ends *e, char *key, struct session *s, const struct ends_sender *
 		end_forget_oldest(e);
 	end = xcalloc(1, sizeof(*end));
 	end->key = key;
-	end->owner = xstrdup(sender->owner);
+	end->owner = xstrdup(sender->guest->owner);
 	end->session = s;
 	end->is_agent = sender->is_agent;
 	s->refs++;
@@ -134,13 +134,13 @@ ends_note(struct ends *e, struct session *s, const struct ends_sender *sender,
 	char *key;
 
 	if (e == NULL || subject->src == NULL || subject->dst == NULL || subject->sport == 0 ||
-	    subject->dport == 0 || !is_at(sender, subject->src))
+	    subject->dport == 0 || !is_at(sender->guest, subject->src))
 		return;
 	end_put(e, key_of(subject->src, subject->sport, subject->dst, subject->dport), s, sender);
 	key = key_of(subject->dst, subject->dport, subject->src, subject->sport);
 	HASH_FIND_STR(e->by_key, key, other);
 	free(key);
 	if (other != NULL && (sender->is_agent || other->is_agent) &&
-	    strcmp(other->owner, sender->owner) != 0)
+	    strcmp(other->owner, sender->guest->owner) != 0)
 		ends_join(s, sender->is_agent, other);
 }

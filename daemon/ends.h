@@ -5,8 +5,8 @@
  * session, of an agent or of nwrun, the two are one transfer and become one session.
  *
  * A sender is believed that it is an end only if its connection to the box comes from the address
- * of that end, or from this host. Sessions that people have started on both ends stay apart: the
- * people have given them two tasks.
+ * of that end, or from this host, or if its certificate lists that address. Sessions that people
+ * have started on both ends stay apart: the people have given them two tasks.
  */
 #ifndef ENDS_H
 #define ENDS_H
@@ -17,10 +17,10 @@
 
 struct ends;
 struct session;
+struct session_guest;
 
 struct ends_sender {
-	const char *owner;   /* as in provider ids (narrows/store.h) */
-	const char *address; /* address of the sender's connection to the box */
+	const struct session_guest *guest;
 	bool is_agent;
 };
 

@@ -41,7 +41,7 @@ is_witness(const struct xsess *x, const struct series *sr)
 static struct session *
 session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 {
-	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	const struct session_guest guest = xsess_guest(x);
 	const char *task = sr->task_id != NULL ? sr->task_id : x->task_id;
 	struct nw_subject subject = m->subject;
 	struct session *ordered;
@@ -114,10 +114,10 @@ meta_write(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 }
 
 static void
-end_note(const struct xsess *x, struct session *s, const struct nw_subject *subject)
+end_note(const struct xsess *x, struct session *s, const struct session_guest *guest,
+    const struct nw_subject *subject)
 {
-	const struct ends_sender sender = { .owner = x->wire.owner,
-		.address = x->wire.address,
+	const struct ends_sender sender = { .guest = guest,
 		.is_agent = x->software != NULL && strcmp(x->software, "nwflow") == 0 };
 
 	ends_note(x->box->ends, s, &sender, subject);
@@ -127,7 +127,7 @@ static int
 on_meta(void *arg, const struct nw_meta *m)
 {
 	struct xsess *x = arg;
-	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	const struct session_guest guest = xsess_guest(x);
 	struct series *sr;
 	bool is_new;
 	int rc;
@@ -145,7 +145,7 @@ on_meta(void *arg, const struct nw_meta *m)
 		session_name_address(sr->session, &guest, m->subject.src);
 		session_name_address(sr->session, &guest, m->subject.dst);
 		if (x->task_id != NULL)
-			end_note(x, sr->session, &m->subject);
+			end_note(x, sr->session, &guest, &m->subject);
 		sr->session = session_now(sr->session);
 		rules_connection(x->box->rules, sr->session, x->host->name, &m->subject);
 	}
@@ -372,7 +372,7 @@ document_is_new(struct xsess *x)
 static void
 lost_bind(struct xsess *x, const char *task_id)
 {
-	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	const struct session_guest guest = xsess_guest(x);
 	struct session *s;
 
 	if (task_id == NULL || x->session != NULL ||
@@ -420,7 +420,7 @@ ingest_lost(struct xsess *x, const uint8_t *data, size_t len, const char **why)
 static struct session *
 events_session(struct xsess *x)
 {
-	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	const struct session_guest guest = xsess_guest(x);
 	struct session *s;
 
 	x->session = session_now(x->session);

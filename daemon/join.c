@@ -50,14 +50,14 @@ join_free(struct join *j)
 	free(j);
 }
 
-/* A sender is believed that a connection is its own if the sender speaks to the box from one of the
- * connection's ends, or from the box's machine. */
+/* A sender is believed that a connection is its own if the sender has the address of one of the
+ * connection's ends, or speaks from the box's machine. */
 static bool
 is_at_end(const struct session_guest *guest, const struct nw_subject *s)
 {
 	return guest->address != NULL &&
-	    (address_is_loopback(guest->address) || strcmp(guest->address, s->src) == 0 ||
-		strcmp(guest->address, s->dst) == 0);
+	    (address_is_loopback(guest->address) || session_guest_is(guest, s->src) ||
+		session_guest_is(guest, s->dst));
 }
 
 /* The same text from both ends, NULL without a whole connection of the sender's. */

@@ -5,7 +5,7 @@
  *
  *	1. the session of their XSP session, unless the transfer of that session has ended
  *	2. a session with the same connection (two addresses, two ports, either way round),
- *	   seen from the other end, where both senders speak from an end of it; or with the same
+ *	   seen from the other end, where both senders have the address of an end; or with the same
  *	   xfer_id, which the original driver tells box and BLiPP
  *	3. a session of the same host, begun within JOIN_NEAR_NS, if it is the only candidate: disk
  *	   reads join network writes, network reads join disk writes

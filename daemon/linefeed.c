@@ -64,7 +64,8 @@ static struct session *
 session_of_task(struct linefeed *f, const char *task)
 {
 	const struct session_guest guest = { .owner = f->sender.owner,
-		.address = f->sender.address };
+		.address = f->sender.address,
+		.certified = f->sender.certified };
 
 	f->session = session_now(f->session);
 	if (f->session != NULL && strcmp(f->task, task) == 0)

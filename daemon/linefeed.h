@@ -21,6 +21,7 @@ struct linefeed_sender {
 	const char *name, *address; /* "address/port", "address" */
 	const char *host;           /* name in the certificate, or the address */
 	const char *owner;
+	const char *certified; /* addresses that the certificate lists, by blanks; NULL: none */
 };
 
 /* The texts of the sender must live as long. NULL: no memory */

@@ -330,7 +330,9 @@ on_restored_xsp(void *arg, const struct nw_xsp_rec *xsp)
 {
 	struct restore *restore = arg;
 	char *address = xstrdup(xsp->peer), *port = address != NULL ? strrchr(address, '/') : NULL;
-	const struct session_guest guest = { .owner = xsp->owner, .address = address };
+	const struct session_guest guest = {
+		.owner = xsp->owner, .address = address, .certified = xsp->addresses
+	};
 
 	if (port != NULL)
 		*port = '\0';

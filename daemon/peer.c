@@ -735,6 +735,7 @@ lines_begin(struct peer *p)
 	admission_open(p->box->admission, &p->guest);
 	owner_find(p);
 	sender.owner = p->owner;
+	sender.certified = p->tls != NULL ? nw_tls_peer_addresses(p->tls) : NULL;
 	sender.host = certified != NULL ? certified : p->address;
 	if ((p->feed = linefeed_new(p->box, &sender)) == NULL) {
 		peer_fail(p, NW_ENOMEM, "out of memory");

@@ -15,6 +15,7 @@
 #include "narrows/task.h"
 #include "narrows/address.h"
 #include "narrows/hex.h"
+#include "narrows/order.h"
 #include "narrows/tls.h"
 #include "narrows/catalog.h"
 #include "narrows/clock.h"
@@ -158,6 +159,7 @@ senders_free(struct session *s)
 	for (w = s->senders; w < s->senders + s->n_senders; w++) {
 		free(w->owner);
 		free(w->address);
+		free(w->certified);
 		while (w->n_named > 0)
 			free(w->named[--w->n_named]);
 		free(w->named);
@@ -193,24 +195,39 @@ sender_find(const struct session *s, const char *owner)
 	return NULL;
 }
 
+bool
+session_guest_is(const struct session_guest *guest, const char *address)
+{
+	return (guest->address != NULL && strcmp(guest->address, address) == 0) ||
+	    nw_order_word(guest->certified, address);
+}
+
+static struct session_guest
+sender_guest(const struct session_sender *w)
+{
+	return (struct session_guest){
+		.owner = w->owner, .address = w->address, .certified = w->certified
+	};
+}
+
 static bool
-sender_names(const struct session_sender *w, const char *address)
+sender_names(const struct session_sender *w, const struct session_guest *guest)
 {
 	size_t i;
 
-	for (i = 0; address != NULL && i < w->n_named; i++)
-		if (strcmp(w->named[i], address) == 0)
+	for (i = 0; i < w->n_named; i++)
+		if (session_guest_is(guest, w->named[i]))
 			return true;
 	return false;
 }
 
 static bool
-is_named(const struct session *s, const char *address)
+is_named(const struct session *s, const struct session_guest *guest)
 {
 	const struct session_sender *w;
 
 	for (w = s->senders; w < s->senders + s->n_senders; w++)
-		if (sender_names(w, address))
+		if (sender_names(w, guest))
 			return true;
 	return false;
 }
@@ -219,7 +236,7 @@ static bool
 may_reopen(const struct session *s, const char *task_id, const struct session_guest *guest)
 {
 	return task_is_secret(task_id) || sender_find(s, guest->owner) != NULL ||
-	    is_named(s, guest->address);
+	    is_named(s, guest);
 }
 
 /* The newest session of the guest, else the newest open session. */
@@ -365,6 +382,10 @@ sender_get(struct session *s, const struct session_guest *guest)
 		free(w->address);
 		w->address = xstrdup(guest->address);
 	}
+	if (guest->certified != NULL) {
+		free(w->certified);
+		w->certified = xstrdup(guest->certified);
+	}
 	return w;
 }
 
@@ -378,11 +399,15 @@ session_take_part(struct session *s, const struct session_guest *guest)
 static bool
 is_tied(const struct session *s, const struct session_sender *stranger)
 {
+	const struct session_guest other = sender_guest(stranger);
 	const struct session_sender *w;
+	struct session_guest own;
 
-	for (w = s->senders; w < s->senders + s->n_senders; w++)
-		if (sender_names(w, stranger->address) && sender_names(stranger, w->address))
+	for (w = s->senders; w < s->senders + s->n_senders; w++) {
+		own = sender_guest(w);
+		if (sender_names(w, &other) && sender_names(stranger, &own))
 			return true;
+	}
 	return false;
 }
 
@@ -408,11 +433,12 @@ stranger_find(struct session *s)
 void
 session_name_address(struct session *s, const struct session_guest *guest, const char *address)
 {
+	const struct session_guest named = { .address = address };
 	struct session_sender *w;
 	struct session *t;
 
 	if (address == NULL || address_is_loopback(address) || (w = sender_get(s, guest)) == NULL ||
-	    w->n_named == NAMED_MAX || sender_names(w, address))
+	    w->n_named == NAMED_MAX || sender_names(w, &named))
 		return;
 	w->named = xreallocarray(w->named, w->n_named + 1, sizeof(*w->named));
 	w->named[w->n_named++] = xstrdup(address);
@@ -430,7 +456,7 @@ senders_give(const struct session *from, struct session *into)
 	size_t i;
 
 	for (w = from->senders; w < from->senders + from->n_senders; w++) {
-		guest = (struct session_guest){ .owner = w->owner, .address = w->address };
+		guest = sender_guest(w);
 		session_take_part(into, &guest);
 		for (i = 0; i < w->n_named; i++)
 			session_name_address(into, &guest, w->named[i]);

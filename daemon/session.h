@@ -40,8 +40,9 @@ struct session {
 	bool fresh;                  /* rows have come since then */
 	struct session_sender {
 		char *owner;
-		char *address; /* of the newest connection; NULL: loopback */
-		char **named;  /* addresses at ends of connections */
+		char *address;   /* of the newest connection; NULL: loopback */
+		char *certified; /* that the certificate lists, by blanks; NULL: none */
+		char **named;    /* addresses at ends of connections */
 		size_t n_named;
 	} * senders;
 	size_t n_senders;
@@ -52,9 +53,13 @@ struct session {
 
 /* A sender that wants to add to a session. */
 struct session_guest {
-	const char *owner;   /* as of its provider ids (narrows/store.h) */
-	const char *address; /* address of its connection */
+	const char *owner;     /* as of its provider ids (narrows/store.h) */
+	const char *address;   /* address of its connection */
+	const char *certified; /* further addresses, which its certificate lists; NULL: none */
 };
+
+/* Returns true if the guest has the address, by its connection or by its certificate. */
+bool session_guest_is(const struct session_guest *guest, const char *address);
 
 /*
  * Finds or makes the session of a task_id ("xsp:..." stands for one without task). Every guest may

@@ -55,6 +55,7 @@ xsess_write(struct xsess *x)
 		.dropped = x->dropped,
 		.end_reason = x->end_reason,
 		.owner = x->wire.owner,
+		.addresses = x->wire.certified_addresses,
 	};
 
 	if (nw_batch_xsp(commit_batch(x->box->commit), &rec) < 0)
@@ -187,6 +188,14 @@ xsess_tell_store_error(struct xsess *x)
 
 	if (x->hello)
 		kv_send(x, NW_OPT_STORED, kv, 2);
+}
+
+struct session_guest
+xsess_guest(const struct xsess *x)
+{
+	return (struct session_guest){ .owner = x->wire.owner,
+		.address = x->wire.address,
+		.certified = x->wire.certified_addresses };
 }
 
 void
@@ -343,7 +352,7 @@ static int
 hello_identify(
     struct xsess *x, const char *provider, const struct nw_kv *kv, size_t n, const char **why)
 {
-	const struct session_guest guest = { .owner = x->wire.owner, .address = x->wire.address };
+	const struct session_guest guest = xsess_guest(x);
 	const char *name = nw_kv_text(kv, n, "host");
 	struct session *s;
 	int rc;

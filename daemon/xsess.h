@@ -79,6 +79,8 @@ size_t xsess_bytes(const struct xsess *x);
 /* Tells a provider that said HELLO the store's error (box->store_error), or the error's end. */
 void xsess_tell_store_error(struct xsess *x);
 
+/* For ingest.c: the sender, as sessions know it; on loan for the session's life. */
+struct session_guest xsess_guest(const struct xsess *x);
 /* For ingest.c: attaches x to the first session fed by x, until that session ends. */
 void xsess_bind(struct xsess *x, struct session *s);
 /* For ingest.c: writes the row of x to the store. */

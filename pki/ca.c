@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/ca.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -345,13 +346,48 @@ on_old_line(void *arg, const struct ca_host *old)
 
 /* --- hosts --- */
 
+/* Addresses of a single machine, of all machines, or of a group of them name no host. */
+static bool
+names_host(int family, const unsigned char bytes[16])
+{
+	static const unsigned char v4[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff },
+				   low[15] = { 0 };
+
+	if (family == AF_INET)
+		return bytes[0] != 0 && bytes[0] != 127 && bytes[0] < 224;
+	return memcmp(bytes, low, sizeof(low)) != 0 && memcmp(bytes, v4, sizeof(v4)) != 0 &&
+	    bytes[0] != 0xff && (bytes[0] != 0xfe || (bytes[1] & 0xc0) != 0x80);
+}
+
+int
+ca_address_add(char addresses[CA_ADDRESSES_BYTES], const char *text, const char **why)
+{
+	int family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
+	size_t len = strlen(addresses), n = len > 0, i;
+	char usual[INET6_ADDRSTRLEN];
+	unsigned char bytes[16];
+
+	*why = "not an address that names one host of a network";
+	if (inet_pton(family, text, bytes) != 1 || !names_host(family, bytes) ||
+	    inet_ntop(family, bytes, usual, sizeof(usual)) == NULL)
+		return NW_EINVAL;
+	for (i = 0; i < len; i++)
+		n += addresses[i] == ' ';
+	*why = "too many addresses for a certificate";
+	if (n >= CA_ADDRESSES_MAX)
+		return NW_ETOOBIG;
+	snprintf(addresses + len, CA_ADDRESSES_BYTES - len, "%s%s", len > 0 ? " " : "", usual);
+	return NW_OK;
+}
+
 int
 ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
     struct nw_cert *out, char why[CONF_WHY_BYTES])
 {
+	char names[NW_TLS_NAME_BYTES + CA_ADDRESSES_BYTES];
 	const struct nw_cert_opts o = { .use = e->serves ? NW_CERT_BOTH : NW_CERT_CLIENT,
 		.name = e->host,
-		.names = e->host,
+		.names = names,
 		.request_pem = e->request_pem,
 		.from_wall_s = e->now_wall_s - SKEW_S,
 		.to_wall_s = e->now_wall_s + e->for_s };
@@ -363,6 +399,7 @@ ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enro
 		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", e->host);
 		return NW_EINVAL;
 	}
+	snprintf(names, sizeof(names), "%s %s", e->host, e->addresses != NULL ? e->addresses : "");
 	if ((rc = cert_make(dir, &o, ca, out, why)) < 0)
 		return rc;
 	snprintf(h.name, sizeof(h.name), "%s", e->host);
@@ -378,7 +415,7 @@ ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enro
 }
 
 struct enroll_work {
-	struct ca_enrolment e;
+	const struct ca_enrolment *e;
 	struct nw_cert *out;
 };
 
@@ -387,17 +424,14 @@ enroll_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_
 {
 	const struct enroll_work *w = arg;
 
-	return ca_enroll_within(dir, ca, &w->e, w->out, why);
+	return ca_enroll_within(dir, ca, w->e, w->out, why);
 }
 
 int
-ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, bool serves,
-    struct nw_cert *out, char why[CONF_WHY_BYTES])
+ca_enroll(
+    const char *dir, const struct ca_enrolment *e, struct nw_cert *out, char why[CONF_WHY_BYTES])
 {
-	struct enroll_work w = {
-		.e = { .host = host, .now_wall_s = now_wall_s, .for_s = for_s, .serves = serves },
-		.out = out
-	};
+	struct enroll_work w = { .e = e, .out = out };
 
 	return ca_use(dir, enroll_work, &w, why);
 }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/ca.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/hex.h"
@@ -16,7 +15,8 @@
 enum {
 	SECRET_BYTES = TOKEN_SECRET_CHARS / 2,
 	HASH_CHARS = 2 * NW_TLS_PIN_BYTES,
-	REMEMBER_S = 30 * 86400
+	REMEMBER_S = 30 * 86400,
+	LINE_BYTES = 1024
 };
 static const char file_name[] = "tokens";
 
@@ -35,6 +35,7 @@ struct line {
 	char state[8], hash[HASH_CHARS + 1];
 	int64_t until_wall_s, for_s;
 	char host[NW_TLS_NAME_BYTES];
+	char addresses[CA_ADDRESSES_BYTES];
 };
 
 /* Writes the file anew: without tokens that ended long ago, with the line `add`, and with the token
@@ -48,21 +49,27 @@ struct rewrite {
 static bool
 line_parse(const char *text, struct line *l)
 {
-	return sscanf(text, "%7s %64s %" SCNd64 " %" SCNd64 " %255s", l->state, l->hash,
-		   &l->until_wall_s, &l->for_s, l->host) == 5;
+	int end = 0;
+
+	if (sscanf(text, "%7s %64s %" SCNd64 " %" SCNd64 " %255s%n", l->state, l->hash,
+		&l->until_wall_s, &l->for_s, l->host, &end) != 5)
+		return false;
+	text += end + strspn(text + end, " ");
+	snprintf(l->addresses, sizeof(l->addresses), "%.*s", (int)strcspn(text, "\n"), text);
+	return true;
 }
 
 static void
 line_write(FILE *out, const struct line *l)
 {
-	fprintf(out, "%s %s %" PRId64 " %" PRId64 " %s\n", l->state, l->hash, l->until_wall_s,
-	    l->for_s, l->host);
+	fprintf(out, "%s %s %" PRId64 " %" PRId64 " %s%s%s\n", l->state, l->hash, l->until_wall_s,
+	    l->for_s, l->host, l->addresses[0] != '\0' ? " " : "", l->addresses);
 }
 
 static void
 lines_copy(struct rewrite *r, FILE *in, FILE *out)
 {
-	char text[512];
+	char text[LINE_BYTES];
 	struct line l;
 
 	while (in != NULL && fgets(text, sizeof(text), in) != NULL) {
@@ -128,20 +135,22 @@ make_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WH
 }
 
 int
-token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s,
-    int64_t for_s, char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES])
+token_make(const char *tls_dir, const struct ca_enrolment *e, int64_t until_wall_s,
+    char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES])
 {
 	struct making m = {
-		.line = { .state = "open", .until_wall_s = until_wall_s, .for_s = for_s },
-		.rewrite = { .now_wall_s = now_wall_s },
+		.line = { .state = "open", .until_wall_s = until_wall_s, .for_s = e->for_s },
+		.rewrite = { .now_wall_s = e->now_wall_s },
 		.out = out
 	};
 
-	if (!nw_cert_name_ok(host)) {
-		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", host);
+	if (!nw_cert_name_ok(e->host)) {
+		snprintf(why, CONF_WHY_BYTES, "%.100s: not a host name", e->host);
 		return NW_EINVAL;
 	}
-	snprintf(m.line.host, sizeof(m.line.host), "%s", host);
+	snprintf(m.line.host, sizeof(m.line.host), "%s", e->host);
+	if (e->addresses != NULL)
+		snprintf(m.line.addresses, sizeof(m.line.addresses), "%s", e->addresses);
 	m.rewrite.add = &m.line;
 	return ca_use(tls_dir, make_work, &m, why);
 }
@@ -165,7 +174,7 @@ refuse(char why[CONF_WHY_BYTES], const char *text)
 static int
 line_find(const char *dir, const char *hash, struct line *found)
 {
-	char *path = xasprintf("%s/%s", dir, file_name), text[512];
+	char *path = xasprintf("%s/%s", dir, file_name), text[LINE_BYTES];
 	FILE *in = fopen(path, "re");
 	struct line l;
 
@@ -202,6 +211,7 @@ redeem_work(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_
 		return rc;
 	e.host = l.host;
 	e.for_s = l.for_s;
+	e.addresses = l.addresses;
 	if ((rc = ca_enroll_within(dir, ca, &e, &r->out->cert, why)) < 0)
 		return rc;
 	snprintf(r->out->host, sizeof(r->out->host), "%s", l.host);

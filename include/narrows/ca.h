@@ -39,16 +39,24 @@ int ca_issue_box(const char *dir, const char *names, int64_t now_wall_s, int64_t
 int ca_use(const char *dir,
     int (*work)(const char *dir, const struct nw_cert *ca, void *arg, char why[CONF_WHY_BYTES]),
     void *arg, char why[CONF_WHY_BYTES]);
-/* A key and certificate for a host; the key is nowhere else. serves: others connect to the host, as
- * to a server of the storage system. NW_EINVAL: not a host name. */
-int ca_enroll(const char *dir, const char *host, int64_t now_wall_s, int64_t for_s, bool serves,
-    struct nw_cert *out, char why[CONF_WHY_BYTES]);
-/* The same from within ca_use(), or with request_pem for a key that the host made. */
+enum { CA_ADDRESSES_MAX = 8, CA_ADDRESSES_BYTES = CA_ADDRESSES_MAX * 46 };
+
 struct ca_enrolment {
-	const char *host, *request_pem;
+	const char *host;
+	const char *addresses;   /* further addresses of the host, by blanks; NULL: none */
+	const char *request_pem; /* for a key that the host made; NULL: a new key */
 	int64_t now_wall_s, for_s;
-	bool serves;
+	bool serves; /* others connect to the host, as to a server of the storage system */
 };
+
+/* Appends an address in its usual form. NW_EINVAL: not an address that names one host of a network.
+ * NW_ETOOBIG: CA_ADDRESSES_MAX are there. Both come with static *why. */
+int ca_address_add(char addresses[CA_ADDRESSES_BYTES], const char *text, const char **why);
+/* A certificate for a host, with the key unless there is a request; the key is nowhere else.
+ * NW_EINVAL: not a host name. */
+int ca_enroll(
+    const char *dir, const struct ca_enrolment *e, struct nw_cert *out, char why[CONF_WHY_BYTES]);
+/* The same from within ca_use(). */
 int ca_enroll_within(const char *dir, const struct nw_cert *ca, const struct ca_enrolment *e,
     struct nw_cert *out, char why[CONF_WHY_BYTES]);
 /* Revokes every certificate of a name. NW_ENOTFOUND: no certificate has this name. */

@@ -21,7 +21,7 @@
 
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 12, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 13, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Raw rows, and the buckets of old rows: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -51,7 +51,8 @@ struct nw_xsp_rec {
 	uint64_t docs, samples, rejected, bytes;
 	uint64_t dropped; /* documents lost by the provider before sending, as the provider says */
 	const char *end_reason;
-	const char *owner; /* sender, as of its provider ids; NULL: a file, or not known */
+	const char *owner;     /* sender, as of its provider ids; NULL: a file, or not known */
+	const char *addresses; /* that the sender's certificate lists, by blanks; NULL: none */
 };
 
 /* A transfer or a run, on all of its hosts. */

@@ -8,7 +8,7 @@
  *
  * By the pin the host knows the box, by the secret the box knows the host. The box keeps a SHA-256
  * of the secret, in the file tokens below the directory of the CA, one line a token: "open|used
- * HASH EXPIRES FOR NAME", times in seconds.
+ * HASH EXPIRES FOR NAME [ADDRESS ...]", times in seconds.
  */
 #ifndef NARROWS_TOKEN_H
 #define NARROWS_TOKEN_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "narrows/conftable.h"
-#include "narrows/cert.h"
+#include "narrows/ca.h"
 
 enum {
 	TOKEN_SECRET_CHARS = 32,
@@ -29,10 +29,10 @@ struct token_grant {
 	char ca_pem[4096];
 };
 
-/* Makes a token, to be used until the given time, for a certificate that will be good for_s
- * seconds. NW_EINVAL, NW_EIO. */
-int token_make(const char *tls_dir, const char *host, int64_t now_wall_s, int64_t until_wall_s,
-    int64_t for_s, char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES]);
+/* Makes a token for an enrolment without a request, to be used until the given time. NW_EINVAL,
+ * NW_EIO. */
+int token_make(const char *tls_dir, const struct ca_enrolment *e, int64_t until_wall_s,
+    char out[TOKEN_TEXT_BYTES], char why[CONF_WHY_BYTES]);
 /* Marks the token as used and then makes the certificate, in this order, so a token never makes
  * two. NW_ECONFLICT: the token is unknown, used, or too old; why says which. NW_EINVAL: the text is
  * no request; the token then stays good. */

@@ -142,10 +142,11 @@ nw_batch_xsp(struct nw_batch *b, const struct nw_xsp_rec *r)
 	    "tttt"
 	    "nn"
 	    "iiiii"
-	    "tt",
+	    "ttt",
 	    r->id, r->host_id, r->session_id, r->sess_id_hex, r->peer, r->software, r->provider,
 	    r->opened_wall_ns, r->closed_wall_ns, (int64_t)r->docs, (int64_t)r->samples,
-	    (int64_t)r->rejected, (int64_t)r->bytes, (int64_t)r->dropped, r->end_reason, r->owner);
+	    (int64_t)r->rejected, (int64_t)r->bytes, (int64_t)r->dropped, r->end_reason, r->owner,
+	    r->addresses);
 }
 
 int

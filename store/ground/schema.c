@@ -575,9 +575,14 @@ static const char version_12[] =
     "	json_extract(d.document, '$.sentence') AS sentence\n"
     "	FROM diet d LEFT JOIN host h ON h.id = d.host_id ORDER BY h.name, d.id;\n";
 
+/* From 12 to 13: a sender's further addresses. */
+static const char version_13[] =
+    "ALTER TABLE xsp_session ADD COLUMN addresses TEXT;   -- in the sender's certificate, by "
+    "blanks\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
-	version_12 };
+	version_12, version_13 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -18,7 +18,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 #define XSP_COLUMNS                                                                                \
 	"id, host_id, session_id, sess_id, peer, software, provider, opened_ns, closed_ns, docs, " \
 	"samples,"                                                                                 \
-	" rejected, bytes, dropped, end_reason, owner"
+	" rejected, bytes, dropped, end_reason, owner, addresses"
 #define META_COLUMNS \
 	"id, session_id, host_id, xsp_id, mid, pid, event_type, subject, params, first_ns"
 #define META_PREFIX "substr(event_type, 1, length(?1)) = ?1"
@@ -884,6 +884,7 @@ xsp_row(struct sink *s, sqlite3_stmt *st)
 		.dropped = (uint64_t)sqlite3_column_int64(st, 13),
 		.end_reason = text(st, 14),
 		.owner = text(st, 15),
+		.addresses = text(st, 16),
 	};
 
 	return s->fn.xsp(s->arg, &x);

@@ -58,8 +58,8 @@ const char *const write_sql[W_STMTS] = {
 	[BATCH_XSP] =
 	    "INSERT INTO xsp_session(id, host_id, session_id, sess_id, peer, software, provider, "
 	    "opened_ns,"
-	    " closed_ns, docs, samples, rejected, bytes, dropped, end_reason, owner) "
-	    "VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	    " closed_ns, docs, samples, rejected, bytes, dropped, end_reason, owner, "
+	    "addresses) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 	    " ON CONFLICT(id) DO UPDATE SET host_id = excluded.host_id, session_id = "
 	    "excluded.session_id,"
 	    " sess_id = excluded.sess_id, peer = excluded.peer, software = excluded.software,"
@@ -68,7 +68,7 @@ const char *const write_sql[W_STMTS] = {
 	    " docs = excluded.docs, samples = excluded.samples, rejected = excluded.rejected, "
 	    "bytes = excluded.bytes,"
 	    " dropped = excluded.dropped, end_reason = excluded.end_reason, owner = "
-	    "excluded.owner",
+	    "excluded.owner, addresses = excluded.addresses",
 	[BATCH_SESSION] =
 	    "INSERT INTO session(id, task_id, program, opened_ns, closed_ns, last_data_ns)"
 	    " VALUES(?,?,?,?,?,?) ON CONFLICT(id) DO UPDATE SET task_id = excluded.task_id, "

@@ -368,7 +368,10 @@ tls_begin(void)
 	snprintf(crt, sizeof(crt), "%s/host.crt", dir);
 	if (conf_override(&boxed_conf, line, why) < 0 ||
 	    tlsctx_open(&boxed_conf, &box.tlsctx, why) < 0 ||
-	    ca_enroll(dir, "h", nw_wall_ns() / 1000000000, 86400, false, &c, why) < 0 ||
+	    ca_enroll(dir,
+		&(struct ca_enrolment){
+		    .host = "h", .now_wall_s = nw_wall_ns() / 1000000000, .for_s = 86400 },
+		&c, why) < 0 ||
 	    ca_file_write(dir, "host.key", c.key_pem, 0600, why) < 0 ||
 	    ca_file_write(dir, "host.crt", c.cert_pem, 0644, why) < 0 ||
 	    nw_tls_ctx_new(&o, &host_ctx, why) < 0)

@@ -21,7 +21,7 @@ static struct session *
 note(const struct end_case *c)
 {
 	const struct session_guest guest = { .owner = c->owner, .address = c->address };
-	const struct ends_sender sender = { c->owner, c->address, c->is_agent };
+	const struct ends_sender sender = { &guest, c->is_agent };
 	struct nw_subject subject = { 0 };
 	struct session *s = session_join(&box, c->task, &guest);
 

@@ -68,7 +68,13 @@ host_context(const char *host, int64_t now_wall_s)
 	struct nw_tls_ctx *ctx = NULL;
 	struct nw_cert c;
 
-	CHECK_INT(ca_enroll(path_of(""), host, now_wall_s, 86400, false, &c, why), NW_OK);
+	CHECK_INT(ca_enroll(path_of(""),
+		      &(struct ca_enrolment){ .host = host,
+			  .addresses = "192.0.2.7 fd00::7",
+			  .now_wall_s = now_wall_s,
+			  .for_s = 86400 },
+		      &c, why),
+	    NW_OK);
 	CHECK_INT(ca_file_write(path_of(""), "host.key", c.key_pem, 0600, why), NW_OK);
 	CHECK_INT(ca_file_write(path_of(""), "host.crt", c.cert_pem, 0644, why), NW_OK);
 	CHECK_INT(nw_tls_ctx_new(&o, &ctx, why), NW_OK);
@@ -173,6 +179,8 @@ test_hosts(void)
 	CHECK((box = meet(t, TLSCTX_XSP, dtn, "box.example")) != NULL);
 	if (box != NULL) {
 		CHECK_STR(nw_tls_peer_name(box), "dtn1");
+		CHECK(strstr(nw_tls_peer_addresses(box), "192.0.2.7") != NULL &&
+		    strstr(nw_tls_peer_addresses(box), "fd00::7") != NULL);
 		CHECK(tlsctx_objection(t, box, now) == NULL);
 		CHECK_STR(
 		    tlsctx_objection(t, box, now + 2 * DAY_NS), "its certificate has expired");
@@ -190,7 +198,9 @@ test_hosts(void)
 	CHECK((box = meet(t, TLSCTX_XSP, again, "localhost")) != NULL);
 	nw_tls_free(box);
 	CHECK_INT(ca_revoke(path_of(""), "nobody", why), NW_ENOTFOUND);
-	CHECK_INT(ca_enroll(path_of(""), "../x", 0, 1, false, &unused, why), NW_EINVAL);
+	CHECK_INT(ca_enroll(path_of(""), &(struct ca_enrolment){ .host = "../x", .for_s = 1 },
+		      &unused, why),
+	    NW_EINVAL);
 	CHECK_INT(ca_hosts(path_of(""), on_host, all, why), NW_OK);
 	CHECK_STR(all, "-dtn1 +dtn1 ");
 	nw_tls_ctx_release(dtn);
@@ -221,8 +231,11 @@ test_elsewhere(void)
 	file_read("box.crt", after);
 	CHECK_STR(after, mine);
 	CHECK(!tlsctx_tick(t, now + 360 * DAY_NS));
-	CHECK_INT(
-	    ca_enroll(path_of(""), "dtn3", now / 1000000000, 1, false, &unused, why), NW_ENOTFOUND);
+	CHECK_INT(ca_enroll(path_of(""),
+		      &(struct ca_enrolment){
+			  .host = "dtn3", .now_wall_s = now / 1000000000, .for_s = 1 },
+		      &unused, why),
+	    NW_ENOTFOUND);
 	CHECK(strstr(why, "made elsewhere") != NULL);
 	CHECK_INT(ca_file_write(path_of(""), "box.crt", "nonsense\n", 0644, why), NW_OK);
 	CHECK(!tlsctx_tick(t, now));

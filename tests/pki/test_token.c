@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <mbedtls/x509_crt.h>
+
 #include "tests/check.h"
 #include "narrows/ca.h"
 #include "narrows/err.h"
@@ -63,16 +65,43 @@ on_host(void *arg, const struct ca_host *h)
 	return NW_OK;
 }
 
+static int
+make(const char *host, const char *addresses, int64_t at_s, int64_t until_s, int64_t for_s,
+    char out[TOKEN_TEXT_BYTES])
+{
+	const struct ca_enrolment e = {
+		.host = host, .addresses = addresses, .now_wall_s = at_s, .for_s = for_s
+	};
+	char why[CONF_WHY_BYTES];
+
+	return token_make(dir, &e, until_s, out, why);
+}
+
+/* Counts the addresses among the names of a certificate. */
+static int
+addresses_of(const char *pem)
+{
+	const mbedtls_x509_sequence *s;
+	mbedtls_x509_crt crt;
+	int n = 0;
+
+	mbedtls_x509_crt_init(&crt);
+	CHECK_INT(mbedtls_x509_crt_parse(&crt, (const unsigned char *)pem, strlen(pem) + 1), 0);
+	for (s = &crt.subject_alt_names; s != NULL && s->buf.p != NULL; s = s->next)
+		n += (s->buf.tag & MBEDTLS_ASN1_TAG_VALUE_MASK) == 7; /* iPAddress, RFC 5280 */
+	mbedtls_x509_crt_free(&crt);
+	return n;
+}
+
 /* After a month a token that was used is forgotten. */
 static void
 test_forgotten(const char *secret, const char *cert_pem)
 {
 	static char kept[4096];
-	char path[128], why[CONF_WHY_BYTES];
+	char path[128];
 	struct token_grant g;
 
-	CHECK_INT(token_make(dir, "dtn3", now_s + 40 * DAY_S, now_s + 41 * DAY_S, DAY_S, path, why),
-	    NW_OK);
+	CHECK_INT(make("dtn3", NULL, now_s + 40 * DAY_S, now_s + 41 * DAY_S, DAY_S, path), NW_OK);
 	file_read("tokens", kept, sizeof(kept));
 	CHECK(strstr(kept, "dtn1") == NULL && strstr(kept, "dtn2") == NULL &&
 	    strstr(kept, " dtn3\n") != NULL);
@@ -92,9 +121,9 @@ test_life(void)
 
 	CHECK_INT(ca_ensure(dir, why), NW_OK);
 	CHECK_INT(nw_cert_request("host", &asked), NW_OK);
-	CHECK_INT(token_make(dir, "dtn1", now_s, now_s + HOUR_S, 30 * DAY_S, one, why), NW_OK);
-	CHECK_INT(token_make(dir, "dtn2", now_s, now_s + HOUR_S, 30 * DAY_S, two, why), NW_OK);
-	CHECK_INT(token_make(dir, "../x", now_s, now_s + HOUR_S, DAY_S, path, why), NW_EINVAL);
+	CHECK_INT(make("dtn1", "10.0.9.1 fd00::1", now_s, now_s + HOUR_S, 30 * DAY_S, one), NW_OK);
+	CHECK_INT(make("dtn2", NULL, now_s, now_s + HOUR_S, 30 * DAY_S, two), NW_OK);
+	CHECK_INT(make("../x", NULL, now_s, now_s + HOUR_S, DAY_S, path), NW_EINVAL);
 	CHECK(strlen(one) == TOKEN_TEXT_BYTES - 1 && strcmp(one, two) != 0);
 
 	/* the token's text, and the hash that the file keeps */
@@ -104,7 +133,7 @@ test_life(void)
 	CHECK(memcmp(pin, pin_of_ca, sizeof(pin)) == 0);
 	file_read("tokens", kept, sizeof(kept));
 	CHECK(strstr(kept, secret) == NULL && strstr(kept, "open ") == kept &&
-	    strstr(kept, " dtn1\n") != NULL);
+	    strstr(kept, " dtn1 10.0.9.1 fd00::1\n") != NULL && strstr(kept, " dtn2\n") != NULL);
 	snprintf(path, sizeof(path), "%s/tokens", dir);
 	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600);
 
@@ -126,6 +155,7 @@ test_life(void)
 	CHECK_STR(g.host, "dtn1");
 	CHECK_STR(g.ca_pem, ca_pem);
 	CHECK(strstr(g.cert.cert_pem, "BEGIN CERTIFICATE") != NULL && g.cert.key_pem[0] == '\0');
+	CHECK_INT(addresses_of(g.cert.cert_pem), 2);
 	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s, &g, "used already"), NW_ECONFLICT);
 	CHECK_INT(redeem(secret_of(one), asked.cert_pem, now_s + 2 * HOUR_S, &g, "used already"),
 	    NW_ECONFLICT);

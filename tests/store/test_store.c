@@ -218,6 +218,7 @@ xsp_seen(void *arg, const struct nw_xsp_rec *x)
 	    x->dropped == 5);
 	CHECK_STR(x->end_reason, "closed");
 	CHECK_STR(x->owner, "user:7");
+	CHECK_STR(x->addresses, "10.0.9.1");
 	return 0;
 }
 
@@ -329,7 +330,8 @@ put_records(struct nw_batch *b)
 		5, "job'); drop table session; --", "rsync", 1000, 2000000000000, 1500, false });
 	rc |= nw_batch_xsp(b,
 	    &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
-		"libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed", "user:7" });
+		"libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed", "user:7",
+		"10.0.9.1" });
 	rc |= nw_batch_meta(b,
 	    &(struct nw_meta_rec){ 21, 5, 7, 3, "mid", NULL, "nl:tools:calipers:summary:write",
 		"{\"type\":\"disk\"}", "{}", 77, (const uint8_t *)"\0raw", 4 });

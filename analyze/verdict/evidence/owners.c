@@ -14,12 +14,16 @@
 #include "narrows/err.h"
 #include "narrows/task.h"
 
-enum { ADDRESSES_MAX = 16, NAMED_MAX = 100000, KEY_BYTES = 320 };
+/* NAMED_MAX, GUESSES_MAX: of an owner in a session. */
+enum { ADDRESSES_MAX = 32, NAMED_MAX = 20000, GUESSES_MAX = 256, KEY_BYTES = 320 };
 
-/* An address, or a connection (shared by several owners perhaps), that an owner named. */
+/* An address that an owner named, or a connection as an owner saw it. */
 struct named {
 	char *key; /* hash key: the connection's two ends in order, or the owner and an address */
 	size_t owner;
+	bool mirrored;      /* the owner's end stands second in the key */
+	char *src, *dst;    /* addresses of the owner's end and of the other end */
+	struct named *next; /* the same connection, named by others, or from its other end */
 	UT_hash_handle hh;
 };
 
@@ -56,29 +60,54 @@ address_of(const char *peer)
 	return text;
 }
 
-static void
-address_add(struct owner *w, const char *peer)
+static bool
+has_address(const struct owner *w, const char *address)
 {
-	char *text = address_of(peer);
 	size_t i;
 
-	for (i = 0; i < w->n_addresses && strcmp(w->address[i], text) != 0; i++)
-		continue;
-	if (i < w->n_addresses || i == ADDRESSES_MAX) {
-		free(text);
+	for (i = 0; i < w->n_addresses; i++)
+		if (strcmp(w->address[i], address) == 0)
+			return true;
+	return false;
+}
+
+static void
+address_add(struct owner *w, const char *text)
+{
+	w->local |= address_is_loopback(text);
+	if (has_address(w, text) || w->n_addresses == ADDRESSES_MAX)
 		return;
-	}
-	w->address = xreallocarray(w->address, i + 1, sizeof(*w->address));
-	w->address[w->n_addresses++] = text;
+	w->address = xreallocarray(w->address, w->n_addresses + 1, sizeof(*w->address));
+	w->address[w->n_addresses++] = xstrdup(text);
+}
+
+/* Adds addresses that are separated by blanks; changes the text. */
+static void
+addresses_add(struct owner *w, char *text)
+{
+	char *one;
+
+	while ((one = strsep(&text, " ")) != NULL)
+		if (*one != '\0')
+			address_add(w, one);
 }
 
 static size_t
 share_add(struct owners *o, const struct nw_xsp_rec *x)
 {
 	size_t i = owner_get(o, x->owner != NULL ? x->owner : "");
+	char *text;
 
-	if (x->peer != NULL)
-		address_add(&o->owner[i], x->peer);
+	if (x->peer != NULL) {
+		text = address_of(x->peer);
+		address_add(&o->owner[i], text);
+		free(text);
+	}
+	if (x->addresses != NULL) {
+		text = xstrdup(x->addresses);
+		addresses_add(&o->owner[i], text);
+		free(text);
+	}
 	o->share = xreallocarray(o->share, o->n_shares + 1, sizeof(*o->share));
 	o->share[o->n_shares++] = (struct owner_share){ x->id, i };
 	return i;
@@ -142,7 +171,8 @@ text_of(const json_t *o, const char *a, const char *b)
 }
 
 static bool
-connection_key(char key[KEY_BYTES], const json_t *subject, const char *src, const char *dst)
+connection_key(
+    char key[KEY_BYTES], bool *mirrored, const json_t *subject, const char *src, const char *dst)
 {
 	char a[KEY_BYTES / 2], b[KEY_BYTES / 2];
 	int64_t sport = json_integer_value(json_object_get(subject, "sport")),
@@ -154,6 +184,7 @@ connection_key(char key[KEY_BYTES], const json_t *subject, const char *src, cons
 	snprintf(a, sizeof(a), "%.120s/%lld", src, (long long)sport);
 	snprintf(b, sizeof(b), "%.120s/%lld", dst, (long long)dport);
 	order = strcmp(a, b);
+	*mirrored = order >= 0;
 	snprintf(key, KEY_BYTES, "%s %s", order < 0 ? a : b, order < 0 ? b : a);
 	return true;
 }
@@ -177,31 +208,58 @@ tie(struct owners *o, size_t a, size_t b)
 		o->owner[a].tied = b;
 }
 
-/* Notes a key of an owner. Returns the entry that was there before, or NULL. */
-static const struct named *
-named_note(struct named **hash, const char *key, size_t owner)
+static struct named *
+named_new(struct owners *o, size_t owner, const char *key)
 {
-	struct named *n;
+	struct named *n = xcalloc(1, sizeof(*n));
 
-	HASH_FIND_STR(*hash, key, n);
-	if (n != NULL || HASH_COUNT(*hash) >= NAMED_MAX)
-		return n;
-	n = xcalloc(1, sizeof(*n));
 	n->key = xstrdup(key);
 	n->owner = owner;
-	HASH_ADD_KEYPTR(hh, *hash, n->key, strlen(n->key), n);
-	return NULL;
+	o->owner[owner].n_named++;
+	return n;
+}
+
+static void
+connection_note(
+    struct owners_loader *l, size_t owner, const json_t *subject, const char *src, const char *dst)
+{
+	struct named *first, *n;
+	char key[KEY_BYTES];
+	bool mirrored;
+
+	if (!connection_key(key, &mirrored, subject, src, dst) ||
+	    l->o->owner[owner].n_named >= NAMED_MAX)
+		return;
+	HASH_FIND_STR(l->connections, key, first);
+	for (n = first; n != NULL; n = n->next)
+		if (n->owner == owner && n->mirrored == mirrored)
+			return;
+	n = named_new(l->o, owner, key);
+	n->mirrored = mirrored;
+	n->src = xstrdup(src);
+	n->dst = xstrdup(dst);
+	if (first == NULL) {
+		HASH_ADD_KEYPTR(hh, l->connections, n->key, strlen(n->key), n);
+		return;
+	}
+	n->next = first->next;
+	first->next = n;
 }
 
 static void
 address_note(struct owners_loader *l, size_t owner, const char *address)
 {
 	char key[KEY_BYTES];
+	struct named *n;
 
-	if (address_is_loopback(address))
+	if (address_is_loopback(address) || l->o->owner[owner].n_named >= NAMED_MAX)
 		return;
 	snprintf(key, sizeof(key), "%zu %.200s", owner, address);
-	(void)named_note(&l->addresses, key, owner);
+	HASH_FIND_STR(l->addresses, key, n);
+	if (n != NULL)
+		return;
+	n = named_new(l->o, owner, key);
+	HASH_ADD_KEYPTR(hh, l->addresses, n->key, strlen(n->key), n);
 }
 
 static int
@@ -212,15 +270,11 @@ on_named(void *arg, const struct nw_meta_rec *m)
 	const char *src = text_of(subject, "src", "LocalAddress"),
 		   *dst = text_of(subject, "dst", "RemAddress");
 	const struct owner_share *share = share_find(l->o, m->xsp_id);
-	const struct named *other;
-	char key[KEY_BYTES];
 
 	if (share == NULL && store_xsp_get(l->reader, m->xsp_id, on_witness, l->o) >= 0)
 		share = share_find(l->o, m->xsp_id);
 	if (share != NULL && src != NULL && dst != NULL) {
-		if (connection_key(key, subject, src, dst) &&
-		    (other = named_note(&l->connections, key, share->owner)) != NULL)
-			tie(l->o, share->owner, other->owner);
+		connection_note(l, share->owner, subject, src, dst);
 		address_note(l, share->owner, src);
 		address_note(l, share->owner, dst);
 	}
@@ -246,15 +300,83 @@ names(struct owners_loader *l, size_t from, size_t to)
 	return false;
 }
 
+/* Returns true if the owner has an address of the connection, or speaks from the box's machine. */
+static bool
+is_at_end(const struct owners *o, const struct named *n)
+{
+	const struct owner *w = &o->owner[n->owner];
+
+	return w->local || has_address(w, n->src) || has_address(w, n->dst);
+}
+
+/* Returns true if the owner may well have the address of its end, without a proof. */
+static bool
+can_be_at_end(const struct owners *o, const struct named *n)
+{
+	size_t i;
+
+	if (is_at_end(o, n))
+		return true;
+	for (i = 0; i < o->n; i++)
+		if (has_address(&o->owner[i], n->src))
+			return false;
+	return o->owner[n->owner].n_guesses <= GUESSES_MAX;
+}
+
+static void
+guesses_count(struct owners_loader *l)
+{
+	const struct named *first, *n;
+
+	for (first = l->connections; first != NULL; first = first->hh.next)
+		for (n = first; n != NULL; n = n->next)
+			l->o->owner[n->owner].n_guesses += !is_at_end(l->o, n);
+}
+
+/* Ties the owners that report the two ends of a connection. */
+static void
+connection_tie(struct owners *o, const struct named *first)
+{
+	const struct named *a, *b;
+
+	for (a = first; a != NULL; a = a->next)
+		for (b = a->next; b != NULL; b = b->next)
+			if (root_of(o, a->owner) != root_of(o, b->owner) &&
+			    (a->mirrored != b->mirrored ? can_be_at_end(o, a) && can_be_at_end(o, b)
+							: is_at_end(o, a) && is_at_end(o, b)))
+				tie(o, a->owner, b->owner);
+}
+
+static void
+owners_tie(struct owners_loader *l)
+{
+	struct owners *o = l->o;
+	const struct named *n;
+	size_t a, b;
+
+	guesses_count(l);
+	for (n = l->connections; n != NULL; n = n->hh.next)
+		connection_tie(o, n);
+	for (a = 0; a < o->n; a++)
+		for (b = a + 1; b < o->n; b++)
+			if (names(l, a, b) && names(l, b, a))
+				tie(o, a, b);
+}
+
 static void
 named_free(struct named *hash)
 {
-	struct named *n, *tmp;
+	struct named *first, *tmp, *n, *next;
 
-	HASH_ITER (hh, hash, n, tmp) {
-		HASH_DEL(hash, n);
-		free(n->key);
-		free(n);
+	HASH_ITER (hh, hash, first, tmp) {
+		HASH_DEL(hash, first);
+		for (n = first; n != NULL; n = next) {
+			next = n->next;
+			free(n->key);
+			free(n->src);
+			free(n->dst);
+			free(n);
+		}
 	}
 }
 
@@ -284,7 +406,6 @@ int
 owners_load(struct store_reader *r, int64_t session_id, const char *task_id, struct owners *out)
 {
 	struct owners_loader l = { .reader = r, .o = out };
-	size_t a, b;
 	int rc;
 
 	*out = (struct owners){ 0 };
@@ -296,10 +417,8 @@ owners_load(struct store_reader *r, int64_t session_id, const char *task_id, str
 		return NW_OK;
 	}
 	rc = store_metas(r, session_id, 0, "", on_named, &l);
-	for (a = 0; a < out->n && rc == NW_OK; a++)
-		for (b = a + 1; b < out->n; b++)
-			if (names(&l, a, b) && names(&l, b, a))
-				tie(out, a, b);
+	if (rc == NW_OK)
+		owners_tie(&l);
 	named_free(l.connections);
 	named_free(l.addresses);
 	settle(out, false);

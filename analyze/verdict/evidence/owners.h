@@ -7,7 +7,12 @@
  *
  *	- both report the same connection (two addresses, two ports), as the kernels at its two ends
  *	  do; or
- *	- each names an address from which the other one speaks to the box.
+ *	- each names an address of the other one.
+ *
+ * An owner's addresses are those from which it speaks to the box, and those that its certificate
+ * lists. Between other addresses a connection counts if the two report its two ends, each its own,
+ * if no other owner has the address, and if the owner names few such connections: ports can be
+ * guessed.
  *
  * The first sender's data count, and those of senders that are tied to the first one by a chain of
  * such pairs. Loopback addresses name nobody. A task id that is a secret ties all that know it; so
@@ -26,8 +31,11 @@
 /* A sender of a session: a certificate's host, a user of the box's machine, an address. */
 struct owner {
 	char *name;     /* as in store.h; "" for a file that was imported */
-	char **address; /* from which the owner spoke to the box */
+	char **address; /* from which the owner spoke to the box, or in its certificate */
 	size_t n_addresses;
+	bool local;       /* the owner speaks from the box's machine */
+	size_t n_named;   /* addresses and ends of connections that the owner named */
+	size_t n_guesses; /* ends at addresses that are not known to be the owner's */
 	uint64_t documents, bytes;
 	size_t tied; /* index of the owner to which this owner is tied, or its own index */
 	bool used;

@@ -22,7 +22,7 @@ struct says {
 static const struct {
 	const char *what, *task;
 	struct {
-		const char *owner, *peer;
+		const char *owner, *peer; /* after a blank: addresses of the certificate */
 	} sender[SENDERS];
 	struct says says[NAMES];
 	const char *used; /* a letter per owner: u or - */
@@ -37,6 +37,26 @@ static const struct {
 	    { { 1, CONNECTION("192.168.9.1", 4000, "192.168.9.2", 873) },
 		{ 2, CONNECTION("192.168.9.2", 873, "::ffff:192.168.9.1", 4000) } },
 	    "uu" },
+	{ "a stranger that repeats the host's connection", "nightly",
+	    { { "host:a", "10.0.0.1/1" }, { "host:b", "10.0.0.2/1" } },
+	    { { 1, CONNECTION("10.0.0.1", 4000, "10.0.0.3", 873) },
+		{ 2, CONNECTION("10.0.0.1", 4000, "10.0.0.3", 873) } },
+	    "u-" },
+	{ "a stranger at an end that is another's", "nightly",
+	    { { "host:a", "10.0.0.1/1" }, { "host:b", "10.0.0.2/1" },
+		{ "host:c", "10.0.0.3/1 10.0.9.4 10.0.9.3" } },
+	    { { 1, CONNECTION("10.0.0.1", 4000, "10.0.9.3", 873) },
+		{ 2, CONNECTION("10.0.9.3", 873, "10.0.0.1", 4000) },
+		{ 3, CONNECTION("10.0.9.3", 873, "10.0.0.1", 4000) } },
+	    "u-u" },
+	{ "addresses of certificates, without ports", "nightly",
+	    { { "host:a", "10.0.0.1/1 10.0.9.1" }, { "host:b", "10.0.0.2/1 10.0.9.2" } },
+	    { { 1, ADDRESSES("10.0.9.1", "10.0.9.2") }, { 2, ADDRESSES("10.0.9.2", "10.0.9.1") } },
+	    "uu" },
+	{ "addresses without certificates, without ports", "nightly",
+	    { { "host:a", "10.0.0.1/1" }, { "host:b", "10.0.0.2/1" } },
+	    { { 1, ADDRESSES("10.0.9.1", "10.0.9.2") }, { 2, ADDRESSES("10.0.9.2", "10.0.9.1") } },
+	    "u-" },
 	{ "a stranger that names itself", "nightly",
 	    { { "host:a", "10.0.0.1/1" }, { "host:b", "10.0.0.2/1" } },
 	    { { 1, CONNECTION("10.0.0.1", 4000, "10.0.0.3", 873) },
@@ -95,16 +115,22 @@ session_add(struct nw_batch *b, size_t c)
 
 	CHECK_INT(nw_batch_session(b, &s), NW_OK);
 	for (i = 0; i < SENDERS && cases[c].sender[i].owner != NULL; i++) {
+		char *peer = strdup(cases[c].sender[i].peer != NULL ? cases[c].sender[i].peer : ""),
+		     *addresses = strchr(peer, ' ');
 		struct nw_xsp_rec x = { .id = base + i + 1,
 			.host_id = i + 1,
 			.session_id = s.id,
 			.sess_id_hex = "00",
-			.peer = cases[c].sender[i].peer,
+			.peer = peer,
 			.owner = cases[c].sender[i].owner,
+			.addresses = addresses != NULL ? addresses + 1 : NULL,
 			.docs = 3,
 			.bytes = 100 };
 
+		if (addresses != NULL)
+			*addresses = '\0';
 		CHECK_INT(nw_batch_xsp(b, &x), NW_OK);
+		free(peer);
 	}
 	for (i = 0; i < NAMES && cases[c].says[i].sender != 0; i++) {
 		struct nw_meta_rec m = { .id = base + i + 1,
@@ -118,6 +144,58 @@ session_add(struct nw_batch *b, size_t c)
 
 		CHECK_INT(nw_batch_meta(b, &m), NW_OK);
 	}
+}
+
+/* A session in which a stranger tries ports of the other host's connection. */
+enum { GUESSING = 49 };
+
+static void
+guesses_add(struct nw_batch *b, int64_t session, int guesses)
+{
+	struct nw_session_rec s = { .id = session, .task_id = "nightly" };
+	char subject[128];
+	int64_t i;
+
+	CHECK_INT(nw_batch_session(b, &s), NW_OK);
+	for (i = 0; i < 2; i++) {
+		struct nw_xsp_rec x = { .id = session * 100 + i,
+			.host_id = i + 1,
+			.session_id = session,
+			.sess_id_hex = "00",
+			.peer = i == 0 ? "10.0.0.1/1" : "10.0.0.2/1",
+			.owner = i == 0 ? "host:a" : "host:b" };
+
+		CHECK_INT(nw_batch_xsp(b, &x), NW_OK);
+	}
+	for (i = 0; i <= guesses; i++) {
+		struct nw_meta_rec m = { .id = session * 100 + i,
+			.session_id = session,
+			.host_id = i == 0 ? 1 : 2,
+			.xsp_id = session * 100 + (i == 0 ? 0 : 1),
+			.mid = "m",
+			.event_type = "nw:connection",
+			.subject_json = subject,
+			.params_json = "{}" };
+
+		snprintf(subject, sizeof(subject),
+		    "{\"src\":\"%s\",\"sport\":%d,\"dst\":\"%s\",\"dport\":%d}",
+		    i == 0 ? "10.0.9.1" : "10.0.9.2", i == 0 ? 4200 : 873,
+		    i == 0 ? "10.0.9.2" : "10.0.9.1", i == 0 ? 873 : 4199 + (int)i);
+		CHECK_INT(nw_batch_meta(b, &m), NW_OK);
+	}
+}
+
+static bool
+guesses_tie(struct store_reader *r, int64_t session)
+{
+	struct owners o;
+	bool used;
+
+	CHECK_INT(owners_load(r, session, "nightly", &o), NW_OK);
+	CHECK_INT(o.n, 2);
+	used = o.n == 2 && o.owner[1].used;
+	owners_clear(&o);
+	return used;
 }
 
 static void
@@ -167,6 +245,8 @@ main(void)
 	}
 	for (c = 0; c < CASES; c++)
 		session_add(b, c);
+	guesses_add(b, GUESSING, 100);
+	guesses_add(b, 70, 1000);
 	CHECK_INT(store_open(path, &store_opts_default, &st, why), NW_OK);
 	CHECK_INT(store_submit(st, b), NW_OK);
 	CHECK_INT(store_sync(st), NW_OK);
@@ -174,6 +254,8 @@ main(void)
 	CHECK_INT(store_reader_begin(r), NW_OK);
 	for (c = 0; c < CASES; c++)
 		session_check(r, c);
+	CHECK(guesses_tie(r, GUESSING));
+	CHECK(!guesses_tie(r, 70));
 	store_reader_end(r);
 	store_reader_close(r);
 	store_close(st);
