@@ -110,6 +110,16 @@ account_starve(struct account *a, double used, double starved)
 	a->own = starved;
 }
 
+/* Time without a processor beside a full network cost nothing: the network held the bytes. */
+static void
+account_excuse(struct account *a, enum nw_op net, double starved, double harm)
+{
+	double excused = fmax(0, fmin(a->own - harm, starved - harm));
+
+	a->own -= excused;
+	a->wait[net] += excused;
+}
+
 static void
 account_find(const struct work *w, size_t process, size_t i, struct account *a)
 {
@@ -117,6 +127,7 @@ account_find(const struct work *w, size_t process, size_t i, struct account *a)
 	double there = presence(w, p, i), starved = fmin(at(p->starved_s, i), there);
 	double used = w->piped[process] > 0 ? at(p->pipe_s[0], i) + at(p->pipe_s[1], i) : 0;
 	double blocked = w->mapped[process] ? fmin(at(p->blocked_s, i), there) : 0;
+	double harm = nw_starved_harm(starved, at(p->full_s, i), there);
 	int op;
 
 	for (op = 0; op < NW_OP_COUNT; op++) {
@@ -125,9 +136,13 @@ account_find(const struct work *w, size_t process, size_t i, struct account *a)
 		used += a->busy[op] + a->wait[op];
 	}
 	a->own = used < there ? there - used : 0;
-	account_starve(a, used, starved);
+	account_starve(a, used, harm);
 	if (!p->one_thread)
 		a->own = fmin(a->own, at(p->cpu_s, i) + starved);
+	account_excuse(a,
+	    w->sum[process][NW_OP_NET_READ] > w->sum[process][NW_OP_NET_WRITE] ? NW_OP_NET_READ
+									       : NW_OP_NET_WRITE,
+	    starved, harm);
 	if (blocked > 0) {
 		account_scale(a, 1 - blocked / there);
 		a->own *= 1 - blocked / there;
@@ -801,4 +816,10 @@ nw_path_clear(struct nw_path *p)
 	for (i = 0; i < p->n; i++)
 		free(p->stage[i].free_share);
 	memset(p, 0, sizeof(*p));
+}
+
+double
+nw_starved_harm(double starved_s, double full_s, double there_s)
+{
+	return fmin(starved_s, fmax(0, there_s - full_s));
 }

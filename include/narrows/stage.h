@@ -22,9 +22,10 @@
  *                           a neighbour does not hold the bytes up
  *
  * Time without a processor is the host's, wherever a program was when it lost the processor: what
- * the time outside the calls does not cover is taken out of the calls. Time blocked by storage is
- * the disk's also where no call shows a read: the page faults of a mapped file happen inside
- * send(2).
+ * the time outside the calls does not cover is taken out of the calls. Only time that a processor
+ * would have saved counts: while the network was full (full_s), the bytes waited for the network.
+ * Time blocked by storage is the disk's also where no call shows a read: the page faults of a
+ * mapped file happen inside send(2).
  *
  * An end may be measured at the pipe of another program, as rsync behind sshd: a process on another
  * host that moved over a pipe about as many bytes as crossed the network. The time at the pipe
@@ -65,6 +66,7 @@ struct nw_process {
 	/* The kernel's account; NULL: not known. */
 	const double *cpu_s;        /* processor time, of all threads */
 	const double *starved_s;    /* ready to run without a processor */
+	const double *full_s;       /* network full for this end, whatever the process did */
 	const double *blocked_s;    /* blocked by storage */
 	const double *stored_bytes; /* read from devices */
 };
@@ -98,6 +100,10 @@ struct nw_path {
 	double active_s;
 	size_t first, end; /* windows of the transfer: the first, and the first after the end */
 };
+
+/* Seconds without a processor that a processor would have saved, at most: of starved_s seconds in
+ * there_s, of which the network was full for full_s. */
+double nw_starved_harm(double starved_s, double full_s, double there_s);
 
 /* O(processes x windows). NW_ENOMEM; a session without bytes gives n = 0. nw_path_clear() on
  * success and failure. */

@@ -434,19 +434,24 @@ each_window(double *a, double v)
 }
 
 /* A sender without processor comes late to its socket, and both ends seem to wait for the
- * network. */
+ * network. They do wait for the network where the kernel still had data in flight. */
 static void
 test_starved(void)
 {
 	static const struct pipeline slow_network = { 1e9, 2e9, 4e7, 2e9, 1e9 };
 	static const struct {
-		double starved_s;
+		double starved_s, full_s;
 		enum nw_stage_kind want;
 	} cases[] = {
-		{ 0, NW_STAGE_NETWORK },
-		{ 0.2 * 0.1, NW_STAGE_NETWORK },
-		{ 0.8 * 0.1, NW_STAGE_SENDER_HOST },
+		{ 0, 0, NW_STAGE_NETWORK },
+		{ 0.2 * 0.1, 0, NW_STAGE_NETWORK },
+		{ 0.8 * 0.1, 0, NW_STAGE_SENDER_HOST },
+		/* a processor would have saved 0.02, 0.08, and nothing */
+		{ 0.8 * 0.1, 0.8 * 0.1, NW_STAGE_NETWORK },
+		{ 0.8 * 0.1, 0.2 * 0.1, NW_STAGE_SENDER_HOST },
+		{ 0.1, 0.1, NW_STAGE_NETWORK },
 	};
+	double full[WINDOWS];
 	struct nw_process process[2];
 	struct nw_path p;
 	bool unique;
@@ -455,6 +460,7 @@ test_starved(void)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		play(&slow_network, process, 3);
 		process[0].starved_s = each_window(kernel[0], cases[i].starved_s);
+		process[0].full_s = each_window(full, cases[i].full_s);
 		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
 		CHECK_INT(judged(&p, &unique), cases[i].want);
 		CHECK(unique);

@@ -7,6 +7,7 @@
 
 #include "analyze/verdict/judge/combined.h"
 #include "analyze/verdict/judge/judge_in.h"
+#include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
 /* Most gain from lifting a single limit of two close limits. */
@@ -56,10 +57,17 @@ cpu_waiter(const struct judgement *j, const struct evidence *e)
 	const struct evidence_process *f, *most = NULL;
 
 	for (f = e->processes; f < e->processes + e->n_processes; f++)
-		if (f->program != NULL && f->cpu_wait_s >= 0.1 * j->path.active_s &&
-		    j->path.active_s > 0 && (most == NULL || f->cpu_wait_s > most->cpu_wait_s))
+		if (f->program != NULL && starved_s(j, e, f) >= 0.1 * j->path.active_s &&
+		    j->path.active_s > 0 &&
+		    (most == NULL || starved_s(j, e, f) > starved_s(j, e, most)))
 			most = f;
 	return most;
+}
+
+double
+starved_s(const struct judgement *j, const struct evidence *e, const struct evidence_process *p)
+{
+	return j->starved_s[p - e->processes];
 }
 
 bool
@@ -198,27 +206,27 @@ unseen_share(const struct evidence *e)
 
 /* Whether a stage is a program that had no processor for most of the time. */
 static bool
-is_kept_waiting(const struct judgement *j, const struct evidence *e, size_t stage)
+is_kept_waiting(const struct judgement *j, size_t stage)
 {
 	const struct nw_path_stage *s = &j->path.stage[stage];
 
 	return stage < j->path.n && stage_kind_is_host(s->kind) &&
-	    e->processes[s->process].cpu_wait_s >= STARVED * j->path.active_s;
+	    j->starved_s[s->process] >= STARVED * j->path.active_s;
 }
 
 /* Where the test is undecided, names a program that had no processor, if it is one of the slowest
  * two. */
 static void
-starved_decide(struct judgement *j, const struct evidence *e)
+starved_decide(struct judgement *j)
 {
 	struct limit *l = &j->limit;
 	size_t next = l->bottleneck.runner_up;
 
 	if (l->known || !limit_is_held(l) || l->n_windows < LIMIT_WINDOWS_MIN)
 		return;
-	if (!is_kept_waiting(j, e, l->stage) && !is_kept_waiting(j, e, next))
+	if (!is_kept_waiting(j, l->stage) && !is_kept_waiting(j, next))
 		return;
-	if (!is_kept_waiting(j, e, l->stage))
+	if (!is_kept_waiting(j, l->stage))
 		l->stage = next;
 	l->known = true;
 	l->claim = LIMIT_ACCOUNT;
@@ -232,7 +240,7 @@ is_short_of_processors(const struct judgement *j, const struct evidence *e, size
 	double busy = mean_known(e->hosts[j->path.stage[stage].host].cpu_busy, e->n_windows);
 
 	return busy >= SATURATED ||
-	    (waiter != NULL && waiter->cpu_wait_s >= STARVED_DISK * j->path.active_s);
+	    (waiter != NULL && starved_s(j, e, waiter) >= STARVED_DISK * j->path.active_s);
 }
 
 /* The program that held the bytes clearly longer than any stage besides the idle disk; number of
@@ -375,7 +383,7 @@ decide(struct judgement *j, const struct evidence *e)
 	j->combined = combined_decide(e, &j->path, &j->resources, l);
 	if (l->stage >= j->path.n)
 		return;
-	starved_decide(j, e);
+	starved_decide(j);
 	idle_disk_decide(j, e);
 	kind = j->path.stage[l->stage].kind;
 	j->idle_network = (kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE) &&
@@ -396,12 +404,12 @@ decide(struct judgement *j, const struct evidence *e)
 
 /* Whether the limit is a program waiting for a processor. */
 static bool
-is_starved(const struct judgement *j, const struct evidence *e)
+is_starved(const struct judgement *j)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 
 	return j->limit.known && stage_kind_is_host(s->kind) &&
-	    e->processes[s->process].cpu_wait_s >= 0.3 * s->busy_share * j->path.active_s;
+	    j->starved_s[s->process] >= 0.3 * s->busy_share * j->path.active_s;
 }
 
 bool
@@ -422,7 +430,7 @@ hides_others(const struct judgement *j)
 
 /* What lifting the limit gains; both limits of a tie must be lifted. */
 static void
-gain_set(struct judgement *j, const struct evidence *e)
+gain_set(struct judgement *j)
 {
 	bool lifts = j->limit.known && !j->idle_disk;
 	double worked;
@@ -442,7 +450,7 @@ gain_set(struct judgement *j, const struct evidence *e)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
 	if (lifts)
 		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
-	if (is_starved(j, e)) { /* as may all programs on the same processors */
+	if (is_starved(j)) { /* as may all programs on the same processors */
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;
 	}
@@ -456,7 +464,7 @@ is_crowded(const struct judgement *j, const struct evidence *e)
 	enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
 
 	return waiter != NULL && !stage_kind_is_host(kind) &&
-	    waiter->cpu_wait_s >=
+	    starved_s(j, e, waiter) >=
 	    (stage_kind_is_net(kind) ? STARVED_DOUBT : STARVED_DISK) * j->path.active_s;
 }
 
@@ -497,7 +505,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    "that "
 		    "slows the calls of every stage.",
 		    cpu_waiter(j, e)->program, e->hosts[cpu_waiter(j, e)->host].name,
-		    100 * fmin(1, cpu_waiter(j, e)->cpu_wait_s / j->path.active_s));
+		    100 * fmin(1, starved_s(j, e, cpu_waiter(j, e)) / j->path.active_s));
 	}
 	if (j->by_kernel)
 		reason_add(j,
@@ -551,6 +559,75 @@ processes_view(const struct evidence *e)
 	return v;
 }
 
+/* The processes of an end: on the end's host, or the end itself where both ends are on one host. */
+static bool
+is_of_end(const struct nw_path *p, const struct nw_process *v, size_t i, bool sending)
+{
+	if (p->sender_host == p->receiver_host)
+		return i == (sending ? p->sender_process : p->receiver_process);
+	return v[i].host == (sending ? p->sender_host : p->receiver_host);
+}
+
+/* Adds the time in which the network was full to the processes of each end. full[] has room for two
+ * times n_windows numbers. Returns whether any process has such time. */
+static bool
+processes_excuse(
+    const struct evidence *e, const struct nw_path *p, struct nw_process *v, double *full)
+{
+	bool any = false, ends[2] = { p->has_receiver, p->has_sender };
+	size_t i;
+	int way;
+
+	for (way = 0; way < 2; way++) {
+		double *f = full + (size_t)way * e->n_windows;
+
+		if (!ends[way] || !resources_full(e, p, way == 1, f))
+			continue;
+		for (i = 0; i < e->n_processes; i++)
+			if (is_of_end(p, v, i, way == 1)) {
+				v[i].full_s = f;
+				any = true;
+			}
+	}
+	return any;
+}
+
+/* Of each process the seconds without a processor that a processor would have saved. */
+static double *
+starved_find(const struct evidence *e, const struct nw_process *v, double window_s)
+{
+	double *starved = xcalloc(e->n_processes + 1, sizeof(*starved));
+	size_t f, i;
+
+	for (f = 0; f < e->n_processes; f++)
+		if (v[f].full_s == NULL || v[f].starved_s == NULL)
+			starved[f] = e->processes[f].cpu_wait_s;
+		else
+			for (i = 0; i < e->n_windows; i++)
+				starved[f] +=
+				    nw_starved_harm(v[f].starved_s[i], v[f].full_s[i], window_s);
+	return starved;
+}
+
+/* The path, without what a full network excuses. */
+static int
+path_find(const struct evidence *e, struct judgement *out)
+{
+	double *full = xcalloc(2 * e->n_windows + 1, sizeof(*full));
+	struct nw_process *v = processes_view(e);
+	double step_s = (double)e->step_ns * 1e-9;
+	int rc = nw_path_build(v, e->n_processes, e->n_windows, step_s, &out->path);
+
+	if (rc == NW_OK && out->path.n > 0 && processes_excuse(e, &out->path, v, full)) {
+		nw_path_clear(&out->path);
+		rc = nw_path_build(v, e->n_processes, e->n_windows, step_s, &out->path);
+	}
+	out->starved_s = starved_find(e, v, step_s);
+	free(full);
+	free(v);
+	return rc;
+}
+
 /* Bytes, rate, route and program of the transfer. */
 static void
 transfer_describe(struct judgement *j, const struct evidence *e)
@@ -566,22 +643,20 @@ transfer_describe(struct judgement *j, const struct evidence *e)
 int
 judge(const struct evidence *e, const struct judge_params *params, struct judgement *out)
 {
-	struct nw_process *processes = processes_view(e);
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if ((rc = nw_path_build(processes, e->n_processes, e->n_windows, (double)e->step_ns * 1e-9,
-		 &out->path)) < 0 ||
+	if ((rc = path_find(e, out)) < 0 ||
 	    (rc = limit_find(
 		 &out->path, 0, e->n_windows, params->alpha, params->margin, &out->limit)) < 0) {
 		judgement_clear(out);
-		goto out;
+		return rc;
 	}
 	transfer_describe(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
 	kernelwaits_find(e, &out->path, &out->kernel);
 	decide(out, e);
-	gain_set(out, e);
+	gain_set(out);
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);
 	out->confidence = out->second == out->path.n ? "none"
@@ -589,8 +664,6 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 						     : "low";
 	if (out->limit.known)
 		confidence_set(out, e);
-out:
-	free(processes);
 	return rc;
 }
 
@@ -600,6 +673,7 @@ judgement_clear(struct judgement *j)
 	size_t i;
 
 	nw_path_clear(&j->path);
+	free(j->starved_s);
 	free(j->words);
 	free(j->sentence);
 	free(j->route);

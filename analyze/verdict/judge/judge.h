@@ -34,6 +34,8 @@ struct judgement {
 	struct resources resources;
 	struct kernelwaits kernel;
 	struct gain gain;
+	/* per process: seconds without a processor that a processor would have saved, at most */
+	double *starved_s;
 	size_t second;     /* index of a stage as slow as limit.stage; path.n without a tie */
 	bool idle_network; /* whether the kernel denies that the network limited */
 	bool idle_disk;    /* whether writers were slowed down while no byte waited for the disk */

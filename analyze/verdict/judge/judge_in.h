@@ -15,7 +15,11 @@
 
 /* judge.c */
 bool stage_kind_is_host(enum nw_stage_kind kind);
-/* The process with the longest wait for a processor; NULL if no wait was long. */
+/* Seconds without a processor that a processor would have saved a process, at most; NaN if
+ * unknown. */
+double
+starved_s(const struct judgement *j, const struct evidence *e, const struct evidence_process *p);
+/* The process with the longest wait for a processor that cost time; NULL if no wait was long. */
 const struct evidence_process *cpu_waiter(const struct judgement *j, const struct evidence *e);
 
 /* judge_witness.c */

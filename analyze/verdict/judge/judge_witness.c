@@ -209,7 +209,7 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	/* whether the waiting program is the limit */
 	bool waits = waiter != NULL && j->limit.stage < j->path.n &&
-	    waiter->cpu_wait_s >= 0.3 * j->path.active_s && stage_kind_is_host(s->kind) &&
+	    starved_s(j, e, waiter) >= 0.3 * j->path.active_s && stage_kind_is_host(s->kind) &&
 	    waiter->host == s->host;
 	char *text = NULL, *more;
 	double busy;

@@ -12,6 +12,9 @@
 static const double CARRIES_SHARE = 0.01;
 /* The kernels' account must cover this share of the bytes to speak for the path. */
 static const double COVERED_SHARE = 0.5;
+/* A connection whose flight is this share of its congestion window is limited by the window: half
+ * of the window is in flight where the kernel paces. */
+static const double WINDOW_FILLED = 0.4;
 /* Held for so large a share, a window counts as a peak of its stage. */
 static const double PEAK = 0.3;
 /* Fewer windows with deliveries tell nothing of the network's better windows. */
@@ -194,6 +197,42 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 	out->room = room_find(e, p, first, end);
 	out->window_bytes = largest->snd_wnd_bytes;
 	out->rtt_s = largest->rtt_s;
+}
+
+static double mean_known(const double *x, size_t first, size_t end);
+
+/* Whether a connection's flight, its rate times its round trip, filled its congestion window; true
+ * where the kernel does not tell. */
+static bool
+fills_window(const struct nw_path *p, const struct evidence_connection *c)
+{
+	double flight = mean_known(c->sent, p->first, p->end) / p->window_s *
+	    mean_known(c->rtt, p->first, p->end);
+	double window = mean_known(c->cwnd, p->first, p->end);
+
+	return !(flight < WINDOW_FILLED * window);
+}
+
+bool
+resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full)
+{
+	const struct evidence_connection *c;
+	double bytes = 0;
+	size_t i, k;
+
+	for (k = 0; k < e->n_connections; k++)
+		bytes += carries(e, p, k) ? e->connections[k].bytes_out : 0;
+	if (!(bytes > 0) || bytes < COVERED_SHARE * p->bytes)
+		return false;
+	for (k = 0; k < e->n_connections; k++) {
+		c = &e->connections[k];
+		if (!carries(e, p, k) || (for_sender && !fills_window(p, c)))
+			continue;
+		for (i = 0; i < p->n_windows; i++)
+			full[i] = fmin(p->window_s,
+			    full[i] + fmax(0, at(c->busy, i) - at(c->rwnd, i) - at(c->sndbuf, i)));
+	}
+	return true;
 }
 
 static double

@@ -45,6 +45,15 @@ struct resources {
 /* Windows first to before end. */
 void resources_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out);
+/*
+ * Adds to full[] the seconds of each window in which the network was at work whatever the programs
+ * did: data in flight, by the account of the sending kernel, and neither a closed receive window
+ * nor a full send buffer. For the sender the connection must also have filled its congestion
+ * window (by Little's law), since a long path keeps the data of a slow sender in flight, too.
+ * Returns false, and adds nothing, where the account does not cover the path.
+ */
+bool
+resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full);
 /* Where the bytes waited, by the sending kernel: the network, an end, or NW_SAYS_NOTHING. */
 enum nw_says resources_opinion(const struct resources *r);
 bool stage_kind_is_net(enum nw_stage_kind kind);
