@@ -48,7 +48,7 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account analyze store/codec store/ground store/read store/write store/sql store \
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon/analysis daemon cli/stat cli/import cli \
@@ -62,6 +62,7 @@ MAY_base/fatal               := base
 MAY_xsp                      := base
 MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
+MAY_pki/ask                  := pki base/fatal base
 MAY_analyze                  := base
 MAY_store/ground             := store/codec base
 MAY_store/read               := store/ground store/codec base
@@ -92,7 +93,7 @@ MAY_daemon                   := daemon/analysis web web/answer analyze/verdict a
 MAY_cli/stat                 := web/draw analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
-                                pki/account pki base/fatal base
+                                pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib
 MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base

@@ -11,7 +11,7 @@
 
 #include "narrows/ca.h"
 #include "cli/cmd.h"
-#include "cli/httpask.h"
+#include "pki/ask/httpask.h"
 #include "narrows/token.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"

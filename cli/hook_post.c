@@ -18,7 +18,7 @@
 
 #include <mbedtls/md.h>
 
-#include "cli/httpask.h"
+#include "pki/ask/httpask.h"
 #include "narrows/err.h"
 #include "narrows/hex.h"
 #include "narrows/result.h"

@@ -12,7 +12,7 @@
 #include <event2/buffer.h>
 
 #include "cli/gather.h"
-#include "cli/httpask.h"
+#include "pki/ask/httpask.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
 #include "narrows/web.h"

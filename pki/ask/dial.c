@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/dial.h"
+#include "pki/ask/dial.h"
 
 #include <errno.h>
 #include <netdb.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/httpanswer.h"
+#include "pki/ask/httpanswer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers of whoever pretends to be a box: the same in pieces of any size, and never more body than
  * there were bytes. */
-#include "cli/httpanswer.h"
+#include "pki/ask/httpanswer.h"
 
 #include <stdint.h>
 #include <stdlib.h>

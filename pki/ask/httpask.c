@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/httpask.h"
+#include "pki/ask/httpask.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/dial.h"
-#include "cli/httpanswer.h"
+#include "pki/ask/dial.h"
+#include "pki/ask/httpanswer.h"
 #include "narrows/address.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers good and bad to one question: what is whole arrives whole, what is not is refused,
  * whatever the server says. */
-#include "cli/httpask.h"
+#include "pki/ask/httpask.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
