@@ -77,6 +77,8 @@ struct box {
 	struct ends *ends; /* of connections */
 	struct schedule *schedule;
 	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
+	const char
+	    *xsp_tls; /* addresses for hosts, as in narrowsd.run; set before the web starts */
 	struct nw_doc_decoder *decoder;
 	struct nw_event_line *lines;   /* reader of lines; NULL until the first connection */
 	struct nw_event_block *events; /* block of events in hand; NULL until the first */

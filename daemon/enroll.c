@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/enroll.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,23 @@ status_of(int rc)
 	return 500;
 }
 
-int
-enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t cap)
+/* A host measures its own clock by the answer, and tries the port, before its token is spent. */
+static int
+facts_answer(const struct box *box, char *out, size_t cap)
 {
-	struct box *box = arg;
+	const char *port = strrchr(box->xsp_tls, '/');
+
+	if (port == NULL) {
+		snprintf(out, cap, "this box takes no hosts: set listen-xsp-tls\n");
+		return 404;
+	}
+	snprintf(out, cap, "port %s\nclock %" PRId64 "\n", port + 1, nw_wall_ns());
+	return 200;
+}
+
+static int
+certificate_answer(struct box *box, const char *peer, const char *body, char *out, size_t cap)
+{
 	char *tls_dir = siteconf_tls_dir(box->conf->state_dir, box->conf->tls_dir),
 	     secret[TOKEN_SECRET_CHARS + 1] = "", why[CONF_WHY_BYTES] = "";
 	size_t len = strcspn(body, "\r\n");
@@ -53,4 +67,11 @@ enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t c
 	}
 	free(tls_dir);
 	return status_of(rc);
+}
+
+int
+enroll_answer(void *arg, const char *peer, const char *body, char *out, size_t cap)
+{
+	return body != NULL ? certificate_answer(arg, peer, body, out, cap)
+			    : facts_answer(arg, out, cap);
 }

@@ -791,6 +791,7 @@ daemon_start(struct daemon *d)
 		&d->listeners_lines_tls, why) < 0)
 		fatalx("%s", why);
 	listen_lines(d);
+	d->box.xsp_tls = listeners_addresses(d->listeners_tls);
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("%s", why);
 	ctl_open(d);

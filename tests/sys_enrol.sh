@@ -57,7 +57,10 @@ first=$tmp/state
 curl -sS --cacert "$tmp/dtn1/ca.crt" -d "$(printf '%s\nx' "${wrong#*.}")" "$https/enroll" | grep -q "no such token" || fail "a wrong secret by hand"
 curl -sS --cacert "$tmp/dtn1/ca.crt" -d "$(printf '%s\nx' "${token#*.}")" "$https/enroll" | grep -q "no request" || fail "no request"
 curl -sS -d "$(printf '%s\nx' "${token#*.}")" "$url/enroll" | grep -q "only be read" || fail "enrolment in clear"
-[ "$(curl -sS -o /dev/null -w '%{http_code}' --cacert "$tmp/dtn1/ca.crt" "$https/enroll")" = 405 ] || fail "GET /enroll"
+curl -sS --cacert "$tmp/dtn1/ca.crt" "$https/enroll" >"$tmp/facts"
+[ "$(sed -n 's/^port //p' "$tmp/facts")" = "${tls##*/}" ] || fail "GET /enroll: port: $(cat "$tmp/facts")"
+apart=$(($(date +%s) - $(sed -n 's/^clock \(.*\).........$/\1/p' "$tmp/facts")))
+[ $apart -ge 0 ] && [ $apart -lt 60 ] || fail "GET /enroll: clock: $(cat "$tmp/facts")"
 [ "$(counter rejected_tokens)" = 5 ] || fail "rejected_tokens is $(counter rejected_tokens)"
 grep -q 'enroll.reject peer=127.0.0.1 why="there is no such token"' "$tmp/box.log" || fail "enroll.reject"
 

@@ -89,8 +89,8 @@ answer_access(struct ask *q)
  * A host with a token gets its certificate. No page can send the request, because no page has a
  * token.
  */
-int
-take_enrolment(struct ask *q)
+static int
+enrolment_run(struct ask *q, const char *body)
 {
 	const struct web_opts *opts = &q->web->opts;
 	char out[ENROLMENT_BYTES] = "", *peer = NULL;
@@ -98,6 +98,19 @@ take_enrolment(struct ask *q)
 
 	evhttp_connection_get_peer(evhttp_request_get_connection(q->reply->req), &peer, &port);
 	q->status =
-	    opts->enroll(opts->enroll_arg, peer != NULL ? peer : "?", q->form, out, sizeof(out));
+	    opts->enroll(opts->enroll_arg, peer != NULL ? peer : "?", body, out, sizeof(out));
 	return evbuffer_add(q->body, out, strlen(out)) == 0 ? NW_OK : NW_ENOMEM;
+}
+
+int
+take_enrolment(struct ask *q)
+{
+	return enrolment_run(q, q->form);
+}
+
+/* The facts that a host needs before its token is spent. */
+int
+answer_enrolment(struct ask *q)
+{
+	return enrolment_run(q, NULL);
 }

@@ -80,8 +80,8 @@ struct web_opts {
 	struct bufferevent *(*wrap)(struct event_base *base, void *arg);
 	void *wrap_arg;
 	/*
-	 * Enrolment over HTTPS: a host asks for its certificate. Returns the HTTP status and the
-	 * text of the answer. NULL: no enrolment.
+	 * Enrolment over HTTPS: a host asks for its certificate, or with body NULL for port and
+	 * clock. Returns the HTTP status and the text of the answer. NULL: no enrolment.
 	 */
 	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *enroll_arg;

@@ -60,7 +60,7 @@ static const struct {
 	{ "/login", '*', '*' },
 	{ "/logout", '-', '*' },
 	{ "/access", 'a', '-' },
-	{ "/enroll", '-', '*' },
+	{ "/enroll", '*', '*' },
 	{ "/style.css", '*', '-' },
 	{ "/narrows.js", '*', '-' },
 	{ "/icon.svg", '*', '-' },
