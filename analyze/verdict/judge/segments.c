@@ -326,8 +326,8 @@ hidden_find(struct work *w)
 	return rc;
 }
 
-bool
-segment_same_outcome(const struct segment *a, const struct segment *b)
+static bool
+is_same_outcome(const struct segment *a, const struct segment *b)
 {
 	return a->known == b->known &&
 	    (!a->known || (a->stage == b->stage && (a->hidden != 0) == (b->hidden != 0)));
@@ -362,7 +362,7 @@ segments_merge(struct work *w)
 		double more = fmax(last->bytes_per_s, now->bytes_per_s),
 		       less = fmin(last->bytes_per_s, now->bytes_per_s);
 
-		if (segment_same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
+		if (is_same_outcome(last, now) && !(more > less * (1 + w->params->margin)))
 			last->end = now->end;
 		else
 			s->segment[++n] = *now;

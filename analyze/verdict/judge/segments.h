@@ -64,13 +64,11 @@ int segments_find(const struct evidence *e, const struct nw_path *p,
     const struct segments_params *params, struct segments *out);
 void segments_clear(struct segments *s);
 
-bool segment_same_outcome(const struct segment *a, const struct segment *b);
-
 /* "disk write on dtn-b", "disk write on dtn-b, by waits outside its calls", "cannot tell"; free()
  * the text. */
 char *segment_words(const struct evidence *e, const struct nw_path *p, const struct segment *s);
-/* "until 14:06:30 UTC it was disk read on dtn-a, then .."; NULL where all segments agree. free()
- * the text. */
+/* "until 14:06:30 UTC it was disk read on dtn-a, then .."; NULL where all known segments name one
+ * stage at one place. free() the text. */
 char *segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s);
 
 #endif

@@ -3,6 +3,7 @@
 #include "analyze/verdict/judge/segments.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "analyze/verdict/judge/judge.h"
@@ -59,6 +60,25 @@ story_part(const struct evidence *e, const struct nw_path *p, const char *so_far
 	return text;
 }
 
+/* Whether two known segments name the same stage at the same place, whatever shows the limit: two
+ * processes of a program are one place. */
+static bool
+is_same_place(const struct evidence *e, const struct nw_path *p, const struct segment *a,
+    const struct segment *b)
+{
+	char *was, *is;
+	bool same;
+
+	if (a->stage == b->stage)
+		return true;
+	was = judge_stage_text(e, &p->stage[a->stage]);
+	is = judge_stage_text(e, &p->stage[b->stage]);
+	same = strcmp(was, is) == 0;
+	free(was);
+	free(is);
+	return same;
+}
+
 char *
 segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s)
 {
@@ -69,7 +89,7 @@ segments_story(const struct evidence *e, const struct nw_path *p, const struct s
 	for (i = 0; i < s->n; i++) {
 		const struct segment *now = &s->segment[i];
 
-		if (!now->known || (last != NULL && segment_same_outcome(last, now)))
+		if (!now->known || (last != NULL && is_same_place(e, p, last, now)))
 			continue;
 		if (last != NULL && parts++ < STORY_PARTS_MAX) {
 			longer = story_part(e, p, text, last, now);
