@@ -11,7 +11,7 @@
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
-enum { FACTS_MAX = 8192, VALUE_BYTES = 64, FEW_RETRANS = 10 };
+enum { FACTS_MAX = 8192, VALUE_BYTES = 64, FEW_RETRANS = 10, SMALL_FILE_BYTES = 1 << 18 };
 /* The share of the time for which a window or buffer holds a connection by the kernel's account,
  * and the round trip from which on a larger one is worth a try. */
 static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
@@ -111,26 +111,46 @@ connections_put(struct facts *f, const json_t *session, const json_t *verdict)
 	number_put(f, "rtt_ms", s.rtt_s * 1e3);
 }
 
+/* The mean size of the files; and the files that opening slows, with their share of the session's bytes: the greater of what was read
+ * from such files and written to such files, for a copy does both. A sender of many files names a
+ * few, and adds up the rest as "?". */
 static void
 files_put(struct facts *f, const json_t *session)
 {
 	const json_t *list = result_list(session, KEY_session_files), *o;
-	double sum = 0, n = 0;
+	double moved[2] = { 0, 0 }, read, written, sum = 0, n = 0;
+	double every_sum = 0, every_n = 0, all = result_number(session, KEY_session_bytes);
 	size_t i;
 
 	json_array_foreach(list, i, o)
 	{
-		double size = fmax(
-		    result_number(o, KEY_file_read_bytes), result_number(o, KEY_file_write_bytes));
+		const char *path = result_text(o, KEY_file_path);
+		bool rest = path != NULL && strcmp(path, "?") == 0;
 
-		if (size > 0) {
-			sum += size;
+		read = fmax(0, result_number(o, KEY_file_read_bytes));
+		written = fmax(0, result_number(o, KEY_file_write_bytes));
+		if (fmax(read, written) > 0 && !rest) {
+			every_sum += fmax(read, written);
+			every_n++;
+		}
+		if (!(fmax(read, written) > 0) ||
+		    (!rest && fmax(read, written) >= SMALL_FILE_BYTES))
+			continue;
+		moved[0] += read;
+		moved[1] += written;
+		if (!rest) {
+			sum += fmax(read, written);
 			n++;
 		}
 	}
-	number_put(f, "files", n);
+	if (every_n > 0)
+		number_put(f, "mean_file_bytes", round(every_sum / every_n));
+	number_put(f, "small_files", n);
 	if (n > 0)
-		number_put(f, "mean_file_bytes", round(sum / n));
+		number_put(f, "mean_small_file_bytes", round(sum / n));
+	if (n > 0 && all > 0)
+		number_put(
+		    f, "small_files_percent", round(100 * fmin(1, fmax(moved[0], moved[1]) / all)));
 }
 
 static void

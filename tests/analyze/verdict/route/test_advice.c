@@ -258,6 +258,55 @@ late_test(struct store *store, struct store_reader *r)
 	json_decref(doc);
 }
 
+/* Returns whether the card about small files is shown for a session of so many bytes: `n` small files
+ * and as many copies, a rest without names, and a large file. */
+static bool
+small_files_say(
+    struct store_reader *r, double session_bytes, int n, double each_bytes, double rest_bytes)
+{
+	struct evidence e = { 0 };
+	struct facts f = { 0 };
+	const struct advice_rule *rule = advice_rules;
+	json_t *doc = json_pack("{s:{s:f, s:[]}, s:{s:s}}", "session", "bytes", session_bytes,
+		   "files", "verdict", "stage", "receiver.host"),
+	       *files = json_object_get(json_object_get(doc, "session"), "files");
+	bool shown;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		json_array_append_new(files,
+		    json_pack("{s:s, s:f, s:f}", "path", "/a", "read_bytes", each_bytes,
+			"write_bytes", 0.0));
+		json_array_append_new(files,
+		    json_pack("{s:s, s:f, s:f}", "path", "/b", "read_bytes", 0.0, "write_bytes",
+			each_bytes));
+	}
+	json_array_append_new(files,
+	    json_pack(
+		"{s:s, s:f, s:f}", "path", "?", "read_bytes", rest_bytes, "write_bytes", 0.0));
+	json_array_append_new(files,
+	    json_pack("{s:s, s:f, s:f}", "path", "/big", "read_bytes", 60e6, "write_bytes", 0.0));
+	while (strcmp(rule->name, "small-files") != 0)
+		rule++;
+	CHECK_INT(facts_read(r, &e, doc, &f), NW_OK);
+	CHECK(facts_get(&f, "mean_file_bytes") != NULL); /* of all files, for other rules */
+	shown = advice_holds(rule->when, &f, NULL);
+	facts_clear(&f);
+	json_decref(doc);
+	return shown;
+}
+
+static void
+small_files_test(struct store_reader *r)
+{
+	CHECK(!small_files_say(r, 60e6, 24, 58256, 0)); /* an interpreter's modules */
+	CHECK(small_files_say(r, 2.4e6, 24, 5e4, 0));
+	CHECK(!small_files_say(r, 2.5e6, 24, 5e4, 0)); /* read and written are no sum */
+	CHECK(small_files_say(r, 60e6, 24, 2e4, 58e6));
+	CHECK(!small_files_say(r, 60e6, 5, 2e4, 58e6));
+	CHECK(!small_files_say(r, 60e6, 30, 1e6, 0));
+}
+
 static void
 test_held(void)
 {
@@ -273,6 +322,7 @@ test_held(void)
 	held_test(r, NULL, buffer, 50, NULL);
 	held_test(r, NULL, neither, 1, NULL);
 	late_test(store, r);
+	small_files_test(r);
 	store_reader_close(r);
 	store_close(store);
 	filled_remove();
