@@ -169,9 +169,10 @@ report_print(const json_t *doc)
 	const char *claim = json_string_value(result_get(v, KEY_verdict_claim));
 	size_t i;
 
-	printf("session %" JSON_INTEGER_FORMAT "%s: %s, %s, %s",
+	printf("%ssession %" JSON_INTEGER_FORMAT ": %s, %s, %s",
+	    strcmp(show_text(s, KEY_session_state, ""), "open") == 0 ? "Interim, still running: "
+								     : "",
 	    json_integer_value(result_get(s, KEY_session_id)),
-	    strcmp(show_text(s, KEY_session_state, ""), "open") == 0 ? " (still running)" : "",
 	    show_text(s, KEY_session_program, "unknown program"),
 	    show_text(s, KEY_session_route, "unknown route"), show_text(s, KEY_session_start, "?"));
 	if (result_task(s) != NULL)

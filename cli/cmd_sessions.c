@@ -141,20 +141,22 @@ session_print(const json_t *o)
 {
 	const char *verdict = verdict_words(o);
 	double duration = result_number(o, KEY_listed_duration_s);
+	bool interim = result_text(o, KEY_listed_sentence) != NULL &&
+	    strcmp(show_text(o, KEY_listed_state, ""), "open") == 0;
 	char start[32], imported[16] = "";
 
 	if (result_bool(o, KEY_listed_imported) == 1)
 		snprintf(imported, sizeof(imported), " (imported)");
 	snprintf(start, sizeof(start), "%.19s", show_text(o, KEY_listed_start, "-"));
 	printf("%6" JSON_INTEGER_FORMAT
-	       "  %-19s  %10s  %-28s  %-12s  %4s  %9s  %11s  %-10s  %s%s\n",
+	       "  %-19s  %10s  %-28s  %-12s  %4s  %9s  %11s  %-10s  %s%s%s\n",
 	    json_integer_value(result_get(o, KEY_listed_id)), start,
 	    isfinite(duration) ? fmt_duration(duration).s : "-",
 	    show_text(o, KEY_listed_route, "-"), show_text(o, KEY_listed_program, "-"),
 	    exit_words(o).s, fmt_bytes(result_number(o, KEY_listed_bytes)).s,
 	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
-	    show_text(o, KEY_listed_confidence, "-"), verdict != NULL ? show_string(verdict) : "-",
-	    imported);
+	    show_text(o, KEY_listed_confidence, "-"), interim ? "so far: " : "",
+	    verdict != NULL ? show_string(verdict) : "-", imported);
 }
 
 static const enum result_key csv_columns[] = { KEY_listed_id, KEY_listed_start, KEY_listed_state,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The session that "last" means: the newest one, after a wait for the newest run of nwrun here. */
+/* The session that "last" means: of this user's newest run of nwrun here, else the newest one. */
 #ifndef LAST_H
 #define LAST_H
 
@@ -8,9 +8,10 @@
 struct source;
 
 /*
- * Takes the newest session. If this user's newest run of nwrun began later than that session and is
- * in no newer one, or is over and not judged yet, waits up to 10 s; if no session comes, says on
- * stderr that the session is older than the run, and why. NW_ENOTFOUND: no session, said on stderr.
+ * Takes the session of this user's newest run of nwrun. While the run is over and its session has
+ * no final verdict, waits up to 60 s; for the session of a recent run, up to 10 s. If no session
+ * comes, takes the newest one, and says on stderr why the run is missing. NW_ENOTFOUND: no session,
+ * said on stderr.
  */
 int last_session(struct source *s, int64_t *id);
 /* The id of a session as typed: a number, or "last". NW_EINVAL, NW_ENOTFOUND, said on stderr. */

@@ -179,7 +179,7 @@ write_running(struct html *h, const json_t *doc)
 {
 	const char *at = result_text(result_get(doc, KEY_result_run), KEY_run_started);
 
-	html_raw(h, "<p class=\"running\" role=\"status\"><b>Still running.</b> ");
+	html_raw(h, "<p class=\"running\" role=\"status\"><b>Interim: still running.</b> ");
 	if (at != NULL) {
 		html_raw(h, "This is the state at ");
 		page_stamp(h, at);

@@ -30,6 +30,8 @@ struct listing {
 static void
 write_verdict(struct html *h, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
+	if (s->closed_wall_ns == 0 && res != NULL)
+		html_raw(h, "<span class=\"tag\">running</span> so far ");
 	if (res != NULL && res->stage != NULL) {
 		html_raw(h, "<b class=\"stage\">");
 		html_text(h, result_stage_words(res->stage));
@@ -41,8 +43,8 @@ write_verdict(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		}
 	} else if (res != NULL)
 		html_raw(h, "<span class=\"soft\">cannot tell</span>");
-	if (s->closed_wall_ns == 0)
-		html_raw(h, " <span class=\"tag\">running</span>");
+	if (s->closed_wall_ns == 0 && res == NULL)
+		html_raw(h, "<span class=\"tag\">running</span>");
 	else if (res == NULL)
 		html_raw(h, "<span class=\"soft\">not analysed yet</span>");
 }

@@ -111,9 +111,9 @@ connections_put(struct facts *f, const json_t *session, const json_t *verdict)
 	number_put(f, "rtt_ms", s.rtt_s * 1e3);
 }
 
-/* The mean size of the files; and the files that opening slows, with their share of the session's bytes: the greater of what was read
- * from such files and written to such files, for a copy does both. A sender of many files names a
- * few, and adds up the rest as "?". */
+/* The mean size of the files; and the files that opening slows, with their share of the
+ * session's bytes: the greater of what was read from such files and written to such files, for a
+ * copy does both. A sender of many files names a few, and adds up the rest as "?". */
 static void
 files_put(struct facts *f, const json_t *session)
 {

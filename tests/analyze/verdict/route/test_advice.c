@@ -258,8 +258,8 @@ late_test(struct store *store, struct store_reader *r)
 	json_decref(doc);
 }
 
-/* Returns whether the card about small files is shown for a session of so many bytes: `n` small files
- * and as many copies, a rest without names, and a large file. */
+/* Returns whether the card about small files is shown for a session of so many bytes: `n` small
+ * files and as many copies, a rest without names, and a large file. */
 static bool
 small_files_say(
     struct store_reader *r, double session_bytes, int n, double each_bytes, double rest_bytes)
