@@ -162,6 +162,42 @@ wait $stat || fail "stat"
 awk -F, '$2 == "socket.tx" && $4 == 499 && $5 == 49900 && $6 == 100 && $7 == 100 { ok = 1 } END { exit !ok }' "$tmp/stat" ||
 	fail "statistics: $(cat "$tmp/stat")"
 
+# Pre-emption is a wait for a processor: three programs that only compute share one, and never sleep.
+waited_ns() { cut -d ' ' -f 2 "/proc/$1/schedstat"; }
+cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[-,].*//')
+loops=
+for i in 1 2 3; do
+	taskset -c "$cpu" sh -c 'while :; do :; done' &
+	loops="$loops $!"
+done
+pids="$pids $loops"
+loop=${loops##* }
+before=$(waited_ns "$loop")
+"$magnet" stat -l -F -f pid="$loop" -i 600 -n 1 -c >"$tmp/stat" &
+stat=$!
+pids="$pids $stat"
+until_true 20 test -s "$tmp/stat" || fail "stat -l does not begin"
+began=$(waited_ns "$loop")
+sleep 1
+ended=$(waited_ns "$loop")
+kill $stat
+wait $stat || fail "stat -l"
+after=$(waited_ns "$loop")
+kill $loops
+# what was begun before the first look is not seen: at most one wait, which /proc counts when it ends
+awk -F, -v least=$((ended - began)) -v most=$((after - before)) -v all="$(cat "$tmp/stat")" '
+	$2 == "run_queue" { sum += $5 }
+	END { if (!(sum >= 0.8 * least && sum <= 1.02 * most)) { print "waits of a loop: " sum " ns, /proc: " least " to " most "\n" all; exit 1 } }' \
+	"$tmp/stat" || fail "waits of a pre-empted program"
+
+# Whatever is refused for want of a capability names the capability.
+bare() { setpriv --reuid 65534 --clear-groups --inh-caps "$1" --ambient-caps "$1" --bounding-set "-all,$1" "$magnet" "$2" -p "$3" -n 1; }
+chmod 755 "$tmp"
+bare +bpf,+perfmon stat ip 2>"$tmp/why" >/dev/null && fail "points of netfilter need no CAP_NET_ADMIN"
+grep -q 'CAP_NET_ADMIN is missing' "$tmp/why" || fail "a missing capability is not named: $(cat "$tmp/why")"
+bare +bpf stat socket.tx 2>"$tmp/why" >/dev/null && fail "tracing needs no CAP_PERFMON"
+grep -q 'CAP_PERFMON is missing' "$tmp/why" || fail "a missing capability is not named: $(cat "$tmp/why")"
+
 # A view: a reader without privilege sees the events of its network namespace, and no others.
 ip netns add "nw$$" 2>/dev/null || skip "views: network namespaces cannot be made here"
 trap 'ip netns del "nw$$" 2>/dev/null; lib_cleanup' EXIT

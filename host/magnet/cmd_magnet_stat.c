@@ -133,6 +133,8 @@ stat_run(int argc, char **argv)
 	}
 	if (waits && (rc = kernel_waits_attach(k)) < 0)
 		fail("%s", kernel_why(k));
+	else if (waits && kernel_why(k)[0] != '\0')
+		fail("not every wait is measured: %s", kernel_why(k));
 	kernel_control(k)->latency = waits ? MAGNET_WAITS_ALL : 0;
 	kernel_control(k)->statistics = flows ? 2 : 1;
 	if (cost && kernel_own_cost(k, true) < 0)

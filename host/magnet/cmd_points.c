@@ -32,7 +32,7 @@ points_run(int argc, char **argv)
 	const struct point *p;
 	struct kernel *k;
 	unsigned seconds = 0;
-	int o;
+	int o, n = 0;
 
 	while ((o = getopt(argc, argv, "t:")) != -1)
 		if (o != 't' || (seconds = (unsigned)number_of(optarg, 0, 3600, "-t")) > 3600)
@@ -46,15 +46,17 @@ points_run(int argc, char **argv)
 	printf("%2s %-10s %-15s %-10s %-20s %-12s %s\n", "id", "layer", "point", "back-end",
 	    "where", "fidelity", "hits");
 	for (p = points; p->layer != NULL; p++) {
-		c = kernel_point_candidate(k, p);
+		n += (c = kernel_point_candidate(k, p)) != NULL;
 		kernel_counts(k, p->id, &counts);
 		printf("%2u %-10s %-15s %-10s %-20s %-12s %" PRIu64 "\n", p->id, p->layer, p->name,
 		    c != NULL ? backend_name(c->backend) : "none", c != NULL ? c->where : "-",
 		    c != NULL ? fidelity_name(c->fidelity) : "-", counts.hits);
 		refusals_print(k, p);
 	}
+	if (n == 0)
+		fail("no point can be taken here: %s", kernel_why(k));
 	kernel_close(k);
-	return 0;
+	return n == 0;
 }
 
 const struct command magnet_cmd_points = { "points", "points [-t SECONDS]",

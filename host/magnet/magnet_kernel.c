@@ -122,12 +122,24 @@ maps_load(struct kernel *k)
 	return k->control != NULL ? 0 : -EINVAL;
 }
 
+/* What an error of the kernel means here: the capability that is missing, or the error's text. */
+static const char *
+refusal_text(int err)
+{
+	static const int needed[] = { CAPABILITY_BPF, CAPABILITY_PERFMON, CAPABILITY_NET_ADMIN };
+	const char *missing = capability_missing(needed, 3);
+	static _Thread_local char text[64];
+
+	if (missing == NULL)
+		return strerror(err);
+	snprintf(text, sizeof(text), "%s is missing", missing);
+	return text;
+}
+
 int
 kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 {
-	static const int needed[] = { CAPABILITY_BPF, CAPABILITY_PERFMON, CAPABILITY_NET_ADMIN };
 	struct kernel *k = calloc(1, sizeof(*k));
-	const char *missing;
 	int rc;
 
 	*out = NULL;
@@ -141,12 +153,7 @@ kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 	k->per_cpu = calloc((size_t)k->n_cpus, sizeof(struct magnet_stat) + 8);
 	rc = k->per_cpu == NULL ? -ENOMEM : maps_load(k);
 	if (rc < 0) {
-		missing = capability_missing(needed, 3);
-		if (missing != NULL)
-			snprintf(
-			    why, KERNEL_WHY_BYTES, "the kernel refuses: %s is missing", missing);
-		else
-			snprintf(why, KERNEL_WHY_BYTES, "the kernel refuses: %s", strerror(-rc));
+		snprintf(why, KERNEL_WHY_BYTES, "the kernel refuses: %s", refusal_text(-rc));
 		kernel_close(k);
 		return NW_EUNSUPPORTED;
 	}
@@ -215,8 +222,8 @@ kernel_point_attach(struct kernel *k, const struct point *p)
 		}
 		a->refusal[i] = -rc;
 	}
-	snprintf(
-	    k->why, sizeof(k->why), "%s: no way to attach works here (%s)", p->name, strerror(-rc));
+	snprintf(k->why, sizeof(k->why), "%s: no way to attach works here (%s)", p->name,
+	    refusal_text(-rc));
 	return NW_EUNSUPPORTED;
 }
 
@@ -249,7 +256,7 @@ waits_load(struct kernel *k)
 			k->n_waits++;
 		else
 			snprintf(k->why, sizeof(k->why), "%s: %s", wait_programs[i].program,
-			    strerror(-rc));
+			    refusal_text(-rc));
 	}
 	return k->n_waits > 0 ? NW_OK : NW_EUNSUPPORTED;
 }

@@ -113,7 +113,7 @@ points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_B
 	bool group = strcmp(name, "all") == 0, found = false;
 	uint32_t user = kernel_user_find(k, name);
 	const struct point *p;
-	int rc, refused = 0;
+	int refused = 0, taken = 0;
 
 	if (user != 0) {
 		kernel_control(k)->on[user] = on;
@@ -124,15 +124,16 @@ points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_B
 		if (!group && strcmp(p->layer, name) != 0 && strcmp(p->name, name) != 0)
 			continue;
 		found = true;
-		if (on && (rc = kernel_point_attach(k, p)) < 0) {
+		if (on && kernel_point_attach(k, p) < 0) {
 			snprintf(why, KERNEL_WHY_BYTES, "%s", kernel_why(k));
-			if (strcmp(p->name, name) == 0)
-				return rc;
 			refused++;
 			continue;
 		}
 		kernel_control(k)->on[p->id] = on;
+		taken++;
 	}
+	if (refused > 0 && taken == 0)
+		return NW_EUNSUPPORTED;
 	if (!found) {
 		snprintf(why, KERNEL_WHY_BYTES, "no point or layer is called \"%.60s\"", name);
 		return NW_EINVAL;

@@ -113,7 +113,11 @@ struct css_set {
 };
 struct task_struct {
 	int pid, tgid, prio;
+	unsigned int __state; /* since Linux 5.14 */
 	struct css_set *cgroups;
+};
+struct task_struct___before_5_14 {
+	long state;
 };
 struct gendisk {
 	int major, first_minor;

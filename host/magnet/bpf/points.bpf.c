@@ -851,6 +851,15 @@ run_queue_begin(struct task_struct *p)
 	    (!control.by_pid || set_has(&pids, p->tgid)) && slot_is_sampled())
 		wait_begin(WAIT_RUN_QUEUE, tid, p->tgid, 0, 0);
 }
+/* Whether a task that leaves the processor could go on: it was preempted, in the kernel or on its
+ * way back to the program. Its state was RUNNING then, which is 0. */
+static __always_inline bool
+is_ready(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->__state))
+		return p->__state == 0;
+	return ((struct task_struct___before_5_14 *)p)->state == 0;
+}
 SEC("?tp_btf/sched_wakeup")
 int
 BPF_PROG(wait_wakeup, struct task_struct *p)
@@ -865,7 +874,7 @@ BPF_PROG(wait_switch, bool preempt, struct task_struct *prev, struct task_struct
 {
 	if (!control.latency)
 		return 0;
-	if (preempt && prev->pid != 0)
+	if (prev->pid != 0 && (preempt || is_ready(prev)))
 		run_queue_begin(prev);
 	if (next->pid != 0)
 		wait_end(WAIT_RUN_QUEUE, (uint32_t)next->pid);
