@@ -10,10 +10,13 @@
 #include "narrows/ca.h"
 #include "cli/cmd.h"
 #include "cli/show.h"
+#include "narrows/speakers.h"
 #include "narrows/token.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+
+enum { GRANTS_MAX = 16 };
 
 #define DAY_S            86400
 #define DAYS_DEFAULT     730.0
@@ -62,6 +65,8 @@ struct enrolling {
 	int64_t token_for_ns;
 	double days;
 	char addresses[CA_ADDRESSES_BYTES];
+	const char *speaks_for[GRANTS_MAX];
+	size_t n_grants;
 };
 
 static bool
@@ -76,12 +81,40 @@ address_take(struct enrolling *e, const char *text)
 }
 
 static bool
+grant_take(struct enrolling *e, const char *thing)
+{
+	char *text = xasprintf("host %s", thing), line[SPEAKERS_LINE_BYTES];
+	const char *why = "more than 16 at once";
+	bool good = e->n_grants < GRANTS_MAX && speakers_line(text, line, &why) == NW_OK;
+
+	free(text);
+	if (!good)
+		command_failed(thing, why);
+	else
+		e->speaks_for[e->n_grants++] = thing;
+	return good;
+}
+
+static int
+grants_make(const char *tls_dir, const char *host, const struct enrolling *e)
+{
+	char why[CONF_WHY_BYTES];
+	size_t i;
+
+	for (i = 0; i < e->n_grants; i++)
+		if (speakers_grant(tls_dir, host, e->speaks_for[i], why) < 0)
+			return command_failed(NULL, why);
+	return 0;
+}
+
+static bool
 options_parse(struct enrolling *e, int argc, char **argv)
 {
 	static const struct option longs[] = { { "days", required_argument, NULL, 'd' },
 		{ "token", no_argument, NULL, 't' }, { "server", no_argument, NULL, 's' },
 		{ "for", required_argument, NULL, 'f' },
-		{ "address", required_argument, NULL, 'a' }, { NULL, 0, NULL, 0 } };
+		{ "address", required_argument, NULL, 'a' },
+		{ "speaks-for", required_argument, NULL, 'w' }, { NULL, 0, NULL, 0 } };
 	const char *why;
 	bool good = true, timed = false;
 	int ch;
@@ -93,6 +126,7 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 't': e->token = true; break;
 		case 's': e->serves = true; break;
 		case 'a': good = address_take(e, optarg); break;
+		case 'w': good = grant_take(e, optarg); break;
 		case 'f':
 			good = quantity_duration(optarg, &e->token_for_ns, &why) == NW_OK &&
 			    e->token_for_ns > 0 && e->token_for_ns <= TOKEN_FOR_MAX_NS;
@@ -141,6 +175,7 @@ run(const struct command_env *env, int argc, char **argv)
 	struct enrolling e = { .token_for_ns = TOKEN_FOR_NS, .days = DAYS_DEFAULT };
 	struct ca_enrolment c = { .now_wall_s = nw_wall_ns() / 1000000000 };
 	char why[CONF_WHY_BYTES];
+	int status;
 
 	if (!options_parse(&e, argc, argv))
 		return command_misused(env->command);
@@ -150,16 +185,21 @@ run(const struct command_env *env, int argc, char **argv)
 	c.addresses = e.addresses;
 	c.for_s = (int64_t)(e.days * DAY_S);
 	c.serves = e.serves;
-	return (e.token ? token_print : files_make)(env->tls_dir, &c, &e);
+	if ((status = (e.token ? token_print : files_make)(env->tls_dir, &c, &e)) == 0)
+		status = grants_make(env->tls_dir, c.host, &e);
+	return status;
 }
 
 const struct command command_enroll = {
 	.name = "enroll",
 	.summary = "a key and a certificate for a host",
 	.usage =
-	    "[--days N] [--address ADDR ...] [[--server] [-o DIR] | --token [--for TIME]] HOST",
+	    "[--days N] [--address ADDR ...] [--speaks-for WHAT:NAME ...] [[--server] [-o DIR] | "
+	    "--token [--for TIME]] HOST",
 	.help = "  --days N     how long the certificate is good; 730 days if not given\n"
 		"  --address A  a further address of the host, as of a second interface; up to 8\n"
+		"  --speaks-for WHAT:NAME\n"
+		"               the host may speak for switch:NAME, host:NAME or storage:NAME\n"
 		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
 		"  --server     others connect to the host, too: a server of the storage system\n"
 		"  --token      print a token for \"narrows join\" on the host instead\n"

@@ -62,6 +62,19 @@ listeners_print(const json_t *doc)
 }
 
 static void
+grants_print(const json_t *doc)
+{
+	const json_t *grants = result_get(doc, KEY_health_speaks_for), *grant;
+	size_t i;
+
+	json_array_foreach(grants, i, grant)
+	    printf("%s%s may speak for %s\n", i == 0 ? "grants    " : "          ",
+		text(grant, KEY_health_grant_owner), text(grant, KEY_health_grant_thing));
+	if (json_array_size(grants) == 0)
+		puts("grants    none: no host speaks for another's");
+}
+
+static void
 store_print(const json_t *doc)
 {
 	const json_t *store = result_get(doc, KEY_health_store);
@@ -152,6 +165,7 @@ health_print(const json_t *doc)
 	store_print(doc);
 	clock_print(doc);
 	work_print(doc);
+	grants_print(doc);
 	faults_print(doc);
 }
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "narrows/ca.h"
+#include "narrows/speakers.h"
 #include "cli/cmd.h"
 
 static int
@@ -12,14 +13,18 @@ run(const struct command_env *env, int argc, char **argv)
 
 	if (getopt(argc, argv, "") != -1 || optind != argc - 1)
 		return command_misused(env->command);
-	return ca_revoke(env->tls_dir, argv[optind], why) < 0 ? command_failed(NULL, why) : 0;
+	if (ca_revoke(env->tls_dir, argv[optind], why) < 0 ||
+	    speakers_revoke(env->tls_dir, argv[optind], why) < 0)
+		return command_failed(NULL, why);
+	return 0;
 }
 
 const struct command command_revoke = {
 	.name = "revoke",
 	.summary = "the certificates of a host are no longer good",
 	.usage = "HOST",
-	.help = "A running box ends the connections of that host within seconds.\n",
+	.help = "A running box ends the connections of that host within seconds.\n"
+		"What the host may speak for is taken back, too.\n",
 	.needs = NEEDS_TLS_DIR,
 	.run = run,
 };

@@ -77,6 +77,7 @@ struct box {
 	struct ends *ends; /* of connections */
 	struct schedule *schedule;
 	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
+	char *speakers;        /* grants (narrows/speakers.h), NULL: none */
 	const char
 	    *xsp_tls; /* addresses for hosts, as in narrowsd.run; set before the web starts */
 	struct nw_doc_decoder *decoder;

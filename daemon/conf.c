@@ -14,6 +14,7 @@
 #include "narrows/cert.h"
 #include "narrows/err.h"
 #include "narrows/siteconf.h"
+#include "narrows/speakers.h"
 #include "narrows/xmalloc.h"
 
 enum { PORT_FREE_MIN = 1024 }; /* ports below are for privileged processes */
@@ -161,6 +162,20 @@ expect_parse(const struct conf_row *row, const char *value, void *field, const c
 	return line_add(field, value, EXPECTED_LINES_MAX, "more than 64 lines", why);
 }
 
+static int
+speaks_for_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	char line[SPEAKERS_LINE_BYTES];
+
+	(void)row;
+	if (conf_is_none(value))
+		return NW_OK;
+	if (speakers_line(value, line, why) < 0)
+		return NW_EINVAL;
+	return line_add(field, line, SPEAKERS_MAX, "more than 256 grants", why);
+}
+
+static const struct conf_type speaks_for = { speaks_for_parse, CONF_LINES };
 static const struct conf_type expect = { expect_parse, CONF_LINES };
 static const struct conf_type rule = { rule_parse, CONF_LINES };
 static const struct conf_type addresses = { addresses_parse, true };
@@ -243,6 +258,7 @@ static const struct conf_row rows[] = {
 	    "no, undecided or always", NULL },
 	{ "escalate-keep", &conf_duration, AT(escalate_keep_ns), "60 s", "0 s", "10 m" },
 	{ "rule", &rule, AT(rules), "none", NULL, NULL },
+	{ "speaks-for", &speaks_for, AT(speaks_for), "none", NULL, NULL },
 	{ "expect", &expect, AT(expect), "none", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };

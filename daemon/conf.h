@@ -89,6 +89,7 @@ struct conf {
 	int64_t escalate_keep_ns; /* samples kept by hosts of a steady session; 0: none */
 	char *expect;             /* lines of the directive `expect`; NULL: none */
 	char *rules;              /* lines of the directive `rule`; NULL: none */
+	char *speaks_for;         /* lines of the directive `speaks-for`; NULL: none */
 	bool escalate_tcp;
 	enum escalate_kernel escalate_kernel;
 	int64_t escalate_lease_ns; /* of every order, by hand too */

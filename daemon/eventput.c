@@ -2,11 +2,18 @@
 #include "daemon/eventput.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "daemon/box.h"
 #include "daemon/commit.h"
+#include "daemon/conf.h"
+#include "daemon/hostlist.h"
+#include "daemon/session.h"
 #include "narrows/event.h"
+#include "narrows/siteconf.h"
+#include "narrows/speakers.h"
 #include "narrows/task.h"
 
 enum { TASK_BYTES = 256 };
@@ -30,23 +37,56 @@ event_task(const struct nw_event *e)
 	return NULL;
 }
 
+void
+event_speakers_read(struct box *box)
+{
+	char *dir = siteconf_tls_dir(box->conf->state_dir, box->conf->tls_dir);
+
+	free(box->speakers);
+	box->speakers = speakers_read(dir, box->conf->speaks_for);
+	free(dir);
+}
+
+/* Returns true if the sender may speak for the host of the event. Peers in clear have no name that
+ * a certificate proves, and no host to stay with. */
+static bool
+may_speak(const struct box *box, const struct event_source *from, const struct nw_event *e)
+{
+	const char *owner = from->guest->owner;
+
+	if (e->host == NULL || strncmp(owner, "host:", 5) != 0 ||
+	    strcasecmp(e->host, from->host->name) == 0 || session_guest_is(from->guest, e->host))
+		return true;
+	return speakers_may(box->speakers, owner, "host", e->host) ||
+	    (strncmp(e->name, "DPSS_", 5) == 0 &&
+		speakers_may(box->speakers, owner, "storage", e->host));
+}
+
 int
-event_put(struct box *box, int64_t session_id, int64_t host_id, const struct nw_event *e)
+event_put(struct box *box, const struct event_source *from, const struct nw_event *e)
 {
 	const char *task = event_task(e);
 	struct nw_attr attrs[NW_EVENT_ATTRS_MAX];
-	struct nw_event masked = *e;
+	struct nw_event kept = *e;
 	char copy[TASK_BYTES];
 	size_t i;
 
-	if (task == NULL || !task_is_secret(task))
-		return nw_batch_event(commit_batch(box->commit), session_id, host_id, e);
-	strcpy(copy, task); /* names_task() knows that it fits */
-	task_mask(task, copy, strlen(copy));
 	memcpy(attrs, e->attrs, e->n_attrs * sizeof(*attrs));
-	for (i = 0; i < e->n_attrs; i++)
-		if (attrs[i].type == NW_ATTR_TEXT && strcmp(attrs[i].v.text, task) == 0)
-			attrs[i].v.text = copy;
-	masked.attrs = attrs;
-	return nw_batch_event(commit_batch(box->commit), session_id, host_id, &masked);
+	kept.attrs = attrs;
+	if (task != NULL && task_is_secret(task)) {
+		strcpy(copy, task); /* names_task() knows that it fits */
+		task_mask(task, copy, strlen(copy));
+		for (i = 0; i < e->n_attrs; i++)
+			if (attrs[i].type == NW_ATTR_TEXT && strcmp(attrs[i].v.text, task) == 0)
+				attrs[i].v.text = copy;
+	}
+	if (!may_speak(box, from, e)) {
+		counter_add(&box->counters.events_for_others, 1);
+		kept.host = from->host->name;
+		if (kept.n_attrs < NW_EVENT_ATTRS_MAX)
+			attrs[kept.n_attrs++] = (struct nw_attr){
+				.key = "said_host", .type = NW_ATTR_TEXT, .v.text = e->host
+			};
+	}
+	return nw_batch_event(commit_batch(box->commit), from->session_id, from->host->id, &kept);
 }

@@ -436,6 +436,10 @@ events_session(struct xsess *x)
 static int
 events_put(struct xsess *x, int64_t session_id)
 {
+	const struct session_guest guest = xsess_guest(x);
+	const struct event_source from = {
+		.guest = &guest, .host = x->host, .session_id = session_id
+	};
 	struct nw_event_block *b = x->box->events;
 	size_t n = nw_event_block_count(b), i;
 	struct nw_event e;
@@ -443,7 +447,7 @@ events_put(struct xsess *x, int64_t session_id)
 
 	for (i = 0; i < n && rc == NW_OK; i++) {
 		nw_event_block_get(b, i, &e);
-		rc = event_put(x->box, session_id, x->host->id, &e);
+		rc = event_put(x->box, &from, &e);
 	}
 	counter_add(&x->box->counters.events, i);
 	return rc;

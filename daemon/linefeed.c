@@ -59,13 +59,19 @@ linefeed_free(struct linefeed *f)
 
 /* --- sessions --- */
 
+static struct session_guest
+sender_guest(const struct linefeed *f)
+{
+	return (struct session_guest){ .owner = f->sender.owner,
+		.address = f->sender.address,
+		.certified = f->sender.certified };
+}
+
 /* The session of a task, if the sender may join it; sessions are not made by lines. */
 static struct session *
 session_of_task(struct linefeed *f, const char *task)
 {
-	const struct session_guest guest = { .owner = f->sender.owner,
-		.address = f->sender.address,
-		.certified = f->sender.certified };
+	const struct session_guest guest = sender_guest(f);
 
 	f->session = session_now(f->session);
 	if (f->session != NULL && strcmp(f->task, task) == 0)
@@ -109,9 +115,13 @@ line_event_put(struct linefeed *f, const struct nw_event *e)
 {
 	const char *task = event_task(e);
 	struct session *s = task != NULL ? session_of_task(f, task) : NULL;
+	const struct session_guest guest = sender_guest(f);
+	const struct event_source from = {
+		.guest = &guest, .host = f->host, .session_id = s != NULL ? s->id : 0
+	};
 	int rc;
 
-	while ((rc = event_put(f->box, s != NULL ? s->id : 0, f->host->id, e)) == NW_ENOMEM)
+	while ((rc = event_put(f->box, &from, e)) == NW_ENOMEM)
 		xmalloc_spend();
 	return rc;
 }

@@ -25,6 +25,7 @@
 #include "daemon/diets.h"
 #include "daemon/ends.h"
 #include "daemon/enroll.h"
+#include "daemon/eventput.h"
 #include "daemon/hostlist.h"
 #include "daemon/https.h"
 #include "daemon/keepjob.h"
@@ -46,6 +47,7 @@
 #include "daemon/webaccess.h"
 #include "daemon/xsess.h"
 #include "narrows/siteconf.h"
+#include "narrows/speakers.h"
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -239,6 +241,18 @@ run_file_write(struct daemon *d)
 	free(tmp);
 }
 
+/* The grants as they are now; any thread. */
+static char *
+on_speakers(void *arg)
+{
+	const struct conf *c = arg;
+	char *dir = siteconf_tls_dir(c->state_dir, c->tls_dir),
+	     *list = speakers_read(dir, c->speaks_for);
+
+	free(dir);
+	return list;
+}
+
 /* --- health: called from the web thread --- */
 
 static void
@@ -248,6 +262,7 @@ health_fill(void *arg, struct nw_health *h)
 	struct store_backup_note backup;
 	struct schedule_stats s;
 	struct statvfs vfs;
+	char *grants;
 
 	memset(h, 0, sizeof(*h));
 	snprintf(h->version, sizeof(h->version), "%s", NW_VERSION);
@@ -277,6 +292,9 @@ health_fill(void *arg, struct nw_health *h)
 		h->backup_bytes = backup.bytes;
 		memcpy(h->backup_path, backup.path, sizeof(h->backup_path));
 	}
+	grants = on_speakers(&d->conf);
+	snprintf(h->speaks_for, sizeof(h->speaks_for), "%s", grants);
+	free(grants);
 	snprintf(h->listen_xsp, sizeof(h->listen_xsp), "%.63s", listeners_addresses(d->listeners));
 	snprintf(h->listen_xsp_tls, sizeof(h->listen_xsp_tls), "%.63s",
 	    listeners_addresses(d->listeners_tls));
@@ -529,6 +547,7 @@ tls_start(struct daemon *d, struct web_opts *wo)
 {
 	char why[CONF_WHY_BYTES];
 
+	event_speakers_read(&d->box);
 	if (conf_is_none(d->conf.listen_xsp_tls) && conf_is_none(d->conf.listen_https) &&
 	    conf_is_none(d->conf.listen_events_tls))
 		return;
@@ -610,9 +629,10 @@ commit_open(struct box *box)
 }
 
 static struct analysis_params
-analysis_params(const struct conf *c)
+analysis_params(struct conf *c)
 {
 	return (struct analysis_params){
+		.speakers = { .list = on_speakers, .may = speakers_may, .arg = c },
 		.judge = { .alpha = c->alpha, .margin = c->margin },
 		.segments = { .alpha = c->alpha,
 		    .margin = c->margin,
@@ -823,6 +843,7 @@ daemon_stop(struct daemon *d)
 	}
 	store_close(d->box.store);
 	tlsctx_close(d->box.tlsctx);
+	free(d->box.speakers);
 	event_free(d->tick);
 	event_free(d->on_int);
 	event_free(d->on_term);

@@ -21,6 +21,7 @@
 #include "daemon/admission.h"
 #include "daemon/box.h"
 #include "daemon/conf.h"
+#include "daemon/eventput.h"
 #include "daemon/linefeed.h"
 #include "narrows/provoked.h"
 #include "daemon/origin.h"
@@ -909,8 +910,11 @@ peer_tick(struct box *box)
 	const char *why;
 
 	reserve_renew(box);
-	if (box->tlsctx == NULL ||
-	    (!tlsctx_tick(box->tlsctx, now) && ++ticks % RECHECK_SECONDS != 0))
+	if (box->tlsctx == NULL)
+		return;
+	if (tlsctx_tick(box->tlsctx, now))
+		event_speakers_read(box);
+	else if (++ticks % RECHECK_SECONDS != 0)
 		return;
 	DL_FOREACH_SAFE(box->peers, p, tmp)
 	if (p->tls != NULL && nw_tls_is_open(p->tls) &&

@@ -20,7 +20,7 @@
 
 enum { NAMES_BYTES = 1024, RENEW_BEFORE_S = 30 * 86400, RETRY_S = 60 };
 
-static const char *const watched[] = { "ca.crt", "box.crt", "hosts" };
+static const char *const watched[] = { "ca.crt", "box.crt", "hosts", "speakers" };
 enum { N_WATCHED = sizeof(watched) / sizeof(watched[0]) };
 
 struct tlsctx {

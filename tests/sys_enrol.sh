@@ -82,6 +82,19 @@ grep -qF "${token#*.}" "$tmp/box.log" "$first/tls/tokens" && fail "a secret is k
 grep -v -e ---- "$tmp/dtn5/dtn4.key" | while read -r part; do
 	grep -rqF -e "$part" "$first/tls" "$tmp/box.log" && fail "the box has the key" || :
 done
+
+# --- who may speak for what else: nobody, but by a grant, until the host is revoked ---
+grants() { nw health | sed -n '/^grants/,/^faults/p' | grep -v ^faults; }
+[ "$(grants)" = "grants    none: no host speaks for another's" ] || fail "grants: $(grants)"
+for bad in core clock:dtn1 switch: 'switch:a b'; do
+	nw enroll -o "$tmp/dtn1" --speaks-for "$bad" dtn6 2>/dev/null && fail "a grant of \"$bad\""
+done
+nw enroll --token --speaks-for switch:core --speaks-for 'storage:*' dtn6 >/dev/null || fail "enroll --speaks-for"
+[ "$(grants)" = "grants    host:dtn6 may speak for switch:core
+          host:dtn6 may speak for storage:*" ] || fail "grants: $(grants)"
+nw health --json | tr -d ' \n' | grep -q '"speaks_for":\[{"owner":"host:dtn6","thing":"switch:core"},{' || fail "health --json"
+nw enroll -o "$tmp/dtn1" dtn6 >/dev/null && nw revoke dtn6 || fail "revoke"
+[ "$(grants)" = "grants    none: no host speaks for another's" ] || fail "grants of a revoked host: $(grants)"
 stop_box
 
 # --- a host whose files cannot be written has no certificate that is good ---

@@ -27,6 +27,8 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 		return rc;
 	rc = evidence_load(r, session_id, EVIDENCE_OF_TIED, &out->evidence);
 	if (rc == NW_OK)
+		rc = evidence_switches(r, &p->speakers, &out->evidence);
+	if (rc == NW_OK)
 		rc = iotime_load(r, &out->evidence, &out->iotime);
 	if (rc == NW_OK)
 		rc = reductions_load(r, &out->evidence, &p->reduction, &out->reductions);
@@ -47,6 +49,8 @@ strangers_judge(struct store_reader *r, const struct analysis_params *p, struct 
 	if ((rc = store_reader_begin(r)) < 0)
 		return rc;
 	rc = evidence_load(r, a->evidence.session_id, EVIDENCE_OF_ALL, &all);
+	if (rc == NW_OK && (rc = evidence_switches(r, &p->speakers, &all)) < 0)
+		evidence_clear(&all);
 	store_reader_end(r);
 	if (rc < 0)
 		return rc;

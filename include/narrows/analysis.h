@@ -37,11 +37,20 @@ struct reduction_params {
 	int64_t history_ns;  /* of reductions over days */
 };
 
+/* Which owners may speak for others. list makes a text for may, and the caller frees the text.
+ * NULL: files that an operator imported alone. Called from the analysis thread. */
+struct analysis_speakers {
+	char *(*list)(void *arg);
+	bool (*may)(const char *list, const char *owner, const char *kind, const char *name);
+	void *arg;
+};
+
 struct analysis_params {
 	struct judge_params judge;
 	struct segments_params segments;
 	struct classes_params classes;
 	struct reduction_params reduction;
+	struct analysis_speakers speakers;
 };
 
 /* The outcome in short, for lists. All texts are on loan from the analysis. */

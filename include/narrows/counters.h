@@ -39,6 +39,7 @@
 	X(rejected_frames, INGEST, FAULT, "Frames rejected")                   \
 	X(rejected_documents, INGEST, FAULT, "Documents rejected")             \
 	X(bad_lines, INGEST, FAULT, "Lines that are no event")                 \
+	X(events_for_others, INGEST, COUNT, "Events with another's name")      \
 	X(rejected_control, INGEST, FAULT, "Control messages rejected")        \
 	X(dropped_documents, INGEST, FAULT, "Documents dropped by providers")  \
 	X(rejected_auth, INGEST, FAULT, "Logins rejected")                     \

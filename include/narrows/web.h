@@ -39,6 +39,7 @@ struct nw_health {
 	int64_t backup_wall_ns, backup_bytes;
 	char backup_path[256];
 	/* "": not there */
+	char speaks_for[4096]; /* lines of narrows/speakers.h; the last may be cut */
 	char listen_xsp[64], listen_xsp_tls[64], listen_http[64], listen_https[64];
 };
 

@@ -192,6 +192,25 @@ clock_object(const struct nw_health *health)
 	return v;
 }
 
+static json_t *
+grants_array(const char *lines)
+{
+	json_t *list = json_array(), *grant;
+	const char *blank, *end;
+
+	for (; (end = strchr(lines, '\n')) != NULL; lines = end + 1) {
+		if ((blank = memchr(lines, ' ', (size_t)(end - lines))) == NULL)
+			continue;
+		grant = json_object();
+		result_set(
+		    grant, KEY_health_grant_owner, json_stringn(lines, (size_t)(blank - lines)));
+		result_set(grant, KEY_health_grant_thing,
+		    json_stringn(blank + 1, (size_t)(end - blank - 1)));
+		json_array_append_new(list, grant);
+	}
+	return list;
+}
+
 /* Each part of the box: "ok", or why it failed. */
 static json_t *
 parts_object(const struct nw_health *health)
@@ -239,6 +258,7 @@ api_health(struct evbuffer *out, const struct nw_health *health)
 	result_put_text(doc, KEY_health_listen_xsp_tls, health->listen_xsp_tls);
 	result_put_text(doc, KEY_health_listen_http, health->listen_http);
 	result_put_text(doc, KEY_health_listen_https, health->listen_https);
+	result_set(doc, KEY_health_speaks_for, grants_array(health->speaks_for));
 	result_set(doc, KEY_health_store, store_object(&health->store));
 	result_set(doc, KEY_health_clock, clock_object(health));
 	result_set(doc, KEY_health_disk_free_bytes,

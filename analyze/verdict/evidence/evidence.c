@@ -371,8 +371,6 @@ evidence_load(
 	out->session_id = session_id;
 	rc = session_read(&l);
 	uses_name(&l);
-	if (rc == NW_OK)
-		rc = evidence_switches(r, out);
 	free(l.sources);
 	if (rc < 0)
 		evidence_clear(out);

@@ -19,6 +19,7 @@
 #include <jansson.h>
 
 #include "analyze/verdict/evidence/owners.h"
+#include "narrows/analysis.h"
 #include "narrows/stage.h"
 #include "narrows/store.h"
 
@@ -214,6 +215,9 @@ enum evidence_from { EVIDENCE_OF_TIED, EVIDENCE_OF_ALL };
  * NW_ENOMEM or what the store says. O(rows of the session). */
 int evidence_load(
     struct store_reader *r, int64_t session_id, enum evidence_from from, struct evidence *out);
+/* Adds what switches said of the session's hosts, by senders that may speak for the switch. */
+int evidence_switches(
+    struct store_reader *r, const struct analysis_speakers *speakers, struct evidence *e);
 void evidence_clear(struct evidence *e);
 /* The time of the path's work: the windows of the path, no wider than the reports with bytes moved.
  * Both 0 if the path never worked. */

@@ -169,7 +169,6 @@ void kernel_row(struct loader *l, const struct row *r);
 void kernels_clear(struct evidence *e);
 
 /* evidence_switches.c */
-int evidence_switches(struct store_reader *r, struct evidence *e);
 void evidence_switches_clear(struct evidence *e);
 
 /* evidence_hosts.c */

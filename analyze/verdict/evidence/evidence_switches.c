@@ -18,6 +18,10 @@ static const char *const counted_names[COUNTED] = { "octets_in", "octets_out", "
 
 struct port_load {
 	struct store_reader *reader;
+	const struct analysis_speakers *speakers;
+	char *list;              /* of the speakers, NULL until a port asks */
+	const char *switch_name; /* of the metadata in hand */
+	bool granted;
 	struct evidence *e;
 	struct evidence_switch *s;
 	int columns[COUNTED], speed; /* columns of the layout, -1 without */
@@ -137,6 +141,30 @@ port_read(struct port_load *l, const struct nw_meta_rec *m, const json_t *subjec
 }
 
 static int
+on_sender(void *arg, const struct nw_xsp_rec *x)
+{
+	struct port_load *l = arg;
+	const struct analysis_speakers *s = l->speakers;
+	bool imported = x->owner == NULL || x->owner[0] == '\0';
+
+	if (!imported && s->list != NULL && l->list == NULL)
+		l->list = s->list(s->arg);
+	l->granted =
+	    imported || (s->may != NULL && s->may(l->list, x->owner, "switch", l->switch_name));
+	return 0;
+}
+
+/* Returns true if the sender of the metadata may speak for the switch. A text in a metadata proves
+ * nothing: any host could name any switch. */
+static bool
+is_granted(struct port_load *l, const struct nw_meta_rec *m, const json_t *subject)
+{
+	l->granted = false;
+	l->switch_name = text_of(subject, "hostname", "");
+	return store_xsp_get(l->reader, m->xsp_id, on_sender, l) >= 0 && l->granted;
+}
+
+static int
 on_port(void *arg, const struct nw_meta_rec *m)
 {
 	struct port_load *l = arg;
@@ -145,7 +173,7 @@ on_port(void *arg, const struct nw_meta_rec *m)
 	char *host = serves != NULL ? served(l->e, serves) : NULL;
 	int rc = NW_OK;
 
-	if (host != NULL && l->e->n_switches < EVIDENCE_LIST_MAX)
+	if (host != NULL && l->e->n_switches < EVIDENCE_LIST_MAX && is_granted(l, m, subject))
 		rc = port_read(l, m, subject, host);
 	else
 		free(host);
@@ -154,13 +182,17 @@ on_port(void *arg, const struct nw_meta_rec *m)
 }
 
 int
-evidence_switches(struct store_reader *r, struct evidence *e)
+evidence_switches(
+    struct store_reader *r, const struct analysis_speakers *speakers, struct evidence *e)
 {
-	struct port_load l = { .reader = r, .e = e };
+	struct port_load l = { .reader = r, .speakers = speakers, .e = e };
+	int rc;
 
 	if (e->first_wall_ns == 0 || e->last_wall_ns == 0)
 		return NW_OK;
-	return store_metas(r, 0, 0, NW_TYPE_PORT, on_port, &l);
+	rc = store_metas(r, 0, 0, NW_TYPE_PORT, on_port, &l);
+	free(l.list);
+	return rc;
 }
 
 void
