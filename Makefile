@@ -97,7 +97,7 @@ MAY_cli                      := cli/import cli/stat web web/answer web/export we
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib
 MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base
-MAY_host/nwrun               := host/nwrun/collect host/lib base
+MAY_host/nwrun               := host/nwrun/collect host/nwrun/preload host/lib base
 MAY_host/blipp/probe         := host/lib xsp base
 MAY_host/blipp/settings      := host/blipp/probe host/lib
 MAY_host/blipp               := host/blipp/settings host/blipp/probe host/lib base
@@ -150,7 +150,7 @@ MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 # nwrun.so alone: an archive that has read() would be the read() of every program that links it
 PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
-HOOKS    := $(filter-out %_op.c %_cells.c %_object.c,$(PRELOAD)) host/nwrun/collect/old_libc.c
+HOOKS    := $(filter-out %_op.c %_cells.c %_object.c %/image.c,$(PRELOAD)) host/nwrun/collect/old_libc.c
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(HOOKS),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
 link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
@@ -223,7 +223,7 @@ $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/e
 	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell pkg-config --libs libzstd)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -nostartfiles -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -ldl -pthread
+	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -l:libc.so.6 -lgcc
 # nwrun loads its collector, with bson and mbedtls below, once the program is on its way
 $B/obj/host/nwrun/collect/old_libc.o: FLAGS = $(FLAGS_preload)
 $B/bin/nwrun-collect.so: $B/obj/host/nwrun/collect/old_libc.o $(call archives,host/nwrun/collect)

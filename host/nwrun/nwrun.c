@@ -6,7 +6,6 @@
  * signals, exit status. The program is told to load nwrun.so, which counts into memory shared with
  * the collector. Whatever fails on the way, the program runs; only then it is not measured.
  */
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -17,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +24,7 @@
 #include "host/lib/uuid.h"
 #include "host/nwrun/beside.h"
 #include "host/nwrun/collector.h"
+#include "host/nwrun/fit.h"
 #include "host/nwrun/outside.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -40,6 +39,7 @@ struct options {
 	bool verbose, quiet;
 	bool outside; /* measure from outside, whatever the program is */
 	char *program_name, *pid, *cgroup, *unit;
+	const char *no_outside; /* why nothing can be measured from outside */
 	struct collect_run_opts run;
 };
 
@@ -240,64 +240,24 @@ find_program(const char *name, char path[PATH_MAX])
 	}
 }
 
-/* The class, byte order and machine of an ELF file; false for any other file. */
-static bool
-read_elf(const char *path, Elf64_Ehdr *head)
-{
-	FILE *f = fopen(path, "re");
-	size_t n;
-
-	if (f == NULL)
-		return false;
-	n = fread(head, 1, sizeof(*head), f);
-	fclose(f);
-	return n == sizeof(*head) && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0;
-}
-
-/* Text when this program cannot load nwrun.so: for another machine or word size the loader would
- * complain on stderr. */
-static const char *
-refuse_program(const char *path)
-{
-	Elf64_Ehdr own, its;
-
-	if (!read_elf(path, &its) || !read_elf("/proc/self/exe", &own))
-		return NULL;
-	if (own.e_ident[EI_CLASS] != its.e_ident[EI_CLASS] ||
-	    own.e_ident[EI_DATA] != its.e_ident[EI_DATA] || own.e_machine != its.e_machine)
-		return "the program is made for another machine or word size";
-	return NULL;
-}
-
-/* Names a program that nwrun.so cannot see, and the way out. */
+/* Names what the program is, and that nwrun.so cannot see its calls. */
 static void
-warn_blind(const struct options *o, const char *name, unsigned blind)
+warn_blind(const struct options *o, const char *name, const struct fit *fit)
 {
-	const char *kind = (blind & PROC_STATIC) != 0
-	    ? "statically linked: run a dynamically linked build"
-	    : "set-user-ID: run nwrun as the program's user";
-
-	if (blind != 0 && !o->quiet)
+	if (!fit->is_proven && !o->quiet)
 		fprintf(stderr,
-		    "nwrun: %s is %s; the box gets the kernel's count of its bytes, and nwrun "
-		    "measures only programs that it starts\n",
-		    name, kind);
+		    "nwrun: %s is %s, and cannot be measured from outside (%s): the box gets the "
+		    "kernel's count of its bytes\n",
+		    name, fit->words, o->no_outside);
 }
 
 /* --- the collector --- */
-
-/* A fork without SIGCHLD: the program must not find a signal of a child it never had. */
-static pid_t
-fork_quietly(void)
-{
-	return (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
-}
 
 /* The collector is a grandchild in a session of its own; nwrun waits here for the child between. */
 static bool
 start_collector(struct region *region, const struct collect_run_opts *run)
 {
-	pid_t pid = fork_quietly();
+	pid_t pid = fit_fork();
 
 	if (pid == 0) {
 		if (nwrun_detach != NULL)
@@ -414,38 +374,37 @@ describe_run(struct options *o, char *argv[])
 
 /* Sets the variables that lead nwrun.so, and a nwrun below, to the run. */
 static bool
-set_environment(const struct options *o, const struct region *region, const char *so)
+set_environment(const struct options *o, const struct region *region, const char *so, bool names_so)
 {
 	unsetenv("NWRUN_REPORT"); /* the report belongs to this run, not to a nwrun below */
 	return setenv(NWSHM_ENV, region->path, 1) == 0 &&
 	    setenv("NARROWS_TASK", o->run.collect.task_id, 1) == 0 &&
 	    setenv("NARROWS_HOST", o->run.collect.host, 1) == 0 &&
-	    (o->run.box == NULL || setenv("NARROWS_BOX", o->run.box, 1) == 0) && set_preload(so);
+	    (o->run.box == NULL || setenv("NARROWS_BOX", o->run.box, 1) == 0) &&
+	    (!names_so || set_preload(so));
 }
 
 /* --- from outside --- */
 
 /* Where nwrun.so cannot work, nwflow may be allowed to watch. Returns true if nwflow watches. */
 static bool
-watch_from_outside(struct options *o, const char *name)
+watch_from_outside(struct options *o, const char *name, const struct fit *fit)
 {
 	const struct outside_opts outside = {
 		.verbose = o->verbose, .quiet = o->quiet || !o->outside, .run = &o->run
 	};
-	const char *why;
 
-	if (!o->outside && (o->run.collect.root_blind & (PROC_STATIC | PROC_SETUID)) == 0)
+	if (!o->outside && fit->is_proven)
 		return false;
-	if ((why = outside_start(&outside)) != NULL) {
-		if (o->outside && !o->quiet)
-			fprintf(stderr, "nwrun: %s: nwrun.so measures the program\n", why);
+	if ((o->no_outside = outside_start(&outside)) != NULL) {
+		if (o->outside && fit->is_proven && !o->quiet)
+			fprintf(
+			    stderr, "nwrun: %s: nwrun.so measures the program\n", o->no_outside);
 		return false;
 	}
 	if (!o->quiet && !o->outside)
 		fprintf(stderr, "nwrun: %s is %s: measured from outside, by its system calls\n",
-		    name,
-		    (o->run.collect.root_blind & PROC_STATIC) != 0 ? "statically linked"
-								   : "set-user-ID");
+		    name, fit->words);
 	unsetenv("NWRUN_REPORT");
 	return true;
 }
@@ -469,9 +428,10 @@ attach(const struct options *o)
 static const char *
 arrange_measurement(struct options *o, char *argv[])
 {
-	char so[PATH_MAX], path[PATH_MAX];
+	char so[PATH_MAX] = "", path[PATH_MAX];
 	struct nw_cycles clock = { 0 };
 	struct region region;
+	struct fit fit = { .is_proven = true, .may_name = true };
 	const char *why;
 
 	nw_cycles_calibrate(&clock, nw_mono_ns());
@@ -479,14 +439,12 @@ arrange_measurement(struct options *o, char *argv[])
 		return why;
 	if (!find_preload(so) && !o->outside)
 		return "nwrun.so was not found";
-	if (find_program(argv[0], path)) {
-		if ((why = refuse_program(path)) != NULL)
-			return why;
-		o->run.collect.root_blind = proc_blind_of_file(path);
-	}
+	if (find_program(argv[0], path))
+		fit_look(path, so, &fit);
+	o->run.collect.root_blind = fit.blind;
 	if ((why = describe_run(o, argv)) != NULL)
 		return why;
-	if (watch_from_outside(o, argv[0]))
+	if (watch_from_outside(o, argv[0], &fit))
 		return NULL;
 	if ((why = collector_find(so)) != NULL || (why = region_new(&region)) != NULL)
 		return why;
@@ -497,9 +455,9 @@ arrange_measurement(struct options *o, char *argv[])
 	}
 	region_start_clock(&region, &clock);
 	close(region.fd);
-	if (!set_environment(o, &region, so))
+	if (!set_environment(o, &region, so, fit.may_name))
 		return "the environment cannot be changed";
-	warn_blind(o, argv[0], o->run.collect.root_blind);
+	warn_blind(o, argv[0], &fit);
 	if (o->verbose)
 		fprintf(stderr, "nwrun: task %s\n", o->run.collect.task_id);
 	return NULL;

@@ -13,7 +13,7 @@
 
 #include "host/nwrun/beside.h"
 
-enum { ARGUMENTS_MAX = 32, NUMBER_BYTES = 32 };
+enum { ARGUMENTS_MAX = 32, NUMBER_BYTES = 32, ANSWER_BYTES = 256 };
 
 struct command {
 	char path[PATH_MAX];
@@ -100,11 +100,13 @@ command_start(struct command *c)
 const char *
 outside_start(const struct outside_opts *o)
 {
-	char own[NUMBER_BYTES], word = '\0';
+	static char answer[ANSWER_BYTES];
+	char own[NUMBER_BYTES];
 	struct outside_opts mine = *o;
 	struct command c;
 	const char *why;
 	int ready[2];
+	ssize_t n = 0;
 	bool started;
 
 	snprintf(own, sizeof(own), "%d", (int)getpid());
@@ -118,8 +120,11 @@ outside_start(const struct outside_opts *o)
 	add(&c, "-R", c.ready);
 	started = command_start(&c);
 	close(ready[1]);
-	while (started && read(ready[0], &word, 1) < 0 && errno == EINTR)
+	while (started && (n = read(ready[0], answer, sizeof(answer) - 1)) < 0 && errno == EINTR)
 		continue;
 	close(ready[0]);
-	return word == '+' ? NULL : "nwflow cannot watch the program";
+	answer[n > 0 ? n : 0] = '\0';
+	if (answer[0] == '+')
+		return NULL;
+	return answer[0] == '-' ? answer + 1 : "nwflow cannot watch the program";
 }

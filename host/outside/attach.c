@@ -331,6 +331,9 @@ attach_run(struct attach_opts *o)
 		return 0;
 	if (o->only_peer == NULL)
 		note_run(o, why);
-	fprintf(stderr, "nwrun: %s: nothing is measured\n", why);
+	if (o->ready_fd >= 0)
+		dprintf(o->ready_fd, "-%s", why); /* nwrun has the last word */
+	else
+		fprintf(stderr, "nwrun: %s: nothing is measured\n", why);
 	return STATUS_FAILED;
 }

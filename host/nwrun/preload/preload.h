@@ -13,7 +13,8 @@
  * (process and thread slots), preload_fd.c (kinds of descriptors), preload_object.c (files and
  * connections), preload_cells.c and preload_count.h (sizes, durations and steps of a file's
  * operations), preload_op.c (one operation into the counters); then the wrappers: preload_io.c,
- * preload_wait.c, preload_stdio.c, preload_life.c.
+ * preload_wait.c, preload_stdio.c, preload_life.c, preload_exec.c (programs that cannot load
+ * nwrun.so, by image.c).
  */
 #ifndef HOST_PRELOAD_H
 #define HOST_PRELOAD_H
@@ -47,8 +48,12 @@ enum real_name {
 	REAL_COUNT
 };
 extern void *real_table[REAL_COUNT];
+/* Whether the loader is that of glibc. */
+bool is_at_home(void);
 /* Notes which objects the program started with. */
 void find_start(void);
+/* The file of nwrun.so; NULL: unknown. On loan from the loader. */
+const char *find_own_path(void);
 /* Finds out whether libc's functions are next, see KERNEL(). */
 void find_direct(void);
 /* A function that fails with ENOSYS where libc has none of the name. */

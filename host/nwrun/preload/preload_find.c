@@ -15,6 +15,9 @@
 
 #include "host/nwrun/preload/old_version.h"
 
+/* NULL under the loader of another C library, which the preloaded object must not stop: the object
+ * counts nothing there, and finds the functions through dlsym(3). */
+#pragma weak _r_debug
 /* NULL where the functions are in a library of their own that the program does not use. */
 #pragma weak dlsym
 #pragma weak dlerror
@@ -150,10 +153,16 @@ static const ElfW(Sym) * library_find_slowly(const struct library *l, const char
  * still at work */
 static const struct link_map *last;
 
+bool
+is_at_home(void)
+{
+	return &_r_debug != NULL;
+}
+
 static const struct link_map *
 own_map(void)
 {
-	const struct link_map *map = _r_debug.r_map;
+	const struct link_map *map = is_at_home() ? _r_debug.r_map : NULL;
 
 	while (map != NULL && map->l_ld != _DYNAMIC)
 		map = map->l_next;
@@ -178,6 +187,14 @@ find_single_threaded(void)
 		single_threaded = (const char *)(l.base + s->st_value);
 		return;
 	}
+}
+
+const char *
+find_own_path(void)
+{
+	const struct link_map *map = own_map();
+
+	return map != NULL && map->l_name[0] == '/' ? map->l_name : NULL;
 }
 
 void

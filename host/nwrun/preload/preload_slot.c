@@ -591,17 +591,26 @@ environment_get(char *const *environment, const char *name)
 	return NULL;
 }
 
-/* The GNU C library gives constructors the arguments of main. */
+/* What pthread_atfork(3) of the linker's library calls. Weak, as all functions of glibc alone. */
+int
+__register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object);
+#pragma weak __register_atfork
+#pragma weak on_exit
+
+/* The GNU C library gives constructors the arguments of main, others do not. */
 __attribute__((constructor)) static void
 preload_start(int argc, char *argv[], char *environment[])
 {
-	const char *path = environment_get(environment, NWSHM_ENV);
+	const char *path;
 	int saved = errno;
 
+	if (!is_at_home())
+		return;
 	find_start();
+	path = environment_get(environment, NWSHM_ENV);
 	if (path != NULL && (region = region_map(path)) != NULL) {
 		image_describe(argc, argv);
-		pthread_atfork(NULL, on_fork_parent, on_fork_child);
+		__register_atfork(NULL, on_fork_parent, on_fork_child, __dso_handle);
 		process_attach(false);
 		on_exit(on_program_exit, NULL);
 	}
