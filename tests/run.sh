@@ -1,19 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
-# and "N passed, N failed, N skipped". Two system tests run side by side, each in a network of its own, except those that
-# tests/alone names. A system test that failed runs once more, alone, after all others; a test that passes then is named before
+# and "N passed, N failed, N skipped". The unit tests come first, then the system tests of tests/alone, one at a time. Beside
+# those run the tests of tests/quiet, which mostly sleep, and at last the others, two at a time; each of both kinds has a network
+# of its own. A system test that failed runs once more, alone, after all others; a test that passes then is named before
 # the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips
-# a part of itself prints a line "untested: ...".
-# usage: B=build/release tests/run.sh unit|all|only NAME ...|program PATH|beside NAME
+# a part of itself prints a line "untested: ...". When nothing else is said for SILENCE (6) seconds, a line names the running tests.
+# usage: B=build/release tests/run.sh unit|all|only NAME ...|program PATH|single NAME|beside NAME
 set -u
 B=${B:-build/release}
 what=${1:-all}
 [ $# -eq 0 ] || shift
 export B
 patience() { (. tests/patience.sh && echo "$PATIENCE"); }
+silence=${SILENCE:-6}
 log=$B/log
 mkdir -p "$log"
+# say: passes on the lines of its input, in one write, because two tests may end at once; the heartbeat waits from then on
+say() { lines=$(cat); [ -z "$lines" ] || printf '%s\n' "$lines"; : >"$log/said"; }
 passed=0 failed=0 skipped=0
 again= second=
 
@@ -22,11 +26,20 @@ run() {
 	file=$log/$1 name=${1##*.}
 	shift
 	begin=$(date +%s)
-	timeout $((300 * $(patience))) "$@" >"$file.log" 2>&1 </dev/null
+	echo "$begin $name" >"$file.running"
+	(
+		timeout $((300 * $(patience))) "$@" >"$file.log" 2>&1 </dev/null
+		status=$?
+		times >"$file.cpu"
+		exit $status
+	)
 	status=$?
+	rm -f "$file.running"
 	seconds=$(($(date +%s) - begin))
 	took="$seconds s"
-	echo "$seconds $name" >"$file.seconds"
+	# the last line of the times is that of the test and its children: "0m1.230000s 0m0.040000s"
+	echo "$seconds $name $(tail -n 1 "$file.cpu" | awk '{ gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4 + 0.5) }')" >"$file.seconds"
+	rm -f "$file.cpu"
 	[ "$status" != 77 ] || may_skip || status=78
 }
 
@@ -42,14 +55,13 @@ may_skip() {
 	return 1
 }
 
-# show_failure: in one write, because two tests may end at once
 show_failure() {
 	{
 		echo "FAIL $name $took"
 		tail -n 40 "$file.log" | sed 's/^/    /'
 		[ "$status" != 78 ] || echo "    skipped, and no condition in tests/skips allows that"
 	} >"$file.failure"
-	cat "$file.failure"
+	say <"$file.failure"
 }
 
 # count: exit status 77 means skipped, with the reason as the last line of output
@@ -58,10 +70,10 @@ count() {
 	0)
 		passed=$((passed + 1))
 		{ echo "PASS $name $took"; sed -n "s/^untested: /PART $name: /p" "$file.log" | tee "$file.skipped"; } >"$file.passed"
-		cat "$file.passed" ;;
+		say <"$file.passed" ;;
 	77)
 		skipped=$((skipped + 1))
-		echo "SKIP $name: $(tail -n 1 "$file.log")" | tee "$file.skipped" ;;
+		echo "SKIP $name: $(tail -n 1 "$file.log")" | tee "$file.skipped" | say ;;
 	*) failed=$((failed + 1)); show_failure ;;
 	esac
 }
@@ -106,25 +118,42 @@ programs() {
 }
 
 own_network='ip link set lo up && exec "$@"'
-# beside NAME: a system test beside another one
+# single NAME and beside NAME: a system test in the machine's network, or in its own
+single() { system "$1"; echo $passed $skipped >"$log/$1.count"; }
 beside() {
 	system "$1" unshare --net sh -c "$own_network" sh
 	echo $passed $skipped >"$log/$1.count"
 }
-# systems NAME ...: those of tests/alone, then the others in pairs, then the second runs
+listed() { grep -q "^$2	" "tests/$1" 2>/dev/null; }
+# lane KIND PLACES NAME ...: as many at once as there are places
+lane() {
+	kind=$1 places=$2
+	shift 2
+	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$places" -n 1 sh tests/run.sh "$kind"
+}
+# systems NAME ...: first those of tests/alone, and beside them those of tests/quiet; then the others; then the second runs
 systems() {
-	pairs=
-	if [ "$(nproc)" -gt 1 ] && unshare --net sh -c "$own_network" sh true 2>/dev/null; then
-		for t; do
-			grep -q "^$t	" tests/alone 2>/dev/null || pairs="$pairs $t"
-		done
-	fi
+	alone= quiet= others= own=
+	[ "$(nproc)" -lt 2 ] || ! unshare --net sh -c "$own_network" sh true 2>/dev/null || own=yes
 	for t; do
-		case " $pairs " in *" $t "*) ;; *) system "$t" ;; esac
+		rm -f "$log/$t.count"
+		if [ -z "$own" ] || listed alone "$t"; then
+			alone="$alone $t"
+		elif listed quiet "$t"; then
+			quiet="$quiet $t"
+		else
+			others="$others $t"
+		fi
 	done
-	for t in $pairs; do rm -f "$log/$t.count"; done
-	echo $pairs | xargs -r -P 2 -n 1 sh tests/run.sh beside
-	for t in $pairs; do
+	# a busy machine has no place for a third
+	places=2
+	[ "$(patience)" -lt 4 ] || places=1
+	lane beside $places $quiet &
+	sleepers=$!
+	lane single 1 $alone
+	lane beside 2 $others
+	wait $sleepers
+	for t; do
 		p=0 s=0
 		[ ! -s "$log/$t.count" ] || read -r p s <"$log/$t.count"
 		passed=$((passed + p)) skipped=$((skipped + s))
@@ -133,10 +162,25 @@ systems() {
 	for t in $again; do system_again "$t"; done
 }
 
+# heartbeat: names the running tests when nothing was said for a while
+heartbeat() {
+	while sleep 1; do
+		[ -z "$(find "$log/said" -newermt "-$silence seconds" 2>/dev/null)" ] || continue
+		cat "$log"/*.running 2>/dev/null | awk -v now="$(date +%s)" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' | say
+	done
+}
+
 case $what in
-program | beside) "$what" "$1"; exit 0 ;;
+program | single | beside)
+	[ ! -e "$log/said" ] || "$what" "$1" # the run has ended otherwise
+	exit 0 ;;
 esac
-rm -f "$log"/*.seconds "$log"/*.skipped
+rm -f "$log"/*.seconds "$log"/*.skipped "$log"/*.running "$log"/*.cpu
+: >"$log/said"
+heartbeat &
+heart=$!
+trap 'kill $heart 2>/dev/null; rm -f "$log/said"' EXIT
+trap 'exit 1' INT TERM
 case $what in
 only) systems "$@" ;;
 *)
@@ -146,7 +190,9 @@ only) systems "$@" ;;
 	;;
 esac
 slowest=$(cat "$log"/*.seconds 2>/dev/null | sort -rn | awk 'NR <= 10 && $1 > 0 { printf "%s %s %s s", (NR > 1 ? "," : ""), $2, $1 }')
+busy=$(cat "$log"/*.seconds 2>/dev/null | sort -k3 -rn | awk '{ n += $3 } NR <= 10 && $3 > 0 { text = text (NR > 1 ? ", " : " ") $2 " " $3 " s" } END { if (text) print text "; all " n " s" }')
 [ -z "$slowest" ] || echo "slowest:$slowest"
+[ -z "$busy" ] || echo "most processor:$busy"
 cat "$log"/*.skipped 2>/dev/null
 [ -z "$second" ] || echo "$(set -- $second; echo $#) passed at their second run:$second"
 echo "$passed passed, $failed failed, $skipped skipped"

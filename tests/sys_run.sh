@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # tests/run.sh by tests of its own: a test that always fails fails the run; a system test that fails once runs again and is named; a
-# test is skipped only as tests/skips says; two system tests run side by side, each in a network of its own, but for those of tests/alone.
+# test is skipped only as tests/skips says; system tests run side by side, each in a network of its own; those of tests/alone run one at a
+# time in the machine's network, with those of tests/quiet beside them; a silent run names the running tests.
 . tests/lib.sh
 src=$PWD
 mkdir -p "$tmp/tests/corpus/lines" "$tmp/build/tests"
@@ -80,23 +81,42 @@ run_all 1
 ends_with '5 passed, 1 failed, 1 skipped'
 rm "$tmp/tests/sys_never.sh"
 
-# --- pairs: each waits for the other, and both have the same port; those of tests/alone have the network of the machine ---
+# --- pairs: each waits for the other, and both have the same port; those of tests/alone have the network of the machine, and wait here for
+# those of tests/quiet, which wait for each other ---
 if [ "$(nproc)" -gt 1 ] && unshare --net ip link set lo up 2>/dev/null; then
 	for i in a b; do
 		make_test tests/sys_pair_$i.sh ": >ran/\$(basename \"\$0\")" 'n=0' 'until [ -e ran/sys_pair_a.sh ] && [ -e ran/sys_pair_b.sh ]; do' \
 		    'sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done' \
 		    'python3 -c "import socket, time; s = socket.create_server((\"127.0.0.1\", 4)); time.sleep(1)"'
 	done
-	make_test tests/sys_single.sh "[ \"\$(readlink /proc/self/ns/net)\" = '$(readlink /proc/self/ns/net)' ]"
-	echo "sys_single${tab}the network" >"$tmp/tests/alone"
-	run_all 0
-	ends_with '8 passed, 0 failed, 1 skipped'
+	for i in single other; do
+		make_test tests/sys_$i.sh "[ \"\$(readlink /proc/self/ns/net)\" = '$(readlink /proc/self/ns/net)' ] || exit 1" \
+		    'mkdir ran/single || exit 1' 'n=0; until [ -e ran/quiet_a ] && [ -e ran/quiet_b ]; do sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done' \
+		    'rmdir ran/single'
+		echo "sys_$i${tab}the network" >>"$tmp/tests/alone"
+	done
+	for i in a b; do
+		make_test tests/sys_quiet_$i.sh ": >ran/quiet_$i" 'n=0' 'until [ -e ran/quiet_a ] && [ -e ran/quiet_b ]; do' \
+		    'sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done' 'sh -c "kill -INT \$\$" && exit 1' 'exit 0'
+		echo "sys_quiet_$i${tab}0.1 of 1" >>"$tmp/tests/quiet"
+	done
+	PATIENCE=1 run_all 0
+	ends_with '11 passed, 0 failed, 1 skipped'
+	! grep -qE 'sys_(single|other|quiet).*second run' "$tmp/out" || fail "the lanes are not beside each other: $(cat "$tmp/out")"
 	! grep -q 'sys_pair.*second run' "$tmp/out" || fail "pairs are not beside each other: $(cat "$tmp/out")"
 	run_all 0 only sys_pair_a sys_pair_b
 	ends_with '2 passed, 0 failed, 0 skipped'
 	told 'slowest:.* sys_pair_[ab] [0-9]* s.*'
-	rm "$tmp"/tests/sys_pair_* "$tmp/tests/sys_single.sh"
+	rm "$tmp"/tests/sys_pair_* "$tmp"/tests/sys_quiet_* "$tmp/tests/sys_single.sh" "$tmp/tests/sys_other.sh"
 fi
+
+# --- a long test is named while nothing else is said, and not afterwards ---
+make_test tests/sys_long.sh 'sleep 5'
+SILENCE=2 run_all 0 only sys_long sys_good
+grep -q '^running: sys_long [1-5] s$' "$tmp/out" || fail "the running test is not named: $(cat "$tmp/out")"
+! grep -q 'running:.*sys_good' "$tmp/out" || fail "a test that has ended is named: $(cat "$tmp/out")"
+ends_with '2 passed, 0 failed, 0 skipped'
+rm "$tmp/tests/sys_long.sh"
 
 # --- unit tests and fuzzers have one run ---
 for t in test_once fuzz_lines; do
@@ -126,8 +146,8 @@ run_all 1
 ends_with '0 passed, 0 failed, 0 skipped'
 
 # --- the lists name tests that exist, and every test that may be skipped ---
-for name in $(cut -f 1 tests/skips tests/alone | grep -v '^#'); do
-	[ -f "tests/$name.sh" ] || fail "tests/skips or tests/alone names $name, which does not exist"
+for name in $(cut -f 1 tests/skips tests/alone tests/quiet | grep -v '^#'); do
+	[ -f "tests/$name.sh" ] || fail "tests/skips, tests/alone or tests/quiet names $name, which does not exist"
 done
 for test in $(grep -lE '(^|\|\| |^	)skip "|echo .*; exit 77|^outside_or_skip|^\. tests/browser.sh' tests/sys_*.sh); do
 	name=$(basename "$test" .sh)
