@@ -52,7 +52,7 @@ ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze store/c
          analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon/analysis daemon cli/stat cli/import cli \
-         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside \
+         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -105,6 +105,7 @@ MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
 MAY_host/outside             := host/nwrun/collect host/nwrun/preload host/lib base/fatal base
+MAY_host/join                := host/outside host/nwrun host/lib pki/ask pki base/fatal base
 MAY_dpss                     := pki base
 MAY_dpss/client              := dpss pki base
 MAY_dpss/master              := dpss pki base/fatal
@@ -145,7 +146,7 @@ LIBS_pki/account := libargon2
 EXTRA_host/switch := -lnetsnmp
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c \
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c host/join/narrows-host.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 # nwrun.so alone: an archive that has read() would be the read() of every program that links it
@@ -166,7 +167,7 @@ BENCHES := $(call found,bench)
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,narrows-host nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
 
@@ -351,14 +352,14 @@ help:
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
 MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
-HOST_PLACES = $(foreach p,blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
+HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/nwflow.conf:share/doc/narrows/examples/nwflow.conf conf/nwflow.service:lib/systemd/system/nwflow.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun nwrun-collect narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \

@@ -202,7 +202,7 @@ const struct command command_enroll = {
 		"               the host may speak for switch:NAME, host:NAME or storage:NAME\n"
 		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
 		"  --server     others connect to the host, too: a server of the storage system\n"
-		"  --token      print a token for \"narrows join\" on the host instead\n"
+		"  --token      print a token for \"narrows-host join\" on the host\n"
 		"  --for TIME   how long the token is good; 1h if not given, at most 30d\n",
 	.needs = NEEDS_TLS_DIR,
 	.run = run,

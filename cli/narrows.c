@@ -37,7 +37,6 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(verify)     \
 	X(restore)    \
 	X(enroll)     \
-	X(join)       \
 	X(revoke)     \
 	X(hosts)      \
 	X(collectors) \

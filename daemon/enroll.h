@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Certificates over HTTPS for hosts with a token: the box's side of `narrows join`. */
+/* Certificates over HTTPS for hosts with a token: the box's side of `narrows-host join`. */
 #ifndef ENROLL_H
 #define ENROLL_H
 

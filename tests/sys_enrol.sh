@@ -7,7 +7,7 @@ start_box -o listen-xsp-tls=127.0.0.1/0 -o listen-https=0.0.0.0/0 -o login=never
 tls=$(sed -n 's/^xsp-tls //p' "$tmp/state/narrowsd.run")
 port=$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")
 https=https://127.0.0.1:$port
-join() { env -u NARROWS_TLS -u NARROWS_TLS_CA "$bin/narrows" join "$@"; }
+join() { "$bin/narrows-host" join "$@"; }
 counter() { nw health --json | sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p"; }
 # refused WHY ARGUMENT ...: exit status 1, one line that says why, nothing written
 refused() {

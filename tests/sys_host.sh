@@ -17,7 +17,7 @@ chmod 755 "$tmp/path/pkg-config"
 export PATH="$tmp/path:$PATH"
 make -s host B="$tmp/host" CFLAGS="-DSQLITE3_H -DLAPACKE_H" -j2 >"$tmp/make.log" 2>&1 || fail "make host: $(tail -n 5 "$tmp/make.log")"
 [ ! -e "$tmp/host/bin/narrowsd" ] && [ -z "$(find "$tmp/host" -path '*/store/*')" ] || fail "make host builds the box"
-! ldd "$tmp/host/bin/blipp" "$tmp/host/bin/nwrun" "$tmp/host/bin/iomodel" | grep -E 'sqlite|event|blas|lapack' || fail "a library of the box is linked"
+! ldd "$tmp/host/bin/blipp" "$tmp/host/bin/nwrun" "$tmp/host/bin/iomodel" "$tmp/host/bin/narrows-host" | grep -E 'sqlite|event|blas|lapack' || fail "a library of the box is linked"
 make -s install-host B="$tmp/host" PREFIX="$tmp/prefix" >"$tmp/make.log" 2>&1 || fail "make install-host: $(tail -n 5 "$tmp/make.log")"
 for p in bin/blipp bin/nwrun bin/iomodel lib/narrows/nwrun.so lib/narrows/nwrun-collect.so lib/libnarrows.a share/man/man1/nwrun.1 share/man/man8/blipp.8; do
 	[ -f "$tmp/prefix/$p" ] || fail "install-host: no $p"

@@ -82,6 +82,12 @@ has() {
 	done
 }
 has daemon/narrowsd.8 "$("$bin/narrowsd" -h)" narrowsd
+for c in join doctor; do
+	has host/join/narrows-host.8 "$("$bin/narrows-host" "$c" --help)" "narrows-host $c"
+	status=0
+	"$bin/narrows-host" "$c" --nonsense 2>/dev/null >&2 || status=$?
+	[ "$status" = 2 ] || fail "narrows-host $c --nonsense: exit status $status"
+done
 usage=$("$bin/narrows" -h)
 has cli/narrows.1 "$usage" narrows
 for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do
@@ -122,7 +128,6 @@ verify a b
 restore
 enroll
 enroll --days 0 host
-join http://127.0.0.1:1 token
 revoke
 hosts x
 health x
@@ -153,7 +158,7 @@ awk '/^\.Sh STATISTICS/ { on = 1 } /^\.Sh ENV/ { on = 0 } on && /^\.It Ic / { pr
     diff "$tmp/kinds" - || fail "narrows.1: < kinds of the program, > of the page"
 
 # --- help and version of every program ---
-for p in narrowsd narrows nwrun blipp nwflow nwlog magnet iomodel dpss dpss-master dpss-server; do
+for p in narrowsd narrows narrows-host nwrun blipp nwflow nwlog magnet iomodel dpss dpss-master dpss-server; do
 	[ -x "$bin/$p" ] || continue # nwflow and magnet are not made everywhere
 	"$bin/$p" --help 2>"$tmp/err" | grep -q "usage: $p" && [ ! -s "$tmp/err" ] || fail "$p --help"
 	"$bin/$p" --version 2>"$tmp/err" | grep -q -x "$p [0-9][0-9.]*.*" && [ ! -s "$tmp/err" ] || fail "$p --version"
