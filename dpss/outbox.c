@@ -22,6 +22,7 @@ struct outbox {
 	struct entry *first, **last;
 	bool over;
 	int ping_ms;
+	int64_t sent_mono_ns; /* the sender's: when the connection carried the last message */
 	void (*on_idle)(void *arg);
 	void *arg;
 };
@@ -46,11 +47,11 @@ entries_end(struct entry *first)
 	}
 }
 
-/* The next entry, or NULL after ping_ms or at the end. */
+/* The next entry, or NULL at the end or when the connection has been silent for ping_ms. */
 static struct entry *
 entry_take(struct outbox *o, bool *over)
 {
-	int64_t until_mono_ns = nw_mono_ns() + o->ping_ms * INT64_C(1000000);
+	int64_t until_mono_ns = o->sent_mono_ns + o->ping_ms * INT64_C(1000000);
 	struct entry *e;
 
 	pthread_mutex_lock(&o->lock);
@@ -80,26 +81,40 @@ entry_send(struct outbox *o, struct entry *e)
 		rc = channel_send_with(
 		    o->wire, e->item.type, &e->item.packed, e->item.bytes, e->item.len);
 	entry_end(e, wanted && rc == NW_OK);
+	if (wanted)
+		o->sent_mono_ns = nw_mono_ns();
 	return rc;
+}
+
+/* A sign of life, where the connection was silent for long. Entries that go another way, as blocks
+ * by UDP do, are no sign on the connection. */
+static int
+ping_send(struct outbox *o)
+{
+	struct packer nothing = { 0 };
+
+	if (nw_mono_ns() < o->sent_mono_ns + o->ping_ms * INT64_C(1000000))
+		return NW_OK;
+	o->sent_mono_ns = nw_mono_ns();
+	return channel_send(o->wire, DPSS_PING, &nothing);
 }
 
 static void *
 sender(void *arg)
 {
 	struct outbox *o = arg;
-	struct packer nothing = { 0 };
 	struct entry *e;
 	bool over = false;
 	int rc = NW_OK;
 
+	o->sent_mono_ns = nw_mono_ns();
 	while (!over && rc == NW_OK) {
-		if ((e = entry_take(o, &over)) != NULL) {
+		if ((e = entry_take(o, &over)) != NULL)
 			rc = entry_send(o, e);
-		} else if (!over) {
-			rc = channel_send(o->wire, DPSS_PING, &nothing);
-			if (o->on_idle != NULL)
-				o->on_idle(o->arg);
-		}
+		if (rc == NW_OK && !over)
+			rc = ping_send(o);
+		if (e == NULL && !over && o->on_idle != NULL)
+			o->on_idle(o->arg);
 	}
 	pthread_mutex_lock(&o->lock);
 	o->over = true;

@@ -30,6 +30,11 @@ grep -q . said || fail "nothing said"
 # blocks by UDP: all of them where nothing is lost; what is late is lost, and is not waited for
 "$bin/tv_sim" -u -k -t 1 -r 10 -n 20 -w 10 -L udp.log one >said || fail "UDP: $(cat said)"
 awk '/lists,/ { exit !($3 == 200 && $7 > 150 && $7 + $9 == 200) }' said || fail "UDP: $(cat said)"
+# .. for longer than a silent server is believed to live, and with lists that end the one before: each request ends somewhere
+"$bin/tv_sim" -u -t 2.5 -r 20 -n 30 -p flight -w 10 one >said || fail "UDP for long: $(cat said)"
+awk '/lists,/ { exit !($3 == 1500 && $7 > 1350 && $7 + $9 + $11 == 1500) }' said || fail "UDP for long: $(cat said)"
+"$bin/tv_sim" -t 0.5 -r 200 -n 30 -p random one two >said || fail "lists in a hurry: $(cat said)"
+awk '/lists,/ { exit !($3 > 1000 && $7 + $9 + $11 == $3 && $9 == 0) }' said || fail "lists in a hurry: $(cat said)"
 [ "$(grep -c '^APP_RECEIVE' udp.log)" -gt 150 ] || fail "events of UDP: $(tail -n 3 udp.log)"
 "$bin/tv_sim" -u -k -t 2 -r 10 -n 20 -w 10 one >said 2>&1 &
 viewer=$!

@@ -34,10 +34,11 @@ struct server {
 	struct channel *wire; /* changes under `sending` only */
 	pthread_mutex_t sending;
 	pthread_t thread;
-	struct udp *udp;             /* NULL: blocks come on the connection */
-	unsigned damaged;            /* blocks in a row whose bytes did not fit their checksum */
-	bool started, alive, silent; /* alive, silent: under the lock of all */
-	int64_t silent_mono_ns;      /* since when */
+	struct udp *udp;                /* NULL: blocks come on the connection */
+	unsigned damaged;               /* blocks in a row whose bytes did not fit their checksum */
+	bool started, alive, silent;    /* alive, silent: under the lock of all */
+	int64_t silent_mono_ns;         /* since when */
+	_Atomic int64_t packet_mono_ns; /* the last packet by UDP, a sign of life, too */
 };
 
 /* An awaited block. */
@@ -109,6 +110,7 @@ struct dpss {
 	struct server servers[DPSS_SERVERS_MAX];
 	/* reading */
 	struct pending *pending;
+	uint64_t flushed;        /* requests that a later list took the place of */
 	struct arrived *arrived; /* in order of arrival */
 	uint64_t awaited;        /* block for which the reader sleeps; AWAITED_ANY */
 	size_t n_arrived;        /* since the reader slept */

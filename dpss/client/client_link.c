@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The client's connections: each has a thread that reads, and connects again after an end. */
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -118,6 +119,8 @@ on_silence(void *arg)
 	struct server *s = arg;
 	int64_t now = nw_mono_ns();
 
+	if (now - atomic_load(&s->packet_mono_ns) < DPSS_SILENCE_MS * NS_PER_MS)
+		return NW_OK;
 	if (!s->silent) {
 		s->silent_mono_ns = now;
 		server_dead(s, true);

@@ -114,15 +114,19 @@ pending_add(struct dpss *d, uint64_t logical, uint32_t list)
 	return NW_ENOMEM;
 }
 
-static void
+/* Locked. Returns how many requests are forgotten. */
+static uint64_t
 pending_clear(struct dpss *d)
 {
 	struct pending *one, *next;
+	uint64_t n = 0;
 
 	HASH_ITER (hh, d->pending, one, next) {
+		n += one->wanted;
 		HASH_DEL(d->pending, one);
 		free(one);
 	}
+	return n;
 }
 
 static void
@@ -153,7 +157,7 @@ client_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list
 		return client_fail(d, rc, "the set has no such blocks, or the list is too long");
 	pthread_mutex_lock(&d->lock);
 	if (d->opts.flush)
-		pending_clear(d);
+		d->flushed += pending_clear(d);
 	d->list++;
 	if (list != NULL)
 		*list = d->list;
@@ -202,6 +206,28 @@ dpss_pending(struct dpss *d)
 
 	pthread_mutex_lock(&d->lock);
 	n = HASH_COUNT(d->pending);
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
+uint64_t
+dpss_flushed(struct dpss *d)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&d->lock);
+	n = d->flushed;
+	pthread_mutex_unlock(&d->lock);
+	return n;
+}
+
+uint64_t
+dpss_forget(struct dpss *d)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&d->lock);
+	n = pending_clear(d);
 	pthread_mutex_unlock(&d->lock);
 	return n;
 }

@@ -128,8 +128,10 @@ udp_run(void *arg)
 
 	while (!atomic_load(&u->over)) {
 		n = recv(u->fd, bytes, sizeof(bytes), 0);
-		if (n > 0 && rtp_unpack(bytes, (size_t)n, &r) == NW_OK && r.key == u->key)
+		if (n > 0 && rtp_unpack(bytes, (size_t)n, &r) == NW_OK && r.key == u->key) {
+			atomic_store(&u->server->packet_mono_ns, nw_mono_ns());
 			on_packet(u, &r);
+		}
 		if (nw_mono_ns() - swept > WAIT_MS * NS_PER_MS) {
 			partials_sweep(u);
 			swept = nw_mono_ns();

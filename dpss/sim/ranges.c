@@ -66,6 +66,7 @@ struct ranges {
 	pthread_cond_t work, change;
 	struct got *got;
 	size_t pending;
+	uint64_t flushed;
 	bool over;
 };
 
@@ -299,11 +300,12 @@ ranges_blocks(const struct ranges *r)
 	return (r->bytes + r->opts.block_bytes - 1) / r->opts.block_bytes;
 }
 
-/* Called with the lock. */
-static void
+/* Called with the lock. Returns how many requests are forgotten. */
+static uint64_t
 queues_clear(struct ranges *r)
 {
 	struct wanted *w, *next;
+	uint64_t n = 0;
 	size_t i;
 
 	for (i = 0; i < r->n_places; i++) {
@@ -312,8 +314,10 @@ queues_clear(struct ranges *r)
 			DL_DELETE(r->places[i].queue, w);
 			free(w);
 			r->pending--;
+			n++;
 		}
 	}
+	return n;
 }
 
 int
@@ -324,7 +328,7 @@ ranges_request(struct ranges *r, const uint64_t *logical, size_t n)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->opts.flush)
-		queues_clear(r);
+		r->flushed += queues_clear(r);
 	r->list++;
 	for (i = 0; i < n && (w = calloc(1, sizeof(*w))) != NULL; i++) {
 		*w = (struct wanted){ logical[i], r->list, nw_wall_ns(), NULL, NULL };
@@ -362,6 +366,28 @@ ranges_pending(struct ranges *r)
 
 	pthread_mutex_lock(&r->lock);
 	n = r->pending;
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+uint64_t
+ranges_flushed(struct ranges *r)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&r->lock);
+	n = r->flushed;
+	pthread_mutex_unlock(&r->lock);
+	return n;
+}
+
+uint64_t
+ranges_forget(struct ranges *r)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&r->lock);
+	n = queues_clear(r);
 	pthread_mutex_unlock(&r->lock);
 	return n;
 }

@@ -53,7 +53,7 @@ struct sim {
 	uint64_t x, y;   /* where the viewer is, in tiles */
 	double heading_x, heading_y, at_x, at_y;
 	/* results */
-	uint64_t lists, asked, received, lost, bytes;
+	uint64_t lists, asked, received, lost, flushed, bytes;
 	int64_t begin_mono_ns;
 };
 
@@ -115,6 +115,18 @@ source_next(struct source *s, int wait_ms, struct dpss_block *out)
 			.logical = b.logical, .list = b.list, .len = b.len, .rc = b.rc, .wanted = 1
 		};
 	return rc;
+}
+
+static uint64_t
+source_flushed(struct source *s)
+{
+	return s->d != NULL ? dpss_flushed(s->d) : ranges_flushed(s->http);
+}
+
+static uint64_t
+source_forget(struct source *s)
+{
+	return s->d != NULL ? dpss_forget(s->d) : ranges_forget(s->http);
 }
 
 /* --- which blocks --- */
@@ -266,6 +278,27 @@ take_until(struct sim *s, int64_t until, bool wait)
 	return NW_OK;
 }
 
+/* What is still pending at the end: the last list's end where lists end so, else lost. */
+static void
+rest_take(struct sim *s)
+{
+	struct dpss_block b;
+	struct source *from;
+	uint64_t rest;
+	int rc;
+
+	for (from = s->sources; from < s->sources + s->n_sources; from++) {
+		rest = source_forget(from);
+		s->flushed += source_flushed(from) + (s->opts.flush ? rest : 0);
+		s->lost += s->opts.flush ? 0 : rest;
+		/* a range on its way cannot be taken back */
+		while ((rc = source_next(from, (int)(QUICK_NS / NS_PER_MS), &b)) == NW_OK ||
+		    (rc == NW_EAGAIN && source_pending(from) > 0))
+			if (rc == NW_OK)
+				block_take(s, &b);
+	}
+}
+
 static int
 list_send(struct sim *s, struct source *to, const uint64_t *list, size_t n)
 {
@@ -312,6 +345,7 @@ run(struct sim *s)
 		    nw_mono_ns() +
 			(s->opts.flush ? (int64_t)(1e9 / s->lists_per_s) : 30 * NS_PER_S),
 		    false);
+	rest_take(s);
 	return rc;
 }
 
@@ -321,8 +355,9 @@ report(const struct sim *s)
 	double took = (double)(nw_mono_ns() - s->begin_mono_ns) / 1e9;
 
 	printf("%" PRIu64 " lists, %" PRIu64 " blocks asked for, %" PRIu64 " received, %" PRIu64
-	       " lost, %.1f MB/s in %.2f s\n",
-	    s->lists, s->asked, s->received, s->lost, (double)s->bytes / 1e6 / took, took);
+	       " lost, %" PRIu64 " flushed, %.1f MB/s in %.2f s\n",
+	    s->lists, s->asked, s->received, s->lost, s->flushed, (double)s->bytes / 1e6 / took,
+	    took);
 }
 
 /* --- options --- */
