@@ -86,7 +86,7 @@ MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read store/ground base
 MAY_web/answer               := web/http web/query store/read store/ground base
 MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze base
-MAY_web                      := web/page web/answer web/export web/http web/draw web/lifelines web/query store/read
+MAY_web                      := web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon                   := daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base

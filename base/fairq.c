@@ -194,11 +194,18 @@ fairq_put(
 struct fairq_item *
 fairq_take(struct fairq *q)
 {
+	return fairq_take_unless(q, NULL, NULL);
+}
+
+struct fairq_item *
+fairq_take_unless(struct fairq *q, bool (*waits)(void *arg, const char *owner), void *arg)
+{
 	struct fairq_owner *o, *least = NULL;
 	struct fairq_item *item;
 
 	DL_FOREACH (q->busy, o)
-		if (least == NULL || o->virtual_time < least->virtual_time)
+		if ((waits == NULL || !waits(arg, o->name)) &&
+		    (least == NULL || o->virtual_time < least->virtual_time))
 			least = o;
 	if (least == NULL)
 		return NULL;

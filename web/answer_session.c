@@ -24,7 +24,6 @@ answer_session(struct ask *q)
 {
 	struct session_query part;
 
-	q->h.may_change = q->reply->who.role >= ACCOUNT_OPERATOR;
 	return session_query_parse(&part, q->query) ? page_session(&q->h, q->r, q->to.id, &part)
 						    : NW_EINVAL;
 }
@@ -85,8 +84,7 @@ answer_lines(struct ask *q)
 	if (rc < 0)
 		return rc;
 	q->type = lines_content_type(form);
-	return lines_answer(
-	    &q->h, q->r, q->web != NULL ? q->web->lines : NULL, q->to.id, form, q->query, &q->why);
+	return lines_answer(&q->h, q->r, q->lines, q->to.id, form, q->query, &q->why);
 }
 
 /* --- forms --- */

@@ -2,7 +2,8 @@
 /*
  * One request on its way to its answer. A handler fills the answer in and returns NW_OK or NW_E*:
  * then the answer is sent, or the error that belongs to the code. A handler of a `local` resource,
- * which narrows -s has too, works without a running box: `web` and `reply` are NULL there.
+ * which narrows -s has too, works without a running box: `web` and `reply` are NULL there, as they
+ * are for an `is_long` resource, which a thread of the pool answers.
  */
 #ifndef NARROWS_WEB_ASK_H
 #define NARROWS_WEB_ASK_H
@@ -27,6 +28,7 @@ struct ask {
 	struct store_reader *r;
 	struct web *web;
 	struct reply *reply;
+	struct lines_cache *lines; /* of the thread, or NULL */
 	/* the answer: a body, a stream, or where to go instead */
 	struct evbuffer *body;
 	struct html h; /* writes into the body */

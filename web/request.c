@@ -18,49 +18,12 @@
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
+#include "web/http/conns.h"
 #include "web/http/host_check.h"
 #include "web/later.h"
 #include "web/page/page.h"
 #include "web/resource.h"
 #include "web/web_in.h"
-
-/* --- the answer goes out --- */
-
-static void
-answer_slices(struct reply *a, struct stream *s)
-{
-	if (later_start(a, s) < 0) {
-		stream_free(s);
-		reply_rc(a, NW_ENOMEM);
-	}
-}
-
-static void
-answer_send(struct reply *a, struct ask *q, int rc)
-{
-	char disposition[128];
-
-	a->type = q->type;
-	a->why = q->why;
-	if (rc == NW_OK && q->file_name[0] != '\0') {
-		snprintf(
-		    disposition, sizeof(disposition), "attachment; filename=\"%s\"", q->file_name);
-		reply_header(a, "Content-Disposition", disposition);
-	}
-	if (rc < 0)
-		reply_error(a, ask_code(rc));
-	else if (q->stream.next != NULL && q->is_download)
-		answer_stream(a, &q->stream);
-	else if (q->stream.next != NULL)
-		answer_slices(a, &q->stream);
-	else if (q->location[0] != '\0') {
-		reply_header(a, "Location", q->location);
-		reply_send(a, 303);
-	} else if (q->status != 0)
-		reply_send(a, q->status);
-	else
-		reply_send_tagged(a);
-}
 
 /* "last" leads to the session that is the newest now; a page without its query. */
 static int
@@ -186,7 +149,14 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 	char form[ASK_BODY_BYTES + 1];
 	ssize_t n;
 
+	ask_fn *handler = method == METHOD_POST          ? row->take
+	    : row->last_redirects && to.id == ROUTE_LAST ? answer_last
+							 : row->answer;
+	int rc;
+
 	a->errors = row->errors;
+	q.h.may_change = a->who.role >= ACCOUNT_OPERATOR;
+	q.h.with_accounts = a->with_accounts;
 	if (method == METHOD_POST) {
 		if (!form_passes(a, row))
 			return;
@@ -194,11 +164,10 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 		form[n > 0 ? n : 0] = '\0';
 		q.form = form;
 	}
-	answer_send(a, &q,
-	    ask_run(&q,
-		method == METHOD_POST                            ? row->take
-		    : row->last_redirects && to.id == ROUTE_LAST ? answer_last
-								 : row->answer));
+	if (row->at_once || row->own_form || handler == answer_last)
+		answer_send(a, &q, ask_run(&q, handler));
+	else if ((rc = later_ask(a, &q, handler)) < 0)
+		reply_rc(a, rc);
 }
 
 static bool
@@ -212,6 +181,17 @@ port_has(const struct port *p, const struct resource *row)
 	return false;
 }
 
+/* The owner of the time that the answer takes. */
+static void
+owner_find(struct reply *a)
+{
+	if (a->who.name[0] != '\0')
+		snprintf(a->owner, sizeof(a->owner), "%s %s", a->who.by_token ? "token" : "user",
+		    a->who.name);
+	else
+		conns_place(a->port->conns, a->req, a->owner, sizeof(a->owner));
+}
+
 static void
 route_answer(struct reply *a, const struct evhttp_uri *uri, struct route to)
 {
@@ -221,6 +201,7 @@ route_answer(struct reply *a, const struct evhttp_uri *uri, struct route to)
 	a->who = (struct login_who){ .role = ACCOUNT_ADMIN };
 	if (a->port->wants_login)
 		a->who = login_who(a->w->login, a->req, request_is_secure(a));
+	owner_find(a);
 	code = resource_access(to.resource, method, a->who.role);
 	if (code == 0)
 		answer_granted(a, uri, to, method);
@@ -265,7 +246,8 @@ request_answer(struct port *port, struct evhttp_request *req)
 		.port = port,
 		.req = req,
 		.body = evbuffer_new(),
-		.error_page = page_error };
+		.error_page = page_error,
+		.with_accounts = port->wants_login };
 	const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
 	struct route to = { .resource = route_nothing() };
 	int code;

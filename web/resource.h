@@ -37,6 +37,8 @@ struct resource {
 	enum resource_port port;
 	bool last_redirects; /* "last" leads to the address with the number */
 	bool local;          /* narrows -s has the answer without a box */
+	bool is_long;        /* made by the pool: the handler uses neither web nor reply */
+	bool at_once;        /* costs next to nothing: made without a turn */
 	ask_fn *answer, *take;
 	int form;         /* kind of document, if `answer` makes several kinds */
 	const char *type; /* of the answer; NULL: HTML */

@@ -31,9 +31,9 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "web/http/conns.h"
-#include "web/page/lines.h"
 #include "web/page/page.h"
-#include "web/query/out_stream.h"
+#include "web/pagepool.h"
+#include "web/query/turns.h"
 #include "web/web_in.h"
 
 enum {
@@ -58,7 +58,6 @@ on_request(struct evhttp_request *req, void *arg)
 {
 	struct port *port = arg;
 
-	page_with_accounts = port->wants_login;
 	conns_asked(port->conns, req);
 	port->web->n_requests++;
 	request_answer(port, req);
@@ -82,7 +81,8 @@ on_drained(evutil_socket_t fd, short what, void *arg)
 		event_add(w->on_drained, &soon);
 }
 
-/* Stops listening. Requests that have begun get their answer, within STOP_MAX_NS. */
+/* Stops listening. Requests that have begun get their answer, within STOP_MAX_NS; long answers are
+ * refused. */
 static void
 on_stop(evutil_socket_t fd, short what, void *arg)
 {
@@ -97,6 +97,7 @@ on_stop(evutil_socket_t fd, short what, void *arg)
 		conns_stop(p->conns);
 	}
 	w->stop_mono_ns = nw_mono_ns();
+	pool_stop(w->pool);
 	on_drained(fd, what, w);
 }
 
@@ -315,6 +316,7 @@ open_events(struct web *w, char why[STORE_WHY_BYTES])
 	    (w->on_stop = event_new(w->base, w->stop_fd, EV_READ, on_stop, w)) == NULL ||
 	    (w->on_drained = evtimer_new(w->base, on_drained, w)) == NULL ||
 	    (w->on_follow = evtimer_new(w->base, on_follow, w)) == NULL ||
+	    (w->turns = turns_new(w->base)) == NULL ||
 	    event_priority_set(w->on_follow, EVENTS_SLOW) != 0 ||
 	    event_add(w->on_stop, NULL) != 0 || evtimer_add(w->on_follow, &at_once) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web: %s", strerror(errno));
@@ -328,11 +330,13 @@ web_free(struct web *w)
 {
 	struct port *p;
 
+	pool_free(w->pool);
 	for (p = w->ports; p < w->ports + PORTS; p++) {
 		if (p->http != NULL)
 			evhttp_free(p->http);
 		conns_free(p->conns);
 	}
+	turns_free(w->turns);
 	if (w->on_drained != NULL)
 		event_free(w->on_drained);
 	if (w->on_stop != NULL)
@@ -345,7 +349,6 @@ web_free(struct web *w)
 		event_base_free(w->base);
 	store_reader_close(w->reader);
 	expected_clear(&w->expected);
-	lines_cache_free(w->lines);
 	session_index_free(w->index);
 	login_free(w->login);
 	free(w);
@@ -368,10 +371,10 @@ web_start(const struct web_opts *opts, struct web **out, char why[STORE_WHY_BYTE
 		web_free(w);
 		return NW_ENOMEM;
 	}
-	w->lines = lines_cache_new();
 	w->index = session_index_new();
 	if ((rc = store_reader_open(opts->store_path, &w->reader, why)) < 0 ||
-	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0)
+	    (rc = open_ports(w, why)) < 0 || (rc = open_events(w, why)) < 0 ||
+	    (rc = pool_new(w->base, opts->store_path, &w->pool, why)) < 0)
 		goto fail;
 	if ((errno = pthread_create(&w->thread, NULL, web_main, w)) != 0) {
 		snprintf(why, STORE_WHY_BYTES, "web thread: %s", strerror(errno));

@@ -28,7 +28,8 @@ struct web {
 	struct event_base *base;
 	struct port ports[PORTS];
 	struct store_reader *reader;
-	struct lines_cache *lines; /* NULL: memory was short */
+	struct turns *turns;
+	struct pool *pool;
 	struct session_index *index;
 	struct expected_list expected;
 	struct login *login; /* NULL: no port wants one */

@@ -55,6 +55,9 @@ int fairq_put(
 /* Takes the next item by the owners' shares, NULL if the queue is empty. The caller charges what
  * the item cost, before or after the next take. O(owners with items). */
 struct fairq_item *fairq_take(struct fairq *q);
+/* The same, without the owners for which `waits` returns true. */
+struct fairq_item *
+fairq_take_unless(struct fairq *q, bool (*waits)(void *arg, const char *owner), void *arg);
 /* Adds what was done for an owner, in any unit that is the same for all of a queue. */
 void fairq_charge(struct fairq *q, const char *owner, double cost);
 /* Unlinks an item that was not taken; nothing if the item is in no queue. */

@@ -132,6 +132,31 @@ test_idle(void)
 	fairq_free(q);
 }
 
+static bool
+is_named(void *arg, const char *owner)
+{
+	return strcmp(arg, owner) == 0;
+}
+
+/* An owner that must wait keeps its turn for later. */
+static void
+test_unless(void)
+{
+	static struct job a, b;
+	static char a_name[] = "a";
+	struct fairq *q = fairq_new(&wide);
+	struct fairq_item *displaced;
+
+	CHECK_INT(fairq_put(q, "a", &a.item, &displaced), NW_OK);
+	CHECK_INT(fairq_put(q, "b", &b.item, &displaced), NW_OK);
+	fairq_charge(q, "b", 5);
+	CHECK(fairq_take_unless(q, is_named, a_name) == &b.item);
+	CHECK(fairq_take_unless(q, is_named, a_name) == NULL);
+	CHECK_INT(fairq_count(q), 1);
+	CHECK(fairq_take(q) == &a.item);
+	fairq_free(q);
+}
+
 static void
 test_places(void)
 {
@@ -229,6 +254,7 @@ main(void)
 	test_flood();
 	test_shares();
 	test_idle();
+	test_unless();
 	test_places();
 	test_owners();
 	test_rates();

@@ -9,6 +9,7 @@
 #ifndef NARROWS_WEB_HTML_H
 #define NARROWS_WEB_HTML_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +35,10 @@ struct html {
 	/* a page that is written for the list of its figures alone, an array of
 	 * objects `figure`; or NULL */
 	struct json_t *figure_list;
-	bool may_change; /* the reader may write notes */
+	bool may_change;    /* the reader may write notes */
+	bool with_accounts; /* readers log in */
+	/* becomes true when nobody waits for the page any more; NULL: never */
+	const atomic_bool *stop;
 	bool figure_found;
 };
 

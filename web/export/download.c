@@ -3,16 +3,17 @@
  *	start --> slice --> wait until the slice is sent --> slice ... --> end
  *	                                  client gone --> forget
  *
- * An empty slice (many series, none with data) is followed by the next slice from the event loop,
- * so that other clients get their turn.
+ * An empty slice (many series, none with data) is followed by the next slice in another turn.
  */
 #include "web/export/download.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 #include <event2/buffer.h>
-#include <event2/event.h>
+#include <event2/bufferevent.h>
 #include <event2/http.h>
 
 #include "narrows/err.h"
@@ -23,7 +24,9 @@ struct download {
 	struct stream stream;
 	struct evbuffer *slice, *packed;
 	struct gzip *gzip; /* NULL: not compressed */
-	struct event *again;
+	struct turns *turns;
+	struct turn turn;
+	char *owner;
 };
 
 static void download_step(struct download *d);
@@ -37,8 +40,8 @@ download_free(struct download *d)
 		evbuffer_free(d->slice);
 	if (d->packed != NULL)
 		evbuffer_free(d->packed);
-	if (d->again != NULL)
-		event_free(d->again);
+	turns_leave(d->turns, &d->turn);
+	free(d->owner);
 	free(d);
 }
 
@@ -69,13 +72,15 @@ on_close(struct evhttp_connection *evcon, void *arg)
 		evhttp_send_reply_end(req);
 }
 
-/* From the event loop, never from within evhttp: a step may free the connection. */
+/* In a turn, never from within evhttp: a step may free the connection. Without memory the
+ * connection breaks, and on_close follows. */
 static void
 download_again(struct download *d)
 {
-	static const struct timeval now = { 0 };
+	struct evhttp_connection *evcon = evhttp_request_get_connection(d->req);
 
-	event_add(d->again, &now);
+	if (turns_wait(d->turns, &d->turn) < 0)
+		shutdown(bufferevent_getfd(evhttp_connection_get_bufferevent(evcon)), SHUT_RDWR);
 }
 
 static void
@@ -86,9 +91,8 @@ on_sent(struct evhttp_connection *evcon, void *arg)
 }
 
 static void
-on_again(evutil_socket_t fd, short what, void *arg)
+on_turn(void *arg)
 {
-	(void)fd, (void)what;
 	download_step(arg);
 }
 
@@ -134,7 +138,7 @@ download_step(struct download *d)
 }
 
 int
-download_start(struct event_base *base, struct evhttp_request *req, struct stream *s,
+download_start(struct turns *turns, const char *owner, struct evhttp_request *req, struct stream *s,
     struct evbuffer *begun, bool packed)
 {
 	struct download *d = calloc(1, sizeof(*d));
@@ -142,14 +146,14 @@ download_start(struct event_base *base, struct evhttp_request *req, struct strea
 	if (d == NULL)
 		return NW_ENOMEM;
 	d->req = req;
-	if ((d->slice = evbuffer_new()) == NULL || (d->packed = evbuffer_new()) == NULL ||
-	    (packed && (d->gzip = gzip_new()) == NULL) ||
-	    (d->again = evtimer_new(base, on_again, d)) == NULL ||
+	d->turns = turns;
+	if ((d->owner = strdup(owner)) == NULL || (d->slice = evbuffer_new()) == NULL ||
+	    (d->packed = evbuffer_new()) == NULL || (packed && (d->gzip = gzip_new()) == NULL) ||
 	    evbuffer_add_buffer(d->slice, begun) != 0) {
 		download_free(d);
 		return NW_ENOMEM;
 	}
-	event_priority_set(d->again, EVENTS_SLOW);
+	d->turn = (struct turn){ .owner = d->owner, .run = on_turn, .arg = d };
 	d->stream = *s;
 	s->state = NULL;
 	evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_close, d);

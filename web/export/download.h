@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stream on its way to a client: a slice is made when the slice before has left. */
+/* A stream on its way to a client: a slice is made when the slice before has left, and the owner of
+ * the request has the turn. */
 #ifndef NARROWS_WEB_DOWNLOAD_H
 #define NARROWS_WEB_DOWNLOAD_H
 
 #include <stdbool.h>
 
 #include "web/query/out_stream.h"
+#include "web/query/turns.h"
 
 struct evbuffer;
-struct event_base;
 struct evhttp_request;
 
 /*
@@ -16,7 +17,7 @@ struct evhttp_request;
  * headers stand in the request. Takes the stream and ends itself, whatever happens to the
  * connection. NW_ENOMEM: nothing was sent; req and the stream are still the caller's.
  */
-int download_start(struct event_base *base, struct evhttp_request *req, struct stream *s,
-    struct evbuffer *begun, bool packed);
+int download_start(struct turns *turns, const char *owner, struct evhttp_request *req,
+    struct stream *s, struct evbuffer *begun, bool packed);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/http/conns.h"
 
+#include <inttypes.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -420,6 +422,21 @@ conns_asked(struct conns *c, struct evhttp_request *req)
 	output_ignore(conn);
 	conn->state = CONN_ANSWERING;
 	conn->since_mono_ns = nw_mono_ns();
+}
+
+void
+conns_place(struct conns *c, struct evhttp_request *req, char *out, size_t size)
+{
+	struct conn *conn = conn_of(c, req);
+	uint64_t network;
+
+	out[0] = '\0';
+	if (conn == NULL)
+		return;
+	if (!conn->placed)
+		address_take(conn);
+	memcpy(&network, conn->address + 1, sizeof(network));
+	snprintf(out, size, "ip%s %016" PRIx64, conn->address[0] != 0 ? "6" : "", network);
 }
 
 bool

@@ -55,6 +55,9 @@ size_t conns_count(const struct conns *c);
 const struct conns_stats *conns_get_stats(const struct conns *c);
 void conns_stop(struct conns *c); /* the listener goes away: nothing to switch on or off any more */
 
+/* A name for the address of the request's connection, the same for a network as in
+ * conns_limits. */
+void conns_place(struct conns *c, struct evhttp_request *req, char *out, size_t size);
 /* The whole request has arrived: the answer may take the usual time. */
 void conns_asked(struct conns *c, struct evhttp_request *req);
 /*

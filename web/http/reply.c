@@ -208,7 +208,7 @@ static const struct {
 void
 reply_error(struct reply *a, int code)
 {
-	struct html h = { .out = a->body };
+	struct html h = { .out = a->body, .with_accounts = a->with_accounts };
 	size_t i = 0;
 
 	while (troubles[i].code != code && troubles[i].code != 0)

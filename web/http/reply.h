@@ -16,7 +16,7 @@ struct html;
 struct port;
 struct web;
 
-enum { REPLY_LINES_BYTES = 1024 };
+enum { REPLY_LINES_BYTES = 1024, REPLY_OWNER_BYTES = ACCOUNT_NAME_BYTES + 16 };
 
 /* How errors are told. */
 enum reply_errors { REPLY_PAGE, REPLY_JSON, REPLY_PROBLEM, REPLY_PROMETHEUS };
@@ -35,6 +35,9 @@ struct reply {
 	/* The caller. What changes anything wants ACCOUNT_OPERATOR; the request's form, a cookie's
 	 * origin and the method are checked before a page is called. */
 	struct login_who who;
+	char owner
+	    [REPLY_OWNER_BYTES]; /* who shares the web thread's time: a user, a token, an address */
+	bool with_accounts;      /* of error pages: readers log in */
 };
 
 extern const char reply_type_json[], reply_type_csv[], reply_type_text[];

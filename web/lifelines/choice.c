@@ -183,8 +183,9 @@ choice_parse(struct choice *c, const char *query, const char **why)
 struct lineset_opts
 choice_opts(const struct choice *c)
 {
-	return (
-	    struct lineset_opts){ .path = c->path, .by = c->by, .lane = c->lane, .raw = c->raw };
+	return (struct lineset_opts){
+		.path = c->path, .by = c->by, .lane = c->lane, .raw = c->raw, .stop = c->stop
+	};
 }
 
 bool

@@ -21,7 +21,8 @@ struct choice {
 	struct choice_mark a, b;
 	char path[CHOICE_LIST_BYTES], by[CHOICE_TEXT_BYTES], lane[CHOICE_TEXT_BYTES];
 	bool raw;
-	int64_t against; /* session to compare with, or 0 */
+	int64_t against;         /* session to compare with, or 0 */
+	const atomic_bool *stop; /* as in lineset_opts */
 };
 
 extern const struct param choice_params[];

@@ -202,6 +202,8 @@ on_event(void *arg, const struct nw_event_rec *rec)
 	struct reading *d = arg;
 	struct lineset *s = d->s;
 
+	if (lineset_stopped(s))
+		return NW_ECLOSED;
 	if (s->n_events >= LINESET_EVENTS_MAX) {
 		s->n_left_out++;
 		return 1;
@@ -216,7 +218,9 @@ on_event(void *arg, const struct nw_event_rec *rec)
 static int
 on_other(void *arg, const struct nw_event_rec *rec)
 {
-	return event_put(arg, &rec->event, false);
+	struct reading *d = arg;
+
+	return lineset_stopped(d->s) ? NW_ECLOSED : event_put(d, &rec->event, false);
 }
 
 /* --- points --- */
@@ -617,6 +621,7 @@ lineset_load(
 
 	if (rc == NW_OK) {
 		s->session_id = session_id;
+		s->stop = o->stop;
 		*d = (struct reading){ .s = s, .o = o };
 		rc = keys_find(r, o, s);
 	}
@@ -634,7 +639,7 @@ lineset_load(
 		sides_correct(s);
 	}
 	if (rc == NW_OK)
-		rc = causal_fill(s);
+		rc = lineset_stopped(s) ? NW_ECLOSED : causal_fill(s);
 	if (d != NULL)
 		reading_clear(d);
 	free(d);

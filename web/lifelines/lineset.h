@@ -11,6 +11,7 @@
 #ifndef NARROWS_LINESET_H
 #define NARROWS_LINESET_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,8 @@ struct lineset_opts {
 	const char *by;   /* id keys that make an object, divided by commas */
 	const char *lane; /* attribute that names the server of a line */
 	bool raw;         /* times as they were logged, without correction */
+	/* becomes true when nobody waits for the lines any more: NW_ECLOSED; NULL: never */
+	const atomic_bool *stop;
 };
 
 struct lineset_names {
@@ -63,6 +66,7 @@ struct lineset_side { /* an event of a host alone */
 
 struct lineset {
 	int64_t session_id;
+	const atomic_bool *stop; /* of the question in hand, as in lineset_opts */
 	int64_t n_events, n_left_out, n_repeats;
 	int64_t first_wall_ns, last_wall_ns;
 	struct lineset_names names, hosts, lanes;
@@ -91,6 +95,12 @@ void lineset_free(struct lineset *s);
 /* Reads the notes anew. */
 int lineset_notes(struct store_reader *r, struct lineset *s);
 
+/* Returns true if nobody waits for the lines any more. */
+static inline bool
+lineset_stopped(const struct lineset *s)
+{
+	return s->stop != NULL && atomic_load_explicit(s->stop, memory_order_relaxed);
+}
 const char *lineset_point(const struct lineset *s, unsigned point);
 const char *lineset_host(const struct lineset *s, size_t line, unsigned point);
 

@@ -63,15 +63,15 @@ csv_row(FILE *f, const struct lineset *s, const struct chosen *k, size_t i)
 }
 
 static int
-finish(FILE *f, char **text)
+finish(FILE *f, const struct lineset *s, char **text)
 {
-	bool failed = ferror(f) != 0;
+	bool failed = ferror(f) != 0, stopped = lineset_stopped(s);
 
-	if (fclose(f) == 0 && !failed)
+	if (fclose(f) == 0 && !failed && !stopped)
 		return NW_OK;
 	free(*text);
 	*text = NULL;
-	return NW_ENOMEM;
+	return stopped ? NW_ECLOSED : NW_ENOMEM;
 }
 
 int
@@ -83,9 +83,9 @@ linecsv_make(const struct lineset *s, const struct chosen *k, char **text, size_
 	if (f == NULL)
 		return NW_ENOMEM;
 	csv_head(f, s);
-	for (i = 0; i < k->lines.n; i++)
+	for (i = 0; i < k->lines.n && !lineset_stopped(s); i++)
 		csv_row(f, s, k, i);
-	return finish(f, text);
+	return finish(f, s, text);
 }
 
 /* --- OTLP --- */
@@ -190,8 +190,8 @@ lineotlp_make(const struct lineset *s, const struct chosen *k, char **text, size
 	    ",{\"key\":\"narrows.session\",\"value\":{\"intValue\":\"%" PRId64
 	    "\"}}]},\"scopeSpans\":[{\"scope\":{\"name\":\"narrows.lifelines\"},\"spans\":[\n",
 	    s->session_id);
-	for (i = 0; i < k->lines.n; i++)
+	for (i = 0; i < k->lines.n && !lineset_stopped(s); i++)
 		otlp_line(f, s, k->line[i], &first);
 	fputs("\n]}]}]}\n", f);
-	return finish(f, text);
+	return finish(f, s, text);
 }

@@ -60,8 +60,6 @@ write_links(struct html *h, const struct page_frame *f)
 	html_raw(h, ">");
 }
 
-bool page_with_accounts;
-
 void
 page_begin(struct html *h, const struct page_frame *f)
 {
@@ -88,7 +86,7 @@ void
 page_end(struct html *h)
 {
 	html_raw(h, "</main><footer>Narrows " NW_VERSION);
-	if (page_with_accounts && !h->alone)
+	if (h->with_accounts && !h->alone)
 		html_raw(h, " \xc2\xb7 <a href=\"/login\">Account</a>");
 	html_raw(h, "</footer></body></html>\n");
 }

@@ -17,10 +17,6 @@
 
 enum page_tab { PAGE_NONE, PAGE_SESSIONS, PAGE_ROUTES, PAGE_HOSTS, PAGE_KEEP, PAGE_HEALTH };
 
-/* Whether some port wants a login: the foot of each page then leads to the login. Set before the
- * thread starts. */
-extern bool page_with_accounts;
-
 struct page_frame {
 	const char *title;
 	enum page_tab tab;

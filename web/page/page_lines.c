@@ -590,6 +590,13 @@ json_write(struct html *h, struct lines_view *v)
 	return rc;
 }
 
+static void
+text_free(const void *text, size_t len, void *arg)
+{
+	(void)len, (void)arg;
+	free((void *)(uintptr_t)text);
+}
+
 static int
 table_form(struct html *h, struct lines_view *v, enum lines_form form)
 {
@@ -598,9 +605,11 @@ table_form(struct html *h, struct lines_view *v, enum lines_form form)
 	int rc = form == LINES_CSV ? linecsv_make(v->s, v->k, &text, &len)
 				   : lineotlp_make(v->s, v->k, &text, &len);
 
-	if (rc == NW_OK && evbuffer_add(h->out, text, len) != 0)
+	/* the text may be large: the body takes it as it is */
+	if (rc == NW_OK && evbuffer_add_reference(h->out, text, len, text_free, NULL) != 0) {
+		free(text);
 		rc = NW_ENOMEM;
-	free(text);
+	}
 	return rc;
 }
 
@@ -684,8 +693,10 @@ cache_fill(
 
 	if (rc != NW_OK)
 		return rc;
-	if (cache_has(k, &span, session_id, c))
+	if (cache_has(k, &span, session_id, c)) {
+		k->s->stop = c->stop;
 		return lineset_notes(r, k->s);
+	}
 	cache_clear(k);
 	if ((rc = lineset_load(r, session_id, &opts, &k->s)) != NW_OK)
 		return rc;
@@ -713,6 +724,12 @@ report_find(struct lines_cache *cache, const struct choice *c, const struct chos
 }
 
 static int
+stop_code(const struct lineset *s)
+{
+	return lineset_stopped(s) ? NW_ECLOSED : NW_OK;
+}
+
+static int
 answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_t session_id,
     enum lines_form form, const struct choice *c, const json_t *doc)
 {
@@ -727,11 +744,11 @@ answer(struct html *h, struct store_reader *r, struct lines_cache *cache, int64_
 	v.s = cache->s;
 	if (rc == NW_OK)
 		rc = choice_take(c, cache->s, &k);
-	if (rc == NW_OK)
+	if (rc == NW_OK && (rc = stop_code(cache->s)) == NW_OK)
 		rc = report_find(cache, c, &k, &own, &v.p);
-	if (rc == NW_OK)
+	if (rc == NW_OK && (rc = stop_code(cache->s)) == NW_OK)
 		rc = against_make(r, cache->s, c, &g);
-	if (rc == NW_OK)
+	if (rc == NW_OK && (rc = stop_code(cache->s)) == NW_OK)
 		rc = form_make(h, &v, form);
 	linereport_free(own);
 	chosen_clear(&k);
@@ -747,6 +764,7 @@ lines_answer(struct html *h, struct store_reader *r, struct lines_cache *cache, 
 	struct choice c;
 	int rc = choice_parse(&c, query, why);
 
+	c.stop = h->stop;
 	if (rc == NW_OK)
 		rc = store_session_get(r, session_id, on_session, &doc);
 	if (rc == NW_OK)

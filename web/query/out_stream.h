@@ -20,9 +20,6 @@ struct stream {
 	bool (*may_refuse)(const void *state);
 };
 
-/* Priorities of the web thread's events, of three: slices of answers wait for all other events. */
-enum { EVENTS_USUAL = 1, EVENTS_SLOW, EVENTS_PRIORITIES };
-
 static inline bool
 stream_may_refuse(const struct stream *s)
 {
