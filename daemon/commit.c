@@ -1,19 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
 #include "daemon/commit.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/time.h>
 
 #include <event2/event.h>
+#include <uthash.h>
 
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "narrows/log.h"
 #include "daemon/origin.h"
-#include "narrows/xmalloc.h"
 #include "narrows/err.h"
 
-enum { BATCH_TARGET_BYTES = 1 << 20 };
+enum { BATCH_TARGET_BYTES = 1 << 20, OWNER_COST_MAX = 1 << 20 };
+
+/* What an owner has on the way to the store. */
+struct part {
+	size_t cost, refs; /* refs: entries in completions */
+	UT_hash_handle hh;
+	char owner[];
+};
 
 struct acceptance {
 	struct origin *origin;
@@ -25,6 +35,11 @@ struct completion {
 	struct commit *commit;
 	struct acceptance *accepted;
 	size_t n_accepted, cap_accepted;
+	struct {
+		struct part *part;
+		size_t cost;
+	} * charged;
+	size_t n_charged, cap_charged;
 	struct {
 		int64_t session_id;
 		char *owner;
@@ -39,14 +54,39 @@ struct commit {
 	struct nw_batch *batch;        /* batch being filled, NULL while empty */
 	struct completion *completion; /* work to do when the batch is stored */
 	struct event *flush_timer, *completions;
-	bool blocked; /* the store's queue is full */
-	bool failing; /* the last commit failed, and the log says so */
+	struct part *parts; /* hash by owner */
+	bool blocked;       /* the store's queue is full */
+	bool failing;       /* the last commit failed, and the log says so */
 };
+
+/* Returns true if an owner was full, and is not any more. */
+static bool
+parts_lower(struct completion *t)
+{
+	struct part *p;
+	bool room = false;
+	size_t i;
+
+	for (i = 0; i < t->n_charged; i++) {
+		p = t->charged[i].part;
+		p->cost -= t->charged[i].cost;
+		room |= p->cost < OWNER_COST_MAX && p->cost + t->charged[i].cost >= OWNER_COST_MAX;
+		if (--p->refs == 0) {
+			HASH_DEL(t->commit->parts, p);
+			free(p);
+		}
+	}
+	t->n_charged = 0;
+	return room;
+}
 
 static void
 completion_free(struct completion *t)
 {
 	size_t i;
+
+	(void)parts_lower(t);
+	free(t->charged);
 
 	for (i = 0; i < t->n_accepted; i++)
 		origin_release(t->accepted[i].origin);
@@ -88,6 +128,8 @@ on_batch_done(void *arg, int rc)
 	for (i = 0; i < t->n_judge && rc >= 0; i++)
 		c->ops.judge(
 		    c->ops.arg, t->judge[i].session_id, t->judge[i].owner, t->judge[i].is_over);
+	if (parts_lower(t) && !c->blocked)
+		c->ops.room(c->ops.arg);
 	completion_free(t);
 }
 
@@ -159,6 +201,44 @@ commit_batch(struct commit *c)
 		event_add(c->flush_timer, &tv);
 	}
 	return c->batch;
+}
+
+void
+commit_charge(struct commit *c, const char *owner, size_t cost)
+{
+	size_t len = strlen(owner);
+	struct completion *t;
+	struct part *p;
+
+	commit_batch(c);
+	t = c->completion;
+	HASH_FIND(hh, c->parts, owner, len, p);
+	if (p == NULL) {
+		p = xcalloc(1, sizeof(*p) + len + 1);
+		memcpy(p->owner, owner, len);
+		HASH_ADD(hh, c->parts, owner[0], len, p);
+	}
+	p->cost += cost;
+	if (t->n_charged > 0 && t->charged[t->n_charged - 1].part == p) {
+		t->charged[t->n_charged - 1].cost += cost;
+		return;
+	}
+	if (t->n_charged == t->cap_charged) {
+		t->cap_charged = t->cap_charged ? t->cap_charged * 2 : 8;
+		t->charged = xreallocarray(t->charged, t->cap_charged, sizeof(*t->charged));
+	}
+	p->refs++;
+	t->charged[t->n_charged].part = p;
+	t->charged[t->n_charged++].cost = cost;
+}
+
+bool
+commit_is_owner_full(const struct commit *c, const char *owner)
+{
+	struct part *p;
+
+	HASH_FIND_STR(c->parts, owner, p);
+	return p != NULL && p->cost >= OWNER_COST_MAX;
 }
 
 void

@@ -106,6 +106,7 @@ meta_write(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 		.raw_len = m->raw_len };
 	int rc = NW_ENOMEM;
 
+	commit_charge(x->box->commit, x->wire.owner, COMMIT_RECORD_COST + 2 * m->raw_len);
 	if (masked != NULL && raw != NULL)
 		rc = nw_batch_meta(commit_batch(x->box->commit), &rec);
 	free(masked);
@@ -132,8 +133,10 @@ on_meta(void *arg, const struct nw_meta *m)
 	bool is_new;
 	int rc;
 
-	if (settings_are(m))
+	if (settings_are(m)) {
+		commit_charge(x->box->commit, x->wire.owner, COMMIT_RECORD_COST + 4 * m->raw_len);
 		return settings_take(x, m);
+	}
 	if ((rc = origin_series_add(x->origin, m, &sr, &is_new)) < 0)
 		return rc;
 	if (!is_new)
@@ -168,6 +171,7 @@ layout_renew(struct xsess *x, struct series *sr, const struct nw_data *d)
 {
 	struct layout *l = &sr->layout;
 	struct nw_layout_rec rec;
+	size_t cost = COMMIT_RECORD_COST, i;
 	int rc;
 
 	if (sr->n_layouts >= CATALOG_LAYOUTS_MAX ||
@@ -180,6 +184,9 @@ layout_renew(struct xsess *x, struct series *sr, const struct nw_data *d)
 	rec.meta_id = sr->meta_id;
 	rec.n_fields = l->n_fields;
 	rec.fields = (const char *const *)l->fields;
+	for (i = 0; i < l->n_fields; i++)
+		cost += strlen(l->fields[i]);
+	commit_charge(x->box->commit, x->wire.owner, 2 * cost);
 	return nw_batch_layout(commit_batch(x->box->commit), &rec);
 }
 
@@ -535,6 +542,7 @@ ingest_document(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, 
 	}
 	x->docs++;
 	xsess_change(x);
+	commit_charge(x->box->commit, x->wire.owner, len / COMMIT_ROWS_CHEAPER);
 	if (opt == NW_OPT_XFER_END && (x->session = session_now(x->session)) != NULL)
 		session_end(x->session);
 	if (numbered)

@@ -223,6 +223,8 @@ linefeed_take(struct linefeed *f, const uint8_t *bytes, size_t len)
 			break;
 		at += n;
 	}
+	if (at > 0)
+		commit_charge(f->box->commit, f->sender.owner, at / COMMIT_ROWS_CHEAPER);
 	return at;
 }
 

@@ -20,6 +20,7 @@
 
 #include "daemon/admission.h"
 #include "daemon/box.h"
+#include "daemon/commit.h"
 #include "daemon/conf.h"
 #include "daemon/eventput.h"
 #include "daemon/linefeed.h"
@@ -873,6 +874,11 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
+	if (p->owner != NULL && p->state == PEER_OPEN &&
+	    commit_is_owner_full(box->commit, p->owner)) {
+		event_del(p->readable); /* until peer_resume_all() */
+		return;
+	}
 	p->gathers = true;
 	n = peer_read(p);
 	p->gathers = false;

@@ -142,6 +142,7 @@ xsess_open(struct box *box, const struct xsess_wire *wire, const uint8_t sess_id
 	x->origin = origin_get(box, NULL, NULL);
 	origin_attach(x->origin, &origin_calls, x);
 	x->opened_wall_ns = nw_wall_ns();
+	commit_charge(box->commit, wire->owner, COMMIT_RECORD_COST);
 	xsess_write(x);
 	counter_add(&box->counters.xsp_sessions_open, 1);
 	return x;
@@ -370,6 +371,7 @@ hello_identify(
 	x->hello = true;
 	x->for_host = x->task_id == NULL;
 	if (x->task_id != NULL) {
+		commit_charge(x->box->commit, x->wire.owner, COMMIT_RECORD_COST);
 		s = session_join(x->box, x->task_id, &guest);
 		session_take_part(s, &guest);
 		session_name(s, nw_kv_text(kv, n, "program"));

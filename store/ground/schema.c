@@ -580,9 +580,18 @@ static const char version_13[] =
     "ALTER TABLE xsp_session ADD COLUMN addresses TEXT;   -- in the sender's certificate, by "
     "blanks\n";
 
+/* From 13 to 14: the names of fields count as descriptions of their host. Layouts with the same
+ * names share them in the file, but each counts in full. */
+static const char version_14[] =
+    "INSERT INTO tier_size SELECT coalesce(m.host_id, 0), 6,\n"
+    "	sum(64 + length(CAST(s.fields AS BLOB))) FROM layout l JOIN metadata m ON m.id = "
+    "l.meta_id\n"
+    "	JOIN fieldset s ON s.id = l.fieldset_id WHERE true GROUP BY 1\n"
+    "	ON CONFLICT(host_id, tier) DO UPDATE SET bytes = bytes + excluded.bytes;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
-	version_12, version_13 };
+	version_12, version_13, version_14 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

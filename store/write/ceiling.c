@@ -16,6 +16,7 @@ enum {
 	DESCRIPTIONS_SHARE = 2,
 	CONNECTION_BYTES = 300, /* size of a connection's row and of its session's row */
 	DESCRIBED_EVERY = 64,   /* sessions forgotten between two looks for their host */
+	REST = 10,
 	RESTART_WAIT_MS = 100
 };
 
@@ -104,94 +105,6 @@ described_look(struct ceiling *c)
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 
-/* Forgets the oldest session of a host, or of any. WRITER_DONE: no session may go. */
-static int
-forget_session_of(struct ceiling *c, int64_t host_id, int64_t settled_ns)
-{
-	const struct forget_search search = { INT64_MAX, settled_ns, host_id };
-	int64_t id = SESSION_NONE;
-	int rc = forget_oldest(c->forgetter, &search, &id);
-
-	if (rc != NW_OK || id == SESSION_NONE)
-		return rc == NW_OK ? WRITER_DONE : rc;
-	rc = forget_session(c->forgetter, id);
-	return rc == NW_OK ? WRITER_MORE : rc;
-}
-
-/* Of the host with the most bytes of descriptions, forgets a session ended so long ago, or else
- * series of the host alone. */
-static int
-forget_described(struct ceiling *c, int64_t settled_ns)
-{
-	size_t n_dropped = 0;
-	int rc = forget_session_of(c, c->described, settled_ns);
-
-	if (rc != WRITER_DONE)
-		return rc;
-	rc = forget_series(c->forgetter, c->described, settled_ns, &n_dropped);
-	return rc != NW_OK ? rc : n_dropped > 0 ? WRITER_MORE : WRITER_DONE;
-}
-
-/* Forgets sessions ended an hour ago, else a minute ago. A host with far more descriptions than
- * the rest loses its sessions of a minute ago before the rest loses anything. WRITER_DONE:
- * nothing may go. */
-static int
-forget_in_need(struct ceiling *c)
-{
-	int rc;
-
-	if ((rc = described_look(c)) != NW_OK)
-		return rc;
-	if (c->described != HOST_ANY &&
-	    (rc = forget_described(c, forget_settled_ns)) != WRITER_DONE)
-		return rc;
-	if (c->described != HOST_ANY && c->described_much &&
-	    (rc = forget_described(c, forget_settled_in_need_ns)) != WRITER_DONE)
-		return rc;
-	if ((rc = forget_session_of(c, HOST_ANY, forget_settled_ns)) != WRITER_DONE)
-		return rc;
-	return forget_session_of(c, HOST_ANY, forget_settled_in_need_ns);
-}
-
-static int64_t
-host_bytes(const struct host_size *h)
-{
-	int64_t bytes = 0;
-	int k;
-
-	for (k = 0; k < SIZE_KINDS; k++)
-		bytes += h->bytes[k];
-	return bytes;
-}
-
-/* If the host with the most bytes has mostly descriptions: forgets sessions ended an hour ago,
- * or a minute ago if the host has far more than the rest. WRITER_DONE: nothing may go. */
-static int
-forget_talker(struct ceiling *c)
-{
-	const struct sizes *s = &c->k->c->sizes;
-	int64_t bytes, most = 0, all = 0, described = 0;
-	size_t i;
-	int rc;
-
-	for (i = 0; i < s->n_hosts; i++) {
-		bytes = host_bytes(&s->hosts[i]);
-		all += bytes;
-		if (bytes <= most)
-			continue;
-		most = bytes;
-		c->described = s->hosts[i].host_id;
-		described = s->hosts[i].bytes[SIZE_DESCRIPTIONS];
-	}
-	if (described <= most / DESCRIPTIONS_SHARE)
-		return WRITER_DONE;
-	c->described_much = 2 * most * (int64_t)s->n_hosts > 3 * all;
-	rc = forget_described(c, forget_settled_ns);
-	if (rc == WRITER_DONE && c->described_much)
-		rc = forget_described(c, forget_settled_in_need_ns);
-	return rc;
-}
-
 /* Pages of the file for so many bytes. */
 static int64_t
 pages_needed(const struct ceiling *c, size_t bytes)
@@ -207,11 +120,150 @@ tail_fits(const struct ceiling *c, int64_t n_live)
 	return n_live + pages_needed(c, tail_bytes(c->mover->tail)) <= c->pages_max;
 }
 
-/* Evicts a transaction's worth, beginning with a victim. */
+/* Does the host have more than its share, which is an equal part of the bytes of all hosts? A tenth
+ * more does not count. A lone host has its share. */
+static bool
+host_is_over_share(const struct ceiling *c, int64_t host_id)
+{
+	const struct sizes *s = &c->k->c->sizes;
+	int64_t bytes, own = 0, all = 0, n = 0;
+	size_t i;
+
+	for (i = 0; i < s->n_hosts; i++) {
+		bytes = evict_host_bytes(&s->hosts[i]);
+		all += bytes;
+		n += bytes > 0;
+		if (s->hosts[i].host_id == host_id)
+			own = bytes;
+	}
+	return own / 11 * 10 * n > all;
+}
+
+/* Forgets series of a host without samples, however young. If rows in the tail keep all of them,
+ * moves the oldest rows. WRITER_DONE: nothing may go. */
+static int
+forget_young_of(struct ceiling *c, int64_t host_id, int64_t n_live)
+{
+	size_t n_dropped;
+	int rc = forget_young(c->forgetter, host_id, &n_dropped);
+
+	if (rc != NW_OK || n_dropped > 0)
+		return rc == NW_OK ? WRITER_MORE : rc;
+	if (!c->forgetter->young_waits || !tail_fits(c, n_live))
+		return WRITER_DONE;
+	c->forgetter->young_rest_until_mono_ns = 0;
+	return mover_step_oldest(c->mover);
+}
+
+/* Forgets the oldest session of a host, or of any. WRITER_DONE: no session may go. */
+static int
+forget_session_of(struct ceiling *c, int64_t host_id, int64_t settled_ns)
+{
+	const struct forget_search search = { INT64_MAX, settled_ns, host_id };
+	int64_t id = SESSION_NONE;
+	int rc = forget_oldest(c->forgetter, &search, &id);
+
+	if (rc != NW_OK || id == SESSION_NONE)
+		return rc == NW_OK ? WRITER_DONE : rc;
+	rc = forget_session(c->forgetter, id);
+	return rc == NW_OK ? WRITER_MORE : rc;
+}
+
+/* Of a host, forgets a session of the host alone that ended so long ago, or else series of the host
+ * alone. After a look without success, the same host's descriptions rest for ten times as long as
+ * the look took. */
+static int
+forget_settled(struct ceiling *c, int64_t host_id, int64_t settled_ns)
+{
+	int64_t begun = connection_mono(c->k->c);
+	size_t n_dropped = 0;
+	int rc;
+
+	if (c->rest_host == host_id && c->rest_settled_ns <= settled_ns &&
+	    begun < c->rest_until_mono_ns)
+		return WRITER_DONE;
+	if ((rc = forget_session_of(c, host_id, settled_ns)) != WRITER_DONE ||
+	    (rc = forget_series(c->forgetter, host_id, settled_ns, &n_dropped)) != NW_OK)
+		return rc;
+	if (n_dropped > 0)
+		return WRITER_MORE;
+	c->rest_host = host_id;
+	c->rest_settled_ns = settled_ns;
+	c->rest_until_mono_ns =
+	    connection_mono(c->k->c) + REST * (connection_mono(c->k->c) - begun);
+	return WRITER_DONE;
+}
+
+/* The same for a host that pays alone: what ended a minute ago, then the youngest series. */
+static int
+forget_payer(struct ceiling *c, int64_t host_id, int64_t n_live)
+{
+	int rc = forget_settled(c, host_id, forget_settled_in_need_ns);
+
+	return rc != WRITER_DONE ? rc : forget_young_of(c, host_id, n_live);
+}
+
+/* Forgets sessions ended an hour ago, else a minute ago. A host with far more descriptions than
+ * the rest loses its sessions of a minute ago, and a host above its share its youngest series, too,
+ * before the rest loses anything. WRITER_DONE: nothing may go. */
+static int
+forget_in_need(struct ceiling *c, int64_t n_live)
+{
+	int rc;
+
+	if ((rc = described_look(c)) != NW_OK)
+		return rc;
+	if (c->described != HOST_ANY) {
+		if ((rc = forget_settled(c, c->described, forget_settled_ns)) != WRITER_DONE)
+			return rc;
+		if (c->described_much &&
+		    (rc = forget_settled(c, c->described, forget_settled_in_need_ns)) !=
+			WRITER_DONE)
+			return rc;
+		if (host_is_over_share(c, c->described) &&
+		    (rc = forget_payer(c, c->described, n_live)) != WRITER_DONE)
+			return rc;
+	}
+	if ((rc = forget_session_of(c, HOST_ANY, forget_settled_ns)) != WRITER_DONE)
+		return rc;
+	return forget_session_of(c, HOST_ANY, forget_settled_in_need_ns);
+}
+
+/* Notes the host with the most bytes. If these are mostly descriptions: forgets sessions ended an
+ * hour ago, or a minute ago if the host has far more than the rest. WRITER_DONE: nothing may go. */
+static int
+forget_talker(struct ceiling *c)
+{
+	const struct sizes *s = &c->k->c->sizes;
+	int64_t bytes, most = 0, all = 0, described = 0;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < s->n_hosts; i++) {
+		bytes = evict_host_bytes(&s->hosts[i]);
+		all += bytes;
+		if (bytes <= most)
+			continue;
+		most = bytes;
+		c->described = s->hosts[i].host_id;
+		described = s->hosts[i].bytes[SIZE_DESCRIPTIONS];
+	}
+	if (described <= most / DESCRIPTIONS_SHARE)
+		return WRITER_DONE;
+	c->described_much = 2 * most * (int64_t)s->n_hosts > 3 * all;
+	rc = forget_settled(c, c->described, forget_settled_ns);
+	if (rc == WRITER_DONE && c->described_much)
+		rc = forget_settled(c, c->described, forget_settled_in_need_ns);
+	return rc;
+}
+
+/* Evicts a transaction's worth, beginning with a victim. After data of the host with the most
+ * bytes, data of others wait for free_some(). */
 static int
 evict_some(struct ceiling *c, struct victim *v, int64_t n_pages, int64_t n_live)
 {
 	int64_t all, live;
+	bool of_most = v->of_most;
 	int rc = connection_begin(c->k->c);
 
 	if (rc != NW_OK)
@@ -222,7 +274,7 @@ evict_some(struct ceiling *c, struct victim *v, int64_t n_pages, int64_t n_live)
 			rc = pages(c, &all, &live);
 	} while (rc == NW_OK && n_live - live < n_pages &&
 	    c->k->values_encoded < c->k->limits.step_values &&
-	    (rc = evict_find(&c->evictor, v)) == NW_OK && v->found);
+	    (rc = evict_find(&c->evictor, v)) == NW_OK && v->found && (v->of_most || !of_most));
 	rc = connection_end(c->k->c, rc);
 	return rc == NW_OK ? WRITER_MORE : rc;
 }
@@ -237,13 +289,17 @@ free_some(struct ceiling *c, int64_t n_pages)
 
 	if ((rc = pages(c, &all, &live)) != NW_OK)
 		return rc;
-	if (descriptions_are_many(c, live) && (rc = forget_in_need(c)) != WRITER_DONE)
+	if (descriptions_are_many(c, live) && (rc = forget_in_need(c, live)) != WRITER_DONE)
 		return rc;
 	if ((rc = forget_talker(c)) != WRITER_DONE || (rc = evict_find(&c->evictor, &v)) != NW_OK)
 		return rc;
+	/* c->described is the host with the most bytes now */
+	if (!v.of_most && (!v.found || host_is_over_share(c, c->described)) &&
+	    (rc = forget_payer(c, c->described, live)) != WRITER_DONE)
+		return rc;
 	if (v.found)
 		return evict_some(c, &v, n_pages, live);
-	if ((rc = forget_in_need(c)) == WRITER_DONE && forget_waits(c->forgetter) &&
+	if ((rc = forget_in_need(c, live)) == WRITER_DONE && forget_waits(c->forgetter) &&
 	    tail_fits(c, live))
 		return mover_step_oldest(c->mover);
 	return rc;

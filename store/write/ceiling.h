@@ -9,11 +9,16 @@
  *
  * evict.h says which data goes. When descriptions (metadata, connections, sessions) take more than
  * half of the store, old sessions go first, as a whole: of the host with the most bytes of
- * descriptions, the oldest session that ended an hour ago, or else ended series of the host alone
- * without a sample left; a minute ago, if the host has far more descriptions than the rest; else
- * the oldest session of any host that ended an hour ago, or a minute ago. Where only rows in the
- * tail hold such sessions, the rows are moved. So a store refuses data only when the rest is
- * pinned, open or just ended.
+ * descriptions, the oldest session of the host alone that ended an hour ago, or else ended series
+ * of the host alone without a sample left; a minute ago, if the host has far more descriptions than
+ * the rest; else the oldest session of any host that ended an hour ago, or a minute ago. Where only
+ * rows in the tail hold such sessions, the rows are moved.
+ *
+ * No host pays for the flood of another one. The share of a host is an equal part of the bytes of
+ * all hosts. Before data of other hosts go, the host with the most bytes loses, if it is above its
+ * share, its series without samples, however young, also those of open connections and sessions;
+ * rows for such series come too late. The same series go before the store refuses data. So a store
+ * refuses data only when the rest is pinned.
  */
 #ifndef STORE_CEILING_H
 #define STORE_CEILING_H
@@ -32,6 +37,9 @@ struct ceiling {
 	int64_t described;   /* the host with the most bytes of descriptions, at the last look */
 	bool described_much; /* host with more than 1.5 times the mean */
 	uint64_t forgotten_since;
+	/* the last look without success at what of a host ended so long ago, and how long no look
+	 * follows */
+	int64_t rest_host, rest_settled_ns, rest_until_mono_ns;
 };
 
 /* Puts a ceiling into force; max_bytes 0 means no ceiling. */

@@ -96,8 +96,8 @@ events_find(struct evictor *e, size_t host, struct victim *v)
 	return rc;
 }
 
-static int64_t
-host_total(const struct host_size *h)
+int64_t
+evict_host_bytes(const struct host_size *h)
 {
 	int64_t total = 0;
 	int k;
@@ -113,7 +113,7 @@ static int
 host_find(struct evictor *e, size_t host, struct victim *v)
 {
 	const struct host_size *h = &e->k->c->sizes.hosts[host];
-	int64_t total = host_total(h);
+	int64_t total = evict_host_bytes(h);
 	size_t i;
 	int rc;
 
@@ -139,7 +139,7 @@ host_next(const struct sizes *s, int64_t *total, size_t *host)
 	size_t i, found = 0;
 
 	for (i = 0; i < s->n_hosts; i++) {
-		t = host_total(&s->hosts[i]);
+		t = evict_host_bytes(&s->hosts[i]);
 		if (t > best && (t < *total || (t == *total && i > *host))) {
 			best = t;
 			found = i;
@@ -155,15 +155,17 @@ evict_find(struct evictor *e, struct victim *v)
 {
 	const struct sizes *s = &e->k->c->sizes;
 	int64_t total = INT64_MAX;
-	size_t host = 0;
+	size_t host = 0, i;
 	int rc;
 
-	v->found = false;
+	v->found = v->of_most = false;
 	if ((rc = cursors_room(e, s->n_hosts)) != NW_OK)
 		return rc;
-	while (!v->found && host_next(s, &total, &host))
+	for (i = 0; !v->found && host_next(s, &total, &host); i++) {
+		v->of_most = i == 0;
 		if ((rc = host_find(e, host, v)) != NW_OK)
 			return rc;
+	}
 	return NW_OK;
 }
 

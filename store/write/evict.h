@@ -41,9 +41,12 @@ struct victim {
 	struct event_old events;
 	struct aged chunk; /* of tiers */
 	bool found;
+	bool of_most; /* the host has the most bytes */
 };
 
 void evictor_clear(struct evictor *e);
+/* Bytes of a host, of all kinds. */
+int64_t evict_host_bytes(const struct host_size *h);
 /* Finds the data that goes next; victim->found is false if nothing may go. */
 int evict_find(struct evictor *e, struct victim *victim);
 /* Inside a transaction: takes the victim a tier down, or deletes the victim. */

@@ -15,10 +15,18 @@
 #include "narrows/err.h"
 #include "store/write/writesql.h"
 
-enum { SERIES_AT_ONCE = 500 };
+enum { SERIES_AT_ONCE = 500, YOUNG_REST = 10 };
 enum { CHUNKS_AT_ONCE = 1000 }; /* take some 10 ms, and 100 ms from a slow disk */
 const int64_t forget_settled_ns = INT64_C(3600000000000),
 	      forget_settled_in_need_ns = INT64_C(60000000000);
+
+/* The first blob of the tail. An empty tail keeps an empty blob, with an id without meaning
+ * here. */
+static int64_t
+tail_first(const struct forgetter *f)
+{
+	return tail_oldest(f->mover->tail) == NULL ? INT64_MAX : tail_first_id(f->mover->tail);
+}
 
 /* Does the session have rows outside chunks? */
 static int
@@ -60,9 +68,7 @@ session_next(
 int
 forget_oldest(struct forgetter *f, const struct forget_search *search, int64_t *id)
 {
-	/* An empty tail keeps an empty blob, with an id without meaning here. */
-	int64_t first =
-	    tail_oldest(f->mover->tail) == NULL ? INT64_MAX : tail_first_id(f->mover->tail);
+	int64_t first = tail_first(f);
 	bool fresh = false;
 	int rc;
 
@@ -102,9 +108,10 @@ samples_drop(struct forgetter *f, int which, int64_t id, int64_t *n)
 	return rc == NW_OK ? db_code(step) : rc;
 }
 
-/* Deletes metadata, and subtracts their bytes from the sizes of their hosts. */
+/* Runs a statement that returns hosts and bytes, and subtracts the bytes from the descriptions of
+ * the hosts. */
 static int
-metas_drop(struct forgetter *f, int which, int64_t id)
+described_subtract(struct forgetter *f, int which, int64_t id)
 {
 	sqlite3_stmt *st;
 	int rc, step = SQLITE_DONE;
@@ -116,6 +123,17 @@ metas_drop(struct forgetter *f, int which, int64_t id)
 		    -sqlite3_column_int64(st, 1));
 	db_give(&f->c->stmts, which, st);
 	return rc == NW_OK ? db_code(step) : rc;
+}
+
+/* Deletes the layouts and the metadata of a session. */
+static int
+session_descriptions_drop(struct forgetter *f, int64_t id)
+{
+	int rc = described_subtract(f, W_LAYOUT_SIZES_OF_SESSION, id);
+
+	if (rc == NW_OK)
+		rc = db_run(&f->c->stmts, W_FORGET_LAYOUTS, "i", id);
+	return rc == NW_OK ? described_subtract(f, W_FORGET_METAS, id) : rc;
 }
 
 /* A session with very many samples loses a part first, stays the oldest session, and has its
@@ -137,9 +155,10 @@ session_drop(struct forgetter *f, int64_t id)
 		return rc;
 	if (rc == NW_OK)
 		rc = connection_count_result(f->c, id, -1);
-	for (which = W_FORGET_LAYOUTS; rc == NW_OK && which <= W_FORGET_SESSION; which++)
-		rc = which == W_FORGET_METAS ? metas_drop(f, which, id)
-					     : db_run(&f->c->stmts, which, "i", id);
+	if (rc == NW_OK)
+		rc = session_descriptions_drop(f, id);
+	for (which = W_FORGET_RESULT; rc == NW_OK && which <= W_FORGET_SESSION; which++)
+		rc = db_run(&f->c->stmts, which, "i", id);
 	if (rc == NW_OK)
 		f->c->counts.forgotten_sessions += (uint64_t)sqlite3_changes(f->c->db);
 	return rc;
@@ -177,12 +196,21 @@ meta_is_fresh(struct forgetter *f, int64_t id, bool *fresh)
 	return db_code(step);
 }
 
+/* Deletes a metadata with its layouts. */
+static int
+series_delete(struct forgetter *f, int64_t id)
+{
+	int rc = described_subtract(f, W_LAYOUT_SIZES_OF_META, id);
+
+	if (rc == NW_OK)
+		rc = db_run(&f->c->stmts, W_DESCRIPTION_LAYOUTS_DROP, "i", id);
+	return rc == NW_OK ? described_subtract(f, W_DESCRIPTION_DROP, id) : rc;
+}
+
 static int
 series_drop(struct forgetter *f, int64_t host_id, int64_t settled, size_t *n_dropped)
 {
-	int64_t first =
-	    tail_oldest(f->mover->tail) == NULL ? INT64_MAX : tail_first_id(f->mover->tail);
-	int64_t id = 0;
+	int64_t first = tail_first(f), id = 0;
 	sqlite3_stmt *st;
 	bool fresh;
 	size_t i;
@@ -201,8 +229,7 @@ series_drop(struct forgetter *f, int64_t host_id, int64_t settled, size_t *n_dro
 			return rc;
 		if (fresh)
 			continue;
-		if ((rc = db_run(&f->c->stmts, W_DESCRIPTION_LAYOUTS_DROP, "i", id)) != NW_OK ||
-		    (rc = metas_drop(f, W_DESCRIPTION_DROP, id)) != NW_OK)
+		if ((rc = series_delete(f, id)) != NW_OK)
 			return rc;
 		++*n_dropped;
 	}
@@ -223,4 +250,66 @@ forget_series(struct forgetter *f, int64_t host_id, int64_t settled_ns, size_t *
 	if (rc == NW_OK)
 		*n_dropped += (size_t)sqlite3_changes(f->c->db);
 	return connection_end(f->c, rc);
+}
+
+/* Goes on behind the last series looked at. *n_dropped is 0 after a look at all of the rest. */
+static int
+young_drop(struct forgetter *f, int64_t host_id, size_t *n_dropped)
+{
+	int64_t first = tail_first(f);
+	sqlite3_stmt *st;
+	bool fresh;
+	int rc, step;
+
+	while (*n_dropped < SERIES_AT_ONCE) {
+		if ((rc = db_take(&f->c->stmts, W_DESCRIPTION_ANY, &st, "iii", host_id, first,
+			 f->young_after)) != NW_OK)
+			return rc;
+		if ((step = sqlite3_step(st)) == SQLITE_ROW)
+			f->young_after = sqlite3_column_int64(st, 0);
+		db_give(&f->c->stmts, W_DESCRIPTION_ANY, st);
+		if (step != SQLITE_ROW)
+			return db_code(step);
+		if ((rc = meta_is_fresh(f, f->young_after, &fresh)) != NW_OK)
+			return rc;
+		if (fresh)
+			f->young_waits = true;
+		else if ((rc = series_delete(f, f->young_after)) != NW_OK)
+			return rc;
+		else
+			++*n_dropped;
+	}
+	return NW_OK;
+}
+
+int
+forget_young(struct forgetter *f, int64_t host_id, size_t *n_dropped)
+{
+	int64_t begun = connection_mono(f->c);
+	bool whole = false;
+	int rc;
+
+	*n_dropped = 0;
+	if (f->young_host == host_id && begun < f->young_rest_until_mono_ns)
+		return NW_OK;
+	if (f->young_host != host_id) {
+		f->young_host = host_id;
+		f->young_after = 0;
+	}
+	if ((rc = connection_begin(f->c)) != NW_OK)
+		return rc;
+	while (rc == NW_OK && *n_dropped == 0 && !whole) {
+		whole = f->young_after == 0;
+		if (whole)
+			f->young_waits = false;
+		if ((rc = young_drop(f, host_id, n_dropped)) == NW_OK && *n_dropped == 0)
+			f->young_after = 0;
+	}
+	rc = connection_end(f->c, rc);
+	if (rc != NW_OK)
+		f->young_after = 0;
+	if (rc == NW_OK && *n_dropped == 0)
+		f->young_rest_until_mono_ns =
+		    connection_mono(f->c) + YOUNG_REST * (connection_mono(f->c) - begun);
+	return rc;
 }

@@ -45,6 +45,23 @@ _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 	" length(CAST(coalesce(mid, '') || coalesce(pid, '') || coalesce(event_type, '')" \
 	" || coalesce(subject, '') || coalesce(params, '') AS BLOB))"
 
+/* Bytes of a layout with its names of fields. Layouts with the same names share them in the file,
+ * but each of them counts in full. */
+#define LAYOUT_SIZE(fields) "64 + length(CAST(" fields " AS BLOB))"
+/* Hosts and bytes of the layouts of metadata m. */
+#define LAYOUT_SIZES_OF(which)                                                          \
+	"SELECT coalesce(m.host_id, 0), sum(" LAYOUT_SIZE(                              \
+	    "s.fields") ") FROM metadata m"                                             \
+			" JOIN layout l ON l.meta_id = m.id JOIN fieldset s ON s.id = " \
+			"l.fieldset_id WHERE " which " = ?1 GROUP BY 1"
+/* No layout of metadata m has samples: neither blobs of the tail from `blob` on, nor chunks, nor
+ * roll-ups. The newest layout stays. */
+#define SAMPLELESS(blob)                                                        \
+	"NOT EXISTS (SELECT 1 FROM layout l WHERE l.meta_id = m.id"             \
+	" AND (l.tail_after >= " blob " OR l.id = (SELECT max(id) FROM layout)" \
+	" OR EXISTS (SELECT 1 FROM chunk c WHERE c.layout_id = l.id)"           \
+	" OR EXISTS (SELECT 1 FROM rollup r WHERE r.layout_id = l.id)))"
+
 /* The value of a setting at a time; NULL before the first, and where the setting is gone. */
 #define SETTING_AT(host, name_is, at)                                                    \
 	"(SELECT v.value FROM config v WHERE v.host_id = " host " AND v.name = " name_is \
@@ -79,7 +96,10 @@ const char *const write_sql[W_STMTS] = {
 		       "event_type, subject, params,"
 		       " first_ns, raw) VALUES(?,?,?,?,?,?,?,?,?,?,?)" META_SIZE,
 	[BATCH_LAYOUT] = "INSERT INTO layout(id, meta_id, fieldset_id, n_fields)"
-			 " VALUES(?1, ?2, (" FIELDSET_OF("?3") "), ?4)",
+			 " VALUES(?1, ?2, (" FIELDSET_OF(
+			     "?3") "), ?4)"
+				   " RETURNING (SELECT coalesce(m.host_id, 0) FROM metadata m"
+				   " WHERE m.id = ?2), " LAYOUT_SIZE("?3"),
 	[BATCH_RUN] =
 	    "INSERT INTO run(id, session_id, kind, started_ns, took_ns, version, outcome) "
 	    "VALUES(?,?,?,?,?,?,?)"
@@ -218,11 +238,15 @@ const char *const write_sql[W_STMTS] = {
 	    " AND m.id < (SELECT max(id) FROM metadata)"
 	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.id = m.xsp_id"
 	    " AND coalesce(x.closed_ns, ?2) >= ?2)"
-	    " AND NOT EXISTS (SELECT 1 FROM layout l WHERE l.meta_id = m.id"
-	    " AND (l.tail_after >= ?3 OR l.id = (SELECT max(id) FROM layout)"
-	    " OR EXISTS (SELECT 1 FROM chunk c WHERE c.layout_id = l.id)"
-	    " OR EXISTS (SELECT 1 FROM rollup r WHERE r.layout_id = l.id)))"
-	    " ORDER BY m.id LIMIT 1",
+	    " AND " SAMPLELESS("?3") " ORDER BY m.id LIMIT 1",
+	/* Any series of a host without samples, also young or of an open connection, behind ?3. */
+	[W_DESCRIPTION_ANY] =
+	    "SELECT m.id FROM metadata m WHERE m.id > ?3 AND m.host_id = ?1"
+	    " AND m.id < (SELECT max(id) FROM metadata)"
+	    " AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = m.session_id AND s.pinned)"
+	    " AND " SAMPLELESS("?2") " ORDER BY m.id LIMIT 1",
+	[W_LAYOUT_SIZES_OF_META] = LAYOUT_SIZES_OF("m.id"),
+	[W_LAYOUT_SIZES_OF_SESSION] = LAYOUT_SIZES_OF("m.session_id"),
 	[W_LAYOUTS_OF_META] = "SELECT id FROM layout WHERE meta_id = ?",
 	[W_DESCRIPTION_LAYOUTS_DROP] = "DELETE FROM layout WHERE meta_id = ?",
 	[W_DESCRIPTION_DROP] = "DELETE FROM metadata WHERE id = ?" META_SIZE,
@@ -259,8 +283,9 @@ const char *const write_sql[W_STMTS] = {
 	    " (SELECT last_seen_ns FROM host h WHERE h.id = host_id), 0)) WHERE closed_ns IS NULL",
 	[W_SESSION_OLDEST] =
 	    "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
-	    " AND (?5 < 0 OR EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "
-	    "x.host_id = ?5))"
+	    " AND (?5 < 0 OR (EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "
+	    "x.host_id = ?5) AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = "
+	    "s.id AND x.host_id <> ?5)))"
 	    " AND s.id < (SELECT max(id) FROM session)"
 	    " AND NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "
 	    "coalesce(x.closed_ns, ?4) >= ?4)"

@@ -220,6 +220,17 @@ on_document(void *arg, const struct nw_session_rec *s, const struct nw_result_re
 	return 0;
 }
 
+static void
+check_whole(void)
+{
+	struct store_reader *r;
+
+	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
+	CHECK_INT(store_verify(r, why), NW_OK);
+	CHECK_STR(why, "");
+	store_reader_close(r);
+}
+
 /* The newest session has rows, a document and a timeline. */
 static void
 check_newest(struct writer *w, int64_t id, size_t n_rows)
@@ -230,9 +241,8 @@ check_newest(struct writer *w, int64_t id, size_t n_rows)
 	CHECK_INT(rows_of(w, 100 + id), n_rows);
 	CHECK_INT(store_reader_open(path, &r, why), NW_OK);
 	CHECK_INT(store_session_get(r, id, on_document, &want), NW_OK);
-	CHECK_INT(store_verify(r, why), NW_OK);
-	CHECK_STR(why, "");
 	store_reader_close(r);
+	check_whole();
 }
 
 /* Who has less than the host with most has lost nothing: each lost only what was over its share. */
@@ -376,9 +386,119 @@ test_talk(uint64_t max, bool in_sessions)
 	writer_close(w);
 }
 
+/* --- young descriptions --- */
+
+enum young { YOUNG_NONE, YOUNG_METADATA, YOUNG_PROVIDERS, YOUNG_FIELDS };
+
+/* 20 metadata of an open connection, with 3 KB of text or with 200 new names of fields each. */
+static int
+young_put(struct writer *w, int64_t first, int64_t xsp, enum young what)
+{
+	static char text[200][40];
+	const char *fields[200];
+	struct nw_batch *b = nw_batch_new();
+	uint8_t raw[3000];
+	size_t i;
+	int k;
+
+	nw_batch_xsp(b,
+	    &(struct nw_xsp_rec){ .id = xsp, .host_id = 2, .opened_wall_ns = w->c.test_wall_ns });
+	for (k = 0; k < 20; k++) {
+		for (i = 0; i < sizeof(raw); i++)
+			raw[i] = (uint8_t)rnd(256);
+		nw_batch_meta(b,
+		    &(struct nw_meta_rec){ .id = first + k,
+			.host_id = 2,
+			.xsp_id = xsp,
+			.first_wall_ns = w->c.test_wall_ns,
+			.raw = raw,
+			.raw_len = what == YOUNG_FIELDS ? 100 : sizeof(raw) });
+		for (i = 0; i < 200; i++) {
+			snprintf(text[i], sizeof(text[i]), "%08x%08x%08x%08x",
+			    (unsigned)rnd(1u << 31), (unsigned)rnd(1u << 31),
+			    (unsigned)rnd(1u << 31), (unsigned)i);
+			fields[i] = text[i];
+		}
+		if (what == YOUNG_FIELDS)
+			nw_batch_layout(
+			    b, &(struct nw_layout_rec){ first + k, first + k, 200, fields });
+	}
+	return commit(w, b, 2);
+}
+
+/* A host floods the store with descriptions that are in use: the host loses its oldest ones, and
+ * another host loses nothing. Without a flood nobody does. */
+static void
+test_young(uint64_t max, enum young what)
+{
+	enum { KEPT = 400 };
+	struct writer *w = open_writer(max);
+	struct nw_batch *b = nw_batch_new();
+	int64_t t = BASE, id = 1000, metas = 0,
+		end = what == YOUNG_NONE ? 40 : (int64_t)(3 * max / 3000);
+
+	noise_put(b, 1, &t, KEPT);
+	CHECK_INT(commit(w, b, 3), NW_OK);
+	for (; metas < end; metas += 20, id += 20) {
+		CHECK_INT(young_put(w, id, what == YOUNG_PROVIDERS ? id : 1000, what), NW_OK);
+		CHECK_STR(w->c.trouble, "");
+		w->c.test_wall_ns += SECOND / 100;
+		b = nw_batch_new();
+		noise_put(b, 1, &t, metas % 1000 == 0);
+		CHECK_INT(commit(w, b, 1), NW_OK);
+	}
+	printf("young descriptions %d: %lld of %lld left\n", (int)what,
+	    (long long)ask(w, "SELECT count(*) FROM metadata WHERE id >= %lld", 1000),
+	    (long long)metas);
+	CHECK_INT(rows_of(w, 1), KEPT + (metas + 999) / 1000);
+	CHECK_INT(ask(w, "SELECT count(*) FROM rollup WHERE layout_id = %lld", 1), 0);
+	CHECK(ask(w, "SELECT count(*) FROM metadata WHERE id >= %lld", 1000) >
+	    (what == YOUNG_NONE ? 39 : 200));
+	CHECK_INT(ask(w, "SELECT max(id) FROM metadata", 0), id - 1);
+	CHECK_INT(ask(w,
+		      "SELECT count(*) FROM layout l WHERE NOT EXISTS"
+		      " (SELECT 1 FROM metadata m WHERE m.id = l.meta_id)",
+		      0),
+	    0);
+	check_whole();
+	writer_close(w);
+}
+
+/* Rows and layouts of series that went come too late, and harm nothing. */
+static void
+test_young_late(uint64_t max)
+{
+	static const char *const more[] = { "x", "y" };
+	struct writer *w = open_writer(max);
+	struct nw_batch *b = nw_batch_new();
+	int64_t t = BASE, id;
+	uint64_t late;
+
+	nw_batch_xsp(b, &(struct nw_xsp_rec){ .id = 900, .host_id = 2, .opened_wall_ns = BASE });
+	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 900, .host_id = 2, .xsp_id = 900 });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 900, 900, WIDTH, names });
+	nw_batch_layout(b, &(struct nw_layout_rec){ 901, 1, 2, more }); /* the newest stays */
+	noise_put(b, 1, &t, 100);
+	CHECK_INT(commit(w, b, 1), NW_OK);
+	for (id = 1000; id < 1000 + (int64_t)(2 * max / 3000); id += 20)
+		CHECK_INT(young_put(w, id, 1000, YOUNG_METADATA), NW_OK);
+	CHECK_INT(ask(w, "SELECT count(*) FROM metadata WHERE id = %lld", 900), 0);
+	late = w->late_rows;
+	b = nw_batch_new();
+	noise_put(b, 900, &t, 3);
+	nw_batch_layout(b, &(struct nw_layout_rec){ 902, 900, 2, more });
+	noise_put(b, 1, &t, 1);
+	CHECK_INT(commit(w, b, 1), NW_OK);
+	CHECK_INT(w->late_rows - late, 3);
+	CHECK_INT(rows_of(w, 1), 101);
+	check_whole();
+	writer_close(w);
+}
+
 int
 main(int argc, char **argv)
 {
+	enum young what;
 	bool long_run = argc > 1 && strcmp(argv[1], "-l") == 0;
 	size_t f;
 
@@ -395,6 +515,9 @@ main(int argc, char **argv)
 	test_burst(5 << 20);
 	test_talk(5 << 20, true);
 	test_talk(5 << 20, false);
+	for (what = YOUNG_NONE; what <= YOUNG_FIELDS; what++)
+		test_young(8 << 20, what);
+	test_young_late(8 << 20);
 	if (long_run) { /* a minute or two */
 		test_flood(32 << 20);
 		test_flood(64 << 20);

@@ -739,7 +739,9 @@ test_names(void)
 		      " FROM tier_size WHERE tier = 6"),
 	    count(w,
 		"SELECT coalesce(sum(length(coalesce(event_type, '') || coalesce(subject, '')"
-		" || coalesce(params, '') || coalesce(pid, ''))), 0) FROM metadata"));
+		" || coalesce(params, '') || coalesce(pid, ''))), 0) + (SELECT sum(64 +"
+		" length(s.fields)) FROM layout l JOIN fieldset s ON s.id = l.fieldset_id)"
+		" FROM metadata"));
 	writer_close(w);
 }
 
