@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/csv.h"
+#include "narrows/terminal.h"
 
 #include <string.h>
 
@@ -142,14 +143,15 @@ csv_cell(FILE *f, const char *text, unsigned how)
 	    (how & CSV_SAFE) != 0 && text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL;
 
 	if ((how & CSV_QUOTED) == 0 && text[strcspn(text, ",\"\r\n")] == '\0') {
-		fprintf(f, "%s%s", formula ? "'" : "", text);
+		fputs(formula ? "'" : "", f);
+		terminal_put(f, text);
 		return;
 	}
 	fputs(formula ? "\"'" : "\"", f);
 	for (; *text != '\0'; text++) {
 		if (*text == '"')
 			putc('"', f);
-		putc(*text, f);
+		terminal_put(f, (const char[]){ *text, '\0' });
 	}
 	putc('"', f);
 }

@@ -64,7 +64,7 @@ diet_print(const json_t *diet)
 	measured_print(diet);
 	if (result_text(diet, KEY_diet_carries_again) != NULL)
 		printf("      a series carries something again since %s: narrows diet undo\n",
-		    result_text(diet, KEY_diet_carries_again));
+		    show_text(diet, KEY_diet_carries_again, "?"));
 }
 
 static bool

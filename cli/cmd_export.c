@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows export: everything measured for a session, in any shape of the report. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 #include "narrows/event_line.h"
 #include "narrows/export.h"
 #include "narrows/ownfile.h"
+#include "narrows/terminal.h"
 
 static const struct format {
 	const char *name, *ending, *shape;
@@ -39,6 +41,7 @@ struct request {
 struct output {
 	FILE *f;
 	struct progress progress;
+	bool is_csv, quoted; /* a terminal shows no line's end that stands within quotes */
 };
 
 static int
@@ -46,17 +49,25 @@ output_write(void *arg, const char *text, size_t len)
 {
 	struct output *o = arg;
 
+	size_t i;
+
 	progress_add(&o->progress, len);
-	return fwrite(text, 1, len, o->f) == len ? NW_OK : NW_EIO;
+	if (!terminal_shows(o->f) || !o->is_csv)
+		return fwrite(text, 1, len, o->f) == len ? NW_OK : NW_EIO;
+	for (i = 0; i < len; i++) {
+		o->quoted ^= text[i] == '"';
+		putc(o->quoted && iscntrl((unsigned char)text[i]) ? '?' : text[i], o->f);
+	}
+	return ferror(o->f) ? NW_EIO : NW_OK;
 }
 
 static int
 export_into(struct source *s, int64_t id, const struct request *r, FILE *f)
 {
-	struct output o = { .f = f };
+	struct output o = { .f = f, .is_csv = strcmp(r->format->ending, ".csv") == 0 };
 	int rc;
 
-	progress_begin(&o.progress, "narrows export", 0, isatty(fileno(f)) != 0);
+	progress_begin(&o.progress, "narrows export", 0, f == stdout && isatty(STDOUT_FILENO));
 	rc = source_export(s, id, r->format->ending, r->query, output_write, &o);
 	progress_end(&o.progress);
 	return rc;

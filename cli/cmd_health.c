@@ -13,6 +13,7 @@
 #include "narrows/counters.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/terminal.h"
 
 /* --- values of the health document; what is absent is NaN or NULL --- */
 
@@ -21,7 +22,7 @@ text(const json_t *o, enum result_key key)
 {
 	const char *s = result_text(o, key);
 
-	return s != NULL ? show_string(s) : NULL;
+	return s != NULL ? terminal_text(s) : NULL;
 }
 
 /* Seconds from a time of the document to the box's "now". */

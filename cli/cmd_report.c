@@ -16,6 +16,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/terminal.h"
 #include "narrows/web.h"
 
 /* "25 MB/s", "at least 38 MB/s", "25 MB/s to 40 MB/s"; nothing of a stage not measured. */
@@ -176,7 +177,7 @@ report_print(const json_t *doc)
 	    show_text(s, KEY_session_program, "unknown program"),
 	    show_text(s, KEY_session_route, "unknown route"), show_text(s, KEY_session_start, "?"));
 	if (result_task(s) != NULL)
-		printf(", task %s", show_string(result_task(s)));
+		printf(", task %s", terminal_text(result_task(s)));
 	amount_print(s);
 	imported_print(result_get(doc, KEY_result_imported));
 	printf("%s\n", show_text(v, KEY_verdict_sentence, "Not judged yet."));
@@ -188,7 +189,7 @@ report_print(const json_t *doc)
 						: ", an inference about the path");
 	json_array_foreach(
 	    result_get(v, KEY_verdict_reasons), i, reason) if (json_is_string(reason))
-	    printf("- %s\n", show_string(json_string_value(reason)));
+	    printf("- %s\n", terminal_text(json_string_value(reason)));
 	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));
 	iotime_print(result_get(doc, KEY_result_io));

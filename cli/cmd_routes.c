@@ -9,6 +9,7 @@
 #include "cli/show.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/terminal.h"
 
 static const char heading[] =
     "route                         program       sessions   usual rate  most verdicts";
@@ -23,7 +24,7 @@ route_print(const json_t *o, bool all)
 	    show_text(o, KEY_route_listed_program, "-"),
 	    result_number(o, KEY_route_listed_n_sessions),
 	    fmt_bytes_per_s(result_number(o, KEY_route_listed_bytes_per_s)).s,
-	    stage != NULL ? show_string(result_stage_words(stage)) : "-");
+	    stage != NULL ? terminal_text(result_stage_words(stage)) : "-");
 	printf("    %s\n", show_text(o, KEY_route_listed_sentence, "-"));
 }
 

@@ -18,6 +18,7 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/stage_words.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 #include "web/answer/session_filter.h"
 
@@ -64,7 +65,7 @@ value_check(const char *parameter, const char *encoded, const char *value)
 			: strcmp(parameter, "rate_min") == 0 ? "rate-min"
 			: strcmp(parameter, "rate_max") == 0 ? "rate-max"
 							     : parameter,
-		    show_string(value), form);
+		    terminal_text(value), form);
 	free(one);
 	return good;
 }
@@ -156,7 +157,7 @@ session_print(const json_t *o)
 	    exit_words(o).s, fmt_bytes(result_number(o, KEY_listed_bytes)).s,
 	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
 	    show_text(o, KEY_listed_confidence, "-"), interim ? "so far: " : "",
-	    verdict != NULL ? show_string(verdict) : "-", imported);
+	    verdict != NULL ? terminal_text(verdict) : "-", imported);
 }
 
 static const enum result_key csv_columns[] = { KEY_listed_id, KEY_listed_start, KEY_listed_state,

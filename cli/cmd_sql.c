@@ -11,6 +11,7 @@
 
 #include "cli/cmd.h"
 #include "cli/show.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 #include "narrows/csv.h"
 #include "narrows/jsontext.h"
@@ -88,7 +89,7 @@ count_chars(const char *s)
 static char *
 tame(char *s)
 {
-	char *shown = xstrdup(show_string(s)), *p;
+	char *shown = xstrdup(terminal_text(s)), *p;
 	size_t n = 0;
 
 	for (p = shown; *p != '\0'; p++)

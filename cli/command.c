@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/cmd.h"
+#include "narrows/terminal.h"
 
 static void
 usage_print(const struct command *c, FILE *to)
@@ -25,7 +26,7 @@ command_misused(const struct command *c)
 int
 command_failed(const char *what, const char *why)
 {
-	fprintf(
-	    stderr, "narrows: %s%s%s\n", what != NULL ? what : "", what != NULL ? ": " : "", why);
+	fprintf(stderr, "narrows: %s%s%s\n", what != NULL ? terminal_text(what) : "",
+	    what != NULL ? ": " : "", terminal_text(why));
 	return COMMAND_FAILED;
 }

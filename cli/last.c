@@ -19,6 +19,7 @@
 #include "narrows/lastrun.h"
 #include "narrows/result.h"
 #include "narrows/task.h"
+#include "narrows/terminal.h"
 
 /* FINAL_STEPS: for the verdict of a run that is over; ABSENT_STEPS: for a run that no session
  * shows; PAGES_MAX: of the list, before the run's session is given up. */
@@ -156,11 +157,11 @@ static void
 missing_say(const struct lastrun *run, bool same_box, const struct newest *n)
 {
 	fprintf(stderr, "narrows: the last nwrun here (task %s, %s) is not in this box: %s%s\n",
-	    show_string(run->task), fmt_time(run->start_wall_ns).s,
-	    run->why[0] != '\0' ? show_string(run->why)
+	    terminal_text(run->task), fmt_time(run->start_wall_ns).s,
+	    run->why[0] != '\0' ? terminal_text(run->why)
 		: same_box      ? "the box has no data of that task yet"
 				: "the run reported to ",
-	    run->why[0] == '\0' && !same_box ? show_string(run->box) : "");
+	    run->why[0] == '\0' && !same_box ? terminal_text(run->box) : "");
 	if (n->id != 0)
 		fprintf(stderr, "narrows: the newest session is %s:\n",
 		    n->start_wall_ns < run->start_wall_ns ? "older than that run"

@@ -12,6 +12,7 @@
 #include "narrows/log.h"
 #include "narrows/siteconf.h"
 #include "cli/source.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
@@ -234,6 +235,7 @@ main(int argc, char **argv)
 	struct globals g = { 0 };
 	int ch;
 
+	terminal_guard();
 	log_open("narrows", true, false);
 	signal(SIGPIPE, SIG_IGN);
 	while ((ch = getopt_long(argc, argv, "+C:hs:u:V", longs, NULL)) != -1) {

@@ -9,10 +9,8 @@
 
 #include "narrows/result_keys.h"
 
-/* Text of a peer for a terminal: control bytes and bytes that are no UTF-8 become '?', characters
- * that turn the direction of text become \uXXXX. On loan until the eighth next call. One thread. */
+/* terminal_text() of a member, or `none`. */
 const char *show_text(const json_t *o, enum result_key key, const char *none);
-const char *show_string(const char *s);
 /* One line of JSON on standard output. */
 void show_json_line(const json_t *o);
 /* A time in UTC, to the minute: 2026-11-20 08:12. On loan until the next call. */

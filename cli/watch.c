@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cli/watch.h"
+#include "narrows/terminal.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,8 @@ on_progress(void *arg, const char *doing, uint64_t done, uint64_t total)
 	int percent = total == 0 ? 0 : (int)(100 * (double)done / (double)total);
 
 	if (isatty(STDERR_FILENO) && (w->doing != doing || w->percent != percent)) {
-		fprintf(stderr, "\r%s: %d %%\033[K", doing, percent);
+		terminal_steer(stderr, "\r\033[K");
+		fprintf(stderr, "%s: %d %%", doing, percent);
 		w->doing = doing;
 		w->percent = percent;
 	}
@@ -32,7 +34,7 @@ static int
 on_fault(void *arg, const char *what)
 {
 	watch_end(arg);
-	puts(what);
+	puts(terminal_text(what));
 	return ferror(stdout);
 }
 
@@ -51,6 +53,6 @@ void
 watch_end(struct watch *w)
 {
 	if (w->doing != NULL)
-		fputs("\r\033[K", stderr);
+		terminal_steer(stderr, "\r\033[K");
 	w->doing = NULL;
 }

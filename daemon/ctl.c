@@ -21,6 +21,7 @@
 #include "narrows/eventtype.h"
 #include "narrows/quantity.h"
 #include "narrows/log.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -148,7 +149,7 @@ answer_order(struct control *c, const char *host, uint16_t opt, char *rest, int6
 static void
 answer_line(void *arg, const char *text)
 {
-	evbuffer_add_printf(arg, "%s\n", text);
+	evbuffer_add_printf(arg, "%s\n", terminal_text(text));
 }
 
 static void

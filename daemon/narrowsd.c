@@ -48,6 +48,7 @@
 #include "daemon/xsess.h"
 #include "narrows/siteconf.h"
 #include "narrows/speakers.h"
+#include "narrows/terminal.h"
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 #include "narrows/clock.h"
@@ -909,6 +910,7 @@ main(int argc, char **argv)
 	struct options o = { 0 };
 	struct daemon d = { 0 };
 
+	terminal_guard();
 	log_open("narrowsd", true, false);
 	options_parse(argc, argv, &o, &d.conf);
 	if (o.check_only) {

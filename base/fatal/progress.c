@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "narrows/clock.h"
+#include "narrows/terminal.h"
 
 /* Short work shows nothing; long work, four times a second. */
 #define FIRST_NS INT64_C(1000000000)
@@ -30,7 +31,8 @@ progress_add(struct progress *p, uint64_t bytes)
 		return;
 	p->next_mono_ns = now + STEP_NS;
 	p->drawn = true;
-	fprintf(stderr, "\r\033[K%s: %" PRIu64 ".%" PRIu64 " MB", p->what, p->bytes / 1000000,
+	terminal_steer(stderr, "\r\033[K");
+	fprintf(stderr, "%s: %" PRIu64 ".%" PRIu64 " MB", p->what, p->bytes / 1000000,
 	    p->bytes / 100000 % 10);
 	if (p->of_bytes > 0)
 		fprintf(stderr, ", %.0f %%", 100 * ((double)p->bytes / (double)p->of_bytes));
@@ -40,6 +42,6 @@ void
 progress_end(struct progress *p)
 {
 	if (p->drawn)
-		fputs("\r\033[K", stderr);
+		terminal_steer(stderr, "\r\033[K");
 	p->drawn = false;
 }

@@ -12,6 +12,7 @@
 #include "narrows/err.h"
 #include "narrows/log.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 #include "narrows/tls.h"
 
 enum { EXIT_USAGE = 2, HELLO_MS = 5000, PATH_BYTES = 1024 };
@@ -114,6 +115,7 @@ main(int argc, char **argv)
 	bool verbose = false;
 	int c, rc;
 
+	terminal_guard();
 	if (nw_program_words(argc, argv, "dpss-master"))
 		return 0;
 	serve_signals();

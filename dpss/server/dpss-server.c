@@ -17,6 +17,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 #include "narrows/tls.h"
 
 #define SLOTS_MAX (UINT64_C(1) << 40) /* on each disk */
@@ -304,6 +305,7 @@ main(int argc, char **argv)
 		.cache_mib = CACHE_MIB };
 	int c;
 
+	terminal_guard();
 	if (nw_program_words(argc, argv, "dpss-server"))
 		return 0;
 	serve_signals();

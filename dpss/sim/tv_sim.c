@@ -22,6 +22,7 @@
 #include "narrows/dpss.h"
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
+#include "narrows/terminal.h"
 
 enum { EXIT_USAGE = 2, SETS_MAX = 16, LIST_MAX = 4096, NAME_BYTES = 256 };
 #define NS_PER_MS INT64_C(1000000)
@@ -435,7 +436,7 @@ sources_open(struct sim *s)
 		if (rc == NW_OK && source_blocks(one) == 0)
 			snprintf(why, sizeof(why), "is empty");
 		if (rc != NW_OK || source_blocks(one) == 0) {
-			fprintf(stderr, "tv_sim: %s: %s\n", one->name, why);
+			fprintf(stderr, "tv_sim: %s: %s\n", one->name, terminal_text(why));
 			return 1;
 		}
 	}
@@ -470,6 +471,7 @@ main(int argc, char **argv)
 		.http = { .block_bytes = 64 << 10, .connections = 6 } };
 	int o, rc = NW_OK, status;
 
+	terminal_guard();
 	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:b:c:ukh")) != -1) {
 		if (o == 'h')
 			return usage(0);

@@ -17,6 +17,7 @@
 #include "narrows/err.h"
 #include "narrows/progress.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 
 enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000, SERVERS_MAX = 255 };
 
@@ -64,7 +65,8 @@ usage(int status)
 static int
 fail(const char *what, const char *why)
 {
-	fprintf(stderr, "dpss: %s%s%s\n", what, *why != '\0' ? ": " : "", why);
+	fprintf(stderr, "dpss: %s%s%s\n", terminal_text(what), *why != '\0' ? ": " : "",
+	    terminal_text(why));
 	return 1;
 }
 
@@ -85,11 +87,12 @@ run_sets(struct context *c, char **args)
 		printf(" %6s", layout_rows[k].name);
 	printf(" %-8s %s\n", "state", "owner");
 	for (i = 0; i < n; i++) {
-		printf("%-24s %12" PRIu64 " %10" PRIu32 " %10" PRIu64, all[i].name,
+		printf("%-24s %12" PRIu64 " %10" PRIu32 " %10" PRIu64, terminal_text(all[i].name),
 		    all[i].layout.bytes, all[i].layout.block_bytes, all[i].blocks);
 		for (k = 0; k < LAYOUT_ROWS; k++)
 			printf(" %6u", *layout_value(&all[i].layout, k));
-		printf(" %-8s %s\n", all[i].sealed ? "complete" : "partial", all[i].owner);
+		printf(" %-8s %s\n", all[i].sealed ? "complete" : "partial",
+		    terminal_text(all[i].owner));
 	}
 	free(all);
 	return 0;
@@ -109,7 +112,7 @@ run_servers(struct context *c, char **args)
 	    "%4s %-32s %-9s %5s %12s %12s\n", "id", "address", "state", "disks", "slots", "used");
 	for (i = 0; i < n; i++)
 		printf("%4" PRIu32 " %.200s/%-*u %-9s %5" PRIu32 " %12" PRIu64 " %12" PRIu64 "\n",
-		    all[i].id, all[i].host, (int)(31 - strnlen(all[i].host, 25)),
+		    all[i].id, terminal_text(all[i].host), (int)(31 - strnlen(all[i].host, 25)),
 		    (unsigned)all[i].port, states[all[i].state < 3 ? all[i].state : 0],
 		    all[i].disks, all[i].slots, all[i].used);
 	free(all);
@@ -377,8 +380,8 @@ repair_all(struct context *c)
 			continue;
 		if (dpss_repair(&c->opts, all[i].name, &moved, &lost, c->why) != NW_OK)
 			status = fail(all[i].name, c->why);
-		printf("%s: %" PRIu64 " copies stored anew, %" PRIu64 " lost\n", all[i].name, moved,
-		    lost);
+		printf("%s: %" PRIu64 " copies stored anew, %" PRIu64 " lost\n",
+		    terminal_text(all[i].name), moved, lost);
 		all_lost += lost;
 	}
 	free(all);
@@ -510,6 +513,7 @@ main(int argc, char **argv)
 	size_t i;
 	int o;
 
+	terminal_guard();
 	if (nw_program_words(argc, argv, "dpss"))
 		return 0;
 	layout_usual(&c.layout);

@@ -39,6 +39,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/provider.h"
+#include "narrows/terminal.h"
 
 #define DEFAULT_FILE    "/etc/narrows/blipp.conf"
 #define SECOND_NS       INT64_C(1000000000)
@@ -110,6 +111,7 @@ static void log_line(int priority, const char *fmt, ...) __attribute__((format(p
 static void
 log_line(int priority, const char *fmt, ...)
 {
+	char text[1024];
 	va_list ap;
 
 	if (priority == LOG_DEBUG && !debug)
@@ -118,9 +120,8 @@ log_line(int priority, const char *fmt, ...)
 	if (to_syslog) {
 		vsyslog(priority, fmt, ap);
 	} else {
-		fputs("blipp: ", stderr);
-		vfprintf(stderr, fmt, ap);
-		fputc('\n', stderr);
+		vsnprintf(text, sizeof(text), fmt, ap);
+		fprintf(stderr, "blipp: %s\n", terminal_text(text));
 	}
 	va_end(ap);
 }
@@ -964,8 +965,12 @@ list_configuration(struct blipp *b)
 	size_t i;
 
 	configuration_collect(&s, &filter);
-	for (i = 0; i < s.n; i++)
-		printf("%s=%s\n", s.list[i].name, s.list[i].value);
+	for (i = 0; i < s.n; i++) {
+		terminal_put(stdout, s.list[i].name);
+		putchar('=');
+		terminal_put(stdout, s.list[i].value);
+		putchar('\n');
+	}
 	settings_clear(&s);
 	blipp_conf_clear(&b->conf);
 	return fflush(stdout) != 0;
@@ -1044,6 +1049,7 @@ main(int argc, char **argv)
 	sigset_t while_waiting;
 	int rc;
 
+	terminal_guard();
 	blipp_conf_init(&b.conf);
 	b.scrapes.fd = b.linelog.fd = -1;
 	if (read_options(&b, argc, argv, &o, why) < 0) {

@@ -11,6 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/jsontext.h"
 #include "narrows/main_metrics.h"
+#include "narrows/terminal.h"
 
 /* One value, with texts of its own: series and tables change from round to round. */
 struct show_row {
@@ -213,8 +214,8 @@ list_line(const struct show_probe *probe, const char *event_type, const char *de
 
 	short_type(event_type, type, sizeof(type));
 	fprintf(to, "%s %s%s%s %s unit=%s kind=%s source=%s%s%s%s\n", probe->name, type,
-	    device != NULL ? " " : "", device != NULL ? device : "", f->name, f->unit,
-	    f->counter ? "counter" : "gauge", probe->source != NULL ? probe->source : "-",
+	    device != NULL ? " " : "", device != NULL ? terminal_text(device) : "", f->name,
+	    f->unit, f->counter ? "counter" : "gauge", probe->source != NULL ? probe->source : "-",
 	    is_main(type, f->name) ? " main=yes" : "", here ? "" : " here=no",
 	    probe->on ? "" : " on=no");
 }

@@ -19,6 +19,7 @@
 #include "host/iomodel/matrix.h"
 #include "narrows/err.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -184,6 +185,7 @@ main(int argc, char **argv)
 	const char *command;
 	int o;
 
+	terminal_guard();
 	if (nw_program_words(argc, argv, "iomodel"))
 		return 0;
 	command = argc > 1 ? argv[1] : "";

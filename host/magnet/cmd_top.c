@@ -8,6 +8,7 @@
 #include "host/magnet/magnet_cmd.h"
 #include "host/magnet/selection.h"
 #include "narrows/format.h"
+#include "narrows/terminal.h"
 
 enum { ROWS_MAX = 1024, ROWS_SHOWN = 20 };
 
@@ -50,7 +51,7 @@ show(struct top *t)
 
 	qsort(t->rows, t->n, sizeof(t->rows[0]), row_order);
 	if (isatty(STDOUT_FILENO))
-		fputs("\033[H\033[2J", stdout);
+		terminal_steer(stdout, "\033[H\033[2J");
 	printf("%-16s %20s %12s %14s %10s\n", "point", "id", "events/s", "sum/s", "largest");
 	for (i = 0; i < t->n && i < t->shown; i++) {
 		p = point_of(t->rows[i].key.point);

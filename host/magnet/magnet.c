@@ -6,6 +6,7 @@
 
 #include "host/magnet/magnet_cmd.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 
 static const struct command *const commands[] = { &magnet_cmd_points, &magnet_cmd_record,
 	&magnet_cmd_dump, &magnet_cmd_stat, &magnet_cmd_top, &magnet_cmd_serve, &magnet_cmd_view,
@@ -37,6 +38,7 @@ main(int argc, char **argv)
 	struct sigaction stop = { .sa_handler = on_signal };
 	size_t i;
 
+	terminal_guard();
 	if (nw_program_words(argc, argv, "magnet"))
 		return 0;
 	if (argc < 2 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)

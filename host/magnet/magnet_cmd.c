@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/magnet/magnet_cmd.h"
+#include "narrows/terminal.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,13 +13,13 @@ volatile int stop_wanted;
 int
 fail(const char *format, ...)
 {
+	char text[1024];
 	va_list ap;
 
-	fputs("magnet: ", stderr);
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	vsnprintf(text, sizeof(text), format, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fprintf(stderr, "magnet: %s\n", terminal_text(text));
 	return 1;
 }
 

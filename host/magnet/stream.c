@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/magnet/stream.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -104,6 +105,17 @@ stream_counts_of(const struct magnet_record *r, const struct counts_of **out)
 	return r->point == POINT_STREAM ? (r->size_bytes - sizeof(*r)) / sizeof(**out) : 0;
 }
 
+/* A file of others names no line's end. */
+static void
+control_bytes_replace(char *text, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++)
+		if (text[i] != '\0' && iscntrl((unsigned char)text[i]))
+			text[i] = '?';
+}
+
 int
 stream_open(struct stream_reader *s, FILE *f, const char **why)
 {
@@ -133,6 +145,7 @@ stream_open(struct stream_reader *s, FILE *f, const char **why)
 		name.layer[sizeof(name.layer) - 1] = name.name[sizeof(name.name) - 1] = '\0';
 		name.fidelity[sizeof(name.fidelity) - 1] = '\0';
 		name.backend[sizeof(name.backend) - 1] = '\0';
+		control_bytes_replace(name.name, sizeof(name.name));
 		if (name.id < MAGNET_POINTS_MAX)
 			s->names[name.id] = name;
 	}

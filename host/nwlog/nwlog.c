@@ -28,6 +28,7 @@
 #include "narrows/ownfile.h"
 #include "narrows/progwords.h"
 #include "narrows/provider.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 
 #define POLL_NS  INT64_C(100000000)
@@ -421,6 +422,7 @@ main(int argc, char **argv)
 	bool placed;
 	int rc;
 
+	terminal_guard();
 	log_open("nwlog", true, false);
 	if (nw_program_words(argc, argv, "nwlog"))
 		return 0;

@@ -29,6 +29,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/lastrun.h"
+#include "narrows/terminal.h"
 
 enum { NOTICE_MS = 150 }; /* patience for the collector's first word */
 
@@ -485,6 +486,7 @@ main(int argc, char *argv[])
 	const char *why;
 	int saved;
 
+	terminal_guard();
 	parse_options(argc, argv, &o);
 	if (optind == argc) {
 		o.run.collect.program = o.program_name;

@@ -10,6 +10,7 @@
 #include "host/outside/attach.h"
 #include "narrows/log.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 
 enum { STATUS_USAGE = 125, ASSIGNMENTS_MAX = 32 };
 
@@ -113,6 +114,7 @@ main(int argc, char *argv[])
 	const struct attach_opts *a = &o.attach;
 	int targets;
 
+	terminal_guard();
 	o.attach.run.box = hostconf_or(getenv("NARROWS_BOX"), hostconf_get()->box);
 	o.attach.run.report_path = getenv("NWRUN_REPORT");
 	o.attach.run.collect.task_id = getenv("NARROWS_TASK");

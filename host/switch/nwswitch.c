@@ -23,6 +23,7 @@
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/provider.h"
+#include "narrows/terminal.h"
 
 #define DEFAULT_FILE "/etc/narrows/switch.conf"
 #define SECOND_NS    INT64_C(1000000000)
@@ -192,7 +193,8 @@ answer_print(const struct port_line *port, const struct poll_answer *a)
 {
 	size_t i;
 
-	printf("%s %u %s", port->name, port->index, a->port_name[0] != '\0' ? a->port_name : "-");
+	printf("%s %u %s", port->name, port->index,
+	    a->port_name[0] != '\0' ? terminal_text(a->port_name) : "-");
 	for (i = 0; i < POLL_FIELDS; i++)
 		if (!isnan(a->values[i]))
 			printf(" %s=%.17g", field_names[i], a->values[i]);
@@ -338,6 +340,7 @@ main(int argc, char **argv)
 	static struct nwswitch w;
 	int c, rc;
 
+	terminal_guard();
 	while ((c = getopt_long(argc, argv, "b:f:hnV", longs, NULL)) != -1)
 		switch (c) {
 		case 'b': box = optarg; break;

@@ -30,6 +30,7 @@
 #include "narrows/lastrun.h"
 #include "narrows/ownfile.h"
 #include "narrows/provider.h"
+#include "narrows/terminal.h"
 
 #define SECOND_NS INT64_C(1000000000)
 /* longest pause between looks; shorter intervals get a look at each end */
@@ -350,7 +351,8 @@ complain_late(const struct run *r, const struct nw_provider_stats *st)
 	if (arrived < st->docs_queued && !r->complained)
 		dprintf(r->opts->complain_fd, "nwrun: %llu of %llu documents are not stored: %s\n",
 		    (unsigned long long)(st->docs_queued - arrived),
-		    (unsigned long long)st->docs_queued, nw_provider_why(r->provider));
+		    (unsigned long long)st->docs_queued,
+		    terminal_text(nw_provider_why(r->provider)));
 	complain_unseen(r);
 }
 
@@ -443,7 +445,7 @@ report_close(FILE *f, const char *temp, const char *path, const struct run *r)
 	    (unsigned long long)st.docs_queued, (unsigned long long)st.docs_sent,
 	    (unsigned long long)st.docs_stored, (unsigned long long)st.docs_dropped, st.connected);
 	if (!st.connected)
-		collect_report_text(f, "why", nw_provider_why(r->provider));
+		collect_report_text(f, "why", terminal_text(nw_provider_why(r->provider)));
 	if (r->lost)
 		fputs(" damaged=1", f);
 	putc('\n', f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/show.h"
+#include "narrows/terminal.h"
 
 #include "tests/check.h"
 
@@ -29,7 +29,7 @@ test_string(void)
 	size_t i;
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		CHECK_STR(show_string(cases[i].text), cases[i].shown);
+		CHECK_STR(terminal_text(cases[i].text), cases[i].shown);
 }
 
 static void
@@ -39,9 +39,9 @@ test_long(void)
 
 	memset(text, 'x', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
-	CHECK(strlen(show_string(text)) < 1024);
+	CHECK(strlen(terminal_text(text)) < 1024);
 	text[1015] = '\xe2', text[1016] = '\x80', text[1017] = '\xae';
-	CHECK(strchr(show_string(text), '\xe2') == NULL);
+	CHECK(strchr(terminal_text(text), '\xe2') == NULL);
 }
 
 int
@@ -49,5 +49,5 @@ main(void)
 {
 	test_string();
 	test_long();
-	return check_done("show");
+	return check_done("terminal");
 }
