@@ -22,10 +22,20 @@
 #include "host/magnet/selection.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/fairq.h"
 
 #define DEFAULT_FILE "/etc/narrows/magnet.conf"
 
-enum { CLIENTS_MAX = 64, RING_BYTES_MIN = 4096, RING_BYTES_MAX = 1 << 30 };
+/* Places of connections: those of users who may only open views are shared by user, and those who
+ * may control have their own. */
+enum {
+	USERS_CLIENTS_MAX = 48,
+	USER_CLIENTS_MAX = 16,
+	CONTROL_CLIENTS_MAX = 16,
+	CLIENTS_MAX = USERS_CLIENTS_MAX + CONTROL_CLIENTS_MAX,
+	USERS_MAX = 64
+};
+enum { RING_BYTES_MIN = 4096, RING_BYTES_MAX = 1 << 30 };
 
 struct named_view {
 	char name[OWNER_NAME_BYTES];
@@ -42,6 +52,8 @@ struct owner {
 	int listener;
 	struct pollfd fds[1 + CLIENTS_MAX + 1]; /* the listener, clients, room for the box */
 	uid_t uids[1 + CLIENTS_MAX];
+	struct fairq_item *places[1 + CLIENTS_MAX];
+	struct fairq *users, *control; /* the places of clients, by user */
 	size_t n_fds;
 	struct named_view views[MAGNET_VIEWS_MAX];
 	char answer[OWNER_LINE_BYTES];
@@ -247,19 +259,63 @@ answer_send(struct owner *o, int s)
 }
 
 static void
+client_forget(struct owner *o, size_t i)
+{
+	struct fairq_item *place = o->places[i];
+
+	fairq_remove(may_control(o->uids[i]) ? o->control : o->users, place);
+	free(place);
+	close(o->fds[i].fd);
+	o->n_fds--;
+	o->fds[i] = o->fds[o->n_fds];
+	o->uids[i] = o->uids[o->n_fds];
+	o->places[i] = o->places[o->n_fds];
+}
+
+/* Returns the user's new place, NULL if the user has all of its places. A user with few places
+ * takes one from the user with the most. */
+static struct fairq_item *
+place_take(struct owner *o, uid_t uid)
+{
+	struct fairq_item *place = calloc(1, sizeof(*place)), *displaced = NULL;
+	char name[24];
+	size_t i;
+
+	snprintf(name, sizeof(name), "%lu", (unsigned long)uid);
+	if (place == NULL ||
+	    fairq_put(may_control(uid) ? o->control : o->users, name, place, &displaced) < 0) {
+		free(place);
+		return NULL;
+	}
+	for (i = 1; displaced != NULL && i < o->n_fds; i++)
+		if (o->places[i] == displaced) {
+			client_forget(o, i);
+			break;
+		}
+	return place;
+}
+
+static void
 client_accept(struct owner *o)
 {
+	static const char full[] = "error this user has too many connections to magnet serve";
 	struct ucred who = { .uid = (uid_t)-1 };
+	struct fairq_item *place;
 	socklen_t len = sizeof(who);
 	int s = accept4(o->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (s < 0)
 		return;
-	if (o->n_fds == 1 + CLIENTS_MAX ||
-	    getsockopt(s, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0) {
+	if (getsockopt(s, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0) {
 		close(s);
 		return;
 	}
+	if ((place = place_take(o, who.uid)) == NULL) {
+		(void)send(s, full, sizeof(full) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		close(s);
+		return;
+	}
+	o->places[o->n_fds] = place;
 	o->fds[o->n_fds] = (struct pollfd){ .fd = s, .events = POLLIN };
 	o->uids[o->n_fds++] = who.uid;
 }
@@ -302,15 +358,6 @@ listener_open(const char *path)
 	return s;
 }
 
-static void
-client_forget(struct owner *o, size_t i)
-{
-	close(o->fds[i].fd);
-	o->n_fds--;
-	o->fds[i] = o->fds[o->n_fds];
-	o->uids[i] = o->uids[o->n_fds];
-}
-
 /* Waits for clients, and for what the delivery waits for. */
 static int
 serve_wait(struct owner *o)
@@ -348,8 +395,9 @@ serve(struct owner *o)
 		if (o->fds[0].revents != 0)
 			client_accept(o);
 	}
-	for (i = 0; i < o->n_fds; i++)
-		close(o->fds[i].fd);
+	while (o->n_fds > 1)
+		client_forget(o, o->n_fds - 1);
+	close(o->fds[0].fd);
 }
 
 /* The file first, whatever the order on the command line: the command line wins. */
@@ -386,6 +434,12 @@ owner_open(struct owner *o, const char *path)
 {
 	const char *why;
 
+	o->users =
+	    fairq_new(&(struct fairq_limits){ USERS_CLIENTS_MAX, USER_CLIENTS_MAX, USERS_MAX });
+	o->control =
+	    fairq_new(&(struct fairq_limits){ CONTROL_CLIENTS_MAX, CONTROL_CLIENTS_MAX, 2 });
+	if (o->users == NULL || o->control == NULL)
+		return fail("out of memory");
 	if ((o->kernel = kernel_or_fail()) == NULL)
 		return 1;
 	if ((o->listener = listener_open(path)) < 0)
@@ -418,6 +472,8 @@ serve_run(int argc, char **argv)
 	if (o->kernel != NULL)
 		kernel_close(o->kernel);
 	serve_conf_clear(&o->conf);
+	fairq_free(o->users);
+	fairq_free(o->control);
 	free(o);
 	return status;
 }

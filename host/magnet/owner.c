@@ -66,7 +66,8 @@ owner_ask(int s, const char *line, char *answer, int *fds)
 	if (fds != NULL)
 		fds[0] = fds[1] = -1;
 	answer[0] = '\0';
-	if (send(s, line, strlen(line), MSG_NOSIGNAL) < 0)
+	/* an owner that refuses the connection says why before it closes the connection */
+	if (send(s, line, strlen(line), MSG_NOSIGNAL) < 0 && errno != EPIPE)
 		return NW_ECLOSED;
 	n = recvmsg(s, &m, MSG_CMSG_CLOEXEC);
 	if (n <= 0)
