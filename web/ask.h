@@ -28,6 +28,8 @@ struct ask {
 	struct store_reader *r;
 	struct web *web;
 	struct reply *reply;
+	const struct resource *resources; /* all, for their description; NULL without a box */
+	size_t n_resources;
 	struct lines_cache *lines; /* of the thread, or NULL */
 	/* the answer: a body, a stream, or where to go instead */
 	struct evbuffer *body;

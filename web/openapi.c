@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "web/openapi.h"
-
+/* The OpenAPI document of /api/v1, made from the tables of queries and of result keys. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,13 +203,13 @@ form_operation(const struct resource *r)
 }
 
 static json_t *
-paths(void)
+paths(const struct ask *q)
 {
 	json_t *all = json_object(), *one;
 	size_t i;
 
-	for (i = 0; i < resources_count; i++) {
-		const struct resource *r = &resources[i];
+	for (i = 0; i < q->n_resources; i++) {
+		const struct resource *r = &q->resources[i];
 
 		if (r->id == NULL)
 			continue;
@@ -223,22 +222,16 @@ paths(void)
 }
 
 int
-openapi_write(struct evbuffer *out)
+answer_openapi(struct ask *q)
 {
 	json_t *doc = json_pack("{s:s, s:{s:s, s:s, s:s}, s:o, s:{s:o}}", "openapi", "3.1.0",
 	    "info", "title", "Narrows", "version", NW_VERSION, "description",
-	    "Measurements and verdicts of one box.", "paths", paths(), "components", "schemas",
+	    "Measurements and verdicts of one box.", "paths", paths(q), "components", "schemas",
 	    schemas());
 	char *text = doc != NULL ? json_dumps(doc, JSON_INDENT(1)) : NULL;
-	int rc = text != NULL && evbuffer_add(out, text, strlen(text)) == 0 ? NW_OK : NW_ENOMEM;
+	int rc = text != NULL && evbuffer_add(q->body, text, strlen(text)) == 0 ? NW_OK : NW_ENOMEM;
 
 	free(text);
 	json_decref(doc);
 	return rc;
-}
-
-int
-answer_openapi(struct ask *q)
-{
-	return openapi_write(q->body);
 }

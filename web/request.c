@@ -145,6 +145,8 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 		.r = a->w->reader,
 		.web = a->w,
 		.reply = a,
+		.resources = resources,
+		.n_resources = resources_count,
 		.body = a->body };
 	char form[ASK_BODY_BYTES + 1];
 	ssize_t n;

@@ -15,7 +15,6 @@
 
 #include "narrows/err.h"
 #include "tests/check.h"
-#include "web/openapi.h"
 
 /* The least role: * anybody, m metrics, v viewer, o operator, a admin; -: no such method. */
 static const struct {
@@ -208,10 +207,14 @@ static void
 test_description(void)
 {
 	struct evbuffer *b = evbuffer_new();
+	static struct ask q;
 	json_t *doc, *schemas, *paths;
 	size_t i, n = 0;
 
-	CHECK_INT(openapi_write(b), NW_OK);
+	q.resources = resources;
+	q.n_resources = resources_count;
+	q.body = b;
+	CHECK_INT(answer_openapi(&q), NW_OK);
 	evbuffer_add(b, "", 1);
 	doc = json_loads((const char *)evbuffer_pullup(b, -1), 0, NULL);
 	schemas = json_object_get(json_object_get(doc, "components"), "schemas");

@@ -976,7 +976,7 @@ test_words(void)
 		    { "has not been analysed yet", "unknown route", "Without content: Over time, ",
 			"Methods</li>" } },
 		{ "/session/3",
-		    { "Still running.", "http-equiv=\"refresh\"",
+		    { "still running.", "http-equiv=\"refresh\"",
 			"2026-11-20\xc2\xa0"
 			"08:12:19\xc2\xa0UTC",
 			"narrowest", "Host CPU", "<bdi>network path, dtn-a" } },
@@ -995,7 +995,7 @@ test_words(void)
 		{ "/session/6",
 		    { "The network path limited this transfer.", "not stated", "not measured",
 			"duration unknown", "No witness confirms it", "not reported" } },
-		{ "/session/7", { "Still running.", "http-equiv=\"refresh\"", "curl", NULL } },
+		{ "/session/7", { "still running.", "http-equiv=\"refresh\"", "curl", NULL } },
 		{ "/session/8", { "has not been analysed yet", "/session/8.csv", NULL } },
 	};
 	size_t i, k;
@@ -1280,10 +1280,18 @@ test_refusals(void)
 	for (i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
 		r = ask(methods[i], "/session/1", "Content-Length: 0\r\n");
 		CHECK_INT(r.status, 405);
-		CHECK(has(&r, "Allow: GET, HEAD\r\n"));
+		CHECK(has(&r, "Allow: GET, HEAD\r\n") && has(&r, "Use GET or HEAD."));
 		CHECK(has(&r, "Content-Security-Policy"));
 		free(r.text);
 	}
+	r = ask("GET", "/session/1/note", "");
+	CHECK_INT(r.status, 405);
+	CHECK(has(&r, "Allow: POST\r\n") && has(&r, "Use POST."));
+	free(r.text);
+	r = ask("PUT", "/api/v1/sessions/1/notes", "Content-Length: 0\r\n");
+	CHECK_INT(r.status, 405);
+	CHECK(has(&r, "Use GET, HEAD or POST."));
+	free(r.text);
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		r = ask_raw(wrong[i], strlen(wrong[i]));
 		CHECK(r.status == 0 || r.status >= 400);

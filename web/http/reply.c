@@ -17,7 +17,7 @@
 #include "web/draw/html.h"
 #include "web/query/prom.h"
 
-enum { GZIP_MIN_BYTES = 1000, TAG_BYTES = 32 };
+enum { GZIP_MIN_BYTES = 1000, TAG_BYTES = 32, METHODS_BYTES = 64 };
 
 const char reply_type_json[] = "application/json";
 const char reply_type_csv[] = "text/csv; charset=utf-8";
@@ -193,7 +193,8 @@ static const struct {
 	    "Ask the box's administrator for another role (narrows access)." },
 	{ 404, "There is nothing at this address.",
 	    "Check the address; an old session may have been deleted." },
-	{ 405, "This page can only be read.", "Use GET or HEAD." },
+	{ 405, "The address does not take this method.",
+	    "Use a method that the header Allow names." },
 	{ 413, "The request is too long.", "Shorten the request to at most 8 kB." },
 	{ 415, "The box expects a form.",
 	    "Send application/x-www-form-urlencoded, as curl -d does." },
@@ -205,21 +206,41 @@ static const struct {
 	    "Read the reason on the page Health, or in the box's log." },
 };
 
+/* "Use GET, HEAD or POST.": the methods of the answer's header Allow. */
+static const char *
+methods_say(const struct reply *a, char out[METHODS_BYTES], const char *otherwise)
+{
+	const char *allow = evhttp_find_header(evhttp_request_get_output_headers(a->req), "Allow");
+	const char *last = allow != NULL ? strrchr(allow, ',') : NULL;
+
+	if (allow == NULL)
+		return otherwise;
+	if (last == NULL)
+		snprintf(out, METHODS_BYTES, "Use %s.", allow);
+	else
+		snprintf(
+		    out, METHODS_BYTES, "Use %.*s or%s.", (int)(last - allow), allow, last + 1);
+	return out;
+}
+
 void
 reply_error(struct reply *a, int code)
 {
 	struct html h = { .out = a->body, .with_accounts = a->with_accounts };
+	char methods[METHODS_BYTES];
+	const char *advice;
 	size_t i = 0;
 
 	while (troubles[i].code != code && troubles[i].code != 0)
 		i++;
+	advice = code == 405 ? methods_say(a, methods, troubles[i].advice) : troubles[i].advice;
 	evbuffer_drain(a->body, evbuffer_get_length(a->body));
 	a->cache = NULL;
 	switch (a->errors) {
 	case REPLY_PROBLEM:
 		a->type = "application/problem+json";
-		body_put_problem(a->body, code, reply_reason(code),
-		    a->why != NULL ? a->why : troubles[i].advice);
+		body_put_problem(
+		    a->body, code, reply_reason(code), a->why != NULL ? a->why : advice);
 		break;
 	case REPLY_PROMETHEUS:
 		a->type = reply_type_json;
@@ -231,7 +252,7 @@ reply_error(struct reply *a, int code)
 	case REPLY_JSON: body_put_error(a->body, code, reply_reason(code)); break;
 	case REPLY_PAGE:
 		a->type = NULL;
-		a->error_page(&h, code, troubles[i].title, troubles[i].advice);
+		a->error_page(&h, code, troubles[i].title, advice);
 		break;
 	}
 	reply_send(a, code);
