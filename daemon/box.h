@@ -22,6 +22,7 @@
 #include "narrows/store.h"
 
 struct conf;
+struct event;
 struct event_base;
 struct commit;
 struct ends;
@@ -99,6 +100,8 @@ struct box {
 	uint8_t alias_key[32]; /* random; makes the aliases of sessions (daemon/session.h) */
 	struct peer *peers;
 	struct xsess *changed; /* XSP sessions with counts not yet in the store */
+	struct xsess *asking;  /* XSP sessions whose providers wait for a verdict */
+	struct event *look;    /* looks for verdicts while there are such; NULL in tests */
 	struct admission *admission;
 	/* of lines that peers provoke (narrows/provoked.h); the second is the web thread's */
 	struct fairrate *log_rate, *enroll_log_rate;

@@ -17,6 +17,7 @@
 #include <event2/event.h>
 
 #include "daemon/admission.h"
+#include "daemon/asked.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -474,6 +475,20 @@ on_outcome(void *arg, const struct session_outcome *o)
 	struct daemon *d = arg;
 
 	rules_judged(d->box.rules, o, nw_mono_ns());
+	asked_judged(&d->box, o);
+}
+
+/* Providers wait for a verdict. */
+static void
+on_look(evutil_socket_t fd, short what, void *arg)
+{
+	struct daemon *d = arg;
+
+	(void)fd;
+	(void)what;
+	schedule_outcomes(d->box.schedule, on_outcome, d);
+	if (d->box.asking == NULL)
+		event_del(d->box.look);
 }
 
 static void
@@ -502,7 +517,8 @@ events_start(struct daemon *d)
 	d->on_term = evsignal_new(d->box.base, SIGTERM, on_stop, d);
 	d->on_int = evsignal_new(d->box.base, SIGINT, on_stop, d);
 	d->tick = event_new(d->box.base, -1, EV_PERSIST, on_tick, d);
-	if (d->on_term == NULL || d->on_int == NULL || d->tick == NULL ||
+	d->box.look = event_new(d->box.base, -1, EV_PERSIST, on_look, d);
+	if (d->on_term == NULL || d->on_int == NULL || d->tick == NULL || d->box.look == NULL ||
 	    event_add(d->on_term, NULL) != 0 || event_add(d->on_int, NULL) != 0 ||
 	    event_add(d->tick, &second) != 0)
 		fatalx("events: libevent refuses");
@@ -846,6 +862,8 @@ daemon_stop(struct daemon *d)
 	tlsctx_close(d->box.tlsctx);
 	free(d->box.speakers);
 	event_free(d->tick);
+	event_free(d->box.look);
+	d->box.look = NULL;
 	event_free(d->on_int);
 	event_free(d->on_term);
 	rules_free(d->box.rules);

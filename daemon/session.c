@@ -395,20 +395,38 @@ session_take_part(struct session *s, const struct session_guest *guest)
 	(void)sender_get(s, guest);
 }
 
+static bool
+name_each_other(const struct session_sender *a, const struct session_sender *b)
+{
+	const struct session_guest one = sender_guest(a), other = sender_guest(b);
+
+	return sender_names(a, &other) && sender_names(b, &one);
+}
+
 /* Returns true if the sender and a sender of the session name each other. */
 static bool
 is_tied(const struct session *s, const struct session_sender *stranger)
 {
-	const struct session_guest other = sender_guest(stranger);
 	const struct session_sender *w;
-	struct session_guest own;
 
-	for (w = s->senders; w < s->senders + s->n_senders; w++) {
-		own = sender_guest(w);
-		if (sender_names(w, &other) && sender_names(stranger, &own))
+	for (w = s->senders; w < s->senders + s->n_senders; w++)
+		if (name_each_other(w, stranger))
 			return true;
-	}
 	return false;
+}
+
+bool
+session_may_hear(const struct session *s, const char *task_id, const char *owner)
+{
+	const struct session_sender *w = sender_find(s, owner);
+
+	if (task_id == NULL)
+		return false;
+	if (task_is_secret(task_id))
+		return true;
+	if (w == NULL || s->restored)
+		return false;
+	return w == s->senders || name_each_other(w, s->senders);
 }
 
 /* An open session of the same label, each of whose senders and a sender of s name each other. */
@@ -588,6 +606,7 @@ session_restore(struct box *box, int64_t id, const char *label, const char *prog
 	if (!task_is_label(label)) /* a chosen name is its own label */
 		s->task_id = xstrdup(label);
 	s->program = xstrdup(program);
+	s->restored = true;
 	s->opened_wall_ns = opened_wall_ns;
 	s->closed_wall_ns = closed_wall_ns;
 	s->last_data_wall_ns = last_data_wall_ns;

@@ -38,6 +38,7 @@ struct session {
 	struct session *merged_into; /* session that took over, or NULL */
 	int64_t analysed_mono_ns;    /* time of the last analysis while open */
 	bool fresh;                  /* rows have come since then */
+	bool restored;               /* of an earlier life of the box, which forgot the senders */
 	struct session_sender {
 		char *owner;
 		char *address;   /* of the newest connection; NULL: loopback */
@@ -84,6 +85,9 @@ void session_alias(const struct session *s, const char *host, char out[SESSION_A
 struct session *session_of_alias(struct box *box, const char *alias, const char *host);
 /* The first sender that took part, "" if none is known; on loan until session_free_all(). */
 const char *session_get_owner(const struct session *s);
+/* Returns true if a sender with this task and owner may hear the verdict: the task is secret, or
+ * the sender is the first one, or the first sender and this one name each other. */
+bool session_may_hear(const struct session *s, const char *task_id, const char *owner);
 /* A sender takes part in the session from now on. */
 void session_take_part(struct session *s, const struct session_guest *guest);
 /*

@@ -8,6 +8,7 @@
 
 #include <utlist.h>
 
+#include "daemon/asked.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/control.h"
@@ -160,8 +161,9 @@ xsess_close(struct xsess *x, const char *reason)
 	x->end_reason = reason;
 	change_end(x);
 	xsess_write(x);
-	if ((x->session = session_now(x->session)) != NULL) {
-		session_detach(x->session);
+	asked_forget(x);
+	if (x->session != NULL) {
+		xsess_leave(x);
 		session_release(x->session);
 	}
 	origin_detach(x->origin, x);
@@ -200,6 +202,15 @@ xsess_guest(const struct xsess *x)
 }
 
 void
+xsess_leave(struct xsess *x)
+{
+	x->session = session_now(x->session);
+	if (!x->left)
+		session_detach(x->session);
+	x->left = true;
+}
+
+void
 xsess_bind(struct xsess *x, struct session *s)
 {
 	x->session = session_now(x->session);
@@ -207,10 +218,12 @@ xsess_bind(struct xsess *x, struct session *s)
 	    (x->session != NULL && x->session->state != SESSION_CLOSED))
 		return;
 	if (x->session != NULL) {
-		session_detach(x->session);
+		asked_forget(x);
+		xsess_leave(x);
 		session_release(x->session);
 	}
 	x->session = s;
+	x->left = false;
 	s->refs++;
 	session_attach(s, x->wire.owner);
 	rules_host(x->box->rules, s, x->host->name);
@@ -312,6 +325,19 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 	return NW_OK;
 }
 
+/* A program that has sent everything wants to hear the verdict. */
+static int
+verdict_take(struct xsess *x)
+{
+	const char *why = "asked too often";
+	int rc = x->asks < ASKS_MAX ? asked_take(x, &why) : NW_EPROTO;
+
+	x->asks++;
+	if (rc < 0)
+		control_refused(x, NW_OPT_VERDICT, why);
+	return NW_OK;
+}
+
 /* In TLS the certificate names the host: no peer speaks for another one. */
 static int
 host_certified(struct xsess *x, const char *name, const char **why)
@@ -332,7 +358,8 @@ hello_answer(struct xsess *x)
 		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
 		{ "stored", NW_KV_INT, { .i = (int64_t)x->origin->stored_seq } },
-		{ "can", NW_KV_TEXT, { .text = "start stop rate status clock batch lost events" } },
+		{ "can", NW_KV_TEXT,
+		    { .text = "start stop rate status clock batch lost events verdict" } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 	};
 	size_t n = 5;
@@ -440,6 +467,7 @@ xsess_block(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len, cons
 	case NW_OPT_HELLO: return hello_take(x, data, len, why);
 	case NW_OPT_START:
 	case NW_OPT_RATE: return ask_take(x, opt, data, len);
+	case NW_OPT_VERDICT: return verdict_take(x);
 	case NW_OPT_STATUS:
 	case NW_OPT_CLOCK: return control_take(x, opt, data, len);
 	default: counter_add(&x->box->counters.unknown_options, 1); return NW_OK;

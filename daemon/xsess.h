@@ -63,6 +63,9 @@ struct xsess {
 	const char *end_reason;
 	bool changed;              /* in the box's list of changed XSP sessions */
 	struct xsess *prev, *next; /* neighbours in that list */
+	bool left;  /* the provider adds nothing more: the session is not held open */
+	bool asked; /* in the box's list of providers that wait for a verdict */
+	struct xsess *asked_prev, *asked_next; /* neighbours in that list */
 	struct ingest in;
 };
 
@@ -83,6 +86,8 @@ void xsess_tell_store_error(struct xsess *x);
 struct session_guest xsess_guest(const struct xsess *x);
 /* For ingest.c: attaches x to the first session fed by x, until that session ends. */
 void xsess_bind(struct xsess *x, struct session *s);
+/* For asked.c: x keeps its session open no longer. */
+void xsess_leave(struct xsess *x);
 /* For ingest.c: writes the row of x to the store. */
 void xsess_write(struct xsess *x);
 /* For ingest.c: the counts of x have changed, and go with the batch that has the documents. */

@@ -199,6 +199,7 @@ analysis_outcome(const struct analysis *a, struct analysis_outcome *out)
 		.stage = judgement_stage(j),
 		.confidence = j->confidence,
 		.sentence = j->sentence,
+		.is_final = !a->evidence.open,
 		.effect = j->limit.effect,
 		.usual = a->usual.known && a->usual.sentence != NULL ? a->usual.usual.ratio : NAN,
 		.label = a->evidence.label,

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BEHAVIOUR_STAGE_BYTES = 48 };
+enum { BEHAVIOUR_STAGE_BYTES = 48, BEHAVIOUR_SENTENCE_BYTES = 600 };
 
 /* One analysis of a session. */
 struct session_outcome {
@@ -17,6 +17,8 @@ struct session_outcome {
 	char stage[BEHAVIOUR_STAGE_BYTES]; /* empty: cannot tell */
 	double bytes, duration_s;
 	double usual_bytes_per_s; /* of the route; NaN: too few sessions */
+	bool is_final;            /* of the whole session, which is over */
+	char confidence[BEHAVIOUR_STAGE_BYTES], sentence[BEHAVIOUR_SENTENCE_BYTES];
 };
 
 /* Conditions of the directive `rule`. */

@@ -329,6 +329,26 @@ undecided_note(struct schedule *s, int64_t session_id, bool undecided)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static const char *
+or_empty(const char *text)
+{
+	return text != NULL ? text : "";
+}
+
+/* Cuts between characters. */
+static void
+sentence_copy(char out[BEHAVIOUR_SENTENCE_BYTES], const char *sentence)
+{
+	size_t len = strlen(sentence);
+
+	if (len >= BEHAVIOUR_SENTENCE_BYTES)
+		for (len = BEHAVIOUR_SENTENCE_BYTES - 1;
+		     len > 0 && ((unsigned char)sentence[len] & 0xC0) == 0x80; len--)
+			continue;
+	memcpy(out, sentence, len);
+	out[len] = '\0';
+}
+
 static void
 outcome_note(struct schedule *s, int64_t session_id, const struct analysis_outcome *o)
 {
@@ -339,8 +359,11 @@ outcome_note(struct schedule *s, int64_t session_id, const struct analysis_outco
 	*out = (struct session_outcome){ .session_id = session_id,
 		.bytes = o->bytes,
 		.duration_s = o->duration_s,
-		.usual_bytes_per_s = o->usual * o->bytes_per_s };
-	snprintf(out->stage, sizeof(out->stage), "%s", o->stage != NULL ? o->stage : "");
+		.usual_bytes_per_s = o->usual * o->bytes_per_s,
+		.is_final = o->is_final };
+	snprintf(out->confidence, sizeof(out->confidence), "%s", or_empty(o->confidence));
+	sentence_copy(out->sentence, or_empty(o->sentence));
+	snprintf(out->stage, sizeof(out->stage), "%s", or_empty(o->stage));
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -88,9 +88,10 @@ struct nw_provider {
 	/* of this connection: the mark waited for, and the mark of the last document; seq 0 is
 	 * no mark */
 	struct written_mark next_mark, last_mark;
-	bool batches; /* the box takes packed rows */
-	bool events;  /* the box takes events */
-	bool losses;  /* the box takes the numbers of documents that died with an earlier life */
+	bool batches;  /* the box takes packed rows */
+	bool events;   /* the box takes events */
+	bool verdicts; /* the box tells a session's verdict to its sender */
+	bool losses;   /* the box takes the numbers of documents that died with an earlier life */
 	/* decoder that unpacks rows for a box without packed rows; made when needed */
 	struct nw_doc_decoder *decoder;
 	char *software, *host, *task_id, *program, *can, *addresses;
@@ -650,6 +651,7 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 		if (strcmp(kv[i].key, "can") == 0 && kv[i].type == NW_KV_TEXT) {
 			p->batches = has_word(kv[i].v.text, "batch");
 			p->losses = has_word(kv[i].v.text, "lost");
+			p->verdicts = has_word(kv[i].v.text, "verdict");
 			p->events = has_word(kv[i].v.text, "events");
 		}
 		if (strcmp(kv[i].key, "trouble") == 0 && kv[i].type == NW_KV_TEXT)
@@ -695,7 +697,7 @@ take_order(struct nw_provider *p, const struct nw_block *b)
 		return answer_clock(p, b, nw_wall_ns());
 	if (p->on_order != NULL &&
 	    (b->type == NW_OPT_START || b->type == NW_OPT_STOP || b->type == NW_OPT_RATE ||
-		b->type == NW_OPT_DIET))
+		b->type == NW_OPT_DIET || b->type == NW_OPT_VERDICT))
 		p->on_order(p->on_order_arg, b->type, b->data, b->len);
 	return NW_OK;
 }
@@ -740,7 +742,8 @@ go_away(struct nw_provider *p, int64_t now_mono_ns)
 	p->deadline_mono_ns = now_mono_ns + p->pause_ns + p->pause_ns / 1024 * p->conn.sess_id[0];
 	p->pause_ns = p->pause_ns < PAUSE_MAX_NS / 2 ? 2 * p->pause_ns : PAUSE_MAX_NS;
 	p->state = PROVIDER_AWAY;
-	p->stats.connected = p->stats.acknowledged = p->batches = p->losses = p->events = false;
+	p->stats.connected = p->stats.acknowledged = p->batches = p->losses = p->events =
+	    p->verdicts = false;
 	p->next_mark.seq = p->last_mark.seq = 0;
 	conn_close(&p->conn, p->conn.why);
 	spool_rewind(&p->spool);
@@ -902,6 +905,8 @@ nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t
 	if (p->state != PROVIDER_READY || !p->stats.acknowledged ||
 	    conn_unsent_bytes(&p->conn) >= OUT_LOW_BYTES)
 		return NW_EAGAIN;
+	if (opt == NW_OPT_VERDICT && !p->verdicts)
+		return NW_EINVAL;
 	return send_block(p, opt, doc, len);
 }
 

@@ -26,6 +26,7 @@
 #include "host/nwrun/collector.h"
 #include "host/nwrun/fit.h"
 #include "host/nwrun/outside.h"
+#include "host/nwrun/wait.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/lastrun.h"
@@ -38,6 +39,7 @@ void nwrun_detach(void) __attribute__((weak));
 
 struct options {
 	bool verbose, quiet;
+	bool waits;   /* nwrun stays, and prints the verdict */
 	bool outside; /* measure from outside, whatever the program is */
 	char *program_name, *pid, *cgroup, *unit;
 	const char *no_outside; /* why nothing can be measured from outside */
@@ -47,11 +49,11 @@ struct options {
 static void
 usage(FILE *to)
 {
-	fputs(
-	    "usage: nwrun [-hoqVv] [-b box] [-H host] [-i seconds] [-l label] [-n name] [-t task] "
-	    "program [argument ...]\n"
-	    "       nwrun [-qv] [-b box] [-H host] [-i seconds] [-l label] [-n name] [-t task] "
-	    "-p pid | --cgroup dir | --unit name\n",
+	fputs("usage: nwrun [-hoqVv] [--wait] [-b box] [-H host] [-i seconds] [-l label] [-n name] "
+	      "[-t task] "
+	      "program [argument ...]\n"
+	      "       nwrun [-qv] [-b box] [-H host] [-i seconds] [-l label] [-n name] [-t task] "
+	      "-p pid | --cgroup dir | --unit name\n",
 	    to);
 }
 
@@ -130,11 +132,12 @@ parse_options(int argc, char *argv[], struct options *o)
 	static const struct option longs[] = { { "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' }, { "outside", no_argument, NULL, 'o' },
 		{ "cgroup", required_argument, NULL, 'C' },
-		{ "unit", required_argument, NULL, 'U' }, { NULL, 0, NULL, 0 } };
+		{ "unit", required_argument, NULL, 'U' }, { "wait", no_argument, NULL, 'W' },
+		{ NULL, 0, NULL, 0 } };
 	const char *interval = getenv("NL_INTERVAL");
 	int ch;
 
-	*o = (struct options){ .run.final_wait_ns = 5 * INT64_C(1000000000) };
+	*o = (struct options){ .run.final_wait_ns = 5 * INT64_C(1000000000), .run.verdict_fd = -1 };
 	o->run.box = hostconf_or(getenv("NARROWS_BOX"), hostconf_get()->box);
 	o->run.collect.task_id = getenv("NARROWS_TASK");
 	o->run.collect.label = getenv("NARROWS_LABEL");
@@ -153,6 +156,7 @@ parse_options(int argc, char *argv[], struct options *o)
 		case 'C': o->cgroup = optarg; break;
 		case 'U': o->unit = optarg; break;
 		case 'q': o->quiet = true; break;
+		case 'W': o->waits = true; break;
 		case 'l': o->run.collect.label = optarg; break;
 		case 't': o->run.collect.task_id = optarg; break;
 		case 'v': o->verbose = true; break;
@@ -306,6 +310,7 @@ start_and_hear(struct options *o, struct region *region)
 	started = start_collector(region, &o->run);
 	close(o->run.notice_fd);
 	close(o->run.complain_fd);
+	close(o->run.verdict_fd);
 	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
 	if (started && fds[0] >= 0 && poll(&p, 1, NOTICE_MS) > 0)
 		n = read(fds[0], text, sizeof(text));
@@ -425,6 +430,16 @@ attach(const struct options *o)
 	return 125;
 }
 
+/* The verdict is for a terminal, or for the nwrun that waits. A run within a run is judged with the
+ * whole. */
+static void
+choose_verdict_fd(struct options *o)
+{
+	if (o->run.verdict_fd < 0 && !o->quiet && getenv(NWSHM_ENV) == NULL &&
+	    isatty(STDERR_FILENO))
+		o->run.verdict_fd = fd_above(STDERR_FILENO);
+}
+
 /* Text on failure: why the program will run unmeasured. */
 static const char *
 arrange_measurement(struct options *o, char *argv[])
@@ -438,6 +453,7 @@ arrange_measurement(struct options *o, char *argv[])
 	nw_cycles_calibrate(&clock, nw_mono_ns());
 	if ((why = variables_fault(o)) != NULL)
 		return why;
+	choose_verdict_fd(o);
 	if (!find_preload(so) && !o->outside)
 		return "nwrun.so was not found";
 	if (find_program(argv[0], path))
@@ -490,8 +506,11 @@ main(int argc, char *argv[])
 	parse_options(argc, argv, &o);
 	if (optind == argc) {
 		o.run.collect.program = o.program_name;
+		choose_verdict_fd(&o);
 		return attach(&o);
 	}
+	if (o.waits && wait_begin(&o.run.verdict_fd, &saved))
+		return saved;
 	if ((why = arrange_measurement(&o, argv + optind)) != NULL)
 		complain(&o, why);
 	note_run(&o, why);

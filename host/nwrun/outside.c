@@ -18,7 +18,7 @@ enum { ARGUMENTS_MAX = 32, NUMBER_BYTES = 32, ANSWER_BYTES = 256 };
 struct command {
 	char path[PATH_MAX];
 	const char *argv[ARGUMENTS_MAX];
-	char interval[NUMBER_BYTES], ready[NUMBER_BYTES];
+	char interval[NUMBER_BYTES], ready[NUMBER_BYTES], verdict[NUMBER_BYTES];
 	size_t n;
 };
 
@@ -52,6 +52,11 @@ command_make(struct command *c, const struct outside_opts *o)
 	add(c, "-p", o->pid);
 	add(c, "-g", o->cgroup);
 	add(c, "-u", o->unit);
+	if (o->run->verdict_fd > 2) {
+		fcntl(o->run->verdict_fd, F_SETFD, 0);
+		snprintf(c->verdict, sizeof(c->verdict), "%d", o->run->verdict_fd);
+		add(c, "-W", c->verdict);
+	}
 	if (o->quiet)
 		c->argv[c->n++] = "-q";
 	if (o->verbose)
@@ -120,6 +125,8 @@ outside_start(const struct outside_opts *o)
 	add(&c, "-R", c.ready);
 	started = command_start(&c);
 	close(ready[1]);
+	if (o->run->verdict_fd > 2)
+		fcntl(o->run->verdict_fd, F_SETFD, FD_CLOEXEC);
 	while (started && (n = read(ready[0], answer, sizeof(answer) - 1)) < 0 && errno == EINTR)
 		continue;
 	close(ready[0]);

@@ -305,6 +305,8 @@ attach_with_collector(struct attach_opts *o)
 	trace_stop(a.trace);
 	close(alive[0]);
 	close(alive[1]);
+	if (o->run.verdict_fd > 2)
+		close(o->run.verdict_fd);
 	while (collector > 0 && waitpid(collector, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	return why;

@@ -19,7 +19,7 @@ usage(FILE *to)
 {
 	fputs("usage: nwflow [-dhnV] [-f file] [-o name=value]\n"
 	      "       nwflow [-qv] [-b box] [-H host] [-i seconds] [-l name] [-R descriptor] [-t "
-	      "task] "
+	      "task] [-W descriptor] "
 	      "-p pid | -g cgroup | -u unit\n",
 	    to);
 }
@@ -49,6 +49,7 @@ option_attach(struct options *o, int ch)
 	case 't': c->task_id = optarg; break;
 	case 'u': a->unit = optarg; break;
 	case 'v': a->verbose = true; break;
+	case 'W': a->run.verdict_fd = atoi(optarg); break;
 	default: usage(stderr); exit(STATUS_USAGE);
 	}
 }
@@ -62,7 +63,7 @@ parse_options(int argc, char *argv[], struct options *o)
 	size_t n = 0, i;
 	int ch;
 
-	while ((ch = getopt(argc, argv, "b:df:g:H:hi:l:no:p:qR:t:u:Vv")) != -1) {
+	while ((ch = getopt(argc, argv, "b:df:g:H:hi:l:no:p:qR:t:u:VvW:")) != -1) {
 		switch (ch) {
 		case 'd': o->in_front = true; break;
 		case 'f': o->file = optarg; break;
@@ -110,6 +111,7 @@ int
 main(int argc, char *argv[])
 {
 	static struct options o = { .attach = { .ready_fd = -1,
+					.run.verdict_fd = -1,
 					.run.final_wait_ns = 5 * INT64_C(1000000000) } };
 	const struct attach_opts *a = &o.attach;
 	int targets;

@@ -60,6 +60,7 @@ struct analysis_outcome {
 	const char *stage;      /* "disk.read", ...; NULL for "cannot tell" */
 	const char *confidence; /* "high", "medium", "low", "none" */
 	const char *sentence;
+	bool is_final;      /* the session is over */
 	double effect;      /* NaN if unknown */
 	double usual;       /* usual rate of the route over this rate; NaN: too few sessions */
 	const char *label;  /* user's name for the session, or NULL */

@@ -74,8 +74,9 @@ enum nw_opt {
 	NW_OPT_CLOCK,
 	NW_OPT_BATCH,
 	NW_OPT_OPS,
-	NW_OPT_LOST, /* numbers of documents that died with an earlier life of the provider */
-	NW_OPT_DIET  /* series of the provider to be sampled at a slower interval */
+	NW_OPT_LOST,   /* numbers of documents that died with an earlier life of the provider */
+	NW_OPT_DIET,   /* series of the provider to be sampled at a slower interval */
+	NW_OPT_VERDICT /* a question for the verdict of the provider's session, and the answers */
 };
 
 struct nw_frame_limits {

@@ -131,8 +131,9 @@ NW_PUBLIC int nw_provider_renumber(struct nw_provider *p, uint64_t next_seq);
  */
 NW_PUBLIC int
 nw_provider_ask(struct nw_provider *p, const char *event_type, int64_t interval_ns, int64_t for_ns);
-/* Sends a message about the provider (STATUS) to a box that has answered HELLO. NW_EAGAIN: there
- * is no such box; the message is not kept. */
+/* Sends a message about the provider (STATUS, VERDICT) to a box that has answered HELLO. The
+ * answers to VERDICT come to on_order. NW_EAGAIN: there is no such box; the message is not kept.
+ * NW_EINVAL: the box tells no verdicts. */
 NW_PUBLIC int nw_provider_tell(struct nw_provider *p, uint16_t opt, const uint8_t *doc, size_t len);
 /*
  * Documents wait for the next report until `hold` is taken back, or the queue is half full. Rows of

@@ -21,12 +21,14 @@
 #include "host/lib/control_client.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect/collect_reader.h"
+#include "host/lib/verdict_ask.h"
 #include "host/nwrun/collect/exitcode.h"
 #include "host/nwrun/collect/version.h"
 #include "host/nwrun/collect/collect_wire.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
+#include "narrows/frame.h"
 #include "narrows/lastrun.h"
 #include "narrows/ownfile.h"
 #include "narrows/provider.h"
@@ -45,6 +47,8 @@
 /* LINGER_MS: pause before the end: between spawn and the loader nothing shows that a child
  * lives. UNSEEN_*: the share, and the amount, of unseen bytes worth a complaint. */
 enum { LINGER_MS = 250, UNSEEN_BYTES_MIN = 1 << 20, UNSEEN_SHARE = 50, COMPLAINT_BYTES = 512 };
+/* time from the program's end to the last word on the verdict */
+#define VERDICT_NS (SECOND_NS / 10 * 28)
 
 struct run {
 	struct region *region;
@@ -61,6 +65,9 @@ struct run {
 	uint64_t root_start_ticks; /* 0: unknown */
 	struct proc_facts root;    /* of the first program, once the reader is lost */
 	int root_fd;               /* of the first program, for its end; or -1 */
+	struct control_client *control;
+	int64_t over_mono_ns; /* end of the last program */
+	struct verdict verdict;
 };
 
 static volatile sig_atomic_t told_to_end;
@@ -396,7 +403,7 @@ static void
 wait_and_watch(struct run *r, struct control_client *o)
 {
 	int64_t base_ns = r->collect.interval_ns, interval_ns = base_ns;
-	int64_t alone_since_mono_ns = 0, now_mono_ns, wait_ns;
+	int64_t now_mono_ns, wait_ns;
 	bool alive;
 
 	while (!told_to_end) {
@@ -408,7 +415,7 @@ wait_and_watch(struct run *r, struct control_client *o)
 			r->version_said = version_say(
 			    r->provider, r->collect.host, r->collect.root_pid, nw_wall_ns());
 		if (r->collect.outside ? outside_is_over(r)
-				       : is_over(alive, now_mono_ns, &alone_since_mono_ns))
+				       : is_over(alive, now_mono_ns, &r->over_mono_ns))
 			break;
 		wait_ns = orders_apply(o, base_ns, now_mono_ns, &interval_ns) -
 		    (nw_mono_ns() - now_mono_ns);
@@ -420,6 +427,8 @@ wait_and_watch(struct run *r, struct control_client *o)
 		    nw_mono_ns() - now_mono_ns < 1000000)
 			usleep((useconds_t)(wait_ns / 1000));
 	}
+	if (r->over_mono_ns == 0)
+		r->over_mono_ns = nw_mono_ns();
 	reader_look(r, nw_mono_ns(), interval_ns, true);
 }
 
@@ -453,7 +462,34 @@ report_close(FILE *f, const char *temp, const char *path, const struct run *r)
 		rename(temp, path);
 }
 
-/* Waits for the box to take the rest, then has the last word on the run. */
+static void
+on_order(void *arg, uint16_t opt, const uint8_t *doc, size_t len)
+{
+	struct run *r = arg;
+
+	if (opt == NW_OPT_VERDICT)
+		verdict_take(&r->verdict, doc, len);
+	else
+		control_client_order(r->control, opt, doc, len);
+}
+
+/* Of a box that never answered the user knows. */
+static void
+verdict_tell(struct run *r)
+{
+	struct nw_provider_stats st;
+
+	nw_provider_get_stats(r->provider, &st);
+	if (r->opts->verdict_fd < 3)
+		return;
+	if (st.connected || !r->complained) {
+		verdict_await(&r->verdict, r->provider, r->over_mono_ns + VERDICT_NS);
+		verdict_print(&r->verdict, r->opts->verdict_fd);
+	}
+	close(r->opts->verdict_fd);
+}
+
+/* Waits for the box to take the rest, then complains of the loss. */
 static void
 deliver(struct run *r)
 {
@@ -503,6 +539,7 @@ static void
 leave_program(const struct run *r)
 {
 	int keep[] = { r->region->fd, r->opts->notice_fd, r->opts->complain_fd,
+		r->opts->verdict_fd > 2 ? r->opts->verdict_fd : -1,
 		r->collect.outside ? r->opts->outside_fd : -1,
 		r->collect.outside ? r->collect.net_ns_fd : -1 };
 	struct sigaction term = { .sa_handler = on_term };
@@ -566,12 +603,13 @@ collect_run(struct region *region, const struct collect_run_opts *opts)
 		.task_id = opts->collect.task_id,
 		.program = opts->program,
 		.can = "rate stop status",
-		.on_order = control_client_order,
+		.on_order = on_order,
 	};
 	static struct control_client control; /* static: the leases are large */
 	struct run r = { .region = region,
 		.opts = opts,
 		.collect = opts->collect,
+		.control = &control,
 		.sink = { .meta = sink_meta, .data = sink_data, .end = sink_end },
 		.wire = { .fd = -1 } };
 	char temp[4096];
@@ -580,13 +618,14 @@ collect_run(struct region *region, const struct collect_run_opts *opts)
 	prctl(PR_SET_NAME, "nwrun-collector"); /* the arguments are the program's */
 	r.collect.report = report_open(opts->report_path, temp, sizeof(temp));
 	control_client_init(&control, provider_opts.can);
-	provider_opts.on_order_arg = &control;
+	provider_opts.on_order_arg = &r;
 	if (chdir("/") == 0)
 		watch_run(&r, &provider_opts, &control);
 	reader_stop(&r);
 	region_free(region);
 	if (r.provider != NULL) {
 		report_close(r.collect.report, temp, opts->report_path, &r);
+		verdict_tell(&r);
 		deliver(&r);
 	}
 	/* the box is there: earlier runs may have left documents in spools */

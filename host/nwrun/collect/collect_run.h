@@ -21,6 +21,7 @@ struct collect_run_opts {
 	int notice_fd;           /* end of a pipe to nwrun: the first word on the box; -1: none */
 	/* with collect.outside: the run is over when no process has the other end open */
 	int outside_fd;
+	int verdict_fd;  /* where the verdict goes; 2 and below: nowhere */
 	int complain_fd; /* where a last line of complaint may go; -1: nowhere */
 };
 
