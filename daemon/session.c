@@ -232,30 +232,28 @@ is_named(const struct session *s, const struct session_guest *guest)
 	return false;
 }
 
-static bool
-may_reopen(const struct session *s, const char *task_id, const struct session_guest *guest)
-{
-	return task_is_secret(task_id) || sender_find(s, guest->owner) != NULL ||
-	    is_named(s, guest);
-}
-
-/* The newest session of the guest, else the newest open session. */
+/* The newest session in which the guest took part; else, of other senders, the newest that the
+ * guest may open again; else the newest open session. No other sender can draw the guest out of the
+ * guest's own session. */
 static struct session *
 session_pick(struct box *box, const char *task_id, const struct session_guest *guest)
 {
+	struct session *s, *now, *named = NULL, *open = NULL;
+	bool secret = task_is_secret(task_id);
 	char *label = task_label(task_id);
-	struct session *s, *now, *open = NULL;
 
 	for (s = label_find(box, label); s != NULL; s = s->older) {
 		for (now = s; now->merged_into != NULL; now = now->merged_into)
 			continue;
-		if (may_reopen(now, task_id, guest))
+		if (secret || sender_find(now, guest->owner) != NULL)
 			break;
+		if (named == NULL && is_named(now, guest))
+			named = now;
 		if (open == NULL && now->state != SESSION_CLOSED)
 			open = now;
 	}
 	free(label);
-	return s != NULL ? now : open;
+	return s != NULL ? now : named != NULL ? named : open;
 }
 
 /* Keeps the verdict of a closed session before another run replaces the verdict; frees why. */

@@ -133,6 +133,11 @@ test_closed_is_closed(void)
 	session_end(other);
 	usleep(1000);
 	boxed_run();
+	/* a stranger that names the host's address does not draw the host into another session */
+	session_name_address(other, &stranger, guest.address);
+	CHECK(session_find(&box, "public", &guest) == first);
+	CHECK(session_find(&box, "public",
+		  &(struct session_guest){ .owner = "host:d", .address = guest.address }) == other);
 }
 
 /* Two open sessions become one when each names the other's address; a closed one never. */
