@@ -127,11 +127,22 @@ struct outside_thread {
 	uint64_t in[OUTSIDE_SET_WORDS], out[OUTSIDE_SET_WORDS];
 };
 
-/* What epoll_ctl(2) told: the word of a descriptor, and the hope of a set. */
+/* What epoll_ctl(2) told: the word of a descriptor, its meaning, and the hope of a set. */
 struct outside_word {
 	uint32_t tgid;
 	int32_t epfd;
 	uint64_t data;
+};
+struct outside_told {
+	uint8_t wait; /* enum nwshm_wait */
+	uint8_t both; /* watched for both directions, by edges */
+	uint8_t spare[2];
+	int32_t fd;
+};
+/* A descriptor of a process: without room at the last write. */
+struct outside_full {
+	uint32_t tgid;
+	int32_t fd;
 };
 struct outside_set {
 	uint32_t tgid;

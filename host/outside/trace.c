@@ -206,6 +206,8 @@ word_add(struct trace *t, uint32_t pid, int epfd, int fd, unsigned events, uint6
 	struct outside_word word = { .tgid = pid, .epfd = epfd, .data = data };
 	struct outside_set set = { .tgid = pid, .epfd = epfd };
 	struct outside_hope hope = { 0 };
+	const unsigned both = EPOLLIN | EPOLLOUT | EPOLLET;
+	struct outside_told told = { .fd = fd };
 	bool out = (events & (EPOLLOUT | EPOLLET)) == EPOLLOUT;
 	char text[LINE_BYTES];
 	uint8_t wait;
@@ -218,7 +220,9 @@ word_add(struct trace *t, uint32_t pid, int epfd, int fd, unsigned events, uint6
 		wait = out ? NWSHM_WAIT_PIPE_WRITE : NWSHM_WAIT_PIPE_READ;
 	else
 		return;
-	(void)bpf_map_update_elem(t->words_fd, &word, &wait, BPF_ANY);
+	told.wait = wait;
+	told.both = wait <= NWSHM_WAIT_WRITE && (events & both) == both;
+	(void)bpf_map_update_elem(t->words_fd, &word, &told, BPF_ANY);
 	(void)bpf_map_lookup_elem(t->sets_fd, &set, &hope);
 	if (hope.hope == 0 || wait <= NWSHM_WAIT_WRITE)
 		hope.hope = (uint8_t)(wait + 1);

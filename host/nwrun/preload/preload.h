@@ -170,14 +170,15 @@ struct fd_info {
 	                 * sealed program's descriptor that was never looked at */
 	struct nwshm_object *object; /* NULL: none */
 };
-/* One word per descriptor, changed by compare and exchange: object + 1, "reads alone", "private",
- * "look again", stage + 1. A descriptor that was opened for reading alone has two of the marks
- * until its first use. */
+/* One word per descriptor, changed by compare and exchange: object + 1, "no room to write", "reads
+ * alone", "private", "look again", stage + 1. A descriptor that was opened for reading alone has
+ * two of the marks until its first use. */
 enum {
 	FD_STAGE_MASK = 0xf,
 	FD_AGAIN = 0x10,
 	FD_PRIVATE = 0x20,
 	FD_READS = 0x40,
+	FD_FULL = 0x80,
 	FD_OBJECT_SHIFT = 8
 };
 
@@ -217,6 +218,14 @@ struct fd_info fd_get(int fd);
 /* Looks at the descriptors below FD_LOOKED that are open, and names their files. Needs a slot. */
 enum { FD_LOOKED = 256 };
 void fd_look_all(void);
+/* A call has written to the descriptor, or found no room. */
+void fd_note_room(int fd, ssize_t written);
+static inline __attribute__((always_inline)) void
+fd_written(int fd, ssize_t written)
+{
+	if (unlikely(written < 0 || (fd_word_get(fd) & FD_FULL) != 0))
+		fd_note_room(fd, written);
+}
 /* open() made the descriptor. */
 void fd_opened(int fd, int flags);
 /* The program has asked for the facts of a file that it opened for reading. */

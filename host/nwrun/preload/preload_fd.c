@@ -184,6 +184,19 @@ fd_get(int fd)
 }
 
 void
+fd_note_room(int fd, ssize_t written)
+{
+	uint32_t word = fd_word_get(fd);
+
+	if ((word & FD_STAGE_MASK) != NWSHM_NET_READ + 1 || in_vfork_child())
+		return;
+	if (written >= 0)
+		atomic_fetch_and(&tables->fd[fd], ~(uint32_t)FD_FULL);
+	else if (errno == EAGAIN)
+		atomic_fetch_or(&tables->fd[fd], FD_FULL);
+}
+
+void
 fd_look_all(void)
 {
 	int fd;

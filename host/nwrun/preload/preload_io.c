@@ -32,6 +32,8 @@ ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen
 		op_end(&op, bytes);                                          \
 		if (apart)                                                   \
 			op_apart(&op, dir, bytes);                           \
+		if ((dir) == NWSHM_WRITE)                                    \
+			fd_written(fd, rc);                                  \
 		return rc;                                                   \
 	}                                                                    \
 	EXPORT type name params                                              \
@@ -45,6 +47,8 @@ ssize_t __recvfrom_chk(int, void *, size_t, size_t, int, __SOCKADDR_ARG, socklen
 		quick_end(&quick, at, bytes);                                \
 		if (apart)                                                   \
 			thread_apart(quick.thread, dir, bytes);              \
+		if ((dir) == NWSHM_WRITE)                                    \
+			fd_written(fd, rc);                                  \
 		return rc;                                                   \
 	}
 #define WRAP_AT(type, name, dir, fd, at, bytes, apart, params, args) \
@@ -187,6 +191,7 @@ SEEK(lseek64, off64_t)
 			op_apart(&op, NWSHM_READ, rc);  \
 			op_apart(&op, NWSHM_WRITE, rc); \
 		}                                       \
+		fd_written(to, rc);                     \
 		return rc;                              \
 	}
 

@@ -6,7 +6,8 @@
  * Only waits that watch an internet socket, or a pipe or local socket to a neighbour, are measured.
  * Such a wait belongs
  *	- to net.write or net.read, by the first internet socket that became ready, writable or
- *	  not;
+ *	  not; a socket watched for both at once, by edges, counts as writable if nothing is to be
+ *	  read, or if the last write found no room;
  *	- when none did, likewise to writing or reading pipes, by the first ready pipe;
  *	- to none, when only something else became ready;
  *	- when time ran out or a signal came: to the hope of the program, sockets before pipes.
@@ -211,15 +212,45 @@ SELECT(pselect, is_now(timeout),
 /* Words are noted in tables->epoll_word, direct mapped: a word that lost its place to another word
  * costs the attribution of a wait. */
 
-/* Odd words; the next bit marks a pipe. */
-enum { EPOLL_PIPE = 2 };
+/* A word has a part of a hash, the descriptor, and marks; the last mark is in all words. */
+enum { EPOLL_NOTED = 1, EPOLL_PIPE = 2, EPOLL_BOTH = 4, EPOLL_FD_SHIFT = 4, EPOLL_HASH_SHIFT = 20 };
 
 static uint64_t
 epoll_hash(int epfd, uint64_t word)
 {
 	uint64_t h = (word ^ (uint64_t)(unsigned)epfd << 32) * 0x9e3779b97f4a7c15u;
 
-	return ((h ^ h >> 31) & ~(uint64_t)EPOLL_PIPE) | 1;
+	return (h ^ h >> 31) >> EPOLL_HASH_SHIFT;
+}
+
+static void
+epoll_note(uint64_t hash, int fd, unsigned marks)
+{
+	atomic_store_explicit(&tables->epoll_word[hash % EPOLL_WORDS],
+	    hash << EPOLL_HASH_SHIFT | (uint64_t)(unsigned)fd << EPOLL_FD_SHIFT | marks |
+		EPOLL_NOTED,
+	    memory_order_relaxed);
+}
+
+/* 0: nothing is noted of the program's word. */
+static uint64_t
+epoll_noted(uint64_t hash)
+{
+	uint64_t noted =
+	    atomic_load_explicit(&tables->epoll_word[hash % EPOLL_WORDS], memory_order_relaxed);
+
+	return noted >> EPOLL_HASH_SHIFT == hash ? noted : 0;
+}
+
+/* A socket that is watched for both directions and edges is nearly always writable when bytes
+ * arrive: the program waits for room alone if the last write found none. */
+static bool
+is_for_room(uint64_t noted, uint32_t events)
+{
+	if ((noted & EPOLL_BOTH) == 0 || (events & EPOLLIN) == 0)
+		return (events & EPOLLOUT) != 0;
+	return (events & EPOLLOUT) != 0 &&
+	    (fd_word_get((int)(noted >> EPOLL_FD_SHIFT & (FD_MAX - 1))) & FD_FULL) != 0;
 }
 
 /* Where the hope is a socket, a pipe does not take its place. */
@@ -237,15 +268,17 @@ epoll_hope_set(int epfd, enum nwshm_wait hope)
 EXPORT int
 epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
 {
+	static const uint32_t both = EPOLLIN | EPOLLOUT | EPOLLET;
 	enum nwshm_wait hope;
-	uint64_t h;
 
 	if (op != EPOLL_CTL_DEL && ev != NULL && thread_slot() != NULL &&
 	    (hope = wait_of(fd, (ev->events & (EPOLLOUT | EPOLLET)) == EPOLLOUT)) !=
-		NWSHM_WAIT_OTHER) {
-		h = epoll_hash(epfd, ev->data.u64);
-		atomic_store_explicit(&tables->epoll_word[(h >> 2) % EPOLL_WORDS],
-		    is_net(hope) ? h : h | EPOLL_PIPE, memory_order_relaxed);
+		NWSHM_WAIT_OTHER &&
+	    (unsigned)fd < FD_MAX) {
+		epoll_note(epoll_hash(epfd, ev->data.u64), fd,
+		    !is_net(hope)                     ? EPOLL_PIPE
+			: (ev->events & both) == both ? EPOLL_BOTH
+						      : 0);
 		epoll_hope_set(epfd, hope);
 		if (is_net(hope) && (ev->events & EPOLLET) != 0)
 			atomic_store_explicit(&tables->epoll_edge[(unsigned)epfd % EPOLL_SETS],
@@ -281,19 +314,18 @@ static void
 epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 {
 	enum nwshm_wait got = rc > 0 ? NWSHM_WAIT_OTHER : w->hope;
-	uint64_t h, noted;
+	uint64_t noted;
 	int i;
 
 	if (w->thread == NULL)
 		return;
 	for (i = 0; i < rc && !is_net(got); i++) {
-		h = epoll_hash(epfd, events[i].data.u64);
-		noted = atomic_load_explicit(
-		    &tables->epoll_word[(h >> 2) % EPOLL_WORDS], memory_order_relaxed);
-		if (noted == h)
-			got =
-			    (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
-		else if (noted == (h | EPOLL_PIPE) && got == NWSHM_WAIT_OTHER)
+		if ((noted = epoll_noted(epoll_hash(epfd, events[i].data.u64))) == 0)
+			continue;
+		if ((noted & EPOLL_PIPE) == 0)
+			got = is_for_room(noted, events[i].events) ? NWSHM_WAIT_WRITE
+								   : NWSHM_WAIT_READ;
+		else if (got == NWSHM_WAIT_OTHER)
 			got = (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_PIPE_WRITE
 								 : NWSHM_WAIT_PIPE_READ;
 	}

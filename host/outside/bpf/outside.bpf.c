@@ -22,6 +22,7 @@ enum {
 	WORDS_MAX = 65536,
 	SETS_MAX = 8192,
 	PAIRS_MAX = 8192,
+	FULL_MAX = 8192,
 	REQUESTS_MAX = 65536,
 	MESSAGES_MAX = 64,
 	EVENTS_MAX = 64,
@@ -35,7 +36,7 @@ enum {
 	POLLOUT = 4,
 	POLLRDHUP = 0x2000
 };
-enum { EPOLLOUT = 4, EPOLL_CTL_DEL = 2 };
+enum { EPOLLIN = 1, EPOLLOUT = 4, EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EAGAIN = 11 };
 #define EPOLLET   (1u << 31)
 #define AT_CWD    (-100)
 #define TS_COMPAT 2
@@ -148,8 +149,14 @@ struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, WORDS_MAX);
 	__type(key, struct outside_word);
-	__type(value, uint8_t);
+	__type(value, struct outside_told);
 } words SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, FULL_MAX);
+	__type(key, struct outside_full);
+	__type(value, uint8_t);
+} full SEC(".maps");
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, SETS_MAX);
@@ -645,17 +652,24 @@ static __always_inline void
 epoll_told(struct pt_regs___kernel *r, long ret, uint32_t tgid)
 {
 	struct outside_word key = { .tgid = tgid, .epfd = (int)ARG0(r) };
+	struct outside_full socket = { .tgid = tgid, .fd = (int)ARG2(r) };
+	const uint32_t both = EPOLLIN | EPOLLOUT | EPOLLET;
+	struct outside_told told = { .fd = socket.fd };
 	struct epoll_event e = {};
 	uint8_t hope;
 
 	if (ret != 0 || ARG1(r) == EPOLL_CTL_DEL || ARG3(r) == 0 ||
 	    bpf_probe_read_user(&e, sizeof(e), (void *)ARG3(r)) != 0)
 		return;
-	hope = wait_of((int)ARG2(r), (e.events & (EPOLLOUT | EPOLLET)) == EPOLLOUT, tgid);
+	hope = wait_of(socket.fd, (e.events & (EPOLLOUT | EPOLLET)) == EPOLLOUT, tgid);
 	if (hope == NWSHM_WAIT_OTHER)
 		return;
+	if (ARG1(r) == EPOLL_CTL_ADD) /* the number may have been another socket's */
+		bpf_map_delete_elem(&full, &socket);
 	key.data = e.data;
-	bpf_map_update_elem(&words, &key, &hope, BPF_ANY);
+	told.wait = hope;
+	told.both = hope <= NWSHM_WAIT_WRITE && (e.events & both) == both;
+	bpf_map_update_elem(&words, &key, &told, BPF_ANY);
 	hope_set(tgid, key.epfd, hope, hope <= NWSHM_WAIT_WRITE && (e.events & EPOLLET) != 0);
 }
 
@@ -677,12 +691,22 @@ struct ready {
 	int epfd;
 };
 
+static __always_inline bool
+is_for_room(const struct outside_told *told, uint32_t events, uint32_t tgid)
+{
+	struct outside_full socket = { .tgid = tgid, .fd = told->fd };
+
+	if (!told->both || (events & EPOLLIN) == 0)
+		return (events & EPOLLOUT) != 0;
+	return (events & EPOLLOUT) != 0 && bpf_map_lookup_elem(&full, &socket) != 0;
+}
+
 static long
 epoll_step(uint32_t i, struct ready *e)
 {
 	struct outside_word key = { .tgid = e->tgid, .epfd = e->epfd };
 	struct epoll_event event = {};
-	uint8_t *told;
+	struct outside_told *told;
 
 	if (i >= e->n ||
 	    bpf_probe_read_user(&event, sizeof(event), (void *)(e->at + i * sizeof(event))) != 0)
@@ -690,8 +714,9 @@ epoll_step(uint32_t i, struct ready *e)
 	key.data = event.data;
 	if ((told = bpf_map_lookup_elem(&words, &key)) == 0)
 		return 0;
-	if (*told <= NWSHM_WAIT_WRITE) {
-		e->wait = (event.events & EPOLLOUT) != 0 ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
+	if (told->wait <= NWSHM_WAIT_WRITE) {
+		e->wait =
+		    is_for_room(told, event.events, e->tgid) ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
 		return 1;
 	}
 	if (e->wait == NWSHM_WAIT_OTHER)
@@ -771,6 +796,20 @@ wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	w->spare = 0;
 	*left_mono_ns = w->head.end_mono_ns = bpf_ktime_get_ns();
 	record_submit(w);
+}
+
+/* A write has found room, or none. */
+static __always_inline void
+room_note(enum class c, struct pt_regs___kernel *r, long ret, uint32_t tgid)
+{
+	struct outside_full key = { .tgid = tgid,
+		.fd = (int)(c == CLASS_SPLICE ? ARG2(r) : ARG0(r)) };
+	uint8_t none = 1;
+
+	if (ret == -EAGAIN)
+		bpf_map_update_elem(&full, &key, &none, BPF_ANY);
+	else if (bpf_map_lookup_elem(&full, &key) != 0)
+		bpf_map_delete_elem(&full, &key);
 }
 
 /* --- descriptors come and go --- */
@@ -970,6 +1009,8 @@ outside_exit(uint64_t *ctx)
 	t->begin_mono_ns = t->left_mono_ns = 0;
 	if (!now.measured)
 		return 0;
+	if (now.stage == NWSHM_NET_WRITE || now.stage2 == NWSHM_NET_WRITE)
+		room_note(c, r, ret, now.tgid);
 	if (c <= CLASS_SYNC)
 		op_record(c, r, ret, &now, tid, &t->left_mono_ns);
 	else if (c <= CLASS_COPY)
