@@ -78,6 +78,16 @@ end_add(json_t *list, const struct evidence *e, const struct kernel_end *end, in
 			json_array_append_new(list, wait_doc(e, end, way, i));
 }
 
+/* What bytes wait for that lie before a full receiving socket: the window is closed. */
+static const char *
+cause_of(const struct kernelwaits *k, const struct kernel_end *at)
+{
+	return k->says == NW_SAYS_RECEIVING_END && at == &k->sender
+	    ? ", behind the receiving socket, which was never empty: the bytes waited for the "
+	      "reader"
+	    : "";
+}
+
 /* "Below the programs bytes waited 4.2 ms on average, most of it (97 %) in the send buffer of
  * a." */
 static char *
@@ -104,9 +114,9 @@ sentence_of(const struct evidence *e, const struct kernelwaits *k)
 	if (at == NULL)
 		return NULL;
 	return xasprintf(
-	    "Below the programs bytes waited %s on average, %s of it (%.0f %%) %s of %s%s.",
+	    "Below the programs bytes waited %s on average, %s of it (%.0f %%) %s of %s%s%s.",
 	    fmt_si(all_s, "s").s, most_s > all_s / 2 ? "most" : "the largest part",
-	    100 * most_s / all_s, words, e->hosts[at->host].name,
+	    100 * most_s / all_s, words, e->hosts[at->host].name, cause_of(k, at),
 	    k->sender.known && k->receiver.known ? "" : "; only one end was watched");
 }
 

@@ -166,13 +166,16 @@ static enum nw_says
 say(const struct kernelwaits *k)
 {
 	const struct kernel_wait *out = &k->sender.wait[EVIDENCE_SEND_BUFFER],
+				 *before = &k->sender.wait[EVIDENCE_QDISC],
 				 *in = &k->receiver.wait[EVIDENCE_READ];
 	bool sends = k->sender.known && out->count >= COUNT_MIN,
 	     reads = k->receiver.known && in->count >= COUNT_MIN;
 
 	if (reads && in->share >= FULL)
 		return NW_SAYS_RECEIVING_END;
-	if (sends && out->share >= FULL && (!reads || in->share <= NOT_FULL))
+	/* bytes that always lie before the device wait for the device, or for its shaper */
+	if (sends && (out->share >= FULL || before->share >= FULL) &&
+	    (!reads || in->share <= NOT_FULL))
 		return reads ? NW_SAYS_NETWORK : NW_SAYS_BEYOND_SENDER;
 	if (sends && out->share <= EMPTY && (!reads || in->share <= NOT_FULL))
 		return NW_SAYS_SENDING_END;

@@ -5,8 +5,9 @@
  *
  * Waits of the send buffer follow one another in a socket, and so do waits for the program's read:
  * their sum is the time in which bytes lay there. Bytes that lie in the receiving socket wait for
- * the receiving program; bytes that lie in the send buffer while the receiving socket is empty wait
- * for the network; with both empty the sending program has nothing to send.
+ * the receiving program; bytes that lie in the send buffer while the receiving socket is empty
+ * wait for the network, as do bytes in the queueing discipline, where a shaper keeps them; with
+ * both empty the sending program has nothing to send.
  */
 #ifndef KERNELWAITS_H
 #define KERNELWAITS_H

@@ -31,21 +31,25 @@ struct story {
 	const char *name;
 	double disk_read, disk_write, noise;
 	double send_buffer, read; /* negative: no kernel tells */
+	double qdisc;             /* 0: none tells */
 	unsigned port;            /* that the kernels tell of; the transfer's is 5000 */
 	const char *stage, *says; /* NULL: cannot tell; nothing */
 	enum agreement agrees;
 };
 
 static const struct story stories[] = {
-	{ "silent", .1, .1, .1, -1, -1, 5000, "network", NULL, NO_OPINION },
-	{ "agrees", .1, .1, .1, .9, .1, 5000, "network", "network", AGREES },
-	{ "against", .1, .1, .1, .05, .1, 5000, "network", "the sending end", AGREES_NOT },
-	{ "reader", .1, .8, .1, .9, .9, 5000, "disk.write", "the receiving end", AGREES },
-	{ "undecided", .47, .03, .9, -1, -1, 5000, NULL, NULL, NO_OPINION },
-	{ "decides", .47, .03, .9, .9, .1, 5000, "network", "network", NO_OPINION },
-	{ "decides source", .47, .03, .9, .02, .1, 5000, "disk.read", "the sending end",
+	{ "silent", .1, .1, .1, -1, -1, 0, 5000, "network", NULL, NO_OPINION },
+	{ "agrees", .1, .1, .1, .9, .1, 0, 5000, "network", "network", AGREES },
+	{ "against", .1, .1, .1, .05, .1, 0, 5000, "network", "the sending end", AGREES_NOT },
+	{ "reader", .1, .8, .1, .95, .9, 0, 5000, "disk.write", "the receiving end", AGREES },
+	{ "undecided", .47, .03, .9, -1, -1, 0, 5000, NULL, NULL, NO_OPINION },
+	{ "decides", .47, .03, .9, .9, .1, 0, 5000, "network", "network", NO_OPINION },
+	{ "decides source", .47, .03, .9, .02, .1, 0, 5000, "disk.read", "the sending end",
 	    NO_OPINION },
-	{ "stranger", .47, .03, .9, .9, .1, 5001, NULL, NULL, NO_OPINION },
+	{ "shaper", .47, .03, .9, .5, .1, 3.6, 5000, "network", "network", NO_OPINION },
+	{ "shaper and reader", .1, .8, .1, .5, .9, 3.6, 5000, "disk.write", "the receiving end",
+	    AGREES },
+	{ "stranger", .47, .03, .9, .9, .1, 0, 5001, NULL, NULL, NO_OPINION },
 };
 
 static unsigned seed;
@@ -180,6 +184,8 @@ session_write(struct nw_batch *b, const struct story *s)
 	connection_write(b, 1);
 	connection_write(b, 2);
 	kernel_write(b, 1, "send_buffer", s->send_buffer, s->port);
+	if (s->qdisc > 0)
+		kernel_write(b, 1, "qdisc", s->qdisc, s->port);
 	kernel_write(b, 2, "read", s->read, s->port);
 	kernel_write(b, 2, "no_such_wait", s->read, s->port);
 }
@@ -231,7 +237,11 @@ document_check(const struct analysis *a, const struct story *s)
 	CHECK(doc != NULL);
 	CHECK_INT(json_is_null(kernel), s->says == NULL);
 	if (s->says != NULL) {
-		CHECK_INT(json_array_size(waits), 2);
+		CHECK_INT(json_array_size(waits), s->qdisc > 0 ? 3 : 2);
+		CHECK_INT(strstr(json_string_value(json_object_get(kernel, "sentence")),
+			      "the bytes waited for the reader") != NULL,
+		    strcmp(s->says, "the receiving end") == 0 &&
+			(s->qdisc > 0 || s->send_buffer > s->read));
 		CHECK(strstr(json_string_value(json_object_get(kernel, "sentence")),
 			  "Below the programs bytes waited") != NULL);
 		CHECK_NEAR(json_number_value(json_object_get(kernel, "one_in")), 2, 0, 0);
