@@ -7,7 +7,7 @@
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
 #   make tests      builds the tests and fuzzers without a run
 #   make bench      runs the benchmarks
-#   make calibrate  simulates data of known truth and prints how often the box is wrong
+#   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
 #   make experiment-dpss  block lists over a network with a small buffer, in build/experiment-dpss; root
 #   make experiment-magnet  the cost of kernel events beside tcpdump, in build/experiment-magnet; root
@@ -294,8 +294,9 @@ bench:
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
 calibrate:
 	@sh conf/deps.sh box
-	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate
+	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate $(UNITS)
 	@$B/bin/calibrate
+	@B=$B sh tests/run.sh whole
 experiment-reduction:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/experiment-reduction

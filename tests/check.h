@@ -4,6 +4,7 @@
 #ifndef CHECK_H
 #define CHECK_H
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,26 @@ check_patience(void)
 		fclose(f);
 	}
 	return patience > now ? patience : now;
+}
+
+/* How many times a test repeats itself: `make calibrate` sets WHOLE, `make check` runs a sample. */
+static inline long
+check_repeats(long whole, long sample)
+{
+	return getenv("WHOLE") != NULL ? whole : sample;
+}
+
+/*
+ * Makes a directory in memory, of a template "/dev/shm/NAME-XXXXXX", else in /tmp: the syncs of a
+ * busy disk take most of the time of a store's test.
+ */
+static inline bool
+check_dir(char *template)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/tmp%s", strrchr(template, '/'));
+	return mkdtemp(template) != NULL || mkdtemp(strcpy(template, name)) != NULL;
 }
 
 static inline int

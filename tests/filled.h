@@ -11,7 +11,7 @@
 #include "narrows/store.h"
 #include "tests/check.h"
 
-static char filled_dir[] = "/tmp/nw-filled-XXXXXX";
+static char filled_dir[] = "/dev/shm/nw-filled-XXXXXX";
 static char filled_path[80];
 
 static inline struct store *
@@ -21,7 +21,7 @@ filled_open(const char *path)
 	char why[STORE_WHY_BYTES];
 
 	if (path == NULL) {
-		if (mkdtemp(filled_dir) == NULL)
+		if (!check_dir(filled_dir))
 			exit(1);
 		snprintf(filled_path, sizeof(filled_path), "%s/store.db", filled_dir);
 		path = filled_path;

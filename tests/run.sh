@@ -6,7 +6,8 @@
 # of its own. A system test that failed runs once more, alone, after all others; a test that passes then is named before
 # the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips
 # a part of itself prints a line "untested: ...". When nothing else is said for SILENCE (6) seconds, a line names the running tests.
-# usage: B=build/release tests/run.sh unit|all|only NAME ...|program PATH|single NAME|beside NAME
+# Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a sample, except in "whole".
+# usage: B=build/release tests/run.sh unit|all|whole|only NAME ...|program PATH|single NAME|beside NAME
 set -u
 B=${B:-build/release}
 what=${1:-all}
@@ -105,12 +106,12 @@ program() {
 	count
 	echo $passed $failed $skipped >"$file.count"
 }
-# programs PATTERN: as many at once as there are processors; a test that left no count has failed
+built() { find "$B/tests" -name "$1" -type f -perm -u+x | sort; }
+# programs TEST ...: as many at once as there are processors; a test that left no count has failed
 programs() {
-	list=$(find "$B/tests" -name "$1" -type f -perm -u+x | sort)
-	for t in $list; do rm -f "$log/$(key "$t").count"; done
-	echo "$list" | xargs -r -P "$(nproc)" -n 1 sh tests/run.sh program
-	for t in $list; do
+	for t; do rm -f "$log/$(key "$t").count"; done
+	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh tests/run.sh program
+	for t; do
 		p=0 f=1 s=0
 		[ ! -s "$log/$(key "$t").count" ] || read -r p f s <"$log/$(key "$t").count"
 		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
@@ -183,9 +184,12 @@ trap 'kill $heart 2>/dev/null; rm -f "$log/said"' EXIT
 trap 'exit 1' INT TERM
 case $what in
 only) systems "$@" ;;
+whole)
+	export WHOLE=1
+	programs $(grep -rl --include='test_*.c' check_repeats tests | sed "s|^|$B/|; s|\.c\$||") ;;
 *)
-	programs "test_*"
-	programs "fuzz_*"
+	programs $(built "test_*")
+	programs $(built "fuzz_*")
 	[ "$what" != all ] || systems $(ls tests | sed -n 's/^\(sys_.*\)\.sh$/\1/p')
 	;;
 esac

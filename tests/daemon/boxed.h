@@ -29,7 +29,7 @@
 #include "tests/check.h"
 #include "tests/sqlcount.h"
 
-static char boxed_dir[] = "/tmp/nw-boxed-XXXXXX", boxed_path[64];
+static char boxed_dir[] = "/dev/shm/nw-boxed-XXXXXX", boxed_path[64];
 static struct conf boxed_conf;
 static struct box box;
 static const struct store_opts *boxed_opts; /* of the store, NULL: its defaults */
@@ -90,7 +90,7 @@ boxed_store_begin(void)
 {
 	char why[STORE_WHY_BYTES];
 
-	if (mkdtemp(boxed_dir) == NULL)
+	if (!check_dir(boxed_dir))
 		abort();
 	snprintf(boxed_path, sizeof(boxed_path), "%s/narrows.db", boxed_dir);
 	if (store_open(boxed_path, boxed_opts, &box.store, why) < 0)

@@ -16,7 +16,7 @@
 #include "tests/check.h"
 #include "tests/faults.h"
 
-static char dir[] = "/tmp/nw-backup-XXXXXX";
+static char dir[] = "/dev/shm/nw-backup-XXXXXX";
 static char path[64], copy[64], kept[STORE_WHY_BYTES], why[STORE_WHY_BYTES];
 
 static struct store *
@@ -413,7 +413,7 @@ main(void)
 {
 	char command[80];
 
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	snprintf(copy, sizeof(copy), "%s/copy", dir);

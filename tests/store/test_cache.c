@@ -478,7 +478,7 @@ main(int argc, char **argv)
 		       : (uint64_t)time(NULL) * 2654435761u + (uint64_t)getpid();
 	rng |= 1;
 	printf("seed %llu\n", (unsigned long long)rng);
-	if (mkdtemp(dir) == NULL) {
+	if (!check_dir(dir)) {
 		perror(dir);
 		return 1;
 	}

@@ -95,7 +95,7 @@ main(void)
 	sqlite3 *db = NULL;
 	char *err = NULL;
 
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/store.db", dir);
 	fill();

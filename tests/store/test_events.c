@@ -318,7 +318,7 @@ main(void)
 	rng = 88172645463325252u;
 	opts = store_opts_default;
 	opts.sync_full = false;
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/store.db", dir);
 	test_select();

@@ -499,7 +499,6 @@ int
 main(int argc, char **argv)
 {
 	enum young what;
-	bool long_run = argc > 1 && strcmp(argv[1], "-l") == 0;
 	size_t f;
 
 	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0)
@@ -507,7 +506,7 @@ main(int argc, char **argv)
 	printf("seed %llu\n", (unsigned long long)rng);
 	for (f = 0; f < WIDTH; f++)
 		names[f] = "x";
-	if (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-evict-XXXXXX")) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_flood(16 << 20);
@@ -518,7 +517,7 @@ main(int argc, char **argv)
 	for (what = YOUNG_NONE; what <= YOUNG_FIELDS; what++)
 		test_young(8 << 20, what);
 	test_young_late(8 << 20);
-	if (long_run) { /* a minute or two */
+	if (check_repeats(1, 0) > 0) { /* a minute or two */
 		test_flood(32 << 20);
 		test_flood(64 << 20);
 		test_mixed(32 << 20, 1500);

@@ -569,7 +569,7 @@ test_faults(long *at, long *seen, bool *for_ever, bool ever, long stride)
 	struct writer *w;
 	long i, n_failed = 0;
 
-	for (i = 1; i < 100000; i += stride) {
+	for (i = 1 + (long)rnd((uint64_t)stride); i < 100000; i += stride) {
 		files_remove();
 		w = open_writer(10 * HOUR, 0);
 		host_add(w);
@@ -655,8 +655,9 @@ test_late_faults(long *at, long *seen, bool *for_ever)
 static void
 test_full_tail(void)
 {
-	enum { WIDTH = 250, ROUNDS = 6 };
+	enum { WIDTH = 250 };
 	const uint64_t max = 16 << 20;
+	const long rounds = check_repeats(6, 2);
 	const char *names[WIDTH];
 	static double v[64 * WIDTH];
 	static int64_t t[64];
@@ -668,7 +669,7 @@ test_full_tail(void)
 
 	for (f = 0; f < WIDTH; f++)
 		names[f] = "x";
-	for (round = 0; round < ROUNDS; round++) {
+	for (round = 0; round < rounds; round++) {
 		files_remove();
 		w = open_writer(0, max);
 		host_add(w);
@@ -749,7 +750,7 @@ int
 main(void)
 {
 	rng = (uint64_t)time(NULL) | 1;
-	if (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-forget-XXXXXX")) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_which();
@@ -776,13 +777,15 @@ main(void)
 	test_ceiling_slow();
 	files_remove();
 	shim_register();
-	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 1);
-	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 1);
+	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, false, check_repeats(1, 7));
+	test_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever, true, check_repeats(1, 7));
 	test_late_faults(&io_fault.at, &io_fault.seen, &io_fault.for_ever);
 	if (OWN_MALLOC) {
 		test_late_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever);
-		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false, 7);
-		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true, 7);
+		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, false,
+		    check_repeats(7, 49));
+		test_faults(&alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever, true,
+		    check_repeats(7, 49));
 	}
 	files_remove();
 	rmdir(dir);

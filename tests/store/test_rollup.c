@@ -1082,9 +1082,7 @@ main(int argc, char **argv)
 	printf("seed %" PRIu64 "\n", rng);
 	shared =
 	    mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	/* Thousands of small transactions: in memory where there is a file system for that. */
-	if (shared == MAP_FAILED ||
-	    (mkdtemp(dir) == NULL && mkdtemp(strcpy(dir, "/tmp/nw-rollup-XXXXXX")) == NULL))
+	if (shared == MAP_FAILED || !check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_model(to_10s, 10, 1200);

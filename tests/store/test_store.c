@@ -24,7 +24,7 @@
 #include "tests/verified.h"
 #include "tests/storefile.h"
 
-static char dir[] = "/tmp/nw-store-XXXXXX";
+static char dir[] = "/dev/shm/nw-store-XXXXXX";
 static char why[STORE_WHY_BYTES];
 
 static struct store *
@@ -1188,7 +1188,7 @@ main(int argc, char **argv)
 	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0)
 						     : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_records();

@@ -13,7 +13,7 @@
 #include "tests/check.h"
 #include "tests/verified.h"
 
-static char dir[] = "/tmp/nw-verify-XXXXXX";
+static char dir[] = "/dev/shm/nw-verify-XXXXXX";
 static char path[64];
 static char why[STORE_WHY_BYTES];
 
@@ -282,7 +282,7 @@ test_go_on(void)
 int
 main(void)
 {
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_damage();

@@ -22,7 +22,7 @@
 static const struct writer_limits small = {
 	.chunk_rows = 32, .tail_bytes = 6000, .step_values = 400
 };
-static char dir[] = "/tmp/nw-writer-XXXXXX";
+static char dir[] = "/dev/shm/nw-writer-XXXXXX";
 static char why[STORE_WHY_BYTES];
 
 /* --- the model: rows in order of time, those of one time in order of arrival --- */
@@ -523,7 +523,7 @@ main(int argc, char **argv)
 	rng = argc > 2 && strcmp(argv[1], "-s") == 0 ? strtoull(argv[2], NULL, 0)
 						     : (uint64_t)time(NULL) * 2654435761u + 1;
 	printf("seed %" PRIu64 "\n", rng);
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_model(3000);

@@ -12,7 +12,7 @@
 
 enum { AT_START = 3 }; /* sessions of the store without a verdict */
 
-static char dir[] = "/tmp/nw-schedule-XXXXXX", path[64], why[STORE_WHY_BYTES];
+static char dir[] = "/dev/shm/nw-schedule-XXXXXX", path[64], why[STORE_WHY_BYTES];
 
 static void
 even_row(void *arg, int window, struct transfer_row *out)
@@ -145,7 +145,7 @@ main(void)
 	char command[64];
 	int i;
 
-	if (mkdtemp(dir) == NULL)
+	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	transfer_init();

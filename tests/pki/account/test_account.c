@@ -8,7 +8,7 @@
 #include "narrows/err.h"
 #include "tests/check.h"
 
-static char dir[] = "/tmp/nw-account-XXXXXX", why[CONF_WHY_BYTES];
+static char dir[] = "/dev/shm/nw-account-XXXXXX", why[CONF_WHY_BYTES];
 
 static struct accounts *
 read_all(void)
@@ -122,7 +122,7 @@ passwords_differ(void)
 int
 main(void)
 {
-	CHECK(mkdtemp(dir) != NULL);
+	CHECK(check_dir(dir));
 	users_log_in();
 	tokens_open();
 	accounts_go();
