@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "narrows/quantity.h"
 #include "narrows/ca.h"
 #include "cli/cmd.h"
+#include "cli/openbox.h"
 #include "cli/show.h"
 #include "narrows/speakers.h"
 #include "narrows/token.h"
@@ -61,7 +63,7 @@ files_write(const char *tls_dir, const char *dir, const char *host, const struct
 
 struct enrolling {
 	const char *dir;
-	bool token, serves;
+	bool token, serves, opens;
 	int64_t token_for_ns;
 	double days;
 	char addresses[CA_ADDRESSES_BYTES];
@@ -114,7 +116,8 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		{ "token", no_argument, NULL, 't' }, { "server", no_argument, NULL, 's' },
 		{ "for", required_argument, NULL, 'f' },
 		{ "address", required_argument, NULL, 'a' },
-		{ "speaks-for", required_argument, NULL, 'w' }, { NULL, 0, NULL, 0 } };
+		{ "speaks-for", required_argument, NULL, 'w' }, { "open", no_argument, NULL, 'O' },
+		{ NULL, 0, NULL, 0 } };
 	const char *why;
 	bool good = true, timed = false;
 	int ch;
@@ -125,6 +128,7 @@ options_parse(struct enrolling *e, int argc, char **argv)
 		case 'd': good = days_parse(optarg, &e->days); break;
 		case 't': e->token = true; break;
 		case 's': e->serves = true; break;
+		case 'O': e->opens = true; break;
 		case 'a': good = address_take(e, optarg); break;
 		case 'w': good = grant_take(e, optarg); break;
 		case 'f':
@@ -134,8 +138,9 @@ options_parse(struct enrolling *e, int argc, char **argv)
 			break;
 		default: good = false;
 		}
-	return good && optind == argc - 1 && (!e->token || (e->dir == NULL && !e->serves)) &&
-	    (e->token || !timed);
+	return good && optind < argc && (!e->token || (e->dir == NULL && !e->serves)) &&
+	    (e->token || (!timed && !e->opens)) &&
+	    (optind == argc - 1 || (e->token && e->addresses[0] == '\0' && e->n_grants == 0));
 }
 
 static int
@@ -158,14 +163,21 @@ files_make(const char *tls_dir, const struct ca_enrolment *enrolment, const stru
 	return fflush(stdout) != 0;
 }
 
+/* For a person the whole command of the host, for a program the token alone. */
 static int
-token_print(const char *tls_dir, const struct ca_enrolment *c, const struct enrolling *e)
+token_print(const struct command_env *env, const struct ca_enrolment *c, const struct enrolling *e)
 {
-	char text[TOKEN_TEXT_BYTES], why[CONF_WHY_BYTES];
+	char text[TOKEN_TEXT_BYTES], why[CONF_WHY_BYTES], *url;
 
-	if (token_make(tls_dir, c, c->now_wall_s + e->token_for_ns / 1000000000, text, why) < 0)
+	if (token_make(env->tls_dir, c, c->now_wall_s + e->token_for_ns / 1000000000, text, why) <
+	    0)
 		return command_failed(NULL, why);
-	puts(text);
+	url = isatty(STDOUT_FILENO) ? openbox_url(env->state_dir) : NULL;
+	if (url != NULL)
+		printf("on %s: narrows-host join %s %s\n", c->host, url, text);
+	else
+		puts(text);
+	free(url);
 	return fflush(stdout) != 0;
 }
 
@@ -175,18 +187,21 @@ run(const struct command_env *env, int argc, char **argv)
 	struct enrolling e = { .token_for_ns = TOKEN_FOR_NS, .days = DAYS_DEFAULT };
 	struct ca_enrolment c = { .now_wall_s = nw_wall_ns() / 1000000000 };
 	char why[CONF_WHY_BYTES];
-	int status;
+	int status = 0;
 
 	if (!options_parse(&e, argc, argv))
 		return command_misused(env->command);
-	if (ca_ensure(env->tls_dir, why) < 0)
+	if ((e.opens && openbox(env->state_dir, why) < 0) || ca_ensure(env->tls_dir, why) < 0)
 		return command_failed(NULL, why);
-	c.host = argv[optind];
 	c.addresses = e.addresses;
 	c.for_s = (int64_t)(e.days * DAY_S);
 	c.serves = e.serves;
-	if ((status = (e.token ? token_print : files_make)(env->tls_dir, &c, &e)) == 0)
-		status = grants_make(env->tls_dir, c.host, &e);
+	for (; optind < argc && status == 0; optind++) {
+		c.host = argv[optind];
+		status = e.token ? token_print(env, &c, &e) : files_make(env->tls_dir, &c, &e);
+		if (status == 0)
+			status = grants_make(env->tls_dir, c.host, &e);
+	}
 	return status;
 }
 
@@ -195,7 +210,7 @@ const struct command command_enroll = {
 	.summary = "a key and a certificate for a host",
 	.usage =
 	    "[--days N] [--address ADDR ...] [--speaks-for WHAT:NAME ...] [[--server] [-o DIR] | "
-	    "--token [--for TIME]] HOST",
+	    "--token [--for TIME] [--open]] HOST ...",
 	.help = "  --days N     how long the certificate is good; 730 days if not given\n"
 		"  --address A  a further address of the host, as of a second interface; up to 8\n"
 		"  --speaks-for WHAT:NAME\n"
@@ -203,6 +218,7 @@ const struct command command_enroll = {
 		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
 		"  --server     others connect to the host, too: a server of the storage system\n"
 		"  --token      print a token for \"narrows-host join\" on the host\n"
+		"  --open       with --token: let the box listen for hosts, if it does not yet\n"
 		"  --for TIME   how long the token is good; 1h if not given, at most 30d\n",
 	.needs = NEEDS_TLS_DIR,
 	.run = run,

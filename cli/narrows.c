@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/openbox.h"
 #include "narrows/log.h"
 #include "narrows/siteconf.h"
 #include "cli/source.h"
 #include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 
-static const char DEFAULT_CONF[] = "/etc/narrows/narrowsd.conf";
+static const char DEFAULT_CONF[] = OPENBOX_CONF;
 static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 
 /* Every command, in the order of the help. */

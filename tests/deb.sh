@@ -36,6 +36,20 @@ used='
 in_root "apt-get update -q && apt-get install -yq --no-install-recommends /packages/*.deb" >"$work/deb.log" 2>&1 ||
 	{ tail -n 20 "$work/deb.log"; fail "the packages cannot be installed"; }
 in_root "$used" || fail "the installed programs do not work"
+# The README's commands, with box and host on one machine: a token, a join, a measurement without an option, the doctor.
+joined='
+	narrows enroll --open --token here >/tmp/token 2>/tmp/err || { cat /tmp/err; exit 1; }
+	narrowsd -d -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 2>/tmp/log & box=$!
+	for i in $(seq 100); do [ -f /var/lib/narrows/narrowsd.run ] && break; sleep 0.1; done
+	narrows-host join https://127.0.0.1:8443 $(cat /tmp/token) || { cat /tmp/log; exit 1; }
+	[ "$(stat -c %G:%a /etc/narrows/tls/here.key)" = narrows-host:640 ] && grep -qx "host here" /etc/narrows/host.conf || exit 1
+	grep -q "^server 127.0.0.1 " /etc/chrony/sources.d/narrows.sources && chronyd -p -f /etc/chrony/chrony.conf >/dev/null || exit 1
+	dd if=/dev/zero of=/tmp/file bs=65536 count=200 2>/dev/null
+	nwrun -t joined cat /tmp/file >/dev/null && sleep 4
+	narrows report last | grep -q joined || { cat /tmp/log; exit 1; }
+	narrows-host doctor && kill $box && wait $box && rm -f /tmp/token /tmp/err /tmp/log /tmp/file'
+in_root "$joined" || fail "a host cannot join"
+in_root "! ldd /usr/bin/narrows-host | grep -e sqlite -e libevent" || fail "narrows-host links libraries of the box"
 in_root "! ldd /usr/sbin/narrowsd /usr/bin/* 2>/dev/null | grep 'not found'" || fail "a library is missing"
 in_root "test -f /etc/chrony/conf.d/narrows.conf && chronyd -p -f /etc/chrony/chrony.conf >/dev/null" || fail "chrony refuses the fragment"
 in_root "echo '# mine' >>/etc/narrows/narrowsd.conf && apt-get install -yq --no-install-recommends /newer/*.deb" >"$work/deb.log" 2>&1 ||

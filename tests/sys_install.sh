@@ -7,7 +7,7 @@
 unset MAKEFLAGS MAKELEVEL MFLAGS
 prefix=$tmp/prefix
 make -s install PREFIX="$prefix" >"$tmp/make.log" 2>&1 || fail "make install: $(tail -n 5 "$tmp/make.log")"
-for p in sbin/narrowsd bin/narrows bin/blipp bin/nwrun; do
+for p in sbin/narrowsd bin/narrows bin/narrows-host bin/blipp bin/nwrun; do
 	[ -x "$prefix/$p" ] || fail "$p is not there"
 done
 
