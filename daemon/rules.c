@@ -32,6 +32,7 @@ struct connection {
 	char src[NW_ORDER_ADDRESS_BYTES], dst[NW_ORDER_ADDRESS_BYTES];
 	uint16_t sport, dport;
 	char *by;
+	char *far; /* the host that described the connection from the other end, or NULL */
 };
 
 struct escalation {
@@ -58,6 +59,13 @@ struct rules {
 };
 
 static void
+connection_clear(struct connection *c)
+{
+	free(c->by);
+	free(c->far);
+}
+
+static void
 escalation_free(struct rules *r, struct escalation *e)
 {
 	size_t i;
@@ -67,7 +75,7 @@ escalation_free(struct rules *r, struct escalation *e)
 	for (i = 0; i < e->n_hosts; i++)
 		free(e->hosts[i]);
 	for (i = 0; i < e->n_connections; i++)
-		free(e->connections[i].by);
+		connection_clear(&e->connections[i]);
 	free(e->hosts);
 	free(e->connections);
 	free(e);
@@ -133,6 +141,16 @@ tell_rules(const struct rules *r, const struct escalation *e, struct control_pee
 	}
 }
 
+/* Returns true if the host of the provider is an end of the connection, by its own words or by its
+ * address. Further hosts of the session do not learn the ports: with these a host could pose as the
+ * other end. */
+static bool
+is_end(const struct connection *c, const struct control_peer *p)
+{
+	return control_peer_is(p, c->by) || (c->far != NULL && control_peer_is(p, c->far)) ||
+	    control_peer_is(p, c->src) || control_peer_is(p, c->dst) || address_is_loopback(c->dst);
+}
+
 /* The host that described the connection gets the same ends, every other host the ends swapped. */
 static void
 tell_follow(const struct escalation *e, size_t i, struct control_peer *p, struct nw_order *o)
@@ -157,6 +175,8 @@ tell_connection(const struct rules *r, const struct escalation *e, size_t i, str
 		.collection_ns = interval_ns(r, e),
 		.lease_ns = r->conf->escalate_lease_ns };
 
+	if (!is_end(&e->connections[i], p))
+		return;
 	order_id(&o, e, i + 1);
 	if (r->conf->escalate_tcp)
 		tell_follow(e, i, p, &o);
@@ -200,6 +220,7 @@ takes_part(const struct escalation *e, const struct control_peer *p)
 struct telling {
 	struct rules *r;
 	struct escalation *e;
+	size_t connection; /* of tell_far() */
 };
 
 static void
@@ -287,11 +308,11 @@ rules_host(struct rules *r, struct session *s, const char *host)
 		control_each(r->control, tell_all, &t);
 }
 
-/* True if either end has described the connection. */
-static bool
-connection_known(const struct escalation *e, const char *host, const struct nw_subject *u)
+/* The connection if either end has described it, else NULL. */
+static struct connection *
+connection_find(const struct escalation *e, const char *host, const struct nw_subject *u)
 {
-	const struct connection *c;
+	struct connection *c;
 	bool same, mirrored;
 	size_t i;
 
@@ -302,9 +323,31 @@ connection_known(const struct escalation *e, const char *host, const struct nw_s
 		mirrored = c->sport == u->dport && c->dport == u->sport &&
 		    strcmp(c->src, u->dst) == 0 && strcmp(c->dst, u->src) == 0;
 		if (strcmp(c->by, host) == 0 ? same : mirrored)
-			return true;
+			return c;
 	}
-	return false;
+	return NULL;
+}
+
+static void
+tell_far(struct control_peer *p, void *arg)
+{
+	struct telling *t = arg;
+	const struct connection *c = &t->e->connections[t->connection];
+
+	if (takes_part(t->e, p) && control_peer_is(p, c->far) && !control_peer_is(p, c->src) &&
+	    !control_peer_is(p, c->dst)) /* by its address it follows already */
+		tell_connection(t->r, t->e, t->connection, p);
+}
+
+/* The host at the other end has described the connection, too, and follows its own end. */
+static void
+far_note(struct telling *t, struct connection *c, const char *host)
+{
+	if (c->far != NULL || strcmp(c->by, host) == 0)
+		return;
+	c->far = xstrdup(host);
+	t->connection = (size_t)(c - t->e->connections);
+	control_each(t->r->control, tell_far, t);
 }
 
 void
@@ -319,7 +362,11 @@ rules_connection(struct rules *r, struct session *s, const char *host, const str
 	    u->dport == 0 || strlen(u->src) >= sizeof(c->src) || strlen(u->dst) >= sizeof(c->dst))
 		return;
 	t.e = escalation_of(r, s);
-	if (connection_known(t.e, host, u) || t.e->n_connections == CONNECTIONS_MAX)
+	if ((c = connection_find(t.e, host, u)) != NULL) {
+		far_note(&t, c, host);
+		return;
+	}
+	if (t.e->n_connections == CONNECTIONS_MAX)
 		return;
 	t.e->connections = xreallocarray(t.e->connections, t.e->n_connections + 1, sizeof(*c));
 	c = &t.e->connections[t.e->n_connections++];
@@ -360,6 +407,12 @@ escalation_move(struct rules *r, const struct escalation *e, struct session *int
 		rules_connection(r, into, c->by,
 		    &(struct nw_subject){
 			.src = c->src, .dst = c->dst, .sport = c->sport, .dport = c->dport });
+		if (c->far != NULL)
+			rules_connection(r, into, c->far,
+			    &(struct nw_subject){ .src = c->dst,
+				.dst = c->src,
+				.sport = c->dport,
+				.dport = c->sport });
 	}
 }
 

@@ -45,7 +45,7 @@ until_true 10 test -f "$tmp/state/narrowsd.run" || fail "the box does not start"
 box=tls://10.235.1.1/5007
 nw enroll -o "$tmp/dtn-a" --address 10.235.2.1 dtn-a >/dev/null || fail "enroll --address"
 token=$(nw enroll --token --address 10.235.2.2 dtn-b) || fail "enroll --token --address"
-ip netns exec $b "$bin/narrows" join -o "$tmp/dtn-b" https://10.235.1.1:5008 "$token" >/dev/null || fail "join"
+ip netns exec $b "$bin/narrows-host" join -o "$tmp/dtn-b" https://10.235.1.1:5008 "$token" >/dev/null || fail "join"
 for h in a b c; do nw enroll -o "$tmp/bare" bare-$h >/dev/null || fail "enroll bare-$h"; done
 sleep 1.2
 

@@ -246,6 +246,12 @@ p = transfer("a", "shared")
 b = Peer("b").hello(str(uuid.uuid4()), host="hostb", task_id="shared", program="mover")
 t0 = int(time.time()) - 5
 rows(b, "disk", 5e9, 0.1, t0, resource="/data")
+deadline = time.time() + 10 * xsp.PATIENCE
+while not set(sessions()) - known and time.time() < deadline:
+    time.sleep(0.05)
+while not any(o["id"] == f"s{newest(known)}" for o in b_agent.orders) and time.time() < deadline:
+    time.sleep(0.05)
+assert b_agent.orders and not any(p.port in (o.get("sport"), o.get("dport")) for o in b_agent.orders), ("the ports of another host", b_agent.orders)
 rows(b, "network", 5e9, 0.02, t0, src=ADDRESS["a"], sport=p.port, dst=FAR, dport=5001)
 rows(b, "network", 5e9, 0.02, t0, src="hosta", sport=p.port, dst=FAR, dport=5001)
 line = f"ts={datetime.datetime.utcnow().isoformat()}Z event=evil.read host=hosta prog=mover task_id=shared block.id=1\n"

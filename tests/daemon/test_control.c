@@ -172,15 +172,26 @@ test_rule_knows_both_ends(void)
 	CHECK_INT(net.b.n, 0);
 }
 
-/* A provider that comes later is found by its address and told at once. */
+/* A provider that comes later is found by its address and told at once; it learns the ports of a
+ * connection when it has described the other end. */
 static void
 test_rule_tells_late_provider(void)
 {
+	struct nw_subject u = {
+		.src = "10.0.0.1", .dst = "172.16.0.9", .sport = 5001, .dport = 6001
+	};
+	const struct nw_order *o;
 	struct control_peer *pc;
 
+	rules_connection(net.r, &net.s, "dtn-a", &u);
 	rules_host(net.r, &net.s, "198.51.100.1");
 	pc = join(net.ctl, &net.c, "dtn-c", "198.51.100.1", NULL, all, true);
-	CHECK(heard(&net.c, "s7") != NULL && heard(&net.c, "s7/1") != NULL);
+	CHECK(heard(&net.c, "s7") != NULL && heard(&net.c, "s7/1") == NULL &&
+	    heard(&net.c, "s7/2") == NULL);
+	rules_connection(net.r, &net.s, "dtn-c",
+	    &(struct nw_subject){ .src = u.dst, .dst = u.src, .sport = u.dport, .dport = u.sport });
+	CHECK((o = heard(&net.c, "s7/2")) != NULL && o->sport == 6001 && o->dport == 5001);
+	CHECK(heard(&net.c, "s7/1") == NULL && heard(&net.b, "s7/2") == NULL);
 	control_leave(pc);
 }
 
