@@ -44,6 +44,7 @@ enum {
 	RECORD_BYTES = 16 << 10,      /* size of a TLS record */
 	/* a pending beginning up to this size is copied in front of the next bytes */
 	PENDING_COPY_MAX_BYTES = 4096,
+	UNHINDERED_BYTES = 64 << 10, /* bytes of a peer that are taken without waiting */
 	DRAIN_SECONDS = 2,
 	PEER_BYTES = 2 << 10, /* memory of a peer without buffers */
 	PEER_TLS_BYTES = 48 << 10,
@@ -864,6 +865,16 @@ answers_flush(struct peer *p)
 	errno = err;
 }
 
+/* Do the owner's documents on the way to the store keep the peer waiting? A peer that sent little
+ * is always read, so that the end of a short connection frees its place at once. */
+static bool
+peer_waits(const struct peer *p)
+{
+	return p->state == PEER_OPEN && p->owner != NULL &&
+	    (p->xsess == NULL || p->xsess->bytes > UNHINDERED_BYTES) &&
+	    commit_is_owner_full(p->box->commit, p->owner);
+}
+
 static void
 on_readable(evutil_socket_t fd, short what, void *arg)
 {
@@ -874,8 +885,7 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 
 	(void)fd;
 	(void)what;
-	if (p->owner != NULL && p->state == PEER_OPEN &&
-	    commit_is_owner_full(box->commit, p->owner)) {
+	if (peer_waits(p)) {
 		event_del(p->readable); /* until peer_resume_all() */
 		return;
 	}

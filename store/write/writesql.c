@@ -34,10 +34,13 @@
 #define OF_KEY "layout_id = ?1 / 4 AND tier = ?1 % 4"
 _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 
-/* The set of field names equal to a text; its index has the beginning of long texts only. */
-#define FIELDSET_OF(text)                                             \
-	"SELECT id FROM fieldset WHERE length(fields) = length(" text \
-	") AND substr(fields, 1, 64) = substr(" text ", 1, 64) AND fields = " text
+/* The set of field names equal to a text, among the newest with the same length and beginning,
+ * which the index has. A set may stand there twice: the search must not take longer for a sender of
+ * thousands of sets with one beginning. */
+#define FIELDSET_OF(text)                                                         \
+	"SELECT id FROM (SELECT id, fields FROM fieldset WHERE length(fields) = " \
+	"length(" text ") AND substr(fields, 1, 64) = substr(" text ", 1, 64)"    \
+	" ORDER BY id DESC LIMIT 16) WHERE fields = " text " LIMIT 1"
 
 /* Bytes of a metadata with layouts and indices, to be counted for the host. */
 #define META_SIZE                                                                         \

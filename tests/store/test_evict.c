@@ -495,6 +495,35 @@ test_young_late(uint64_t max)
 	writer_close(w);
 }
 
+/* The search for an equal set of names ends after some sets with the same length and beginning. */
+static void
+test_fieldsets(void)
+{
+	struct writer *w = open_writer(16 << 20);
+	char name[100];
+	const char *fields[] = { name };
+	int64_t before = ask(w, "SELECT count(*) FROM fieldset", 0), id;
+	struct nw_batch *b = nw_batch_new();
+
+	for (id = 100; id < 142; id++) { /* the last two repeat the newest and the oldest set */
+		snprintf(name, sizeof(name), "%080d",
+		    (int)(id == 140     ? 139
+			    : id == 141 ? 100
+					: id));
+		nw_batch_layout(b, &(struct nw_layout_rec){ id, 1, 1, fields });
+	}
+	CHECK_INT(commit(w, b, 1), NW_OK);
+	CHECK_INT(ask(w, "SELECT count(*) FROM fieldset", 0) - before, 41);
+	CHECK_INT(ask(w, "SELECT count(DISTINCT fields) FROM fieldset", 0) - before, 40);
+	CHECK_INT(ask(w,
+		      "SELECT count(*) FROM layout l JOIN fieldset s ON s.id = l.fieldset_id"
+		      " WHERE l.id IN (100, 141) AND s.fields LIKE '%%0100\"]'",
+		      0),
+	    2);
+	check_whole();
+	writer_close(w);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -517,6 +546,7 @@ main(int argc, char **argv)
 	for (what = YOUNG_NONE; what <= YOUNG_FIELDS; what++)
 		test_young(8 << 20, what);
 	test_young_late(8 << 20);
+	test_fieldsets();
 	if (check_repeats(1, 0) > 0) { /* a minute or two */
 		test_flood(32 << 20);
 		test_flood(64 << 20);
