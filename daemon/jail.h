@@ -26,5 +26,11 @@ struct jail {
 /* One thread, before others start. What the kernel lacks is false in *out; fails only if
  * capabilities cannot be dropped. */
 int jail_enter(const struct jail_opts *o, struct jail *out);
+/*
+ * Behind the start, for all threads and later programs: no new UNIX socket, so no service beside
+ * the box can be called, and no set-user-ID bit or right of all others for a file. Returns false
+ * if the kernel lacks such filters.
+ */
+bool jail_close(void);
 
 #endif

@@ -275,6 +275,7 @@ health_fill(void *arg, struct nw_health *h)
 #define X(name, section, kind, words) h->counts.name = counter_get(&d->box.counters.name);
 	NW_COUNTERS(X)
 #undef X
+	h->counts.log_lines_lost = log_lost();
 	h->counts.analysis_queued = s.queued;
 	h->counts.analysis_runs = s.runs;
 	h->counts.analysis_failures = s.failures;
@@ -962,6 +963,8 @@ main(int argc, char **argv)
 	notify_ready();
 	if (ready_fd >= 0)
 		background_finish(ready_fd);
+	if (!jail_close())
+		log_warnx("daemon.shut-in note=\"the kernel cannot refuse new UNIX sockets\"");
 	event_base_dispatch(d.box.base);
 	daemon_stop(&d);
 	return 0;

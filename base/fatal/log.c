@@ -4,15 +4,76 @@
 #include "narrows/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *log_name = "narrows";
 static bool log_to_stderr = true, log_verbose;
+static atomic_int log_fd = -1; /* of /dev/log */
+static atomic_uint_fast64_t n_lost;
+
+/* --- the system's log --- */
+
+static int
+syslog_connect(void)
+{
+	const struct sockaddr_un sun = { .sun_family = AF_UNIX, .sun_path = "/dev/log" };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0 && connect(fd, (const struct sockaddr *)&sun, sizeof(sun)) != 0) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* The C library's syslog() drops lines in silence once its socket is gone and the box may make no
+ * other (daemon/jail.h); here the line is counted. */
+static bool
+syslog_send(int priority, const char *line)
+{
+	char text[2200], when[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t len;
+	int fd;
+
+	if (localtime_r(&now, &tm) != NULL)
+		strftime(when, sizeof(when), "%b %e %T", &tm);
+	len = (size_t)snprintf(text, sizeof(text), "<%d>%s %s[%ld]: %s", LOG_DAEMON | priority,
+	    when, log_name, (long)getpid(), line);
+	len = len < sizeof(text) ? len : sizeof(text) - 1;
+	if (send(log_fd, text, len, MSG_NOSIGNAL) == (ssize_t)len)
+		return true;
+	if ((fd = syslog_connect()) < 0)
+		return false;
+	/* in the number of the old socket, which another thread may use now */
+	if (log_fd < 0)
+		log_fd = fd;
+	else {
+		(void)dup3(fd, log_fd, O_CLOEXEC);
+		close(fd);
+	}
+	return send(log_fd, text, len, MSG_NOSIGNAL) == (ssize_t)len;
+}
+
+uint64_t
+log_lost(void)
+{
+	return n_lost;
+}
+
+/* --- lines --- */
 
 void
 log_open(const char *name, bool to_stderr, bool debug)
@@ -20,8 +81,8 @@ log_open(const char *name, bool to_stderr, bool debug)
 	log_name = name;
 	log_to_stderr = to_stderr;
 	log_verbose = debug;
-	if (!to_stderr)
-		openlog(name, LOG_PID | LOG_NDELAY, LOG_DAEMON);
+	if (!to_stderr && log_fd < 0)
+		log_fd = syslog_connect();
 }
 
 static void
@@ -52,10 +113,10 @@ line_write(int priority, int err, const char *fmt, va_list ap)
 	if (err != 0 && n >= 0 && (size_t)n < sizeof(text))
 		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(err));
 	escape(line, sizeof(line), text, false);
-	if (!log_to_stderr) {
-		syslog(priority, "%s", line);
+	if (!log_to_stderr && syslog_send(priority, line))
 		return;
-	}
+	if (!log_to_stderr)
+		n_lost++;
 	fprintf(stderr, "%s %s %s\n", fmt_iso(nw_wall_ns(), 3).s, log_name, line);
 }
 

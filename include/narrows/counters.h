@@ -46,6 +46,7 @@
 	X(rejected_tls, INGEST, FAULT, "TLS connections rejected")             \
 	X(rejected_tokens, INGEST, FAULT, "Enrolments rejected")               \
 	X(failed_commits, INGEST, FAULT, "Batches that the store refused")     \
+	X(log_lines_lost, INGEST, FAULT, "Lines that syslog did not take")     \
 	X(analysis_queued, ANALYSIS, GAUGE, "Waiting")                         \
 	X(analysis_runs, ANALYSIS, COUNT, "Runs")                              \
 	X(analysis_failures, ANALYSIS, FAULT, "Runs that failed")              \

@@ -9,8 +9,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+/* Opens the socket of syslog at once; a line that syslog does not take goes to stderr. */
 void log_open(const char *name, bool to_stderr, bool debug);
+/* Lines that syslog did not take. */
+uint64_t log_lost(void);
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2))); /* adds errno's text */

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -86,6 +87,42 @@ check_calls(void)
 	close(fd);
 	CHECK((fd = socket(AF_UNIX, SOCK_STREAM, 0)) >= 0);
 	close(fd);
+	/* a name of a file is no way to its rights, whoever owns the file */
+	CHECK(chmod("/etc/passwd", 0644) < 0 && errno == EPERM);
+	CHECK(chmod(inside, 0700) < 0 && errno == EPERM);
+	CHECK(chown(inside, geteuid(), getegid()) < 0 && errno == EPERM);
+}
+
+static atomic_bool closed;
+
+static void *
+in_old_thread(void *arg)
+{
+	while (!closed)
+		sched_yield();
+	return socket(AF_UNIX, SOCK_STREAM, 0) < 0 && errno == EPERM ? arg : NULL;
+}
+
+/* Behind the start: also threads that run already get no socket to a neighbour. */
+static void
+check_closed(void)
+{
+	pthread_t t;
+	void *got = NULL;
+	int fds[2], fd;
+
+	CHECK_INT(pthread_create(&t, NULL, in_old_thread, fds), 0);
+	CHECK(jail_close());
+	closed = true;
+	CHECK_INT(pthread_join(t, &got), 0);
+	CHECK(got == fds);
+	CHECK(socket(AF_UNIX, SOCK_DGRAM, 0) < 0 && errno == EPERM);
+	CHECK_INT(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	CHECK((fd = socket(AF_INET, SOCK_DGRAM, 0)) >= 0);
+	CHECK((fd = open(inside, O_RDONLY | O_DIRECTORY)) >= 0);
+	CHECK_INT(fchmod(fd, 0700), 0);
+	CHECK(fchmod(fd, 04700) < 0 && errno == EPERM);
+	CHECK(fchmod(fd, 0702) < 0 && errno == EPERM);
 }
 
 static void *
@@ -149,6 +186,7 @@ prisoner(void)
 		check_files();
 		check_calls();
 		check_children();
+		check_closed();
 	}
 	return check_failed;
 }
