@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "narrows/err.h"
+#include "narrows/fnv.h"
 #include "narrows/log.h"
 
 static const char own_account[] = "narrows";
@@ -44,6 +45,32 @@ owner_find(const struct stat *dir, struct identity *id)
 		snprintf(id->name, sizeof(id->name), "%lu", (unsigned long)dir->st_uid);
 	id->uid = dir->st_uid;
 	id->gid = dir->st_gid;
+}
+
+/* Numbers that Linux distributions give to nobody: above the accounts of people and of homed,
+ * below the dynamic users of systemd. */
+enum { MADE_UP_MIN = 60706, MADE_UP_COUNT = 478 };
+
+/* A user without an account, for a state directory of root: a number by the directory's path, or
+ * the next one that no account or group has. */
+static void
+made_up_find(const char *state_dir, struct identity *id)
+{
+	char *path = realpath(state_dir, NULL);
+	uint64_t n = fnv_text(FNV_BEGIN, path != NULL ? path : state_dir);
+	unsigned tries;
+	uid_t uid;
+
+	free(path);
+	for (tries = 0; tries < MADE_UP_COUNT; tries++, n++) {
+		uid = (uid_t)(MADE_UP_MIN + n % MADE_UP_COUNT);
+		if (getpwuid(uid) == NULL && getgrgid((gid_t)uid) == NULL) {
+			id->uid = uid;
+			id->gid = (gid_t)uid;
+			snprintf(id->name, sizeof(id->name), "%lu", (unsigned long)uid);
+			return;
+		}
+	}
 }
 
 static bool
@@ -209,6 +236,8 @@ identity_choose(const char *user, const char *state_dir, const char *tls_dir, st
 	if (automatic && !account_find(own_account, &id)) {
 		not = "no account is named narrows";
 		owner_find(&st, &id);
+		if (id.uid == 0)
+			made_up_find(state_dir, &id);
 	}
 	if (id.uid != 0 && (not = objection(&id, state_dir, tls_dir)) == NULL)
 		*out = id;

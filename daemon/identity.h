@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The user that the box runs as when root starts the box. The configuration's user, or by default
- * the account "narrows"; without that account the owner of the state directory. An identity must
+ * the account "narrows"; without that account the owner of the state directory, or, if root owns
+ * the directory, a number without an account, by the directory's path. An identity must
  * reach the state directory and own what is in there. Where the default finds none, the box stays
  * uid 0, and daemon/jail.h takes its capabilities.
  */

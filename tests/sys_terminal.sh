@@ -56,6 +56,7 @@ shown POISON "$bin/blipp" -f "$poison/none" --once
 shown POISON "$bin/iomodel" table "$poison/none"
 [ ! -x "$bin/nwswitch" ] || shown POISON "$bin/nwswitch" -f "$poison/conf" -n
 shown nwlog: "$bin/nwlog" "-$poison"
+shown usage: "$bin/narrows-host" "$poison"
 shown POISON "$bin/nwflow" -n -f "$poison/none"
 shown POISON "$bin/magnet" status -S "$poison/none"
 shown POISON "$bin/dpss" -m "$poison" sets

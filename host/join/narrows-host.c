@@ -9,6 +9,7 @@
 #include "host/join/enlist.h"
 #include "narrows/log.h"
 #include "narrows/progwords.h"
+#include "narrows/terminal.h"
 
 static const struct {
 	const char *name, *usage, *help;
@@ -31,6 +32,7 @@ main(int argc, char **argv)
 {
 	size_t i;
 
+	terminal_guard();
 	log_open("narrows-host", true, false);
 	signal(SIGPIPE, SIG_IGN);
 	if (nw_program_words(argc, argv, "narrows-host"))
