@@ -59,7 +59,7 @@ for i in range(1, 5001):
     v.app(0x21, xsp.data("m", i, 1700000000.0 + i, mean_r=i + 0.0))
 assert v.until_stored(5000, 60) == 5000
 sent, stop = multiprocessing.Value("q", 0), multiprocessing.Value("i", 0)
-flooder = multiprocessing.Process(target=flood, args=(kind, sent, stop)) if kind != "none" else None
+flooder = multiprocessing.Process(target=flood, args=(kind, sent, stop), daemon=True) if kind != "none" else None
 if flooder:
     flooder.start()
 begin, worst, n = time.time(), 0, 5000
