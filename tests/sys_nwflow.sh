@@ -36,7 +36,6 @@ xsp=$(sed -n 's/^xsp //p' "$tmp/state/narrowsd.run")
 export NARROWS_BOX="$xsp"
 
 cat >"$tmp/flow.conf" <<EOC
-box $xsp
 bytes 2 MiB
 after 2 s
 quiet 2 s
@@ -48,10 +47,11 @@ EOC
 # nothing is watched unless the configuration says so
 "$bin/nwflow" -f "$tmp/flow.conf" -d 2>"$tmp/off" || fail "nwflow without watch: $?"
 grep -q "watch yes" "$tmp/off" || fail "nwflow does not say that it is off: $(cat "$tmp/off")"
-echo "watch yes" >>"$tmp/flow.conf"
 for n in a b; do
 	eval "in=\$in_$n"
-	$in "$bin/nwflow" -d -f "$tmp/flow.conf" -o host=dtn-$n 2>"$tmp/agent-$n.log" &
+	mkdir -p "$tmp/host-$n/narrows"
+	printf 'box %s\nhost dtn-%s\nwatch yes\n' "$xsp" "$n" >"$tmp/host-$n/narrows/host.conf"
+	$in env -u NARROWS_BOX XDG_CONFIG_HOME="$tmp/host-$n" "$bin/nwflow" -d -f "$tmp/flow.conf" 2>"$tmp/agent-$n.log" &
 	pids="$pids $!"
 	eval "agent_$n=$!"
 done

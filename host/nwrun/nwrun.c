@@ -21,6 +21,7 @@
 
 #include "host/lib/conn_addr.h"
 #include "host/lib/hostconf.h"
+#include "host/lib/hostname.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/beside.h"
 #include "host/nwrun/collector.h"
@@ -353,7 +354,8 @@ own_io_note(struct collect_opts *c)
 static const char *
 describe_run(struct options *o, char *argv[])
 {
-	static char task[UUID_BYTES], report_path[PATH_MAX], host[256], arguments[NWSHM_ARGV_BYTES];
+	static char task[UUID_BYTES], report_path[PATH_MAX], host[HOSTNAME_BYTES],
+	    arguments[NWSHM_ARGV_BYTES];
 	const char *base = strrchr(argv[0], '/');
 	struct collect_opts *c = &o->run.collect;
 
@@ -362,11 +364,7 @@ describe_run(struct options *o, char *argv[])
 			return "the kernel gives no random bytes";
 		c->task_id = task;
 	}
-	if (c->host == NULL || c->host[0] == '\0') {
-		if (gethostname(host, sizeof(host) - 1) != 0)
-			return "this host has no name";
-		c->host = host;
-	}
+	c->host = hostname_get(c->host, host);
 	join_arguments(argv, arguments);
 	c->root_argv = arguments;
 	c->root_pid = getpid();

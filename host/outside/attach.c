@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/lib/hostname.h"
 #include "host/lib/uuid.h"
 #include "host/outside/feed.h"
 #include "host/outside/targets.h"
@@ -164,7 +165,7 @@ net_ns_of(uint32_t pid)
 static const char *
 describe(struct attach_opts *o)
 {
-	static char task[UUID_BYTES], host[TEXT_BYTES], arguments[NWSHM_ARGV_BYTES],
+	static char task[UUID_BYTES], host[HOSTNAME_BYTES], arguments[NWSHM_ARGV_BYTES],
 	    name[NWSHM_NAME_BYTES];
 	struct collect_opts *c = &o->run.collect;
 
@@ -173,11 +174,7 @@ describe(struct attach_opts *o)
 			return "the kernel gives no random bytes";
 		c->task_id = task;
 	}
-	if (c->host == NULL || c->host[0] == '\0') {
-		if (gethostname(host, sizeof(host) - 1) != 0)
-			return "this host has no name";
-		c->host = host;
-	}
+	c->host = hostname_get(c->host, host);
 	if (o->pid != 0 &&
 	    !targets_describe(o->pid, name, sizeof(name), arguments, sizeof(arguments)))
 		return "no such process";
