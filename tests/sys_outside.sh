@@ -337,6 +337,46 @@ until_true 10 left || fail "$(programs) programs are in the kernel, not $before"
 kill -0 $program || fail "the program has ended"
 is "$(find /dev/shm -maxdepth 1 -name 'nwrun.*' -newer "$tmp/from" -user "$(id -un)" | while read -r f; do flock -n "$f" true && echo "$f"; done | wc -l)" 0 "shared files without a collector"
 
+# --- in a container with processes of its own, and in a container below: the numbers are the container's ---
+cat >"$tmp/contained" <<'SH'
+rm -f "$2/report" "$2/to6"
+NWRUN_REPORT=$2/report "$1" -o $3 cp "$2/from" "$2/to6" || exit
+i=0
+until [ -s "$2/report" ] || [ $i -ge 400 ]; do sleep 0.1; i=$((i + 1)); done
+[ "$(cat "$2/go.container")" = go ] || exit
+sleep 600 &
+echo $! >"$2/pid"
+"$1" -v -p $! 2>"$2/err" &
+until grep -q task "$2/err" || [ $i -ge 400 ]; do sleep 0.1; i=$((i + 1)); done
+kill -9 "$(cat "$2/pid")"
+wait
+SH
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+	for below in "" "unshare --pid --fork --mount-proc"; do
+		echo go >"$tmp/go.container"
+		timeout $((120 * PATIENCE)) unshare --pid --fork --mount-proc sh "$tmp/contained" "$nwrun" "$tmp" "$below" 2>"$tmp/err.container" || fail "in a container: $(cat "$tmp/err.container")"
+		is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes written in a container $below"
+		! grep -q "nothing is measured\|nwrun.so measures" "$tmp/err.container" || fail "in a container: $(cat "$tmp/err.container")"
+		grep -q "task" "$tmp/err" || fail "nwrun -p in a container: $(cat "$tmp/err")"
+		[ "$(cat "$tmp/pid")" -lt 1000 ] || fail "the container has the machine's numbers"
+	done
+fi
+# where the container has users of its own, one line says who may watch; the host's root does
+if unshare --user --map-root-user true 2>/dev/null; then
+	unshare --user --map-root-user "$nwrun" -o cp "$tmp/from" "$tmp/to7" 2>"$tmp/err" || fail "in a container with users of its own: $(cat "$tmp/err")"
+	grep -q "only root of the host may watch.*: nwrun.so measures the program" "$tmp/err" || fail "one line: $(cat "$tmp/err")"
+	rm -f "$tmp/report" "$tmp/go.user"
+	unshare --user --map-root-user sh -c 'until [ -e "$1" ]; do sleep 0.05; done; exec cp "$2" "$3"' sh "$tmp/go.user" "$tmp/from" "$tmp/to8" &
+	program=$!
+	NWRUN_REPORT=$tmp/report "$nwrun" -v -p $program 2>"$tmp/err" &
+	watcher=$!
+	until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin: $(cat "$tmp/err")"
+	touch "$tmp/go.user"
+	wait $program
+	wait $watcher || fail "nwrun -p ends with $?"
+	is "$(total "$tmp/report" stage bytes disk.write)" $bytes "bytes written in a container with users of its own"
+fi
+
 # --- what cannot be watched is told ---
 status=0
 "$nwrun" -p 4194304 2>"$tmp/err" || status=$?

@@ -96,6 +96,12 @@ struct outside_life {
 	uint64_t user_ns, sys_ns, rchar, wchar, read_bytes, write_bytes;
 };
 
+/* The name space of the reader's processes, set before the programs are loaded. Level 0: all
+ * processes, by the kernel's own numbers. */
+struct outside_own {
+	uint32_t level, ns;
+};
+
 /* A recorded process. */
 struct outside_proc {
 	uint64_t lost_ops, lost_bytes; /* records that found no room */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -16,6 +17,10 @@
 #include "host/nwrun/preload/stages.h"
 #include "host/outside/outside_object.h"
 #include "narrows/err.h"
+
+/* The first numbers of name spaces: those of the whole system. */
+#define PID_NS_FIRST  0xEFFFFFFCu
+#define USER_NS_FIRST 0xEFFFFFFDu
 
 enum { LINKS_MAX = 16, PATH_BYTES = 320, LINE_BYTES = 256, FDS_MAX = 65536 };
 
@@ -47,22 +52,92 @@ is_uring(const char *name)
 	return strcmp(name, "outside_submit") == 0 || strcmp(name, "outside_complete") == 0;
 }
 
+static struct bpf_object *
+object_open(void)
+{
+	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "outside");
+
+	return bpf_object__open_mem(outside_object, outside_object_bytes, &opts);
+}
+
+static bool
+is_level(const struct bpf_program *p)
+{
+	return strcmp(bpf_program__name(p), "outside_level") == 0;
+}
+
+/* The level of this process's name space, from the kernel; negative on failure. */
+static int
+level_ask(void)
+{
+	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, run);
+	struct bpf_object *object = object_open();
+	struct bpf_program *p, *asked = NULL;
+	struct bpf_map *m;
+	int rc;
+
+	if (object == NULL)
+		return -errno;
+	bpf_object__for_each_program(p, object)
+	{
+		bpf_program__set_autoload(p, is_level(p));
+		if (is_level(p))
+			asked = p;
+	}
+	bpf_object__for_each_map(m, object)(void) bpf_map__set_autocreate(m, false);
+	if ((rc = bpf_object__load(object)) == 0 &&
+	    (rc = bpf_prog_test_run_opts(bpf_program__fd(asked), &run)) == 0)
+		rc = (int)run.retval;
+	bpf_object__close(object);
+	return rc;
+}
+
+/* In a container the programs count processes as the container does. */
+static int
+own_find(struct outside_own *out)
+{
+	struct stat st;
+	int level;
+
+	*out = (struct outside_own){ 0 };
+	if (stat("/proc/self/ns/pid", &st) != 0)
+		return -errno;
+	if (st.st_ino == PID_NS_FIRST)
+		return 0;
+	if ((level = level_ask()) < 0)
+		return level;
+	*out = (struct outside_own){ (uint32_t)level, (uint32_t)st.st_ino };
+	return 0;
+}
+
+static int
+own_set(struct bpf_object *object)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(object, ".rodata.own");
+	struct outside_own own;
+	int rc = own_find(&own);
+
+	if (rc == 0)
+		rc = m == NULL ? -ENOENT : bpf_map__set_initial_value(m, &own, sizeof(own));
+	return rc;
+}
+
 static int
 object_load(struct trace *t, bool with_uring)
 {
-	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "outside");
 	struct bpf_program *p;
 	int rc;
 
-	t->object = bpf_object__open_mem(outside_object, outside_object_bytes, &opts);
-	if (t->object == NULL)
+	if ((t->object = object_open()) == NULL)
 		return -errno;
 	bpf_object__for_each_program(p, t->object)
 	{
 		if (is_uring(bpf_program__name(p)))
 			bpf_program__set_autoload(p, with_uring);
+		if (is_level(p))
+			bpf_program__set_autoload(p, false);
 	}
-	if ((rc = bpf_object__load(t->object)) == 0)
+	if ((rc = own_set(t->object)) == 0 && (rc = bpf_object__load(t->object)) == 0)
 		return 0;
 	bpf_object__close(t->object);
 	t->object = NULL;
@@ -124,14 +199,29 @@ trace_load(struct trace *t)
 	return 0;
 }
 
+/* The rights of a container's own root do not reach into the kernel. */
+static bool
+is_own_user_space(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/user", &st) == 0 && st.st_ino != USER_NS_FIRST;
+}
+
 static int
 refused(int rc, char why[TRACE_WHY_BYTES])
 {
 	static const int needed[] = { CAPABILITY_BPF, CAPABILITY_PERFMON };
 	const char *missing = capability_missing(needed, 2);
 
-	snprintf(why, TRACE_WHY_BYTES, "the kernel refuses to watch system calls: %s%s",
-	    missing != NULL ? missing : strerror(-rc), missing != NULL ? " is missing" : "");
+	if (is_own_user_space())
+		snprintf(why, TRACE_WHY_BYTES,
+		    "only root of the host may watch system calls in this container (a user name "
+		    "space): run nwflow -p or nwflow -g on the host");
+	else
+		snprintf(why, TRACE_WHY_BYTES, "the kernel refuses to watch system calls: %s%s",
+		    missing != NULL ? missing : strerror(-rc),
+		    missing != NULL ? " is missing" : "");
 	return NW_EUNSUPPORTED;
 }
 

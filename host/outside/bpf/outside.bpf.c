@@ -221,6 +221,47 @@ is_compat(void)
 #endif
 }
 
+/* --- numbers of processes and threads --- */
+
+const volatile struct outside_own own SEC(".rodata.own");
+
+/* The number in the reader's name space; 0: not there. A process has a number at each level, so
+ * processes in name spaces below the reader's have one. */
+static __always_inline uint32_t
+number_of(struct pid *p)
+{
+	struct upid *id;
+
+	if (p == 0 || p->level < own.level)
+		return 0;
+	id = bpf_rdonly_cast((const char *)p + bpf_core_field_offset(struct pid, numbers) +
+		own.level * sizeof(struct upid),
+	    bpf_core_type_id_kernel(struct upid));
+	return id->ns->ns.inum == own.ns ? (uint32_t)id->nr : 0;
+}
+
+static __always_inline uint32_t
+tid_of(struct task_struct *t)
+{
+	return own.level == 0 ? (uint32_t)t->pid : number_of(t->thread_pid);
+}
+
+static __always_inline uint32_t
+tgid_of(struct task_struct *t)
+{
+	return own.level == 0 ? (uint32_t)t->tgid : number_of(t->group_leader->thread_pid);
+}
+
+/* Never attached: the reader runs the program once and learns its own level. */
+SEC("raw_tp/sys_enter")
+int
+outside_level(void *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	return (int)t->thread_pid->level;
+}
+
 /* --- records --- */
 
 static __always_inline void *
@@ -962,15 +1003,18 @@ outside_enter(uint64_t *ctx)
 {
 	struct pt_regs___kernel *r = (void *)ctx[0];
 	enum class c = class_of((long)ctx[1]);
-	uint64_t id = bpf_get_current_pid_tgid();
-	uint32_t tgid = (uint32_t)(id >> 32);
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct outside_thread *t;
 	uint64_t begin_mono_ns;
+	uint32_t tgid;
 
-	if (c == CLASS_NONE || bpf_map_lookup_elem(&procs, &tgid) == 0)
+	if (c == CLASS_NONE)
+		return 0;
+	tgid = tgid_of(task);
+	if (bpf_map_lookup_elem(&procs, &tgid) == 0)
 		return 0;
 	begin_mono_ns = bpf_ktime_get_ns();
-	if (is_compat() || (t = thread_of((uint32_t)id)) == 0)
+	if (is_compat() || (t = thread_of(tid_of(task))) == 0)
 		return 0;
 	t->begin_mono_ns = t->left_mono_ns = t->out_mono_ns = 0;
 	t->tgid = tgid;
@@ -999,11 +1043,14 @@ outside_exit(uint64_t *ctx)
 	struct pt_regs___kernel *r = (void *)ctx[0];
 	long ret = (long)ctx[1], number = NUMBER(r);
 	enum class c = class_of(number);
-	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
 	struct outside_thread *t, now;
+	uint32_t tid;
 
-	if (c == CLASS_NONE || (t = bpf_map_lookup_elem(&threads, &tid)) == 0 ||
-	    t->begin_mono_ns == 0 || t->number != number)
+	if (c == CLASS_NONE)
+		return 0;
+	tid = tid_of(bpf_get_current_task_btf());
+	if ((t = bpf_map_lookup_elem(&threads, &tid)) == 0 || t->begin_mono_ns == 0 ||
+	    t->number != number)
 		return 0;
 	now = *t;
 	t->begin_mono_ns = t->left_mono_ns = 0;
@@ -1063,8 +1110,8 @@ outside_switch(uint64_t *ctx)
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 
 	if (ctx[3] == 0)
-		switched_out((uint32_t)prev->pid);
-	switched_in((uint32_t)next->pid);
+		switched_out(tid_of(prev));
+	switched_in(tid_of(next));
 	return 0;
 }
 
@@ -1092,7 +1139,7 @@ int
 outside_fork(uint64_t *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-	uint32_t tgid = (uint32_t)parent->tgid, child_tgid = (uint32_t)child->tgid;
+	uint32_t tgid = tgid_of(parent), child_tgid = tgid_of(child);
 	struct outside_proc fresh = {};
 	struct outside_life *l;
 
@@ -1100,7 +1147,7 @@ outside_fork(uint64_t *ctx)
 		return 0;
 	pairs_share(tgid);
 	bpf_map_update_elem(&procs, &child_tgid, &fresh, BPF_ANY);
-	if ((l = record_new(sizeof(*l), OUTSIDE_FORK, tgid, (uint32_t)parent->pid)) == 0)
+	if ((l = record_new(sizeof(*l), OUTSIDE_FORK, tgid, tid_of(parent))) == 0)
 		return 0;
 	l->child = child_tgid;
 	l->is_last = 0;
@@ -1113,11 +1160,11 @@ int
 outside_exec(uint64_t *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	uint32_t tgid = (uint32_t)task->tgid;
+	uint32_t tgid = tgid_of(task);
 	struct outside_life *l;
 
 	if (bpf_map_lookup_elem(&procs, &tgid) == 0 ||
-	    (l = record_new(sizeof(*l), OUTSIDE_EXEC, tgid, (uint32_t)task->pid)) == 0)
+	    (l = record_new(sizeof(*l), OUTSIDE_EXEC, tgid, tid_of(task))) == 0)
 		return 0;
 	l->child = 0;
 	l->is_last = 0;
@@ -1130,7 +1177,7 @@ int
 outside_end(uint64_t *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
-	uint32_t tgid = (uint32_t)task->tgid, tid = (uint32_t)task->pid;
+	uint32_t tgid = tgid_of(task), tid = tid_of(task);
 	struct outside_life *l;
 	bool last;
 
@@ -1156,11 +1203,11 @@ outside_enter_group(uint64_t *ctx)
 	struct cgroup *group = (void *)ctx[0];
 	struct task_struct *task = (void *)ctx[2];
 	uint64_t id = group->kn->id;
-	uint32_t tgid = (uint32_t)task->tgid;
+	uint32_t tgid = tgid_of(task);
 	struct outside_proc fresh = {};
 	struct outside_life *l;
 
-	if (bpf_map_lookup_elem(&groups, &id) == 0 ||
+	if (tgid == 0 || bpf_map_lookup_elem(&groups, &id) == 0 ||
 	    bpf_map_update_elem(&procs, &tgid, &fresh, BPF_NOEXIST) != 0 ||
 	    (l = record_new(sizeof(*l), OUTSIDE_FORK, 0, 0)) == 0)
 		return 0;
@@ -1221,15 +1268,16 @@ int
 outside_submit(uint64_t *ctx)
 {
 	struct io_kiocb *req = (void *)ctx[0];
-	uint64_t id = bpf_get_current_pid_tgid(), key = (uint64_t)req;
-	uint32_t tgid = (uint32_t)(id >> 32);
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint64_t key = (uint64_t)req;
+	uint32_t tgid = tgid_of(task);
 	struct request q = {};
 	struct io_rw *rw;
 
 	if (uring_dir(req->opcode) < 0 || bpf_map_lookup_elem(&procs, &tgid) == 0)
 		return 0;
 	q.tgid = tgid;
-	q.tid = (uint32_t)id;
+	q.tid = tid_of(task);
 	q.opcode = req->opcode;
 	q.offset = -1;
 	if (!uring_is_message(q.opcode) && q.opcode != URING_FSYNC) {

@@ -125,9 +125,25 @@ struct signal_struct {
 struct thread_info {
 	uint32_t status;
 };
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
 	uint64_t utime, stime;
 	struct task_io_accounting ioac;
 	struct signal_struct *signal;
