@@ -67,4 +67,14 @@ start_box -o analysis-interval=60s -o http-query-cost=2000
 curl -sS --get "$url/prometheus/api/v1/query_range" --data-urlencode 'query=count_over_time(ps:disk:busy_share[1s])' -d start=1795180000 -d end=1795190000 \
 	-d step=1s >"$tmp/said"
 grep -q 'step: the query costs [0-9]* values, at most 2000 (http-query-cost): choose a larger step' "$tmp/said" || fail "too many steps: $(cat "$tmp/said")"
+curl -sS "$url/api/v1/statistics?step=1min" >"$tmp/said"
+grep -q 'from: the query costs 1[0-9]* values or more, at most 2000 (http-query-cost): choose a later time' "$tmp/said" ||
+	fail "statistics of too many rows: $(cat "$tmp/said")"
+curl -sSf "$url/api/v1/values?from=1795169999000000000" >/dev/null || fail "values within the limit"
+awk 'BEGIN { for (i = 0; i < 3000; i++) printf "%s; s1; %d; 0; %d; 1; 77; 1\n", i % 2 ? "APP_RECEIVE" : "APP_SEND", 1795162331 + i, i / 2 }' >"$tmp/events.log"
+stop_box
+"$bin/narrows" -s "$tmp/state" import "$tmp/events.log" >/dev/null || fail "import of events"
+start_box -o analysis-interval=60s -o http-query-cost=2000
+curl -sS "$url/api/v1/sessions/last/lifelines" >"$tmp/said"
+grep -q 'The lifelines cost 3000 events, at most 2000: raise http-query-cost' "$tmp/said" || fail "too many events: $(cat "$tmp/said")"
 stop_box

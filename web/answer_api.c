@@ -282,7 +282,7 @@ answer_series(struct ask *q)
 		return NW_EINVAL;
 	q->why = NULL;
 	q->type = series_content_type(&series);
-	return series_stream(q->r, &series, &q->stream);
+	return series_stream(q->r, &series, q->cost_max, &q->stream);
 }
 
 int
@@ -291,6 +291,6 @@ answer_prometheus(struct ask *q)
 	const char *form = q->form != NULL && *q->form != '\0' ? q->form : q->query;
 
 	q->why = q->why_text;
-	return prom_stream(q->r, q->to.rest, form, nw_wall_ns(), q->web->opts.query_cost_max,
-	    &q->stream, q->why_text);
+	return prom_stream(
+	    q->r, q->to.rest, form, nw_wall_ns(), q->cost_max, &q->stream, q->why_text);
 }

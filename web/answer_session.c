@@ -73,6 +73,23 @@ answer_export(struct ask *q)
 	return NW_OK;
 }
 
+/* Each event of the session is read. */
+static int
+lines_judge(struct ask *q)
+{
+	struct nw_event_span span = { .n = 0 };
+	int rc = store_event_span(q->r, q->to.id, &span);
+
+	if (rc < 0 || q->cost_max <= 0 || (double)span.n <= q->cost_max)
+		return rc;
+	snprintf(q->why_text, sizeof(q->why_text),
+	    "The lifelines cost %" PRId64 " events, at most %.0f: raise http-query-cost, or export "
+	    "the events (.log).",
+	    span.n, q->cost_max);
+	q->why = q->why_text;
+	return NW_ETOOBIG;
+}
+
 int
 answer_lines(struct ask *q)
 {
@@ -81,6 +98,8 @@ answer_lines(struct ask *q)
 
 	if (rc == NW_ENOTFOUND)
 		q->why = "There is no session.";
+	if (rc == NW_OK)
+		rc = lines_judge(q);
 	if (rc < 0)
 		return rc;
 	q->type = lines_content_type(form);

@@ -31,6 +31,7 @@ struct ask {
 	const struct resource *resources; /* all, for their description; NULL without a box */
 	size_t n_resources;
 	struct lines_cache *lines; /* of the thread, or NULL */
+	double cost_max;           /* values that an answer may read and compute; 0: no limit */
 	/* the answer: a body, a stream, or where to go instead */
 	struct evbuffer *body;
 	struct html h; /* writes into the body */

@@ -147,6 +147,7 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 		.reply = a,
 		.resources = resources,
 		.n_resources = resources_count,
+		.cost_max = a->w->opts.query_cost_max,
 		.body = a->body };
 	char form[ASK_BODY_BYTES + 1];
 	ssize_t n;

@@ -848,7 +848,7 @@ static const struct {
 	    "by start, bytes or clock" },
 	{ "/compare?ids=1,99999", 404, "text/html; charset=utf-8", "There is no session 99999" },
 	{ "/compare.csv?ids=1,3", 200, "text/csv; charset=utf-8", "session,Mean rate,,By/s," },
-	{ "/compare.csv?ids=x", 400, "text/html; charset=utf-8", "one of its parts is not valid" },
+	{ "/compare.csv?ids=x", 400, "text/html; charset=utf-8", "by their numbers" },
 	{ "/api/v1/compare?ids=1,3&by=bytes", 200, "application/json", "narrows-compare/1" },
 	{ "/api/v1/compare", 200, "application/json", "\"sessions\": []" },
 	{ "/api/v1/compare?ids=1-3", 400, "application/problem+json", "by their numbers" },

@@ -252,7 +252,8 @@ reply_error(struct reply *a, int code)
 	case REPLY_JSON: body_put_error(a->body, code, reply_reason(code)); break;
 	case REPLY_PAGE:
 		a->type = NULL;
-		a->error_page(&h, code, troubles[i].title, advice);
+		a->error_page(
+		    &h, code, troubles[i].title, code == 400 && a->why != NULL ? a->why : advice);
 		break;
 	}
 	reply_send(a, code);

@@ -347,6 +347,12 @@ find_next(struct find *f, const struct found **out)
 	return FIND_NONE_YET;
 }
 
+double
+find_cost(const struct find *f)
+{
+	return f->last > f->after && f->q->session <= 0 ? (double)(f->last - f->after) : 0;
+}
+
 int64_t
 find_rest(const struct find *f)
 {

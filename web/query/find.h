@@ -40,6 +40,8 @@ void find_free(struct find *f);
  * code.
  */
 int find_next(struct find *f, const struct found **out);
+/* How many ids of metadata the search looks at, as far as that is known before. */
+double find_cost(const struct find *f);
 /* series_id to continue after, 0 if the search came to the end of the store. */
 int64_t find_rest(const struct find *f);
 

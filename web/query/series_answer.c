@@ -6,6 +6,7 @@
 #include "web/query/series_answer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +14,15 @@
 #include "web/query/find.h"
 #include "web/query/frame_form.h"
 
-enum { SLICE_BYTES = 256 << 10 };
+enum { SLICE_BYTES = 256 << 10, COUNT_METAS = 64, WHY_BYTES = 200 };
 
 struct series {
 	struct store_reader *reader;
 	struct query q;
 	struct find *find;
+	bool counted; /* the cost is known, and not too high */
+	double cost, cost_max;
+	char why[WHY_BYTES];
 	const struct found *at; /* metadata in hand, NULL between two */
 	size_t layout;          /* in hand */
 	int64_t next_t;         /* rows of the layout before this time were written */
@@ -343,6 +347,56 @@ description_of(struct series *s)
 	return rc;
 }
 
+/* --- the cost --- */
+
+static bool
+reads_rows(const struct series *s)
+{
+	return s->q.what == QUERY_VALUES || s->q.what == QUERY_STATISTICS;
+}
+
+static int
+cost_judge(struct series *s, const char *parameter, const char *advice)
+{
+	if (s->cost <= s->cost_max)
+		return NW_OK;
+	snprintf(s->why, sizeof(s->why),
+	    "%s: the query costs %.0f values or more, at most %.0f (http-query-cost): choose a %s",
+	    parameter, s->cost, s->cost_max, advice);
+	return NW_ETOOBIG;
+}
+
+/* Adds the rows of some metadata. At the last one the search begins anew, for the answer. */
+static int
+count_slice(struct series *s)
+{
+	const struct found *m = NULL;
+	int state = FIND_ONE, rc;
+	int64_t n_rows;
+	size_t n, i;
+
+	rc = cost_judge(s, "after", "higher number, or a session");
+	if (!reads_rows(s))
+		return rc; /* too high, or the query would be counted */
+	for (n = 0; n < COUNT_METAS && state == FIND_ONE && rc == NW_OK; n++) {
+		if ((state = find_next(s->find, &m)) < 0)
+			return state;
+		for (i = 0; state == FIND_ONE && i < m->n_layouts && rc == NW_OK; i++) {
+			rc = store_rows_count(
+			    s->reader, m->layouts[i].id, s->q.t0_wall_ns, s->q.t1_wall_ns, &n_rows);
+			s->cost += (double)n_rows * (double)m->layouts[i].n_fields;
+		}
+		if (rc == NW_OK)
+			rc = cost_judge(s, "from", "later time, or a lower limit");
+	}
+	if (rc < 0 || state != FIND_END)
+		return rc;
+	s->counted = true;
+	find_free(s->find);
+	s->find = NULL;
+	return find_new(s->reader, &s->q, &s->find);
+}
+
 /* --- slices --- */
 
 /* Goes on with the metadata in hand; s->at becomes NULL behind its last row. */
@@ -400,8 +454,10 @@ series_next(void *state, stream_write_fn *write, void *arg, bool *done)
 	struct series *s = state;
 	int rc = NW_OK, flushed;
 
-	textout_begin(&s->answer.out, write, arg);
 	*done = false;
+	if (!s->counted)
+		return count_slice(s);
+	textout_begin(&s->answer.out, write, arg);
 	if (!s->begun) {
 		s->begun = true;
 		rc = s->answer.form->begin(&s->answer);
@@ -410,6 +466,20 @@ series_next(void *state, stream_write_fn *write, void *arg, bool *done)
 		rc = slice(s, done);
 	flushed = textout_flush(&s->answer.out);
 	return rc != NW_OK ? rc : flushed;
+}
+
+static const char *
+series_why(const void *state)
+{
+	const struct series *s = state;
+
+	return s->why[0] != '\0' ? s->why : NULL;
+}
+
+static bool
+series_may_refuse(const void *state)
+{
+	return !((const struct series *)state)->counted;
 }
 
 static void
@@ -440,7 +510,7 @@ series_content_type(const struct query *q)
 }
 
 int
-series_stream(struct store_reader *r, const struct query *q, struct stream *out)
+series_stream(struct store_reader *r, const struct query *q, double cost_max, struct stream *out)
 {
 	struct series *s = calloc(1, sizeof(*s));
 	int rc;
@@ -455,6 +525,13 @@ series_stream(struct store_reader *r, const struct query *q, struct stream *out)
 		series_free(s);
 		return rc;
 	}
-	*out = (struct stream){ .next = series_next, .free = series_free, .state = s };
+	s->cost_max = cost_max;
+	s->cost = find_cost(s->find);
+	s->counted = cost_max <= 0 || (!reads_rows(s) && s->cost <= cost_max);
+	*out = (struct stream){ .next = series_next,
+		.free = series_free,
+		.state = s,
+		.why = series_why,
+		.may_refuse = series_may_refuse };
 	return NW_OK;
 }
