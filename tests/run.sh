@@ -171,6 +171,15 @@ heartbeat() {
 	done
 }
 
+# the tests of every user, in the same environment: no words of another language, no proxy to this machine, no box of the user's own
+umask 022
+unset LANG LANGUAGE TZ POSIXLY_CORRECT $(env | sed -n '/^NARROWS_ARROW_JS=/d; s/^\(LC_[A-Z]*\|NARROWS_[A-Z_]*\|NWRUN_[A-Z_]*\)=.*/\1/p')
+export LC_ALL=C.UTF-8 HOME="${HOME:-/}" no_proxy="localhost,127.0.0.0/8,127.0.0.1,::1${no_proxy:+,$no_proxy}"
+export NO_PROXY="$no_proxy"
+# a test's own directory has no blanks in its name, and can be written
+case ${TMPDIR:-} in *[!A-Za-z0-9_./-]*) unset TMPDIR ;; esac
+[ -z "${TMPDIR:-}" ] || [ -w "$TMPDIR" ] || unset TMPDIR
+
 case $what in
 program | single | beside)
 	[ ! -e "$log/said" ] || "$what" "$1" # the run has ended otherwise

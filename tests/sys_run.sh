@@ -118,6 +118,14 @@ grep -q '^running: sys_long [1-5] s$' "$tmp/out" || fail "the running test is no
 ends_with '2 passed, 0 failed, 0 skipped'
 rm "$tmp/tests/sys_long.sh"
 
+# --- the user's environment does not reach the tests ---
+make_test tests/sys_around.sh '[ "$(umask)" = 0022 ] && [ -n "$HOME" ] && [ -z "${TZ:-}${LANG:-}${NARROWS_BOX:-}${NARROWS_TLS:-}" ] || exit 1' \
+    'case ${TMPDIR:-/tmp} in *" "*) exit 1 ;; esac' '[ "$LC_ALL" = C.UTF-8 ] && [ "$NARROWS_ARROW_JS" = a ] && case $no_proxy in *127.0.0.1*,far) ;; *) false ;; esac'
+mkdir "$tmp/two words"
+(umask 077 && unset HOME && export TZ=Asia/Kathmandu LANG=tr_TR LC_ALL=tr_TR.UTF-8 TMPDIR="$tmp/two words" NARROWS_BOX=far/1 NARROWS_TLS=ca=/none \
+    NARROWS_ARROW_JS=a no_proxy=far && run_all 0 only sys_around)
+rm "$tmp/tests/sys_around.sh"
+
 # --- unit tests and fuzzers have one run ---
 for t in test_once fuzz_lines; do
 	cp "$tmp/build/tests/$t" "$tmp/kept" 2>/dev/null || rm -f "$tmp/kept"
