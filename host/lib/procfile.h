@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct procfile_stat {
@@ -60,6 +61,21 @@ static inline bool
 procfile_is_over(const struct procfile_stat *st)
 {
 	return st->state == 'X' || (st->state == 'Z' && st->threads <= 1);
+}
+
+enum { PROCFILE_PID_MAX = 1 << 22 }; /* of the kernel */
+
+/* The number of a process, and nothing else. */
+static inline bool
+procfile_parse_pid(const char *text, int *out)
+{
+	char *end;
+	long pid = strtol(text, &end, 10);
+
+	if (text[0] < '0' || text[0] > '9' || *end != '\0' || pid <= 0 || pid > PROCFILE_PID_MAX)
+		return false;
+	*out = (int)pid;
+	return true;
 }
 
 static inline bool

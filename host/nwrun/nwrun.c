@@ -126,6 +126,26 @@ variables_fault(const struct options *o)
 	return why != NULL ? why : text_fault('H', o->run.collect.host);
 }
 
+/* Without a program exactly one option names what is measured, and -p a process. */
+static void
+targets_check(const struct options *o)
+{
+	const char *why = NULL;
+	int pid;
+
+	if ((o->pid != NULL) + (o->cgroup != NULL) + (o->unit != NULL) != 1)
+		why = "give one of -p, --cgroup and --unit, or a program";
+	else if (o->pid != NULL && !procfile_parse_pid(o->pid, &pid))
+		why = "-p without a program needs the number of a process";
+	else if ((o->cgroup != NULL && o->cgroup[0] == '\0') ||
+	    (o->unit != NULL && o->unit[0] == '\0'))
+		why = "--cgroup and --unit need a name";
+	if (why == NULL)
+		return;
+	fprintf(stderr, "nwrun: %s\n", why);
+	exit(125);
+}
+
 /* Exits where nothing is to be run. */
 static void
 parse_options(int argc, char *argv[], struct options *o)
@@ -176,6 +196,8 @@ parse_options(int argc, char *argv[], struct options *o)
 		usage(stderr);
 		exit(125);
 	}
+	if (optind == argc)
+		targets_check(o);
 	/* with a program, -p has named the program since before there was -n */
 	if (optind < argc && o->program_name == NULL)
 		o->program_name = o->pid;

@@ -47,7 +47,8 @@ command_make(struct command *c, const struct outside_opts *o)
 	add(c, "-b", o->run->box);
 	add(c, "-H", collect->host);
 	add(c, "-i", c->interval);
-	add(c, "-l", o->run->program != NULL ? o->run->program : collect->program);
+	add(c, "-l", collect->label);
+	add(c, "-N", o->run->program != NULL ? o->run->program : collect->program);
 	add(c, "-t", collect->task_id);
 	add(c, "-p", o->pid);
 	add(c, "-g", o->cgroup);

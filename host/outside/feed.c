@@ -61,6 +61,7 @@ take_exit(struct feed *f, struct feed_proc *p, const struct outside_life *l)
 	if (!l->is_last)
 		return;
 	usage_of(l, &usage);
+	feed_proc_status(p, (int)l->exit_code);
 	feed_proc_end(f, p, &usage, (int64_t)l->head.end_mono_ns);
 }
 

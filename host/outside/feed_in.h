@@ -114,6 +114,8 @@ struct feed_proc *
 feed_proc_start(struct feed *f, uint32_t pid, uint32_t ppid, const struct nwshm_usage *usage);
 /* The process runs another image. */
 void feed_proc_image(struct feed *f, struct feed_proc *p, const struct nwshm_usage *usage);
+/* Of a process that ends next: the status of wait(2). */
+void feed_proc_status(struct feed_proc *p, int status);
 /* The process's last word; frees p. */
 void feed_proc_end(
     struct feed *f, struct feed_proc *p, const struct nwshm_usage *usage, int64_t end_mono_ns);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "host/lib/procfile.h"
@@ -183,6 +184,16 @@ feed_proc_image(struct feed *f, struct feed_proc *p, const struct nwshm_usage *u
 }
 
 /* The collector takes the slot from the store of the end on. */
+/* A signal counts as in a shell. */
+void
+feed_proc_status(struct feed_proc *p, int status)
+{
+	struct nwshm_proc *s = p->state.proc;
+
+	s->exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	atomic_store_explicit(&s->exit_told, 1, memory_order_release);
+}
+
 void
 feed_proc_end(
     struct feed *f, struct feed_proc *p, const struct nwshm_usage *usage, int64_t end_mono_ns)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "host/lib/hostconf.h"
+#include "host/lib/procfile.h"
 #include "host/outside/agent.h"
 #include "host/outside/attach.h"
 #include "narrows/log.h"
@@ -18,7 +19,8 @@ static void
 usage(FILE *to)
 {
 	fputs("usage: nwflow [-dhnV] [-f file] [-o name=value]\n"
-	      "       nwflow [-qv] [-b box] [-H host] [-i seconds] [-l name] [-R descriptor] [-t "
+	      "       nwflow [-qv] [-b box] [-H host] [-i seconds] [-l label] [-N name] [-R "
+	      "descriptor] [-t "
 	      "task] [-W descriptor] "
 	      "-p pid | -g cgroup | -u unit\n",
 	    to);
@@ -31,6 +33,18 @@ struct options {
 	struct flow_conf conf;
 };
 
+static uint32_t
+pid_of(const char *text)
+{
+	int pid;
+
+	if (!procfile_parse_pid(text, &pid)) {
+		fprintf(stderr, "nwflow: -p %.60s: not the number of a process\n", text);
+		exit(STATUS_USAGE);
+	}
+	return (uint32_t)pid;
+}
+
 static void
 option_attach(struct options *o, int ch)
 {
@@ -42,8 +56,9 @@ option_attach(struct options *o, int ch)
 	case 'g': a->group = optarg; break;
 	case 'H': c->host = optarg; break;
 	case 'i': c->interval_ns = (int64_t)(strtod(optarg, NULL) * 1e9); break;
-	case 'l': c->program = optarg; break;
-	case 'p': a->pid = (uint32_t)strtoul(optarg, NULL, 10); break;
+	case 'l': c->label = optarg; break;
+	case 'N': c->program = optarg; break;
+	case 'p': a->pid = pid_of(optarg); break;
 	case 'q': a->quiet = true; break;
 	case 'R': a->ready_fd = atoi(optarg); break;
 	case 't': c->task_id = optarg; break;
@@ -63,7 +78,7 @@ parse_options(int argc, char *argv[], struct options *o)
 	size_t n = 0, i;
 	int ch;
 
-	while ((ch = getopt(argc, argv, "b:df:g:H:hi:l:no:p:qR:t:u:VvW:")) != -1) {
+	while ((ch = getopt(argc, argv, "b:df:g:H:hi:l:nN:o:p:qR:t:u:VvW:")) != -1) {
 		switch (ch) {
 		case 'd': o->in_front = true; break;
 		case 'f': o->file = optarg; break;
@@ -120,6 +135,7 @@ main(int argc, char *argv[])
 	o.attach.run.box = hostconf_or(getenv("NARROWS_BOX"), hostconf_get()->box);
 	o.attach.run.report_path = getenv("NWRUN_REPORT");
 	o.attach.run.collect.task_id = getenv("NARROWS_TASK");
+	o.attach.run.collect.label = getenv("NARROWS_LABEL");
 	o.attach.run.collect.host = hostconf_or(getenv("NARROWS_HOST"), hostconf_get()->host);
 	log_open("nwflow", true, false);
 	if (nw_program_words(argc, argv, "nwflow"))

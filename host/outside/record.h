@@ -92,7 +92,7 @@ struct outside_life {
 	uint32_t child;   /* of OUTSIDE_FORK */
 	uint32_t is_last; /* of OUTSIDE_EXIT: no thread of the process is left */
 	uint32_t has_children;
-	uint32_t spare;
+	uint32_t exit_code; /* of OUTSIDE_EXIT, as for wait(2) */
 	uint64_t user_ns, sys_ns, rchar, wchar, read_bytes, write_bytes;
 };
 

@@ -1123,7 +1123,6 @@ life_submit(struct outside_life *l, struct task_struct *task)
 	struct signal_struct *s = task->signal;
 
 	l->head.end_mono_ns = bpf_ktime_get_ns();
-	l->spare = 0;
 	l->has_children = s->cmaxrss > 0;
 	l->user_ns = s->utime + task->utime;
 	l->sys_ns = s->stime + task->stime;
@@ -1151,6 +1150,7 @@ outside_fork(uint64_t *ctx)
 		return 0;
 	l->child = child_tgid;
 	l->is_last = 0;
+	l->exit_code = 0;
 	life_submit(l, parent);
 	return 0;
 }
@@ -1168,6 +1168,7 @@ outside_exec(uint64_t *ctx)
 		return 0;
 	l->child = 0;
 	l->is_last = 0;
+	l->exit_code = 0;
 	life_submit(l, task);
 	return 0;
 }
@@ -1191,6 +1192,7 @@ outside_end(uint64_t *ctx)
 		return 0;
 	l->child = 0;
 	l->is_last = last;
+	l->exit_code = (uint32_t)task->exit_code;
 	life_submit(l, task);
 	return 0;
 }
@@ -1213,6 +1215,7 @@ outside_enter_group(uint64_t *ctx)
 		return 0;
 	l->child = tgid;
 	l->is_last = 0;
+	l->exit_code = 0;
 	life_submit(l, task);
 	return 0;
 }

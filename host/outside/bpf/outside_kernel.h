@@ -144,6 +144,7 @@ struct task_struct {
 	int pid, tgid;
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
+	int exit_code;
 	uint64_t utime, stime;
 	struct task_io_accounting ioac;
 	struct signal_struct *signal;
