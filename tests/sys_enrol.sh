@@ -56,7 +56,7 @@ mkdir "$tmp/dtn5"
 first=$tmp/state
 curl -sS --cacert "$tmp/dtn1/ca.crt" -d "$(printf '%s\nx' "${wrong#*.}")" "$https/enroll" | grep -q "no such token" || fail "a wrong secret by hand"
 curl -sS --cacert "$tmp/dtn1/ca.crt" -d "$(printf '%s\nx' "${token#*.}")" "$https/enroll" | grep -q "no request" || fail "no request"
-curl -sS -d "$(printf '%s\nx' "${token#*.}")" "$url/enroll" | grep -q "only be read" || fail "enrolment in clear"
+curl -sS -d "$(printf '%s\nx' "${token#*.}")" "$url/enroll" | grep -q "does not take this method" || fail "enrolment in clear"
 curl -sS --cacert "$tmp/dtn1/ca.crt" "$https/enroll" >"$tmp/facts"
 [ "$(sed -n 's/^port //p' "$tmp/facts")" = "${tls##*/}" ] || fail "GET /enroll: port: $(cat "$tmp/facts")"
 apart=$(($(date +%s) - $(sed -n 's/^clock \(.*\).........$/\1/p' "$tmp/facts")))
