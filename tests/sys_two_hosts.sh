@@ -101,10 +101,12 @@ refused "1 min 30 s ahead of that of the box: .* the token is still good" dtna "
 unset LD_PRELOAD
 
 # --- the joins ---
-on dtna narrows-host join "$url" "$token_a" >"$tmp/said" 2>&1 || fail "join: $(cat "$tmp/said")"
+on dtna sh -c 'umask 077; exec narrows-host join "$1" "$2"' join "$url" "$token_a" >"$tmp/said" 2>&1 || fail "join: $(cat "$tmp/said")"
 grep -q "chronyd follows the box once you start chronyd" "$tmp/said" && grep -q "takes the measurements of dtna (port 5007, TLS)" "$tmp/said" ||
 	fail "join says $(cat "$tmp/said")"
-[ "$(stat -c %a "$tmp/dtna/etc/narrows/tls/dtna.key")" = 600 ] && [ "$(stat -c %a "$tmp/dtna/etc/narrows/host.conf")" = 644 ] || fail "modes"
+[ "$(stat -c %a "$tmp/dtna/etc/narrows/tls/dtna.key")" = 600 ] && [ "$(stat -c %a "$tmp/dtna/etc/narrows/host.conf")" = 644 ] &&
+	[ "$(stat -c %a "$tmp/dtna/etc/narrows")" = 755 ] || fail "modes"
+on dtna narrows-host doctor | grep -A 1 '^no   time ' | grep -q -e "-> echo 'server 10.77.0.1 iburst' >.*; systemctl restart chrony" || fail "doctor without a time daemon"
 on dtnb chronyd -x -d -u root >"$tmp/chronyd.b.log" 2>&1 &
 pids="$pids $!"
 until_true 10 on dtnb chronyc tracking || fail "chronyd on dtnb"

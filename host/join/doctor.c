@@ -20,6 +20,8 @@
 /* a larger bound is advice to synchronise the clocks (advice_rules.def) */
 #define AHEAD_GOOD_S 0.05
 
+enum { REMEDY_BYTES = 400 };
+
 const char doctor_usage[] = "usage: narrows-host doctor\n";
 const char doctor_help[] =
     "Prints what this host reaches, and what may be measured here; behind each \"no\" the reason, "
@@ -68,26 +70,38 @@ box_examine(struct doctor *d)
 			  "certificate");
 }
 
+/* The command after which the clock follows the box. */
+static void
+clock_remedy(const struct timesource *t, const char *box, char remedy[REMEDY_BYTES])
+{
+	if (t->is_chrony && t->follows)
+		snprintf(remedy, REMEDY_BYTES, "chronyc makestep");
+	else if (t->daemon[0] != '\0' && !t->is_chrony)
+		snprintf(remedy, REMEDY_BYTES, "%s keeps the clock: read its log", t->daemon);
+	else if (!t->has_chrony)
+		snprintf(remedy, REMEDY_BYTES, "apt install chrony");
+	else
+		snprintf(remedy, REMEDY_BYTES, "echo 'server %.200s iburst' >%s; %s", box,
+		    TIMESOURCE_FILE,
+		    t->is_chrony ? "chronyc reload sources" : "systemctl restart chrony");
+}
+
 static void
 clock_examine(struct doctor *d, const struct boxtalk *b)
 {
 	double off_s = fabs(b->ahead_s);
 	bool good = off_s - b->error_s <= AHEAD_GOOD_S;
-	char text[400], remedy[400];
+	char text[400], remedy[REMEDY_BYTES];
 	struct timesource t;
 
 	timesource_look(&t);
+	clock_remedy(&t, b->host, remedy);
 	if (good)
 		snprintf(text, sizeof(text), "within %s of the box's",
 		    fmt_plain(fmt_duration(off_s + b->error_s)).s);
 	else
 		snprintf(text, sizeof(text), "%s %s the box's", fmt_plain(fmt_duration(off_s)).s,
 		    b->ahead_s > 0 ? "ahead of" : "behind");
-	snprintf(remedy, sizeof(remedy), "%s",
-	    t.is_chrony && t.follows ? "chronyc makestep"
-		: t.has_chrony       ? "echo 'server BOX iburst' >" TIMESOURCE_FILE
-				 "; chronyc reload sources"
-			       : "apt install chrony");
 	need_print(d, good, "clock", text, remedy);
 	if (t.follows)
 		snprintf(text, sizeof(text), "chronyd follows %s", t.source);

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "host/join/doctor.h"
 #include "host/join/enlist.h"
@@ -33,6 +34,7 @@ main(int argc, char **argv)
 	size_t i;
 
 	terminal_guard();
+	umask(022); /* every user reads host.conf */
 	log_open("narrows-host", true, false);
 	signal(SIGPIPE, SIG_IGN);
 	if (nw_program_words(argc, argv, "narrows-host"))
