@@ -91,7 +91,9 @@ case $programs in *" musl"*)
 		same "$weak" "$tmp/spawn_static" "$tmp/musl" hello
 		same "" sh -c "$tmp/spawn_static $tmp/musl hello"
 	fi
-	same "env LD_PRELOAD=$B/bin/nwrun.so NWRUN_SHM=/none" "$tmp/musl" hello ;;
+	"$tmp/musl" hello >"$tmp/bare" 2>&1 || :
+	LD_PRELOAD=$B/bin/nwrun.so NWRUN_SHM=/none "$tmp/musl" hello >"$tmp/under" 2>&1 || :
+	cmp "$tmp/bare" "$tmp/under" || fail "nwrun.so in a program of musl: $(cat "$tmp/under")" ;;
 esac
 same "" sh -c 'kill -9 $$'
 
