@@ -27,7 +27,8 @@
 #include "narrows/provider.h"
 
 enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 30 };
-enum { ADDRESSES_BYTES = 1024 };
+/* LEAVE_MS: from a signal to the end; what workers have not sent by then, they send alone. */
+enum { ADDRESSES_BYTES = 1024, LEAVE_MS = 800 };
 /* Connections of a transfer come and go one after the other. */
 #define GRACE_NS INT64_C(500000000)
 
@@ -63,6 +64,7 @@ struct agent {
 	/* reports the agent and its cost to the box; sessions have reports of their own */
 	struct nw_provider *provider;
 	struct control_client control;
+	bool away; /* the log says that nothing is stored */
 	char host[HOSTNAME_BYTES];
 };
 
@@ -371,6 +373,28 @@ box_open(struct agent *a)
 	return rc;
 }
 
+/* Says when the sessions begin to be lost, and when they are stored again. */
+static void
+box_watch(struct agent *a)
+{
+	struct nw_provider_stats st;
+	bool away;
+
+	nw_provider_get_stats(a->provider, &st);
+	away = !st.connected && (a->away || st.connect_failures > 0);
+	if (away == a->away)
+		return;
+	a->away = away;
+	if (!away)
+		log_info("agent.stores");
+	else if (st.spooled)
+		log_warnx("agent.away why=\"%s\" note=\"sessions wait in the spool directory\"",
+		    nw_provider_why(a->provider));
+	else
+		log_warnx("agent.away why=\"%s\" note=\"nothing is stored until the box answers\"",
+		    nw_provider_why(a->provider));
+}
+
 static void
 box_tell(struct agent *a)
 {
@@ -383,6 +407,7 @@ box_tell(struct agent *a)
 	snprintf(words, sizeof(words), "flows watched=%u", watched);
 	(void)control_client_step(&a->control, a->now_mono_ns);
 	nw_provider_run(a->provider, 0);
+	box_watch(a);
 	control_client_status(
 	    &a->control, a->now_mono_ns, words, a->conf->look_ns, a->conf->look_ns);
 }
@@ -393,13 +418,14 @@ static void
 workers_end(struct agent *a)
 {
 	struct worker *w;
+	int pause_ms;
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 		worker_tell(w);
 	if (a->spare.process != 0)
 		close(a->spare.fd);
-	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-		continue;
+	for (pause_ms = 0; pause_ms < LEAVE_MS && waitpid(-1, NULL, WNOHANG) >= 0; pause_ms += 10)
+		poll(NULL, 0, 10);
 }
 
 /* Says at once what would keep every session from being measured. */
@@ -455,8 +481,11 @@ agent_run(const struct flow_conf *conf)
 		poll(NULL, 0, (int)(conf->look_ns / 1000000));
 	}
 	workers_end(&a);
-	log_info("agent.end sessions=%llu full=%llu", (unsigned long long)a.sessions,
-	    (unsigned long long)a.full);
+	log_info("agent.end sessions=%llu full=%llu%s", (unsigned long long)a.sessions,
+	    (unsigned long long)a.full,
+	    a.away                ? " note=\"the box is away\""
+		: a.sessions == 0 ? " note=\"no transfer was seen\""
+				  : "");
 	nw_provider_close(a.provider, 0);
 	control_client_clear(&a.control);
 	flows_free(a.flows);

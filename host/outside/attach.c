@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@
 enum { READ_MS = 10, STATUS_FAILED = 125, TEXT_BYTES = 256 };
 #define UNDER_WAY_NS INT64_C(20000000)
 #define LOST_NS      INT64_C(200000000)
+/* from a signal to the end, with the work before */
+#define LEAVE_NS INT64_C(500000000)
 
 struct attached {
 	struct trace *trace;
@@ -285,6 +288,22 @@ attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t 
 	return NULL;
 }
 
+/* After a signal the collector may go on alone: a box may be slow, or away. */
+static void
+collector_await(pid_t collector)
+{
+	int64_t told_mono_ns = 0, now_mono_ns;
+
+	while (waitpid(collector, NULL, WNOHANG) == 0) {
+		now_mono_ns = nw_mono_ns();
+		if (told_to_end && told_mono_ns == 0)
+			told_mono_ns = now_mono_ns;
+		if (told_mono_ns != 0 && now_mono_ns - told_mono_ns >= LEAVE_NS)
+			return;
+		poll(NULL, 0, READ_MS);
+	}
+}
+
 static const char *
 attach_with_collector(struct attach_opts *o)
 {
@@ -302,8 +321,8 @@ attach_with_collector(struct attach_opts *o)
 	close(alive[1]);
 	if (o->run.verdict_fd > 2)
 		close(o->run.verdict_fd);
-	while (collector > 0 && waitpid(collector, NULL, 0) < 0 && errno == EINTR)
-		continue;
+	if (collector > 0)
+		collector_await(collector);
 	return why;
 }
 

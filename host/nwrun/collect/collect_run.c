@@ -284,29 +284,6 @@ why_away(const struct run *r, char *text, size_t cap)
 		       : "nothing of this run will be stored unless the box comes back");
 }
 
-/* Tells nwrun, which waits for the word before becoming the program, how the box answers. */
-static void
-notice(struct run *r)
-{
-	int64_t end_mono_ns = nw_mono_ns() + NOTICE_NS;
-	char text[COMPLAINT_BYTES] = COLLECT_NOTICE_OK;
-	struct nw_provider_stats st;
-
-	if (r->opts->notice_fd < 0)
-		return;
-	do {
-		nw_provider_run(r->provider, SECOND_NS / 500);
-		nw_provider_get_stats(r->provider, &st);
-	} while (!st.connected && st.connect_failures == 0 && nw_mono_ns() < end_mono_ns);
-	if (!st.connected && st.connect_failures > 0) {
-		why_away(r, text, sizeof(text));
-		r->complained = true;
-	}
-	if (write(r->opts->notice_fd, text, strlen(text)) < 0)
-		r->complained = false;
-	close(r->opts->notice_fd);
-}
-
 /* A terminal or a file may get a line after the program's end; a pipe's reader would have to wait
  * for that line. */
 static bool
@@ -316,6 +293,34 @@ may_complain_late(const struct run *r)
 
 	return r->opts->complain_fd >= 0 && fstat(r->opts->complain_fd, &st) == 0 &&
 	    (S_ISREG(st.st_mode) || isatty(r->opts->complain_fd));
+}
+
+/* Tells nwrun, which waits for the word before becoming the program, how the box answers. */
+static void
+notice(struct run *r)
+{
+	int64_t end_mono_ns = nw_mono_ns() + NOTICE_NS;
+	char text[COMPLAINT_BYTES] = COLLECT_NOTICE_OK;
+	struct nw_provider_stats st;
+
+	if (r->opts->notice_fd < 0 && !(r->collect.outside && may_complain_late(r)))
+		return;
+	do {
+		nw_provider_run(r->provider, SECOND_NS / 500);
+		nw_provider_get_stats(r->provider, &st);
+	} while (!st.connected && st.connect_failures == 0 && nw_mono_ns() < end_mono_ns);
+	if (!st.connected && st.connect_failures > 0) {
+		why_away(r, text, sizeof(text));
+		r->complained = true;
+	}
+	if (r->opts->notice_fd < 0) {
+		if (r->complained)
+			dprintf(r->opts->complain_fd, "nwrun: %s\n", text);
+		return;
+	}
+	if (write(r->opts->notice_fd, text, strlen(text)) < 0)
+		r->complained = false;
+	close(r->opts->notice_fd);
 }
 
 static const char *
@@ -355,6 +360,9 @@ complain_late(const struct run *r, const struct nw_provider_stats *st)
 		dprintf(r->opts->complain_fd,
 		    "nwrun: the collector lost the memory shared with the program: the run is "
 		    "incomplete\n");
+	if (r->collect.outside && st->docs_queued == 0)
+		dprintf(r->opts->complain_fd,
+		    "nwrun: nothing of the processes was seen: nothing is stored\n");
 	if (arrived < st->docs_queued && !r->complained)
 		dprintf(r->opts->complain_fd, "nwrun: %llu of %llu documents are not stored: %s\n",
 		    (unsigned long long)(st->docs_queued - arrived),
