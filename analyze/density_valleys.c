@@ -12,9 +12,10 @@
 
 enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50 };
 
-#define EVIDENCE  6   /* least logarithm of the likelihood ratio on either side of a valley .. */
-#define RESAMPLED 2   /* times as much evidence is needed in a resample */
-#define DEPTH     0.7 /* most density of a valley, as a share of the lower of its two peaks */
+#define EVIDENCE  6    /* least logarithm of the likelihood ratio on either side of a valley .. */
+#define RESAMPLED 2    /* times as much evidence is needed in a resample */
+#define DEPTH     0.7  /* most density of a valley, as a share of the lower of its two peaks */
+#define ROUNDING  1e-9 /* more than the rounding errors of a bound */
 
 /* Durations on the logarithmic axis. */
 struct axis {
@@ -45,6 +46,13 @@ count_in(const struct axis *a, size_t from, size_t width)
 	return a->sum[from + width] - a->sum[from];
 }
 
+/* fmax() is a call, for the sake of NaN; the inner loops have none. */
+static inline double
+larger(double x, double y)
+{
+	return x > y ? x : y;
+}
+
 /* Logarithm of the likelihood ratio of two densities against one, for a peak with `p` operations in
  * `wp` cells beside a valley with `v` in `wv`; 0 unless the valley is deep enough. */
 static double
@@ -55,6 +63,18 @@ evidence(double p, double wp, double v, double wv)
 	if (v * wp > DEPTH * p * wv)
 		return 0;
 	return p * log(p / all / share) + (v > 0 ? v * log(v / all / (1 - share)) : 0);
+}
+
+/* An upper bound of the evidence without a logarithm: the divergence is below the chi-square
+ * distance. 0 where the evidence is. */
+static double
+evidence_most(double p, double wp, double v, double wv)
+{
+	double all = p + v, share = wp / (wp + wv), off = p - all * share;
+
+	if (v * wp > DEPTH * p * wv || !(all > 0))
+		return 0;
+	return off * off / (all * share * (1 - share)) * (1 + ROUNDING) + ROUNDING;
 }
 
 /* For each edge, the most operations in a window of each width that ends (begins) there or before
@@ -74,35 +94,40 @@ peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
 		size_t width = k->width[w];
 
 		for (i = from; i <= end; i++)
-			k->left[w][i] = fmax(i > from ? k->left[w][i - 1] : 0,
+			k->left[w][i] = larger(i > from ? k->left[w][i - 1] : 0,
 			    i >= from + width ? count_in(a, i - width, width) : 0);
 		for (i = end + 1; i-- > from;)
-			k->right[w][i] = fmax(i < end ? k->right[w][i + 1] : 0,
+			k->right[w][i] = larger(i < end ? k->right[w][i + 1] : 0,
 			    i + width <= end ? count_in(a, i, width) : 0);
 	}
 }
 
-/* Best evidence of one side for a valley of `wv` cells with `v` operations: .. less the logarithm
- * of how many such windows have room, as narrow valleys have more places to arise by chance. */
+/* Best evidence of one side for a valley of width number `wv` with `v` operations: .. less the
+ * logarithm of how many such windows have room, as narrow valleys have more places to arise by
+ * chance. Evidence of at most `least` may count as 0. */
 static double
-side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double v, size_t wv)
+side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double v, size_t wv,
+    double least)
 {
-	double best = 0;
+	double best = 0, width = (double)k->width[wv], wp;
 	size_t w;
 
-	for (w = 0; w < k->n_widths; w++)
-		if (k->width[w] <= 2 * wv && 8 * k->width[w] >= wv)
-			best = fmax(best,
-			    evidence(most[w][edge], (double)k->width[w], v, (double)wv) -
-				log((double)CELLS / (double)(k->width[w] + wv)));
+	for (w = 0; w < k->n_widths; w++) {
+		wp = (double)k->width[w];
+		if (k->width[w] <= 2 * k->width[wv] && 8 * k->width[w] >= k->width[wv] &&
+		    evidence_most(most[w][edge], wp, v, width) > larger(best, least))
+			best = larger(best,
+			    evidence(most[w][edge], wp, v, width) -
+				log((double)CELLS / (wp + width)));
+	}
 	return best;
 }
 
-/* The valley of a region with the best evidence on its weaker side. */
+/* The valley of a region with the best evidence on its weaker side, if it has what is needed. */
 static struct split
 valley_find(struct peaks *k, const struct axis *a, size_t from, size_t end)
 {
-	struct split best = { from, 0 };
+	struct split best = { from, nextafter(k->needed, 0) };
 	size_t w, i;
 
 	peaks_fill(k, a, from, end);
@@ -112,9 +137,9 @@ valley_find(struct peaks *k, const struct axis *a, size_t from, size_t end)
 		for (i = from + 1; i + wv < end; i += stride) {
 			double v = count_in(a, i, wv), e;
 
-			e = side(k, k->left, i, v, wv);
+			e = side(k, k->left, i, v, w, best.evidence);
 			if (e > best.evidence)
-				e = fmin(e, side(k, k->right, i + wv, v, wv));
+				e = fmin(e, side(k, k->right, i + wv, v, w, best.evidence));
 			if (e > best.evidence)
 				best = (struct split){ i + wv / 2, e };
 		}
