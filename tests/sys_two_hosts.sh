@@ -110,8 +110,16 @@ on dtna narrows-host doctor | grep -A 1 '^no   time ' | grep -q -e "-> echo 'ser
 on dtnb chronyd -x -d -u root >"$tmp/chronyd.b.log" 2>&1 &
 pids="$pids $!"
 until_true 10 on dtnb chronyc tracking || fail "chronyd on dtnb"
-printf '%s\n' "$token_b" | on dtnb narrows-host join 10.77.0.1 - >"$tmp/said" 2>&1 || fail "join: $(cat "$tmp/said")"
-grep -q "chronyd follows the box (" "$tmp/said" || fail "join says $(cat "$tmp/said")"
+# dtnb has systemd, as far as a join sees
+on dtnb mkdir -p /run/systemd/system
+printf '#!/bin/sh\necho "$*" >>%s/systemctl\n' "$tmp" >"$tmp/tree/usr/bin/systemctl"
+chmod 755 "$tmp/tree/usr/bin/systemctl"
+refused "no such token" dtnb "$url" "${token_b%?????}00000"
+[ ! -e "$tmp/systemctl" ] || fail "a join that fails asks systemd: $(cat "$tmp/systemctl")"
+printf '%s\n' "$token_b" | on dtnb narrows-host join --watch 10.77.0.1 - >"$tmp/said" 2>&1 || fail "join: $(cat "$tmp/said")"
+grep -q "chronyd follows the box (" "$tmp/said" && grep -q "blipp and nwflow run, also after the next boot" "$tmp/said" || fail "join says $(cat "$tmp/said")"
+printf '%s\n' "enable blipp.service" "restart blipp.service" "enable nwflow.service" "restart nwflow.service" | diff - "$tmp/systemctl" || fail "services"
+grep -qx "watch yes" "$tmp/dtnb/etc/narrows/host.conf" || fail "--watch"
 refused "used already" dtna "$url" "$token_b"
 on dtna chronyd -x -d -u root >"$tmp/chronyd.a.log" 2>&1 &
 pids="$pids $!"
