@@ -248,8 +248,8 @@ sessions_print(struct source *s, const struct filter *f)
 }
 
 /* The box looks for a stage that has a name; what the list calls the other sessions is found
- * here. */
-static void
+ * here. Returns false, said on stderr, for words that are no verdict. */
+static bool
 verdict_ask(struct filter *f, const char *wanted)
 {
 	const char *name;
@@ -261,9 +261,15 @@ verdict_ask(struct filter *f, const char *wanted)
 		if (strcmp(name, wanted) == 0 ||
 		    strcmp(nw_stage_kind_words((enum nw_stage_kind)kind), wanted) == 0) {
 			query_add(f, 'V', name);
-			return;
+			return true;
 		}
 	}
+	if (strcmp(wanted, "cannot tell") == 0 || strcmp(wanted, "open") == 0 ||
+	    strcmp(wanted, "closed") == 0)
+		return true;
+	fprintf(stderr, "narrows: %.60s: no verdict: write a stage, \"cannot tell\" or \"open\"\n",
+	    wanted);
+	return false;
 }
 
 static bool
@@ -296,7 +302,7 @@ filter_parse(struct filter *f, int argc, char **argv)
 			f->count = strtol(optarg, &end, 10);
 			good = f->count > 0 && *end == '\0';
 			break;
-		case 'v': verdict_ask(f, optarg); break;
+		case 'v': good = verdict_ask(f, optarg); break;
 		default: good = ch != '?' && query_add(f, ch, optarg);
 		}
 	return good && optind == argc && session_filter_parse(&asked, f->query) == NW_OK;

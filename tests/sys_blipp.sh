@@ -14,6 +14,8 @@ grep -q 'bad.conf:2: interval soon: not' "$tmp/why" || fail "why: $(cat "$tmp/wh
 start_box
 port=${xsp##*/}
 "$bin/blipp" -b "$xsp" -H once -i 100ms --once 2>>"$tmp/blipp.log" || fail "--once: $(cat "$tmp/blipp.log")"
+sed -n 's/.* documents=\([0-9]*\) stored=\([0-9]*\) .*/\1 \2/p' "$tmp/blipp.log" | awk '$1 > 0 && $1 == $2 { good = 1 } END { exit !good }' ||
+	fail "--once counts before the box has stored: $(cat "$tmp/blipp.log")"
 
 # --- ten samples a second while the box is killed and comes back ---
 "$bin/blipp" -b "$xsp" -H dtn1 -i 100ms 2>>"$tmp/blipp.log" &

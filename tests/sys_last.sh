@@ -46,6 +46,8 @@ until_true 20 routed || fail "--host: $(nw sessions)"
 [ "$(count --verdict network)" = 0 ] || fail "--verdict: $(nw sessions)"
 words=$(nw sessions | awk 'NR == 2' | sed 's/.*B\/s  [a-z-]* *//')
 [ "$(count --verdict "$words")" -ge 1 ] || fail "--verdict \"$words\": $(nw sessions)"
+nw sessions --verdict nosuch >"$tmp/none" 2>"$tmp/err" && fail "--verdict nosuch: $(cat "$tmp/none")" || [ $? = 2 ] || fail "--verdict nosuch: the status"
+grep -q 'nosuch: no verdict: write a stage' "$tmp/err" || fail "--verdict nosuch: $(cat "$tmp/err")"
 [ "$(count --program cp -n 1)" = 1 ] || fail "-n 1: $(nw sessions)"
 ! nw sessions --since 2026-13-45 2>"$tmp/err" && grep -q 'since: "2026-13-45" is not' "$tmp/err" || fail "a wrong time: $(cat "$tmp/err")"
 nw sessions --csv >"$tmp/csv" || fail "--csv"

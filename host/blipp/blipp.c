@@ -709,13 +709,24 @@ run(struct blipp *b, const sigset_t *while_waiting)
 	}
 }
 
-/* A user of --once wants to hear why nothing arrives. */
+static bool
+is_stored(const struct blipp *b)
+{
+	struct nw_provider_stats s;
+
+	nw_provider_get_stats(b->provider, &s);
+	return (s.acknowledged ? s.docs_stored : s.docs_sent) >= s.docs_queued;
+}
+
+/* A user of --once wants to hear why nothing arrives, and the totals of what is stored. */
 static void
 await_box(struct blipp *b)
 {
 	int64_t end_mono_ns = nw_mono_ns() + ONCE_GOODBYE_NS;
 
-	while (!b->connected && !b->complained && !stop_wanted && nw_mono_ns() < end_mono_ns) {
+	nw_provider_hold(b->provider, false);
+	while (!(b->connected && is_stored(b)) && !b->complained && !stop_wanted &&
+	    nw_mono_ns() < end_mono_ns) {
 		nw_provider_run(b->provider, SECOND_NS / 20);
 		log_connection(b);
 	}
