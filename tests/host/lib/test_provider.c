@@ -3,6 +3,7 @@
  * nothing twice. */
 #include "narrows/provider.h"
 
+#include "host/lib/hostconf.h"
 #include "tests/fakebox.h"
 #include "narrows/clock.h"
 #include "narrows/hist.h"
@@ -528,6 +529,7 @@ test_no_memory(void)
 	double v = 1;
 	int n, rc[4], failed, i;
 
+	(void)hostconf_get(); /* is read once, and kept */
 	for (n = 1, failed = 1; failed > 0 && n < 100; n++) {
 		p = NULL;
 		live = 0;
