@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/result.h"
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 
@@ -64,5 +63,5 @@ task_of_report(const char *text, size_t len)
 
 	nw_tls_sha256(text, len, hash);
 	nw_hex_put(digits, hash, sizeof(hash));
-	return xasprintf("%s%.32s", RESULT_REPORT_TASK, digits);
+	return xasprintf("%s%.32s", TASK_REPORT, digits);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports that another box made (narrows/result.h, RESULT_REPORT_TASK): the events of a session
+ * Reports that another box made (narrows/result.h, TASK_REPORT): the events of a session
  * carry the document. The session's task is a hash of the text, so events with another text do not
  * count, from any sender.
  */

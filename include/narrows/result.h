@@ -53,10 +53,9 @@ const char *result_task(const json_t *session);
 
 /*
  * A report of another box comes as the events of a session of its own: the document's text in parts
- * (attributes part, parts and text). The session's task is RESULT_REPORT_TASK and 32 digits of the
- * text's SHA-256, so no other file gets the same session.
+ * (attributes part, parts and text). The session's task is TASK_REPORT (narrows/task.h) and 32
+ * digits of the text's SHA-256, so no other file gets the same session.
  */
-#define RESULT_REPORT_TASK  "narrows-report:"
 #define RESULT_REPORT_EVENT "narrows.report"
 enum { RESULT_REPORT_PART_BYTES = 40000, RESULT_REPORT_PARTS_MAX = 50 };
 /* Whether a task (or NULL) has the form of such a session's. */

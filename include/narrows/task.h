@@ -26,7 +26,9 @@ char *task_label(const char *task_id);
 /* Replaces every copy of a secret in bytes by the label of the same length. */
 void task_mask(const char *task_id, char *bytes, size_t len);
 
-/* Task of the session made from a report (RESULT_REPORT_TASK); free() the text. */
+/* Task of the session made from a report: TASK_REPORT and 32 digits of the text's SHA-256; free()
+ * the text. */
+#define TASK_REPORT "narrows-report:"
 char *task_of_report(const char *text, size_t len);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "narrows/format.h"
+#include "narrows/task.h"
 
 void
 result_set(json_t *object, enum result_key key, json_t *value)
@@ -76,9 +77,9 @@ result_text(const json_t *object, enum result_key key)
 bool
 result_task_is_report(const char *task)
 {
-	static const size_t len = sizeof(RESULT_REPORT_TASK) - 1;
+	static const size_t len = sizeof(TASK_REPORT) - 1;
 
-	return task != NULL && strncmp(task, RESULT_REPORT_TASK, len) == 0 &&
+	return task != NULL && strncmp(task, TASK_REPORT, len) == 0 &&
 	    strspn(task + len, "0123456789abcdef") == 32 && task[len + 32] == '\0';
 }
 

@@ -10,6 +10,7 @@
 
 #include "narrows/err.h"
 #include "narrows/result.h"
+#include "narrows/task.h"
 #include "store/ground/original.h"
 #include "store/ground/schema.h"
 
@@ -29,8 +30,8 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	"r.duration_ns, r.confidence, r.effect, r.usual, r.label, r.exit_status"
 
 /* Whether another box made the result: the run says so, and the task alone proves nothing. */
-#define IMPORTED                                         \
-	"(s.task_id GLOB '" RESULT_REPORT_TASK "*' AND " \
+#define IMPORTED                                  \
+	"(s.task_id GLOB '" TASK_REPORT "*' AND " \
 	"(SELECT n.kind = 'imported' FROM run n WHERE n.id = r.run_id))"
 
 /* The history of a route has sessions measured here. */
