@@ -29,7 +29,7 @@ machine() {
 on() {
 	eval "on_pid=\$pid_$1"
 	shift
-	nsenter -t "$on_pid" --net --mount --uts --pid env -u NARROWS_BOX -u NARROWS_HOST -u NARROWS_TLS HOME=/root \
+	nsenter -t "$on_pid" --net --mount --uts --pid --root --wd env -u NARROWS_BOX -u NARROWS_HOST -u NARROWS_TLS HOME=/root \
 	    PATH="$tmp/tree/usr/bin:$tmp/tree/usr/sbin:$PATH" "$@"
 }
 machine box
@@ -173,7 +173,7 @@ sender=$!
 on dtnb nwrun -t copy-7 python3 "$tmp/move.py" receive "$tmp/copy" || fail "the transfer: $?"
 wait $sender || fail "the sender: $?"
 cmp "$tmp/data" "$tmp/copy" || fail "the transfer"
-until_true 30 sh -c "nsenter -t $pid_box --mount --net '$tmp/tree/usr/bin/narrows' report last 2>/dev/null >'$tmp/verdict' && grep -q 'dtna' '$tmp/verdict' && grep -q dtnb '$tmp/verdict' && ! grep -q 'still running' '$tmp/verdict'" ||
+until_true 30 sh -c "nsenter -t $pid_box --mount --net --root --wd '$tmp/tree/usr/bin/narrows' report last 2>/dev/null >'$tmp/verdict' && grep -q 'dtna' '$tmp/verdict' && grep -q dtnb '$tmp/verdict' && ! grep -q 'still running' '$tmp/verdict'" ||
 	fail "no verdict of both ends: $(cat "$tmp/verdict")"
 grep -qi "network path from dtna to dtnb" "$tmp/verdict" || fail "another verdict: $(cat "$tmp/verdict")"
 on box narrows hosts | grep -q '^dtnb .* good ' || fail "hosts"
