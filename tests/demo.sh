@@ -76,7 +76,7 @@ rm -rf "$dir"
 mkdir -p "$dir/src" "$dir/dst"
 say "[1/5] starting a box, its state in $dir"
 start_box() {
-	"$bin/narrowsd" -d -o state-dir="$dir" -o listen-xsp=127.0.0.1/0 -o listen-http="127.0.0.1/$1" 2>"$dir/narrowsd.log" &
+	"$bin/narrowsd" -f /dev/null -d -o state-dir="$dir" -o listen-xsp=127.0.0.1/0 -o listen-http="127.0.0.1/$1" 2>"$dir/narrowsd.log" &
 	box=$!
 	until [ -f "$dir/narrowsd.run" ]; do
 		kill -0 "$box" 2>/dev/null || return 1

@@ -25,7 +25,7 @@ trap 'exit 1' INT TERM
 # start_box [OPTION ...]: sets $box (pid), $xsp (host/port), $url
 start_box() {
 	rm -f "$tmp/state/narrowsd.run"
-	"$bin/narrowsd" -d -o state-dir="$tmp/state" -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 -o listen-events=127.0.0.1/0 "$@" 2>>"$tmp/box.log" &
+	"$bin/narrowsd" -f /dev/null -d -o state-dir="$tmp/state" -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 -o listen-events=127.0.0.1/0 "$@" 2>>"$tmp/box.log" &
 	box=$!
 	pids="$pids $box"
 	until_true 10 test -f "$tmp/state/narrowsd.run" || fail "the box does not start"
