@@ -110,7 +110,6 @@ struct dpss {
 	struct server servers[DPSS_SERVERS_MAX];
 	/* reading */
 	struct pending *pending;
-	uint64_t flushed;        /* requests that a later list took the place of */
 	struct arrived *arrived; /* in order of arrival */
 	uint64_t awaited;        /* block for which the reader sleeps; AWAITED_ANY */
 	size_t n_arrived;        /* since the reader slept */

@@ -157,7 +157,7 @@ client_request(struct dpss *d, const uint64_t *logical, size_t n, uint32_t *list
 		return client_fail(d, rc, "the set has no such blocks, or the list is too long");
 	pthread_mutex_lock(&d->lock);
 	if (d->opts.flush)
-		d->flushed += pending_clear(d);
+		(void)pending_clear(d);
 	d->list++;
 	if (list != NULL)
 		*list = d->list;
@@ -206,17 +206,6 @@ dpss_pending(struct dpss *d)
 
 	pthread_mutex_lock(&d->lock);
 	n = HASH_COUNT(d->pending);
-	pthread_mutex_unlock(&d->lock);
-	return n;
-}
-
-uint64_t
-dpss_flushed(struct dpss *d)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&d->lock);
-	n = d->flushed;
 	pthread_mutex_unlock(&d->lock);
 	return n;
 }

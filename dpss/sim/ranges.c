@@ -66,7 +66,6 @@ struct ranges {
 	pthread_cond_t work, change;
 	struct got *got;
 	size_t pending;
-	uint64_t flushed;
 	bool over;
 };
 
@@ -328,7 +327,7 @@ ranges_request(struct ranges *r, const uint64_t *logical, size_t n)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->opts.flush)
-		r->flushed += queues_clear(r);
+		(void)queues_clear(r);
 	r->list++;
 	for (i = 0; i < n && (w = calloc(1, sizeof(*w))) != NULL; i++) {
 		*w = (struct wanted){ logical[i], r->list, nw_wall_ns(), NULL, NULL };
@@ -366,17 +365,6 @@ ranges_pending(struct ranges *r)
 
 	pthread_mutex_lock(&r->lock);
 	n = r->pending;
-	pthread_mutex_unlock(&r->lock);
-	return n;
-}
-
-uint64_t
-ranges_flushed(struct ranges *r)
-{
-	uint64_t n;
-
-	pthread_mutex_lock(&r->lock);
-	n = r->flushed;
 	pthread_mutex_unlock(&r->lock);
 	return n;
 }

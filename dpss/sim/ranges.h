@@ -37,8 +37,6 @@ int ranges_request(struct ranges *r, const uint64_t *logical, size_t n);
 /* NW_EAGAIN: none came within wait_ms. */
 int ranges_next(struct ranges *r, int wait_ms, struct ranges_block *out);
 size_t ranges_pending(struct ranges *r);
-/* Requests that a later list took the place of, since the opening. */
-uint64_t ranges_flushed(struct ranges *r);
 /* Forgets the requests that were not sent, and returns how many there were. */
 uint64_t ranges_forget(struct ranges *r);
 

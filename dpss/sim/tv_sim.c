@@ -119,12 +119,6 @@ source_next(struct source *s, int wait_ms, struct dpss_block *out)
 }
 
 static uint64_t
-source_flushed(struct source *s)
-{
-	return s->d != NULL ? dpss_flushed(s->d) : ranges_flushed(s->http);
-}
-
-static uint64_t
 source_forget(struct source *s)
 {
 	return s->d != NULL ? dpss_forget(s->d) : ranges_forget(s->http);
@@ -285,13 +279,10 @@ rest_take(struct sim *s)
 {
 	struct dpss_block b;
 	struct source *from;
-	uint64_t rest;
 	int rc;
 
 	for (from = s->sources; from < s->sources + s->n_sources; from++) {
-		rest = source_forget(from);
-		s->flushed += source_flushed(from) + (s->opts.flush ? rest : 0);
-		s->lost += s->opts.flush ? 0 : rest;
+		*(s->opts.flush ? &s->flushed : &s->lost) += source_forget(from);
 		/* a range on its way cannot be taken back */
 		while ((rc = source_next(from, (int)(QUICK_NS / NS_PER_MS), &b)) == NW_OK ||
 		    (rc == NW_EAGAIN && source_pending(from) > 0))
@@ -304,8 +295,11 @@ static int
 list_send(struct sim *s, struct source *to, const uint64_t *list, size_t n)
 {
 	size_t i;
-	int rc = source_request(to, list, n);
+	int rc;
 
+	if (s->opts.flush)
+		s->flushed += source_forget(to);
+	rc = source_request(to, list, n);
 	s->lists++;
 	s->asked += n;
 	if (s->record != NULL) {

@@ -102,10 +102,8 @@ int dpss_next(struct dpss *d, int wait_ms, struct dpss_block *out);
 void dpss_block_free(struct dpss_block *b);
 /* Blocks that were asked for and have neither arrived nor been flushed. */
 size_t dpss_pending(struct dpss *d);
-/* Requests for blocks that a later list took the place of, since the opening. Each request ends in
- * one of three ways: a block with its count in `wanted`, here, or in dpss_forget(). */
-uint64_t dpss_flushed(struct dpss *d);
-/* Forgets all pending requests, and returns how many there were. */
+/* Forgets all pending requests, and returns how many there were. A caller with `flush` that counts
+ * calls this before each list: every other request ends in a block, with its count in `wanted`. */
 uint64_t dpss_forget(struct dpss *d);
 
 /* The set as a file: fills buf from `offset` on; *n: bytes read, less than len only at the end.
