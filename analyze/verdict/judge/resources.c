@@ -68,6 +68,18 @@ carries(const struct evidence *e, const struct nw_path *p, size_t k)
 	    (!p->relayed || c->host == p->sender_host) && !is_repeated(e, k);
 }
 
+/* Whether the kernels' account covers enough of the path's bytes to speak for the path. */
+static bool
+is_covered(const struct evidence *e, const struct nw_path *p)
+{
+	double bytes = 0;
+	size_t k;
+
+	for (k = 0; k < e->n_connections; k++)
+		bytes += carries(e, p, k) ? e->connections[k].bytes_out : 0;
+	return bytes > 0 && bytes >= COVERED_SHARE * p->bytes;
+}
+
 struct sums {
 	double flight, net, rwnd, sndbuf; /* seconds, of all connections */
 	double net_most;                  /* of the busiest connection */
@@ -171,7 +183,7 @@ static void
 net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out)
 {
-	double work_s = at_work_s(p, first, end), bytes = 0;
+	double work_s = at_work_s(p, first, end);
 	const struct evidence_connection *largest = NULL;
 	struct sums s = { 0 };
 	size_t i, k;
@@ -179,12 +191,11 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 	for (k = 0; k < e->n_connections; k++) {
 		if (!carries(e, p, k))
 			continue;
-		bytes += e->connections[k].bytes_out;
 		out->resent += isfinite(e->connections[k].retrans) ? e->connections[k].retrans : 0;
 		if (largest == NULL || e->connections[k].bytes_out > largest->bytes_out)
 			largest = &e->connections[k];
 	}
-	if (largest == NULL || bytes < COVERED_SHARE * p->bytes || !(work_s > 0))
+	if (largest == NULL || !is_covered(e, p) || !(work_s > 0))
 		return;
 	for (i = first; i < end; i++)
 		if (isfinite(p->stage[0].free_share[i]))
@@ -199,7 +210,19 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 	out->rtt_s = largest->rtt_s;
 }
 
-static double mean_known(const double *x, size_t first, size_t end);
+static double
+mean_known(const double *x, size_t first, size_t end)
+{
+	double sum = 0;
+	size_t i, n = 0;
+
+	for (i = first; x != NULL && i < end; i++)
+		if (isfinite(x[i])) {
+			sum += x[i];
+			n++;
+		}
+	return n > 0 ? sum / (double)n : NAN;
+}
 
 /* Whether a connection's flight, its rate times its round trip, filled its congestion window; true
  * where the kernel does not tell. */
@@ -217,12 +240,9 @@ bool
 resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full)
 {
 	const struct evidence_connection *c;
-	double bytes = 0;
 	size_t i, k;
 
-	for (k = 0; k < e->n_connections; k++)
-		bytes += carries(e, p, k) ? e->connections[k].bytes_out : 0;
-	if (!(bytes > 0) || bytes < COVERED_SHARE * p->bytes)
+	if (!is_covered(e, p))
 		return false;
 	for (k = 0; k < e->n_connections; k++) {
 		c = &e->connections[k];
@@ -233,20 +253,6 @@ resources_full(const struct evidence *e, const struct nw_path *p, bool for_sende
 			    full[i] + fmax(0, at(c->busy, i) - at(c->rwnd, i) - at(c->sndbuf, i)));
 	}
 	return true;
-}
-
-static double
-mean_known(const double *x, size_t first, size_t end)
-{
-	double sum = 0;
-	size_t i, n = 0;
-
-	for (i = first; x != NULL && i < end; i++)
-		if (isfinite(x[i])) {
-			sum += x[i];
-			n++;
-		}
-	return n > 0 ? sum / (double)n : NAN;
 }
 
 static double
