@@ -69,3 +69,18 @@ outside_or_skip() {
 	kill $idle
 	! grep "nothing is measured" "$tmp/why" >"$tmp/lacks" || skip "watching system calls: $(cat "$tmp/lacks")"
 }
+
+# two_networks: sets $a and $b, two network namespaces that end with the script
+two_networks() {
+	[ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
+	a=nw$$-a b=nw$$-b
+	trap two_networks_end EXIT
+	ip netns add $a 2>/dev/null && ip netns add $b 2>/dev/null || skip "no network namespaces here"
+}
+two_networks_end() {
+	status=$?
+	lib_cleanup
+	ip netns del $a 2>/dev/null || :
+	ip netns del $b 2>/dev/null || :
+	exit $status
+}

@@ -4,18 +4,7 @@
 # the host that only measures, and the route and the verdict are as with one interface: by the addresses of the certificates
 # (enroll --address), and, where both ends report the connection, without them.
 . tests/lib.sh
-[ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
-
-a=nwadr$$-a b=nwadr$$-b
-ip netns add $a 2>/dev/null && ip netns add $b 2>/dev/null || skip "no network namespaces here"
-namespaces_end() {
-	status=$?
-	lib_cleanup
-	ip netns del $a 2>/dev/null || :
-	ip netns del $b 2>/dev/null || :
-	exit $status
-}
-trap namespaces_end EXIT
+two_networks
 for net in 1 2; do # 1: reports, 2: data
 	ip link add v$net netns $a type veth peer name v$net netns $b || skip "no veth here"
 	for host in 1 2; do

@@ -4,18 +4,7 @@
 # blipp of both hosts goes to 10 Hz and follows the connection, each from its own end; the other host is found by its
 # address. Then only the receiving end runs under nwrun: the account of the sending kernel comes from blipp.
 . tests/lib.sh
-[ "$(id -u)" = 0 ] || skip "needs root for network namespaces"
-
-a=nwesc$$-a b=nwesc$$-b
-ip netns add $a 2>/dev/null && ip netns add $b 2>/dev/null || skip "no network namespaces here"
-namespaces_end() {
-	status=$?
-	lib_cleanup
-	ip netns del $a 2>/dev/null || :
-	ip netns del $b 2>/dev/null || :
-	exit $status
-}
-trap namespaces_end EXIT
+two_networks
 ip link add va netns $a type veth peer name vb netns $b || skip "no veth here"
 ip -n $a addr add 10.231.7.1/24 dev va
 ip -n $b addr add 10.231.7.2/24 dev vb
