@@ -335,7 +335,7 @@ tell_far(struct control_peer *p, void *arg)
 	const struct connection *c = &t->e->connections[t->connection];
 
 	if (takes_part(t->e, p) && control_peer_is(p, c->far) && !control_peer_is(p, c->src) &&
-	    !control_peer_is(p, c->dst)) /* by its address it follows already */
+	    !control_peer_is(p, c->dst)) /* an end follows its own connection */
 		tell_connection(t->r, t->e, t->connection, p);
 }
 

@@ -56,7 +56,7 @@ struct session {
 struct session_guest {
 	const char *owner;     /* as of its provider ids (narrows/store.h) */
 	const char *address;   /* address of its connection */
-	const char *certified; /* further addresses, which its certificate lists; NULL: none */
+	const char *certified; /* further addresses in the certificate; NULL: none */
 };
 
 /* Returns true if the guest has the address, by its connection or by its certificate. */

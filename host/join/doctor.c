@@ -29,7 +29,7 @@ const char doctor_help[] =
     "Exit status 1: the box does not take measurements of this host, or the clock is wrong.\n";
 
 struct doctor {
-	bool wrong; /* something without which this host is not measured */
+	bool wrong; /* whether a need of the host's measurements is not met */
 	const struct hostconf *conf;
 	char name[HOSTNAME_BYTES];
 	const char *host;
@@ -43,7 +43,7 @@ line_print(bool good, const char *subject, const char *text, const char *remedy)
 		printf("     %-9s -> %s\n", "", remedy);
 }
 
-/* A line without which this host is not measured. */
+/* Prints the line of a need: without the need the host is not measured. */
 static void
 need_print(struct doctor *d, bool good, const char *subject, const char *text, const char *remedy)
 {

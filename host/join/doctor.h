@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows-host doctor: what this host reaches, and what may be measured here. */
+/* narrows-host doctor: the box and clock that the host reaches, and the measurements it permits. */
 #ifndef HOST_JOIN_DOCTOR_H
 #define HOST_JOIN_DOCTOR_H
 

@@ -20,7 +20,7 @@ struct staged {
 		bool was_there; /* and has the temporary name since the commit */
 	} files[STAGED_FILES];
 	size_t n_files;
-	char *dirs[STAGED_DIRS]; /* directories that were made, upper ones first */
+	char *dirs[STAGED_DIRS]; /* new directories, each behind its parent */
 	size_t n_dirs;
 };
 

@@ -268,7 +268,7 @@ find_program(const char *name, char path[PATH_MAX])
 	}
 }
 
-/* Names what the program is, and that nwrun.so cannot see its calls. */
+/* Warns that nwrun.so cannot see the calls of a program, and names the program's kind. */
 static void
 warn_blind(const struct options *o, const char *name, const struct fit *fit)
 {
