@@ -96,18 +96,16 @@ query_add(struct filter *f, int letter, const char *value)
 
 /* --- filters --- */
 
-/* The verdict of a listed session as the list prints: a stage in words, "cannot tell", or the state
- * of a session without a verdict. */
+/* The verdict of a listed session as the list prints, or the state of a session without verdict. */
 static const char *
 verdict_words(const json_t *o)
 {
-	const char *stage = result_text(o, KEY_listed_stage);
+	const char *stage = result_text(o, KEY_listed_stage),
+		   *sentence = result_text(o, KEY_listed_sentence);
 
-	if (stage != NULL)
-		return result_stage_words(stage);
-	if (result_text(o, KEY_listed_sentence) != NULL)
-		return "cannot tell";
-	return result_text(o, KEY_listed_state);
+	if (stage == NULL && sentence == NULL)
+		return result_text(o, KEY_listed_state);
+	return result_limit_words(stage, result_text(o, KEY_listed_confidence), sentence);
 }
 
 /* A verdict may be named by the stage's key or by the words. */
@@ -264,10 +262,14 @@ verdict_ask(struct filter *f, const char *wanted)
 			return true;
 		}
 	}
-	if (strcmp(wanted, "cannot tell") == 0 || strcmp(wanted, "open") == 0 ||
-	    strcmp(wanted, "closed") == 0)
+	if (strcmp(wanted, "open") == 0 || strcmp(wanted, "closed") == 0 ||
+	    strcmp(wanted, result_limit_words(NULL, NULL, NULL)) == 0 ||
+	    strcmp(wanted, result_limit_words(NULL, "low", NULL)) == 0 ||
+	    strcmp(wanted, RESULT_CHANGED) == 0)
 		return true;
-	fprintf(stderr, "narrows: %.60s: no verdict: write a stage, \"cannot tell\" or \"open\"\n",
+	fprintf(stderr,
+	    "narrows: %.60s: no verdict: write a stage, \"cannot tell\", \"two stages at once\", "
+	    "\"" RESULT_CHANGED "\" or \"open\"\n",
 	    wanted);
 	return false;
 }
@@ -347,7 +349,7 @@ const struct command command_sessions = {
 	    "verdict\n"
 	    "      --sort        newest, slowest, fastest, longest or largest first\n"
 	    "      --verdict     only sessions that this stage limited: network, \"disk "
-	    "write\", \"cannot tell\", open\n",
+	    "write\", \"changed on the way\", \"cannot tell\", open\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

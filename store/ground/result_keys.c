@@ -2,6 +2,8 @@
 /* The tables made of narrows/result_keys.def. */
 #include "narrows/result_keys.h"
 
+#include <string.h>
+
 #include "narrows/stage_words.h"
 
 static const struct result_object_info objects[] = {
@@ -45,4 +47,15 @@ result_stage_words(const char *stage)
 	enum nw_stage_kind kind;
 
 	return nw_stage_kind_find(stage, &kind) ? nw_stage_kind_words(kind) : stage;
+}
+
+const char *
+result_limit_words(const char *stage, const char *confidence, const char *sentence)
+{
+	if (stage != NULL)
+		return result_stage_words(stage);
+	if (sentence != NULL && strstr(sentence, RESULT_CHANGED) != NULL)
+		return RESULT_CHANGED;
+	return confidence != NULL && strcmp(confidence, "none") != 0 ? "two stages at once"
+								     : "cannot tell";
 }

@@ -103,15 +103,17 @@ facts_add(struct rows *rows, size_t i, const json_t *doc)
 	const json_t *s = result_get(doc, KEY_result_session),
 		     *v = result_get(doc, KEY_result_verdict),
 		     *usual = result_get(doc, KEY_result_usual);
-	const char *stage = result_text(v, KEY_verdict_stage);
+	const char *confidence = result_text(v, KEY_verdict_confidence);
 	double duration = result_number(s, KEY_session_duration_s),
 	       bytes = result_number(s, KEY_session_bytes),
 	       rate = result_number(s, KEY_session_bytes_per_s),
 	       status = result_number(s, KEY_session_exit_status),
 	       effect = result_number(v, KEY_verdict_effect);
 
-	fact_text(rows, i, "Limited by", stage != NULL ? result_stage_words(stage) : "cannot tell");
-	fact_text(rows, i, "Confidence", result_text(v, KEY_verdict_confidence));
+	fact_text(rows, i, "Limited by",
+	    result_limit_words(result_text(v, KEY_verdict_stage), confidence,
+		result_text(v, KEY_verdict_sentence)));
+	fact_text(rows, i, "Confidence", confidence);
 	fact_number(rows, i, "Next stage is faster by", effect, "1", fmt_ratio(effect));
 	fact_number(rows, i, "Mean rate", rate, "By/s", fmt_bytes_per_s(rate));
 	fact_text(rows, i, "Against the usual", result_text(usual, KEY_usual_said));

@@ -315,9 +315,9 @@ on_offered(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 		html_raw(h, ", ");
 		html_text(h, fmt_bytes_per_s(res->bytes_per_s).s);
 	}
-	if (res != NULL && res->stage != NULL) {
+	if (res != NULL) {
 		html_raw(h, ", ");
-		html_text(h, result_stage_words(res->stage));
+		html_text(h, result_limit_words(res->stage, res->confidence, res->sentence));
 	}
 	html_raw(h, "</label></li>");
 	return 0;

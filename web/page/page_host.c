@@ -120,8 +120,6 @@ static int
 on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
 	struct html *h = arg;
-	const char *stage = res != NULL ? res->stage : NULL;
-
 	html_raw(h, "<li><a href=\"/session/");
 	html_int(h, s->id);
 	html_raw(h, "\">");
@@ -130,7 +128,9 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	html_raw(h, "</a> ");
 	page_route(h, res != NULL ? res->route : NULL);
 	html_raw(h, ", ");
-	html_text(h, stage != NULL ? result_stage_words(stage) : "cannot tell");
+	html_text(h,
+	    res != NULL ? result_limit_words(res->stage, res->confidence, res->sentence)
+			: "not analysed yet");
 	html_raw(h, "</li>");
 	return 0;
 }

@@ -246,7 +246,7 @@ mix_plot(struct html *h, const json_t *doc)
 		snprintf(lines[p.n_lines].name, sizeof(lines[0].name), "%s",
 		    k + 1 == STAGES     ? "others"
 			: stage != NULL ? result_stage_words(stage)
-					: "cannot tell");
+					: "no single stage");
 		lines[p.n_lines].y = m.y[k];
 		lines[p.n_lines].style = (unsigned)k;
 		p.n_lines++;
@@ -261,7 +261,7 @@ column_stage(struct html *h, const json_t *row)
 {
 	const char *stage = result_text(row, KEY_route_verdict_stage);
 
-	html_text(h, stage != NULL ? result_stage_words(stage) : "cannot tell");
+	html_text(h, stage != NULL ? result_stage_words(stage) : "no single stage");
 }
 
 TABLE_NUMBER(column_n, KEY_route_verdict_n, fmt_ratio)
@@ -288,7 +288,7 @@ column_period_stages(struct html *h, const json_t *row)
 
 		if (i > 0)
 			html_raw(h, ", ");
-		html_text(h, stage != NULL ? result_stage_words(stage) : "cannot tell");
+		html_text(h, stage != NULL ? result_stage_words(stage) : "no single stage");
 		html_raw(h, " ");
 		html_int(h, (int64_t)result_number(o, KEY_route_period_stage_n));
 	}

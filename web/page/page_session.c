@@ -539,12 +539,13 @@ static void
 title_make(char *out, size_t size, const json_t *doc, const struct nw_session_rec *rec)
 {
 	const json_t *s = result_get(doc, KEY_result_session);
-	const char *stage = result_text(result_get(doc, KEY_result_verdict), KEY_verdict_stage);
+	const json_t *v = result_get(doc, KEY_result_verdict);
 	const char *route = result_text(s, KEY_session_route);
 
 	snprintf(out, size, "%s: %.60s%s%.90s (session %s)",
-	    stage != NULL                  ? result_stage_words(stage)
-		: doc != NULL              ? "Cannot tell"
+	    doc != NULL
+		? result_limit_words(result_text(v, KEY_verdict_stage),
+		      result_text(v, KEY_verdict_confidence), result_text(v, KEY_verdict_sentence))
 		: rec->closed_wall_ns == 0 ? "Running"
 					   : "Session",
 	    page_either(page_either(result_text(s, KEY_session_program), rec->program), "unknown"),

@@ -27,14 +27,21 @@ struct listing {
 
 /* --- rows --- */
 
+static bool
+has_verdict(const struct nw_result_rec *res)
+{
+	return res->stage != NULL ||
+	    (res->confidence != NULL && strcmp(res->confidence, "none") != 0);
+}
+
 static void
 write_verdict(struct html *h, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
 	if (s->closed_wall_ns == 0 && res != NULL)
 		html_raw(h, "<span class=\"tag\">running</span> so far ");
-	if (res != NULL && res->stage != NULL) {
+	if (res != NULL && has_verdict(res)) {
 		html_raw(h, "<b class=\"stage\">");
-		html_text(h, result_stage_words(res->stage));
+		html_text(h, result_limit_words(res->stage, res->confidence, res->sentence));
 		html_raw(h, "</b>");
 		if (res->confidence != NULL) {
 			html_raw(h, " <span class=\"soft\">");
@@ -395,7 +402,8 @@ write_filter(struct html *h, const struct session_filter *f)
 	html_raw(h, "<option value=\"none\"");
 	if (strcmp(f->stage, "none") == 0)
 		html_raw(h, " selected");
-	html_raw(h, ">cannot tell</option></select></label> <label>Order <select name=\"sort\">");
+	html_raw(
+	    h, ">no single stage</option></select></label> <label>Order <select name=\"sort\">");
 	for (i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
 		html_raw(h, "<option");
 		html_attr(h, "value", i == 0 ? "" : session_sort_name(sorts[i].sort));

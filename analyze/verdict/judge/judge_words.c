@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "narrows/format.h"
+#include "narrows/result_keys.h"
 #include "narrows/xmalloc.h"
 
 void
@@ -701,12 +702,12 @@ moved_words(struct judgement *j)
 
 	free(j->sentence);
 	if (j->limit.known)
-		j->sentence = xasprintf("What limited this transfer to %s changed on the way: most "
-					"of the time %s%.*s.",
+		j->sentence = xasprintf("What limited this transfer to %s " RESULT_CHANGED
+					": most of the time %s%.*s.",
 		    rate, j->words, len, len > 0 ? j->manner : "");
 	else
 		j->sentence =
-		    xasprintf("What limited this transfer to %s changed on the way.", rate);
+		    xasprintf("What limited this transfer to %s " RESULT_CHANGED ".", rate);
 	free(rate);
 }
 

@@ -96,9 +96,36 @@ test_check(void)
 	CHECK(!result_task_is_report("narrows-report:") && !result_task_is_report(NULL));
 }
 
+/* Lists name a limit that changed, and two limits at once, instead of "cannot tell, medium". */
+static void
+test_limit_words(void)
+{
+	static const struct {
+		const char *stage, *confidence, *sentence, *words;
+	} cases[] = {
+		{ "disk.write", "high", "Disk write limited this transfer.", "disk write" },
+		{ "disk.write", "low", "It changed on the way: most of the time disk write on b.",
+		    "disk write" },
+		{ NULL, "medium", "What limited this transfer to 1 MB/s changed on the way.",
+		    "changed on the way" },
+		{ NULL, "medium", "Both disk read and disk write limited this transfer.",
+		    "two stages at once" },
+		{ NULL, "low", NULL, "two stages at once" },
+		{ NULL, "none", "Cannot tell what limited this transfer.", "cannot tell" },
+		{ NULL, NULL, NULL, "cannot tell" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK_STR(
+		    result_limit_words(cases[i].stage, cases[i].confidence, cases[i].sentence),
+		    cases[i].words);
+}
+
 int
 main(void)
 {
+	test_limit_words();
 	test_check();
 	test_values();
 	test_task();
