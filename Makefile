@@ -48,7 +48,8 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze store/codec store/ground store/read store/write store/sql store \
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze analyze/density analyze/change \
+         analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon/analysis daemon cli/stat cli/import cli \
@@ -64,33 +65,36 @@ MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
 MAY_pki/ask                  := pki base/fatal base
 MAY_analyze                  := base
+MAY_analyze/density          := analyze base
+MAY_analyze/change           := analyze base
+MAY_analyze/lifeline         := analyze/density analyze base
 MAY_store/ground             := store/codec base
 MAY_store/read               := store/ground store/codec base
 MAY_store/write              := store/ground store/codec base
 MAY_store/sql                := store/read store/ground base
 MAY_store                    := store/write store/read store/ground store/codec base
-MAY_analyze/verdict/evidence := store/read analyze base/fatal base
-MAY_analyze/verdict/judge    := analyze/verdict/evidence store/read analyze base/fatal base
-MAY_analyze/verdict/usual    := analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
+MAY_analyze/verdict/evidence := store/read analyze/density analyze base/fatal base
+MAY_analyze/verdict/judge    := analyze/verdict/evidence store/read analyze/change analyze/density analyze base/fatal base
+MAY_analyze/verdict/usual    := analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/change analyze base/fatal base
 MAY_analyze/verdict/advice   := analyze/verdict/evidence store/read store/ground base/fatal base
 MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
-MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze \
+MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze/change analyze \
                                 base/fatal base
 MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_analyze/verdict          := analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
                                 analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_web/query                := store/read store/ground base
-MAY_web/lifelines            := web/query store/read store/ground analyze base
-MAY_web/draw                 := web/lifelines store/ground analyze base
+MAY_web/lifelines            := web/query store/read store/ground analyze/lifeline analyze/density analyze base
+MAY_web/draw                 := web/lifelines store/ground analyze/lifeline analyze base
 MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read store/ground base
 MAY_web/answer               := web/http web/query store/read store/ground base
-MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze base
+MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze/change analyze base
 MAY_web                      := web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon                   := daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base
-MAY_cli/stat                 := web/draw analyze base
+MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
@@ -216,7 +220,7 @@ $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)
 # simulations of what the box concludes by itself; sys_calibrate.sh runs a short version
-$B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.c))) $(call archives,analyze/verdict)
+$B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.c))) $B/lib/analyze/lifeline.a $(call archives,analyze/verdict)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,analyze/verdict)
 $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/experiment/*.c))) $(call archives,analyze)

@@ -30,7 +30,7 @@
  * Patterns. Sessions of one unit (a day's hours) count as one value. Kruskal and Wallis' statistic
  * of the groups, its chance by permutation; groups with fewer than three units are left out.
  *
- * tests/analyze/test_history.c simulates how often each says something where there is nothing.
+ * test_history.c simulates how often each says something where there is nothing.
  */
 #ifndef NARROWS_HISTORY_H
 #define NARROWS_HISTORY_H

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/lifeline_in.h"
+#include "analyze/lifeline/lifeline_in.h"
 #include "analyze/quantile.h"
 #include "narrows/err.h"
 #include "narrows/splitmix.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/changepoint_in.h"
+#include "analyze/change/changepoint_in.h"
 #include "analyze/quantile.h"
 
 #define TRIM          0.95 /* counted share of the squared differences: the smaller part */

@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "analyze/lifeline_in.h"
+#include "analyze/lifeline/lifeline_in.h"
 
 /* The host at the last point of a line is the reference of all hosts. */
 static void

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Optimal segmentation of a series. See narrows/changepoint.h. */
-#include "analyze/changepoint_in.h"
+#include "analyze/change/changepoint_in.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/density_value.h"
+#include "analyze/density/density_value.h"
 #include "analyze/quantile.h"
 #include "narrows/density.h"
 #include "narrows/err.h"

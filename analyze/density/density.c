@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/density_value.h"
+#include "analyze/density/density_value.h"
 #include "analyze/fft.h"
 #include "analyze/quantile.h"
 #include "narrows/err.h"

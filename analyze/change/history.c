@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/history_in.h"
+#include "analyze/change/history_in.h"
 #include "analyze/quantile.h"
 #include "narrows/err.h"
 #include "narrows/special.h"
@@ -18,7 +18,7 @@ static const double USUAL_ALPHA = 0.05;
 static const double USUAL_FAR = 0.005;
 /* Share of NW_CHANGE_ALPHA for the ranks; the rest is for the levels. */
 static const double RANK_PART = 0.5;
-static const double CUT = 4; /* of the log likelihood; covers 95 % (tests/analyze/test_history.c) */
+static const double CUT = 4; /* of the log likelihood; covers 95 % (test_history.c) */
 
 /* --- a session against earlier sessions --- */
 

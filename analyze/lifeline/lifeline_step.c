@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/lifeline_in.h"
+#include "analyze/lifeline/lifeline_in.h"
 #include "analyze/quantile.h"
 #include "narrows/summary.h"
 

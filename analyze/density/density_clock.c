@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/density_value.h"
+#include "analyze/density/density_value.h"
 #include "narrows/density.h"
 #include "narrows/err.h"
 

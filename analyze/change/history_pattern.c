@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/history_in.h"
+#include "analyze/change/history_in.h"
 #include "analyze/quantile.h"
 #include "narrows/err.h"
 

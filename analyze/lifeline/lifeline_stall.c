@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/lifeline_in.h"
+#include "analyze/lifeline/lifeline_in.h"
 #include "analyze/quantile.h"
 #include "narrows/array.h"
 #include "narrows/err.h"
