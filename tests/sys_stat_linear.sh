@@ -39,9 +39,9 @@ says 'abs(d["table"][1]["t"] + 9.559044) < 1e-5 and abs(d["table"][1]["p"] / 1.2
 	lm --response response --predictors wt "$cars"
 says 'len(d["coefficients"]) == 1 and d["df"] == 31' lm --response response --predictors wt --no-intercept "$cars"
 says '["cyl", "disp", "wt"] in d["clusters"] and d["edges"] == 2 and near(d["min_abs_r"]["wt"], 0.7824957944632408)' \
-	cluster --response response --rho0 0.8 "$cars"
-says 'd["metrics"] == ["wt", "qsec", "am"] and d["predicted_r2"] < d["r2"]' select --response response "$cars"
-says 'near(d["f_remove"], 3.4657359027997265)' select --response response --better "$cars"
+	cluster --faithful --response response --rho0 0.8 "$cars"
+says 'd["metrics"] == ["wt", "qsec", "am"] and d["predicted_r2"] < d["r2"]' select --faithful --response response "$cars"
+says 'near(d["f_remove"], 3.4657359027997265)' select --response response "$cars"
 says 'd["f_remove"] == 9 and d["terms_total"] == 20 and d["aliased"] == ["vs^2", "am^2"]' \
 	select --response response --quadratic raw --f-remove 9 --better --alias-tolerance 1e-7 "$cars"
 says 'd["2"]["nonzero"] == 4 and list(d["2"]["coef"])[0] == "Agriculture"' lasso --response response --lambda 2,0.5 "$swiss"
@@ -55,9 +55,9 @@ says '"spearman" not in d and d["n_pairs"][0][1] == 32' correlation --missing pa
 # --- the same columns in another order and unit, through a pipe and compressed ---
 awk -F, 'NR == 1 { print $11 "," $1 "," $7 "," $9 "," $6; next } { print $11 "," $1 "," $7 * 1e12 "," $9 "," $6 / 1e9 }' \
 	"$cars" >"$tmp/moved.csv"
-says 'sorted(d["metrics"]) == ["am", "qsec", "wt"] and near(d["r2"], 0.8496635563617072)' select --response response - <"$tmp/moved.csv"
+says 'sorted(d["metrics"]) == ["am", "qsec", "wt"] and near(d["r2"], 0.8496635563617072)' select --faithful --response response - <"$tmp/moved.csv"
 xz -k "$tmp/moved.csv"
-says 'near(d["r2"], 0.8496635563617072)' select --response response "$tmp/moved.csv.xz"
+says 'near(d["r2"], 0.8496635563617072)' select --faithful --response response "$tmp/moved.csv.xz"
 
 # --- a reduction with everything beside it: 3 chunks, the response is 2 a + b, c copies a, t is the time ---
 awk 'BEGIN { srand(5); print "y,a,b,c,flat,t,n1,n2"
@@ -70,13 +70,13 @@ says '{"a", "b"} <= set(d["selection"]["metrics"]) and d["selection"]["zero_vari
 	and d["scan"]["1"]["clusters"] == 6 and d["scan"]["0.95"]["clusters"] == 5
 	and d["summary"]["sdr_mean_out_of_sample_r2"] > 0.9 > 0.3 > d["summary"]["main_mean_r2"]
 	and len(d["rand_subsets"]) == 5 and d["rand_seed"] == 7' \
-	reduce --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 "$tmp/box.csv"
+	reduce --faithful --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 "$tmp/box.csv"
 cp "$tmp/answer" "$tmp/first"
-"$narrows" stat reduce --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 --cases "$tmp/box.csv" |
+"$narrows" stat reduce --faithful --response y --chunks "$tmp/chunks.csv" --thresholds --main "$tmp/main.txt" --draws 5 --seed 7 --cases "$tmp/box.csv" |
 	cmp - "$tmp/first" || fail "two runs differ"
 says 'd["selection"]["metrics"] == ["a", "b"] and d["selection"]["threshold"] in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 	and d["selection"]["out_of_sample_r2"] > 0.9 and d["training_rows"] == 200' \
-	reduce --response y --better --chunks "$tmp/chunks.csv" --train day1,day3 "$tmp/box.csv"
+	reduce --response y --chunks "$tmp/chunks.csv" --train day1,day3 "$tmp/box.csv"
 "$narrows" stat reduce --csv --response y --scan 0.5,0.9 "$tmp/box.csv" >"$tmp/answer"
 [ "$(head -n 1 "$tmp/answer" | cut -d, -f1-3)" = name,clusters,zero_variation ] && [ "$(wc -l <"$tmp/answer")" = 3 ] ||
 	fail "the scan as CSV: $(cat "$tmp/answer")"
@@ -84,7 +84,7 @@ says 'd["selection"]["metrics"] == ["a", "b"] and d["selection"]["threshold"] in
 # --- no answer is an answer ---
 printf 'y,a,b\n1,1,2\n2,2,1\n4,3,7\n' >"$tmp/short.csv"
 says 'd["status"] == "underdetermined" and d["r2"] is None' lm --response y "$tmp/short.csv"
-says 'd["status"] == "underdetermined" and "r2" not in d and d["rank"] == 2' select --response y "$tmp/short.csv"
+says 'd["status"] == "underdetermined" and "r2" not in d and d["rank"] == 2' select --faithful --response y "$tmp/short.csv"
 printf 'y,a\n3,1\n3,2\n3,4\n' >"$tmp/flat.csv"
 says 'd["status"] == "constant_response"' select --response y "$tmp/flat.csv"
 says 'd["status"] == "constant_response" and d["press"] is None' validate --response y "$tmp/flat.csv"

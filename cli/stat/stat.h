@@ -120,6 +120,7 @@ struct stat_option {
 struct stat_args;
 const char *stat_arg(const struct stat_args *a, const char *name); /* NULL = not given */
 bool stat_arg_given(const struct stat_args *a, const char *name);
+bool stat_arg_sound(const struct stat_args *a); /* Returns true without --faithful. */
 /* `*out` keeps its value, the default, when the option was not given. */
 int stat_arg_number(const struct stat_args *a, const char *name, double min, double max,
     double *out, struct stat_error *err);

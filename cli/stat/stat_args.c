@@ -15,7 +15,8 @@ const struct stat_option stat_common_options[] = {
 	{ "format", "WORD", "table, csv or json; -f for short" },
 	{ "sep", "C", "what stands between fields: a character, or tab (,)" },
 	{ "decimal", "C", "decimal mark of numbers; a comma implies --sep ';' (.)" },
-	{ "better", NULL, "better defaults than the papers', where there are any" },
+	{ "faithful", NULL, "the published rules and constants instead of sound ones" },
+	{ "better", NULL, "no effect: today's default" },
 	{ "help", NULL, "this text" },
 	{ NULL, NULL, NULL },
 };
@@ -40,6 +41,12 @@ stat_arg_given(const struct stat_args *a, const char *name)
 		if (strcmp(a->given[i].name, name) == 0)
 			return true;
 	return false;
+}
+
+bool
+stat_arg_sound(const struct stat_args *a)
+{
+	return !stat_arg_given(a, "faithful");
 }
 
 int

@@ -98,9 +98,10 @@ components_json(const struct sets *s, const struct nw_component_result *r)
 	return rows;
 }
 
-/* Verdicts by both tests; the rows of the components tell the chosen test. */
+/* Verdicts by both tests; the rows of the components tell the chosen test. With `windows`,
+ * summaries are refused. */
 static int
-verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *out,
+verdicts(struct sets *s, const struct nw_bottleneck_options *options, bool windows, json_t *out,
     struct stat_error *err)
 {
 	struct nw_bottleneck_options o = *options;
@@ -109,7 +110,7 @@ verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *ou
 	bool series = s->n > 0 && s->series[0].x != NULL;
 	int i, rc = r == NULL ? NW_ENOMEM : NW_OK;
 
-	if (!series && (o.n_eff || o.paired) && rc == NW_OK)
+	if (!series && windows && rc == NW_OK)
 		rc = stat_fail(err, NW_EINVAL,
 		    "%s: --n-eff and --paired need a value per window, not summaries", s->t->file);
 	for (i = 0; i < 2 && rc == NW_OK; i++) {
@@ -132,13 +133,13 @@ verdicts(struct sets *s, const struct nw_bottleneck_options *options, json_t *ou
 /* Takes the table. */
 static int
 bottleneck_of_table(struct stat_table *t, const char *group, const char *value,
-    const struct nw_bottleneck_options *options, json_t *out, struct stat_error *err)
+    const struct nw_bottleneck_options *options, bool windows, json_t *out, struct stat_error *err)
 {
 	struct sets s;
 	int rc = sets_make(&s, t, group, value, err);
 
 	if (rc == NW_OK)
-		rc = verdicts(&s, options, out, err);
+		rc = verdicts(&s, options, windows, out, err);
 	sets_free(&s);
 	return rc;
 }
@@ -146,13 +147,12 @@ bottleneck_of_table(struct stat_table *t, const char *group, const char *value,
 int
 bottleneck_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
-	struct nw_bottleneck_options o = nw_bottleneck_faithful;
+	struct nw_bottleneck_options o =
+	    stat_arg_sound(a) ? nw_bottleneck_better : nw_bottleneck_faithful;
 	double change_at = NAN;
 	struct stat_table *t;
 	int rc;
 
-	if (stat_arg_given(a, "better"))
-		o = nw_bottleneck_better;
 	o.student = stat_arg_given(a, "student");
 	o.n_eff |= stat_arg_given(a, "n-eff");
 	o.paired = stat_arg_given(a, "paired");
@@ -163,8 +163,8 @@ bottleneck_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	*out = json_object();
 	if (isnan(change_at)) {
 		json_object_set_new(*out, "method", json_string(o.student ? "student" : "welch"));
-		return bottleneck_of_table(
-		    t, stat_arg(a, "group"), stat_arg(a, "value"), &o, *out, err);
+		return bottleneck_of_table(t, stat_arg(a, "group"), stat_arg(a, "value"), &o,
+		    stat_arg_given(a, "n-eff") || o.paired, *out, err);
 	}
 	rc = hidden_wait_report(t, change_at, *out, err);
 	stat_table_free(t);
@@ -184,7 +184,7 @@ bottleneck_case(const struct stat_case *c, json_t **out, struct stat_error *err)
 		return stat_fail(err, rc, "%s: no input", c->id);
 	*out = json_object();
 	if (isnan(change_at))
-		return bottleneck_of_table(t, NULL, NULL, &o, *out, err);
+		return bottleneck_of_table(t, NULL, NULL, &o, false, *out, err);
 	rc = hidden_wait_report(t, change_at, *out, err);
 	stat_table_free(t);
 	return rc;

@@ -102,8 +102,7 @@ report_table(const struct stat_table *t, const char *column, const char *penalty
 int
 changes_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
-	struct nw_change_options o =
-	    stat_arg_given(a, "better") ? nw_change_better : nw_change_faithful;
+	struct nw_change_options o = stat_arg_sound(a) ? nw_change_better : nw_change_faithful;
 	struct stat_table *t;
 	int rc;
 

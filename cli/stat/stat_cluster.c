@@ -385,7 +385,7 @@ stat_cluster_run(const struct stat_args *a, json_t **out, struct stat_error *err
 {
 	struct metrics m;
 	struct nw_reduce_options defaults =
-	    stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful();
+	    stat_arg_sound(a) ? nw_reduce_better() : nw_reduce_faithful();
 	struct cluster_request req = { defaults.prepare, defaults.cluster };
 	int rc = metrics_of_args(a, &m, err);
 

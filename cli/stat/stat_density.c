@@ -17,7 +17,7 @@ const struct stat_option density_options[] = { { "log", NULL, "work on ln x (def
 	{ "linear", NULL, "work on x" }, { "adjust", "A", "bandwidth: A times nrd0 (2)" },
 	{ "h-min", "H", "lowest peak that counts, of the highest (0.01)" },
 	{ "cutoff", "F", "outliers lie where the curve is below F times the last peak (0.05)" },
-	{ "grid", "N", "points of the curve; 0: steps of at most bandwidth/8 (512)" },
+	{ "grid", "N", "points of the curve; 0: steps of at most bandwidth/8; --faithful 512" },
 	{ "midpoint", NULL, "split half way between peaks, not at the minimum" },
 	{ "histogram", NULL, "FILE is a histogram: lower, upper_exclusive, count in whole ticks" },
 	{ "ticks-per-unit", "U", "of a histogram: divide its bounds by U (1)" },
@@ -31,8 +31,8 @@ density_settings_args(const struct stat_args *a, struct density_settings *s, str
 	int rc;
 
 	*s = density_settings_default;
-	s->tested = stat_arg_given(a, "better") && !stat_arg_given(a, "linear");
-	if (stat_arg_given(a, "better"))
+	s->tested = stat_arg_sound(a) && !stat_arg_given(a, "linear");
+	if (stat_arg_sound(a))
 		s->curve.grid = 0;
 	if (stat_arg_given(a, "linear") && stat_arg_given(a, "log"))
 		return stat_fail(err, NW_EINVAL, "--log, --linear: one of them");
@@ -250,8 +250,7 @@ tell_classes(
 	if (d->n_nonpositive > 0)
 		json_object_set_new(
 		    out, "left out, not positive", json_integer((json_int_t)d->n_nonpositive));
-	json_object_set_new(
-	    out, "sure", json_string(tested ? sure : "not tested: --better tests the valleys"));
+	json_object_set_new(out, "sure", json_string(tested ? sure : "not tested: --faithful"));
 	json_object_set_new(out, "outliers above", place(c->cutoff, seconds));
 	json_object_set_new(out, "outliers", json_integer((json_int_t)c->n_outliers));
 	json_object_set_new(out, "classes", rows);

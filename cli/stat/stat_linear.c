@@ -202,7 +202,7 @@ stat_lm_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	int rc = metrics_of_args(a, &m, err);
 
 	req.polynomial = stat_arg_given(a, "degree");
-	req.alias_tolerance = stat_arg_given(a, "better") ? 0.01 : NW_ALIAS_TOLERANCE;
+	req.alias_tolerance = stat_arg_sound(a) ? 0.01 : NW_ALIAS_TOLERANCE;
 	if (rc == NW_OK)
 		rc = stat_arg_count(a, "degree", 1, NW_POLY_MAX_DEGREE, &req.degree, err);
 	if (rc == NW_OK)
@@ -220,7 +220,7 @@ const struct stat_option stat_lm_options[] = {
 	{ "predictors", "A,B,..", "columns to explain it with; all others" },
 	{ "degree", "D", "polynomial of one predictor, 1 to 20" },
 	{ "no-intercept", NULL, "through the origin" },
-	{ "alias-tolerance", "T", "share of a column that must be new; 1e-7, --better 0.01" },
+	{ "alias-tolerance", "T", "share of a column that must be new; 0.01, --faithful 1e-7" },
 	{ NULL, NULL, NULL },
 };
 
@@ -449,7 +449,7 @@ stat_validate_run(const struct stat_args *a, json_t **out, struct stat_error *er
 	if (rc == NW_OK && stat_arg(a, "predictors") != NULL)
 		rc = choose_predictors(&m, stat_arg(a, "predictors"), err);
 	if (rc == NW_OK)
-		rc = validate_answer(&m, folds, stat_arg_given(a, "better") ? 0.01 : 0, out, err);
+		rc = validate_answer(&m, folds, stat_arg_sound(a) ? 0.01 : 0, out, err);
 	metrics_clear(&m);
 	return rc;
 }

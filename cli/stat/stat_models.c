@@ -358,7 +358,7 @@ models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	    (rc = stat_arg_number(a, "page", 0, 1e18, &o.page_bytes, err)) != NW_OK ||
 	    (rc = stat_arg_number(a, "inflate", 1e-6, 1e6, &o.inflate, err)) != NW_OK)
 		return rc;
-	o.weighted = stat_arg_given(a, "better");
+	o.weighted = stat_arg_sound(a);
 	for (i = 0; i < n_files && rc == NW_OK; i++)
 		rc = ops_add_file(&ops, files[i], a, n_files == 1 ? &t : NULL, err);
 	if (rc == NW_OK) {

@@ -598,8 +598,8 @@ numbers_of_args(const struct stat_args *a, struct request *r, struct stat_error 
 int
 stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
-	struct request r = { .opts = stat_arg_given(a, "better") ? nw_reduce_better()
-								 : nw_reduce_faithful() };
+	struct request r = { .opts =
+				 stat_arg_sound(a) ? nw_reduce_better() : nw_reduce_faithful() };
 	int rc = metrics_of_args(a, &r.m, err);
 
 	if (rc == NW_OK)
@@ -624,20 +624,20 @@ stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 
 const struct stat_option stat_reduce_options[] = {
 	{ "response", "C", "column to explain" },
-	{ "rho0", "R", "threshold of the clusters; 0.95, --better the best of the scan" },
+	{ "rho0", "R", "threshold of the clusters; the best of the scan, --faithful 0.95" },
 	{ "alpha", "A", "error rate of one test; 0.05" },
-	{ "n-eff", NULL, "count autocorrelated rows as fewer; --better does" },
+	{ "n-eff", NULL, "count autocorrelated rows as fewer; --faithful does not otherwise" },
 	{ "missing", "listwise|pairwise", "what a gap costs in correlations; listwise" },
 	{ "max-missing", "F", "share of gaps a metric may have; 0.2" },
-	{ "f-remove", "F", "terms with a smaller partial F go; 2, --better ln n" },
+	{ "f-remove", "F", "terms with a smaller partial F go; ln n, --faithful 2" },
 	{ "quadratic", "none|raw|centered", "squares as candidates; none" },
 	{ "hierarchical", NULL, "a metric stays while its square does" },
-	{ "alias-tolerance", "T", "share of a column that must be new; 1e-7, --better 0.01" },
+	{ "alias-tolerance", "T", "share of a column that must be new; 0.01, --faithful 1e-7" },
 	{ "chunks", "FILE", "CSV label,first_row,end_row,role: chunks of time; all rows train" },
 	{ "train", "LIST", "labels of the chunks to train on; those with the role train" },
 	{ "thresholds", NULL, "scan the thresholds " ALL_THRESHOLDS },
 	{ "scan", "LIST", "scan these thresholds" },
-	{ "folds", "K", "blocked out-of-sample R2 of each threshold; 0, --better 5" },
+	{ "folds", "K", "blocked out-of-sample R2 of each threshold; 5, --faithful 0" },
 	{ "main", "FILE", "names or patterns of the usual metrics, to compare with" },
 	{ "rand", "FILE", "JSON sets of metrics to compare with; drawn" },
 	{ "draws", "N", "how many sets to draw; 20" },

@@ -180,7 +180,7 @@ stat_select_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
 	struct metrics m;
 	struct nw_reduce_options defaults =
-	    stat_arg_given(a, "better") ? nw_reduce_better() : nw_reduce_faithful();
+	    stat_arg_sound(a) ? nw_reduce_better() : nw_reduce_faithful();
 	struct select_request req = { defaults.eliminate, defaults.prepare.max_missing,
 		defaults.prepare.near_zero_filter };
 	int rc = metrics_of_args(a, &m, err);
@@ -195,9 +195,9 @@ stat_select_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 
 const struct stat_option stat_select_options[] = {
 	{ "response", "C", "column to explain" },
-	{ "f-remove", "F", "terms with a smaller partial F go; 2, --better ln n" },
+	{ "f-remove", "F", "terms with a smaller partial F go; ln n, --faithful 2" },
 	{ "quadratic", "none|raw|centered", "squares as candidates; none" },
 	{ "hierarchical", NULL, "a metric stays while its square does" },
-	{ "alias-tolerance", "T", "share of a column that must be new; 1e-7, --better 0.01" },
+	{ "alias-tolerance", "T", "share of a column that must be new; 0.01, --faithful 1e-7" },
 	{ NULL, NULL, NULL },
 };

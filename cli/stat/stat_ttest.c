@@ -98,7 +98,7 @@ ttest_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		return rc;
 	}
 	rc = test_of_two(t, stat_arg(a, "group"), stat_arg(a, "value"),
-	    stat_arg_given(a, "n-eff") || stat_arg_given(a, "better"), *out, err);
+	    stat_arg_given(a, "n-eff") || stat_arg_sound(a), *out, err);
 	p = json_object_get(json_object_get(*out, method), "p");
 	json_object_set_new(*out, "method", json_string(method));
 	json_object_set_new(*out, "alpha", stat_json(alpha));
