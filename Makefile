@@ -16,6 +16,7 @@
 #   make experiment-agree  blipp beside /proc, sar, ss and tc at the same moments under load; root, two minutes
 #   make experiment-clocks  two emulated machines (QEMU) whose clocks are wrong, and what the box says of them; root, four minutes
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
+#                   TRUTH="--load 0,1,2,4": the same beside busy loops, other transfers, interrupts
 #   make fuzz       fuzzes every parser for a while
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb

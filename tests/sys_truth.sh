@@ -14,6 +14,6 @@ trap 'rm -rf "$out"' EXIT
 B=$B python3 tests/rig/rig.py --certain --fast --out "$out" & rig=$!
 wait $rig
 status=$?
-left=$(ip netns | grep -o "nwrig$rig[abc]"; grep -o "/tmp/nwrig$rig/[^ ]*" /proc/mounts; ls -d /sys/fs/cgroup/cpu/nwrig$rig /tmp/nwrig$rig 2>/dev/null)
+left=$(ip netns | grep -o "nwrig$rig[abc]"; grep -o "/tmp/nwrig$rig/[^ ]*" /proc/mounts; ls -d /sys/fs/cgroup/cpu/nwrig$rig /sys/fs/cgroup/pids/nwrig$rig /tmp/nwrig$rig 2>/dev/null)
 [ -z "$left" ] || { echo "the rig left: $left"; exit 1; }
 exit $status

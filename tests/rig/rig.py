@@ -10,13 +10,15 @@ without the limit shows that the limit was one, and the gain of lifting it. The 
   --full     400 clear cases, ties and moves: two hours   --only     those of the full list whose name matches
   --again    forgets earlier results; else a run goes on where the last one with the same --out ended
   --table    prints the table of what is there            --fast     4 s a transfer instead of 6
+  --load L   40 cases (--cases N) beside each load of the list L, "0,1,2,4" or "all": so many loops a processor, x64 (a group
+             of 64 times the weight), transfers, interrupts; goes on where the last one ended; a minute a case
   --ways     each transfer twice, under nwrun and with nwrun -p: do both have the same stage and cause? ten minutes
 Needs root. A missing program skips its cases and is named.
 """
 import argparse, json, math, os, re, signal, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import cases
+import cases, load
 from cases import FAULTS, PROGRAMS
 from world import MB, Failed, World, run, until
 
@@ -28,8 +30,9 @@ BOUND = {"high": 0.02, "medium": 0.10}     # the share of wrong answers that eac
 class Case:
     """One transfer with some limits: plan, run, forget."""
 
-    def __init__(self, world, plan, faults, seconds, task, way="inside"):
+    def __init__(self, world, plan, faults, seconds, task, way="inside", beside=None):
         self.w, self.plan, self.faults, self.task, self.way = world, plan, faults, task, way
+        self.beside = beside
         self.watchers = []
         self.program = PROGRAMS[plan["program"]]
         self.options = {"send": [], "receive": []}
@@ -105,6 +108,9 @@ class Case:
         self.files_make()
         for f in (self.plan["order"][:1] if self.plan["kind"] == "move" else self.faults):
             FAULTS[f][1](self.w, self, self.faults[f])
+        if self.beside is not None:
+            self.helpers += load.LOADS[self.beside](self.w)
+            time.sleep(0.5)
         time.sleep(0.1)
         serves, runs = (p.serves, "b" if p.serves == "a" else "a") if p.hosts == "ab" else ("a", p.hosts[-1])
         try:
@@ -356,6 +362,29 @@ def table(rows, out=print):
         out(f"FAILED {r['id']}: {r['error']}")
 
 
+# --- beside other work ---
+
+def under_load(world, todo, seconds, path, rows):
+    for i, plan in enumerate(todo, 1):
+        if "score" in rows.get(plan["id"], {}):
+            continue
+
+        def case(plan, faults, loaded, task, measured):
+            return Case(world, plan, faults, seconds, task, beside=plan["load"] if loaded else None).run(measured)
+        try:
+            row = load.measure(world, plan, seconds, case)
+        except (Failed, OSError, KeyError, ValueError) as e:
+            row = dict(plan, error=f"{type(e).__name__}: {e}"[:300])
+        rows[plan["id"]] = row
+        with open(path, "a") as f:
+            f.write(json.dumps(row) + "\n")
+        print(f"{i}/{len(todo)} {row['id']}: " + (row["error"] if "error" in row else
+              f"{row['score']} said {'+'.join(row['said']) or 'nothing'} ({row['confidence']}), truth {'+'.join(row['truth']) or 'neither'}"),
+              flush=True)
+    print()
+    load.table([rows[t["id"]] for t in todo if t["id"] in rows], share)
+
+
 # --- main ---
 
 def plans(a):
@@ -363,6 +392,9 @@ def plans(a):
         return [cases.make(*c, a.seed) for c in cases.CERTAIN]
     if a.ways:
         return [p for p in (cases.make("single", *c, a.seed) for c in cases.WAYS) if not a.only or re.search(a.only, p["id"])]
+    if a.load:
+        found = load.plans(list(load.LOADS) if a.load == "all" else a.load.split(","), a.cases, a.seed)
+        return [p for p in found if not a.only or re.search(a.only, p["id"])]
     if a.full or a.only:
         found = cases.full(a.clear, a.seed)
         return [p for p in found if not a.only or re.search(a.only, p["id"])]
@@ -386,18 +418,20 @@ def main():
     for flag in "short", "full", "certain", "again", "table", "fast", "ways":
         p.add_argument(f"--{flag}", action="store_true")
     p.add_argument("--only")
+    p.add_argument("--load")
+    p.add_argument("--cases", type=int, default=40)
     p.add_argument("--clear", type=int, default=400)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", default="build/truth")
     p.add_argument("--build", default=os.environ.get("B", "build/release"))
     a = p.parse_args()
-    path = f"{a.out}/results.jsonl"
+    path = f"{a.out}/{'loads' if a.load else 'results'}.jsonl"
     os.makedirs(a.out, exist_ok=True)
     if a.again and os.path.exists(path):
         os.remove(path)
     rows = results_read(path)
     if a.table:
-        table(list(rows.values()))
+        load.table(list(rows.values()), share) if a.load else table(list(rows.values()))
         return 0
     if os.getuid() != 0:
         print("the rig makes namespaces and disks: it needs root")
@@ -409,10 +443,13 @@ def main():
     todo = [t for t in todo if t["program"] not in skipped]
     for sig in signal.SIGTERM, signal.SIGHUP:
         signal.signal(sig, lambda *_: sys.exit(1))
-    world = World(os.path.abspath(f"{a.build}/bin"), os.path.abspath(f"{a.build}/tests/rig"), os.path.abspath(a.out))
+    world = World(os.path.abspath(f"{a.build}/bin"), os.path.abspath(f"{a.build}/tests/rig"), os.path.abspath(a.out),
+                  shielded=not a.load)
     try:
         if a.ways:
             return ways(world, todo, 4 if a.fast else 6, f"{a.out}/ways.jsonl")
+        if a.load:
+            return under_load(world, todo, 4 if a.fast else 6, path, rows)
         work, again = list(todo), set()
         for i, t in enumerate(work, 1):
             if "score" in rows.get(t["id"], {}):

@@ -62,12 +62,12 @@ def kill_inside(path):
 
 def sweep(tag):
     """Removes the processes, namespaces, mounts, disks and control groups of one rig."""
-    group = f"/sys/fs/cgroup/cpu/{tag}"
-    for path in glob.glob(f"{group}/*/") + [group]:
+    groups = [f"/sys/fs/cgroup/{what}/{tag}" for what in ("cpu", "pids")]
+    for path in [*glob.glob(f"{groups[0]}/*/"), *groups]:
         if os.path.isdir(path):
             kill_inside(path)
             for pid in read(f"{path}/cgroup.procs").split():      # the rig itself
-                write("/sys/fs/cgroup/cpu/cgroup.procs", pid)
+                write(f"/sys/fs/cgroup/{path.split('/')[4]}/cgroup.procs", pid)
             try:
                 os.rmdir(path)
             except OSError:  # the rig lives in another namespace of processes
@@ -172,8 +172,11 @@ class Disk:
 # --- the world ---
 
 class World:
-    def __init__(self, bin_, rig_bin, out, disk_bytes=900 << 20):
+    def __init__(self, bin_, rig_bin, out, disk_bytes=900 << 20, shielded=True):
+        """shielded: other work on the machine hardly disturbs the rig; else its programs and the kernel's threads share
+        the processors with all others, and only the link comes first."""
         sweep_dead()
+        self.shielded = shielded
         self.bin, self.rig_bin, self.out = bin_, rig_bin, out
         self.tag = f"nwrig{os.getpid()}"
         self.tmp = f"/tmp/{self.tag}"
@@ -201,16 +204,26 @@ class World:
     # --- processes ---
 
     def groups_make(self):
-        """All of the rig runs in a group that other work on the machine hardly disturbs."""
-        group = f"/sys/fs/cgroup/cpu/{self.tag}"
+        """Groups of processors for what a case asks of them, and, if shielded, for all of the rig. The group of process
+        numbers tells the next rig what a killed rig left."""
+        for what in "cpu", "pids":
+            group = f"/sys/fs/cgroup/{what}/{self.tag}"
+            os.makedirs(group, exist_ok=True)
+            if what == "cpu":
+                write(f"{group}/cpu.shares", 64 * 1024)
+            if what == "pids" or self.shielded:
+                write(f"{group}/cgroup.procs", os.getpid())
+
+    def group(self, name, shares):
+        """A control group beside the rig's programs, each of which has 1024 shares."""
+        group = f"/sys/fs/cgroup/cpu/{self.tag}/{name}"
         os.makedirs(group, exist_ok=True)
-        write(f"{group}/cpu.shares", 65536)
-        write(f"{group}/cgroup.procs", os.getpid())
+        write(f"{group}/cpu.shares", shares)
+        return group
 
     def quota_group(self, host, share):
         """A control group in which programs have `share` of a processor."""
-        group = f"/sys/fs/cgroup/cpu/{self.tag}/quota-{host}"
-        os.makedirs(group, exist_ok=True)
+        group = self.group(f"quota-{host}", 1024)
         period = 100000 if 0 < share < 0.1 else 20000      # the kernel takes no quota below a millisecond
         write(f"{group}/cpu.cfs_period_us", period)
         write(f"{group}/cpu.cfs_quota_us", int(period * share) if share > 0 else -1)
@@ -268,7 +281,8 @@ class World:
             run("ip", "-n", self.tag + host, "link", "set", device, "up")
         self.link_text = f"{self.tmp}/link"
         self.link_write(NO_LIMIT, NO_LIMIT)
-        self.link = self.start(None, [f"{self.rig_bin}/link", self.tag + "a", "wan", self.tag + "b", "wan",
+        first = [] if self.shielded else ["chrt", "-f", "1"]
+        self.link = self.start(None, [*first, f"{self.rig_bin}/link", self.tag + "a", "wan", self.tag + "b", "wan",
                                       self.link_text], log="link.log")
         for host in "ab":
             ns = self.tag + host
@@ -290,6 +304,16 @@ class World:
                         dict(NO_LIMIT, delay=rtt_ms / 2))
         self.link.send_signal(signal.SIGHUP)
 
+    def bucket_set(self, rate_bytes=0):
+        """A token bucket of the kernel in front of the link; 0 removes it."""
+        if rate_bytes or self.bucket:
+            what = ["replace", "dev", "wan", "root", "tbf", "rate", f"{rate_bytes * 8 / 0.9625:.0f}bit", "burst", "64k",
+                    "latency", "50ms"] if rate_bytes else ["del", "dev", "wan", "root"]
+            run("tc", "-n", self.tag + "a", "qdisc", *what)
+        self.bucket = rate_bytes
+
+    bucket = 0
+
     def buffers_set(self, send="4096 65536 16777216", receive="4096 131072 33554432"):
         """What autotuning may give a socket of the sender (a) and of the receiver (b)."""
         for host, name, value in ("a", "tcp_wmem", send), ("b", "tcp_rmem", receive):
@@ -297,6 +321,7 @@ class World:
 
     def lift(self):
         self.link_set()
+        self.bucket_set()
         self.buffers_set()
         for d in self.disks.values():
             d.lift()
