@@ -156,7 +156,7 @@ MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 # nwrun.so alone: an archive that has read() would be the read() of every program that links it
 PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
-HOOKS    := $(filter-out %_op.c %_cells.c %_object.c %/image.c,$(PRELOAD)) host/nwrun/collect/old_libc.c
+HOOKS    := $(filter-out %_op.c %_cells.c %_object.c %/image.c %/title.c,$(PRELOAD)) host/nwrun/collect/old_libc.c
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(HOOKS),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
 link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread

@@ -59,7 +59,7 @@ s.close()
 t.join()
 PY
 python3 "$tmp/transfer.py" || fail "the transfer"
-came() { nw sessions --json --host dtn1 | grep -q '"program": *"python'; }
+came() { nw sessions --json --host dtn1 | grep -q '"program": *"transfer.py (python3)"'; }
 until_true 10 came || fail "no session: $(cat "$tmp/agent.log"; nw sessions --json)"
 ! grep -q agent.away "$tmp/agent.log" || fail "the box is there: $(cat "$tmp/agent.log")"
 python3 "$tmp/transfer.py" &

@@ -128,12 +128,12 @@ rsync_write disk.write Disk write on here
 tar_write disk.write Disk write on here
 tar_gzip host The program gzip on here
 cat_gzip host The program gzip on here
-cat_pause host The program python3 on here, which paused by itself or waited for something not measured,
+cat_pause host The program pause.py (python3) on here, which paused by itself or waited for something not measured,
 curl_net net.read The network path to here
 curl_write disk.write Disk write on here
 far_net network One end was measured at a pipe
 far_write disk.write Disk write on there
-far_pause receiver.host The receiving program python3 on there
+far_pause receiver.host The receiving program pause.py (python3) on there
 crowded host was ready to run, but had no processor, for
 outside none waited at a pipe for
 END

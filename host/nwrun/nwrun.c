@@ -27,6 +27,7 @@
 #include "host/nwrun/collector.h"
 #include "host/nwrun/fit.h"
 #include "host/nwrun/outside.h"
+#include "host/nwrun/preload/title.h"
 #include "host/nwrun/wait.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -34,6 +35,7 @@
 #include "narrows/terminal.h"
 
 enum { NOTICE_MS = 150 }; /* patience for the collector's first word */
+enum { SCRIPT_BYTES = 256, SCRIPT_WORDS = 16, ARGUMENTS_MAX = 64 };
 
 /* There when nwrun itself runs under nwrun. */
 void nwrun_detach(void) __attribute__((weak));
@@ -372,13 +374,48 @@ own_io_note(struct collect_opts *c)
 	close(fd);
 }
 
+/* Adds the words of the first line of a script, for which the kernel will start an interpreter. */
+static size_t
+script_words(const char *path, char line[SCRIPT_BYTES], const char *words[])
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t len = fd >= 0 ? read(fd, line, SCRIPT_BYTES - 1) : 0;
+	char *rest = line, *word;
+	size_t n = 0;
+
+	close(fd);
+	line[len > 0 ? len : 0] = '\0';
+	if (strncmp(line, "#!", 2) != 0)
+		return 0;
+	line[strcspn(line, "\n")] = '\0';
+	rest += 2;
+	while (n < SCRIPT_WORDS && (word = strsep(&rest, " \t")) != NULL)
+		if (*word != '\0' && strcmp(word, "-S") != 0) /* env divides the line, too */
+			words[n++] = word;
+	return n;
+}
+
+/* The name that the process will have once the program runs. */
+static void
+describe_name(const char *path, char *argv[], char name[NWSHM_NAME_BYTES])
+{
+	const char *words[SCRIPT_WORDS + ARGUMENTS_MAX];
+	char line[SCRIPT_BYTES];
+	size_t n = script_words(path, line, words), i;
+
+	words[n] = n > 0 ? path : argv[0];
+	n++;
+	for (i = 1; argv[i] != NULL && i < ARGUMENTS_MAX; i++)
+		words[n++] = argv[i];
+	title_make(words, n, name, NWSHM_NAME_BYTES);
+}
+
 /* Collects the facts for the collector. Text on failure. */
 static const char *
-describe_run(struct options *o, char *argv[])
+describe_run(struct options *o, const char *path, char *argv[])
 {
 	static char task[UUID_BYTES], report_path[PATH_MAX], host[HOSTNAME_BYTES],
-	    arguments[NWSHM_ARGV_BYTES];
-	const char *base = strrchr(argv[0], '/');
+	    arguments[NWSHM_ARGV_BYTES], name[NWSHM_NAME_BYTES];
 	struct collect_opts *c = &o->run.collect;
 
 	if (c->task_id == NULL || c->task_id[0] == '\0') {
@@ -391,9 +428,9 @@ describe_run(struct options *o, char *argv[])
 	c->root_argv = arguments;
 	c->root_pid = getpid();
 	c->program = o->program_name;
-	o->run.program = o->program_name != NULL ? o->program_name
-	    : base != NULL                       ? base + 1
-						 : argv[0];
+	describe_name(path, argv, name);
+	c->root_name = name;
+	o->run.program = o->program_name != NULL ? o->program_name : name;
 	o->run.report_path = absolute(o->run.report_path, report_path);
 	return NULL;
 }
@@ -464,7 +501,7 @@ choose_verdict_fd(struct options *o)
 static const char *
 arrange_measurement(struct options *o, char *argv[])
 {
-	char so[PATH_MAX] = "", path[PATH_MAX];
+	char so[PATH_MAX] = "", path[PATH_MAX] = "";
 	struct nw_cycles clock = { 0 };
 	struct region region;
 	struct fit fit = { .is_proven = true, .may_name = true };
@@ -479,7 +516,7 @@ arrange_measurement(struct options *o, char *argv[])
 	if (find_program(argv[0], path))
 		fit_look(path, so, &fit);
 	o->run.collect.root_blind = fit.blind;
-	if ((why = describe_run(o, argv)) != NULL)
+	if ((why = describe_run(o, path, argv)) != NULL)
 		return why;
 	if (watch_from_outside(o, argv[0], &fit))
 		return NULL;

@@ -181,6 +181,7 @@ describe(struct attach_opts *o)
 		return "no such process";
 	c->root_pid = (int)o->pid;
 	c->root_argv = arguments;
+	c->root_name = name;
 	c->net_ns_fd = net_ns_of(o->pid);
 	o->run.program = c->program != NULL ? c->program
 	    : o->unit != NULL               ? o->unit

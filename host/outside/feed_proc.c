@@ -8,10 +8,11 @@
 
 #include "host/lib/procfile.h"
 #include "host/lib/procread.h"
+#include "host/nwrun/preload/title.h"
 #include "host/outside/feed_in.h"
 #include "narrows/clock.h"
 
-enum { TEXT_BYTES = 1024 };
+enum { TEXT_BYTES = 1024, ARGUMENTS_BYTES = 8192 };
 
 static const char is_alone = 1;
 const char *single_threaded = &is_alone;
@@ -48,14 +49,12 @@ region_touch(void *at, size_t bytes)
 static void
 image_describe(struct nwshm_proc *p)
 {
-	char text[NWSHM_ARGV_BYTES];
-	const char *name, *slash;
+	char text[ARGUMENTS_BYTES];
 	size_t len = procread(p->pid, "cmdline", text, sizeof(text)), i;
 
 	if (len == 0)
 		return;
-	name = (slash = strrchr(text, '/')) != NULL ? slash + 1 : text;
-	snprintf(p->name, sizeof(p->name), "%.*s", (int)sizeof(p->name) - 1, name);
+	title_of_cmdline(text, len, p->name, sizeof(p->name));
 	for (i = 0; i + 1 < len; i++)
 		if (text[i] == '\0')
 			text[i] = ' ';

@@ -111,6 +111,25 @@ is_user(const char *name, uint32_t uid)
 	return p != NULL ? p->pw_uid == uid : strcmp(name, number) == 0;
 }
 
+/* The program of an interpreter also fits by either part of "borg (python3)". */
+static bool
+is_program(const char *pattern, const char *program)
+{
+	const char *open = strstr(program, " (");
+	char part[WORD_BYTES];
+
+	if (fnmatch(pattern, program, 0) == 0)
+		return true;
+	if (open == NULL)
+		return false;
+	snprintf(part, sizeof(part), "%.*s", (int)(open - program), program);
+	if (fnmatch(pattern, part, 0) == 0)
+		return true;
+	snprintf(part, sizeof(part), "%s", open + 2);
+	part[strcspn(part, ")")] = '\0';
+	return fnmatch(pattern, part, 0) == 0;
+}
+
 static bool
 rule_fits(const struct rule *r, const struct flow_facts *facts)
 {
@@ -118,7 +137,7 @@ rule_fits(const struct rule *r, const struct flow_facts *facts)
 	unsigned port;
 
 	if (strcmp(r->kind, "program") == 0)
-		return fnmatch(r->value, facts->program, 0) == 0;
+		return is_program(r->value, facts->program);
 	if (strcmp(r->kind, "user") == 0)
 		return is_user(r->value, facts->uid);
 	if (strcmp(r->kind, "port") == 0)

@@ -12,8 +12,15 @@
 
 #include "host/lib/procfile.h"
 #include "host/lib/procread.h"
+#include "host/nwrun/preload/title.h"
 
-enum { TEXT_BYTES = 1024, FILE_BYTES = 64, PROCS_MAX = 65536, DEPTH_MAX = 64 };
+enum {
+	TEXT_BYTES = 1024,
+	ARGUMENTS_BYTES = 8192,
+	FILE_BYTES = 64,
+	PROCS_MAX = 65536,
+	DEPTH_MAX = 64
+};
 
 static uint32_t
 parent_of(uint32_t pid)
@@ -133,16 +140,16 @@ targets_is_measured(uint32_t pid)
 bool
 targets_describe(uint32_t pid, char *name, size_t name_cap, char *arguments, size_t arguments_cap)
 {
-	const char *slash;
+	char text[ARGUMENTS_BYTES];
 	size_t len, i;
 
 	if (procread((int)pid, "comm", name, name_cap) == 0)
 		return false;
 	name[strcspn(name, "\n")] = '\0';
+	if ((len = procread((int)pid, "cmdline", text, sizeof(text))) > 0)
+		title_of_cmdline(text, len, name, name_cap);
 	if ((len = procread((int)pid, "cmdline", arguments, arguments_cap)) == 0)
 		return true;
-	slash = strrchr(arguments, '/');
-	snprintf(name, name_cap, "%s", slash != NULL ? slash + 1 : arguments);
 	for (i = 0; i + 1 < len; i++)
 		if (arguments[i] == '\0')
 			arguments[i] = ' ';

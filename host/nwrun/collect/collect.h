@@ -53,9 +53,10 @@ struct collect_opts {
 	bool root_io_known;
 	/* arguments of the first program, for a program that never shows in the region */
 	const char *root_argv;
-	unsigned root_blind; /* enum proc_blind, as far as the program's file tells */
-	bool outside;        /* another process counts for the programs, and reports their ends */
-	int net_ns_fd;       /* of the programs, where that is another than ours; -1: ours */
+	const char *root_name; /* by title.h; NULL: not known */
+	unsigned root_blind;   /* enum proc_blind, as far as the program's file tells */
+	bool outside;          /* another process counts for the programs, and reports their ends */
+	int net_ns_fd;         /* of the programs, where that is another than ours; -1: ours */
 };
 
 /* Bytes by the kernel's count, and the unseen part. */

@@ -140,7 +140,6 @@ say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 	w->unseen_by_said = w->unseen_by;
 	watch_describe(c, index);
 	kv_process(&subject, c, w);
-	kv_text(&subject, "argv", w->argv);
 	kv_text(&subject, "unseen_by", w->unseen_by);
 	say_meta(
 	    c, w->id, NULL, NW_TYPE_PROCESS, &subject, collect_interval_ns(c, index, now_mono_ns));
@@ -342,7 +341,6 @@ say_stage_meta(struct collect *c, unsigned index, unsigned stage, int64_t interv
 	struct kv_list subject = { .n = 0 };
 
 	kv_process(&subject, c, w);
-	kv_text(&subject, "argv", w->argv);
 	kv_text(&subject, "type", stage < NWSHM_NET_READ ? "disk" : "network");
 	kv_text(&subject, "stage", nw_op_name(lane_op[stage]));
 	kv_label(&subject, &w->stage[stage].label);
@@ -624,32 +622,17 @@ say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns)
 
 /* --- the first program, unseen --- */
 
-/* The file name of the first of the arguments. */
-static void
-name_of_argv(const char *argv, char name[NWSHM_NAME_BYTES])
-{
-	const char *end = strchrnul(argv, ' '), *at = end;
-
-	while (at > argv && at[-1] != '/')
-		at--;
-	snprintf(name, NWSHM_NAME_BYTES, "%.*s", (int)(end - at), at);
-}
-
 static void
 say_root_meta(struct collect *c)
 {
-	char name[NWSHM_NAME_BYTES] = "";
 	struct kv_list subject = { .n = 0 };
 
-	if (c->opts.root_argv != NULL)
-		name_of_argv(c->opts.root_argv, name);
 	kv_text(&subject, "task_id", c->opts.task_id);
 	kv_text(&subject, "hostname", c->opts.host);
 	kv_int(&subject, "pid", c->opts.root_pid);
 	kv_int(&subject, "ppid", c->root.now.stat.ppid);
-	kv_text(&subject, "program", c->opts.program != NULL ? c->opts.program : name);
+	kv_text(&subject, "program", c->opts.program != NULL ? c->opts.program : c->opts.root_name);
 	kv_text(&subject, "label", c->opts.label);
-	kv_text(&subject, "argv", c->opts.root_argv);
 	kv_text(&subject, "unseen_by", proc_blind_word(c->root.blind));
 	say_meta(c, c->root.id, NULL, NW_TYPE_PROCESS, &subject, INT64_C(1000000000));
 }

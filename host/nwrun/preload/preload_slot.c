@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a process and its threads get, change and give back their slots in the region. */
 #include "host/nwrun/preload/preload.h"
+#include "host/nwrun/preload/title.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -201,17 +202,15 @@ usage_read(struct nwshm_usage *u, bool at_start)
 	}
 }
 
-/* The name is the base name of the first argument; the arguments are joined by blanks, and cut. */
+/* The arguments are joined by blanks, and cut. */
 static void
 image_describe(int argc, char *const argv[])
 {
-	const char *name = argc > 0 ? argv[0] : "", *slash, *from;
+	const char *from;
 	size_t at = 0, i;
 
-	name = (slash = strrchr(name, '/')) != NULL ? slash + 1 : name;
-	for (i = 0; i < sizeof(image_name) - 1 && name[i] != '\0'; i++)
-		image_name[i] = name[i];
-	image_name[i] = '\0';
+	title_make(
+	    (const char *const *)argv, argc > 0 ? (size_t)argc : 0, image_name, sizeof(image_name));
 	for (i = 0; i < (size_t)argc && at < sizeof(image_argv) - 1; i++) {
 		if (i > 0)
 			image_argv[at++] = ' ';

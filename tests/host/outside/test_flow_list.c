@@ -144,6 +144,11 @@ test_rules(void)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		CHECK(flow_rules_admit(cases[i].allow, cases[i].deny, &facts) == cases[i].admitted);
+	facts.program = "borg (python3)";
+	CHECK(flow_rules_admit("program borg", NULL, &facts));
+	CHECK(!flow_rules_admit(NULL, "program python3", &facts));
+	CHECK(!flow_rules_admit("program python", NULL, &facts));
+	CHECK(flow_rules_admit("program borg*", NULL, &facts));
 }
 
 static void
