@@ -51,7 +51,7 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
 ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze analyze/density analyze/change \
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
-         analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
+         analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon/analysis daemon cli/stat cli/import cli \
          host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
@@ -74,15 +74,16 @@ MAY_store/read               := store/ground store/codec base
 MAY_store/write              := store/ground store/codec base
 MAY_store/sql                := store/read store/ground base
 MAY_store                    := store/write store/read store/ground store/codec base
+MAY_analyze/verdict/claim    := store/ground base/fatal base
 MAY_analyze/verdict/evidence := store/read analyze/density analyze base/fatal base
-MAY_analyze/verdict/judge    := analyze/verdict/evidence store/read analyze/change analyze/density analyze base/fatal base
+MAY_analyze/verdict/judge    := analyze/verdict/claim analyze/verdict/evidence store/read analyze/change analyze/density analyze base/fatal base
 MAY_analyze/verdict/usual    := analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/change analyze base/fatal base
 MAY_analyze/verdict/advice   := analyze/verdict/evidence store/read store/ground base/fatal base
 MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
 MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze/change analyze \
                                 base/fatal base
 MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
-MAY_analyze/verdict          := analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
+MAY_analyze/verdict          := analyze/verdict/claim analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
                                 analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_web/query                := store/read store/ground base
 MAY_web/lifelines            := web/query store/read store/ground analyze/lifeline analyze/density analyze base
@@ -97,7 +98,7 @@ MAY_daemon                   := daemon/analysis web web/answer analyze/verdict a
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
-MAY_cli                      := cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli                      := analyze/verdict/claim cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib

@@ -10,6 +10,7 @@
 
 #include "cli/cmd.h"
 #include "cli/pdf.h"
+#include "cli/report_check.h"
 #include "cli/show.h"
 #include "cli/last.h"
 #include "cli/source.h"
@@ -257,14 +258,15 @@ run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ "schema", no_argument, NULL, 'S' }, { "html", required_argument, NULL, 'H' },
-		{ "pdf", required_argument, NULL, 'P' }, { NULL, 0, NULL, 0 } };
+		{ "pdf", required_argument, NULL, 'P' }, { "check", no_argument, NULL, 'C' },
+		{ NULL, 0, NULL, 0 } };
 	int64_t id;
-	int ch, rc = 0, json = 0, schema = 0;
+	int ch, rc = 0, json = 0, schema = 0, check = 0;
 	const char *html = NULL, *pdf = NULL;
 	char *text;
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
-		if (ch != 'j' && ch != 'S' && ch != 'H' && ch != 'P')
+		if (ch != 'j' && ch != 'S' && ch != 'H' && ch != 'P' && ch != 'C')
 			return command_misused(env->command);
 		if (ch == 'H')
 			html = optarg;
@@ -272,11 +274,14 @@ run(const struct command_env *env, int argc, char **argv)
 			pdf = optarg;
 		json |= ch == 'j';
 		schema |= ch == 'S';
+		check |= ch == 'C';
 	}
 	if (schema && optind == argc)
 		return schema_print();
 	if (schema || optind + 1 != argc)
 		return command_misused(env->command);
+	if (check)
+		return report_check(env->source, argv[optind]);
 	if ((rc = last_or_number(env->source, argv[optind], &id)) < 0)
 		return rc == NW_EINVAL ? COMMAND_MISUSED : COMMAND_FAILED;
 	if ((text = source_result(env->source, id)) == NULL)
@@ -295,10 +300,15 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "the verdict of a session (ID, or \"last\")",
 	.usage =
-	    "[--json | --html FILE | --pdf FILE] ID | --schema     (ID: a number, or \"last\")",
+	    "[--json | --html FILE | --pdf FILE] ID | --check {ID | all | -} | --schema     (ID: a "
+	    "number, or \"last\")",
 	.help = "  -j, --json   the result document, as it is stored\n"
 		"  --html FILE  the report as one file that asks for nothing\n"
 		"  --pdf FILE   the same as PDF, by an installed chromium\n"
+		"  --check      compares the sentences with the figures and with each other: of a "
+		"session, "
+		"of all,\n"
+		"               or of the documents on standard input, a line each\n"
 		"  --schema     the JSON schema of result documents\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,

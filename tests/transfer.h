@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "analyze/verdict/analysis_in.h"
+#include "analyze/verdict/claim/claim.h"
 #include "narrows/resultdoc.h"
 #include "tests/filled.h"
 #include "tests/noise.h"
@@ -126,6 +127,24 @@ transfer_host_series(struct nw_batch *b, int64_t id, int64_t host, const char *e
 	}
 }
 
+static inline void
+transfer_fault(void *arg, const char *of, const char *text)
+{
+	(void)arg;
+	fprintf(stderr, "%s: %s\n", of, text);
+}
+
+/* The sentences of a document agree with its figures and with each other. */
+static inline void
+transfer_claims_check(const char *text)
+{
+	json_t *doc = json_loads(text, 0, NULL);
+
+	CHECK(json_array_size(json_object_get(doc, "claims")) > 0);
+	CHECK_INT(claims_check(doc, transfer_fault, NULL), 0);
+	json_decref(doc);
+}
+
 /* Analyses twice: the document must be the same, and free of what JSON has no word for. */
 static inline json_t *
 transfer_analyse(const char *path, int64_t session, struct analysis *out)
@@ -144,6 +163,7 @@ transfer_analyse(const char *path, int64_t session, struct analysis *out)
 	text = resultdoc_build(out, &run);
 	again = resultdoc_build(&second, &run);
 	CHECK_STR(text, again);
+	transfer_claims_check(text);
 	doc = json_loads(text, 0, NULL);
 	CHECK(doc != NULL);
 	analysis_clear(&second);

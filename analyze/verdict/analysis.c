@@ -105,25 +105,12 @@ change_explain(struct store_reader *r, const struct analysis_params *p, struct a
 	return rc;
 }
 
-/* A verdict of the data so far says so first, wherever its sentence is shown. */
-static void
-interim_tell(const struct evidence *e, struct judgement *j)
-{
-	char *sentence;
-
-	if (!e->open || j->sentence == NULL)
-		return;
-	sentence = xasprintf("So far, while the transfer runs: %s", j->sentence);
-	free(j->sentence);
-	j->sentence = sentence;
-}
-
 int
 analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
     struct analysis *out)
 {
 	const struct evidence *e = &out->evidence;
-	char *story;
+	struct claims story = { 0 };
 	size_t i;
 	int rc;
 
@@ -137,14 +124,14 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 		analysis_clear(out);
 		return rc;
 	}
-	story = segments_story(e, &out->judgement.path, &out->segments);
-	judge_add_story(&out->judgement, story);
-	free(story);
+	segments_story(e, &out->judgement.path, &out->segments, &story);
+	judge_add_story(&out->judgement, &story);
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, out->others.other[i].sentence);
 	set_aside_tell(out);
-	interim_tell(e, &out->judgement);
+	if (e->open)
+		judge_add_interim(&out->judgement);
 	if ((rc = strangers_judge(r, p, out)) < 0 || (rc = change_explain(r, p, out)) < 0)
 		analysis_clear(out);
 	return rc;

@@ -350,7 +350,9 @@ bottleneck_doc(
 		json_array_append_new(list, stage_doc(e, j, i));
 	put_text(b, KEY_bottleneck_test, "welch");
 	put_text(b, KEY_bottleneck_tested, "share of each window that the stage left free");
-	put_real(b, KEY_bottleneck_alpha, params->alpha);
+	/* of two stages, half of the parameter */
+	put_real(b, KEY_bottleneck_alpha,
+	    j->limit.bottleneck.alpha > 0 ? j->limit.bottleneck.alpha : params->alpha);
 	result_set(b, KEY_bottleneck_n_eff, json_true());
 	put_real(b, KEY_bottleneck_window_s, (double)e->step_ns * 1e-9);
 	result_set(b, KEY_bottleneck_stages, list);
@@ -527,6 +529,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	result_set(doc, KEY_result_usual, resultdoc_usual(&a->usual));
 	result_set(doc, KEY_result_changed, resultdoc_changed(&a->changed));
 	result_set(doc, KEY_result_advice, resultdoc_advice(a));
+	result_set(doc, KEY_result_claims, resultdoc_claims(a));
 	result_set(doc, KEY_result_bottleneck, bottleneck_doc(e, j, &run->params.judge));
 	result_set(doc, KEY_result_changes, resultdoc_changes(a));
 	result_set(doc, KEY_result_density, resultdoc_density(a, &run->params.classes));

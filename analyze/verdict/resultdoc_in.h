@@ -13,6 +13,8 @@
 /* The part of the document for comparisons with other sessions. */
 json_t *resultdoc_facts(const struct analysis *a, const struct judge_params *params);
 json_t *resultdoc_advice(const struct analysis *a);
+/* The claims of all sentences of the document. */
+json_t *resultdoc_claims(const struct analysis *a);
 json_t *resultdoc_timeline(const struct analysis *a);
 /* A ratio of two arrays of the grid, summed over each step of the timeline. */
 json_t *resultdoc_timeline_ratio(const struct evidence *e, const double *num, const double *den);

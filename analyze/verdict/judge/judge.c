@@ -494,26 +494,19 @@ confidence_set(struct judgement *j, const struct evidence *e)
 	}
 	if (reads_unseen(j, e)) {
 		against = true;
-		reason_add(j,
-		    "The program read from disk without calls, by memory mapping perhaps: its disk "
-		    "may be behind this.");
+		REASON_SAY(j, read_without_calls_behind, CLAIM_NO_STAGE);
 	}
 	if (is_crowded(j, e)) {
 		against = true;
-		reason_add(j,
-		    "%s on %s was ready to run, but had no processor, for %.0f %% of the time: "
-		    "that "
-		    "slows the calls of every stage.",
-		    cpu_waiter(j, e)->program, e->hosts[cpu_waiter(j, e)->host].name,
-		    100 * fmin(1, starved_s(j, e, cpu_waiter(j, e)) / j->path.active_s));
+		REASON_SAY(j, crowded, CLAIM_NO_STAGE, claim_text(cpu_waiter(j, e)->program),
+		    claim_text(e->hosts[cpu_waiter(j, e)->host].name),
+		    claim_number(fmin(1, starved_s(j, e, cpu_waiter(j, e)) / j->path.active_s)));
 	}
 	if (j->by_kernel)
-		reason_add(j,
-		    "The stages alone do not tell; inside the kernels bytes waited for %s.",
-		    nw_says_name(j->kernel.says));
+		REASON_SAY(
+		    j, kernels_decide, j->limit.stage, claim_text(nw_says_name(j->kernel.says)));
 	if (j->unseen > UNSEEN_DOUBT)
-		reason_add(j, "%.0f %% of the bytes that the kernel counted were not seen.",
-		    100 * j->unseen);
+		REASON_SAY(j, bytes_not_seen, CLAIM_NO_STAGE, claim_number(j->unseen));
 	if (against || j->limit.claim == LIMIT_ACCOUNT)
 		j->confidence = "low";
 	else if (with && limit_is_strong(&j->limit) && !reads_mapped(&j->path))
@@ -524,7 +517,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		if (j->witnesses[i].agrees == AGREES_NOT)
 			break;
 	if (against && i < j->n_witnesses)
-		reason_add(j, "Not every witness agrees: see below.");
+		REASON_SAY(j, witness_against, CLAIM_NO_STAGE);
 }
 
 /* The processes in the form of the path; free() the array. */
@@ -677,8 +670,11 @@ judgement_clear(struct judgement *j)
 	free(j->words);
 	free(j->sentence);
 	free(j->route);
-	for (i = 0; i < j->n_reasons; i++)
+	claims_clear(&j->said);
+	for (i = 0; i < j->n_reasons; i++) {
 		free(j->reasons[i]);
+		claims_clear(&j->because[i]);
+	}
 	for (i = 0; i < j->n_witnesses; i++)
 		free(j->witnesses[i].detail);
 	memset(j, 0, sizeof(*j));

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/gain.h"
 #include "analyze/verdict/judge/kernelwaits.h"
@@ -49,7 +50,9 @@ struct judgement {
 	const char *confidence; /* "high", "medium", "low", "none" */
 	char *words;            /* "the network path" */
 	char *sentence;
+	struct claims said; /* the sentence's */
 	char *reasons[JUDGE_REASONS_MAX];
+	struct claims because[JUDGE_REASONS_MAX]; /* the reasons' */
 	size_t n_reasons;
 	struct witness witnesses[JUDGE_WITNESSES_MAX];
 	size_t n_witnesses;
@@ -64,10 +67,12 @@ int judge(const struct evidence *e, const struct judge_params *params, struct ju
 void judgement_clear(struct judgement *j);
 /* Of two stages that limit alike, whether both are known to work most of the time. */
 bool judge_tie_is_sure(const struct judgement *j);
-/* Adds the changes within the session ("until 14:06:30 disk read on a, then .."); NULL adds
- * nothing. */
-void judge_add_story(struct judgement *j, const char *story);
+/* Takes the changes within the session ("Until 14:06:30 it was disk read on a, then .."), and adds
+ * them before the reasons; no claims add nothing. */
+void judge_add_story(struct judgement *j, struct claims *story);
 
+/* Says before the sentence that the transfer runs. */
+void judge_add_interim(struct judgement *j);
 /* Adds a sentence behind the reasons, if there is room. */
 void judge_add_reason(struct judgement *j, const char *sentence);
 

@@ -28,6 +28,12 @@ double mean_known(const double *x, size_t n);
 void witnesses_hear(struct judgement *j, const struct evidence *e);
 
 /* judge_words.c */
+/* Adds a reason of one claim. */
+void reason_claim(struct judgement *j, enum claim_kind kind, size_t stage,
+    const struct claim_value *value, size_t n);
+#define REASON_SAY(j, kind, stage, ...) \
+	reason_claim((j), CLAIM_##kind, (stage), CLAIM_VALUES(__VA_ARGS__))
+/* Adds a reason without a record. */
 void __attribute__((format(printf, 2, 3))) reason_add(struct judgement *j, const char *fmt, ...);
 void
 judgement_words(struct judgement *j, const struct evidence *e, const struct judge_params *params);

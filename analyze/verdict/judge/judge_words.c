@@ -25,8 +25,37 @@ reason_add(struct judgement *j, const char *fmt, ...)
 	va_end(ap);
 }
 
+void
+reason_claim(struct judgement *j, enum claim_kind kind, size_t stage,
+    const struct claim_value *value, size_t n)
+{
+	struct claims *c = &j->because[j->n_reasons];
+
+	if (j->n_reasons == JUDGE_REASONS_MAX)
+		return;
+	claims_add(c, kind, stage, value, n);
+	j->reasons[j->n_reasons++] = claims_text(c);
+}
+
+static void
+reason_drop(struct judgement *j)
+{
+	free(j->reasons[--j->n_reasons]);
+	claims_clear(&j->because[j->n_reasons]);
+}
+
+/* Prints the sentence from its claims. */
+static void
+sentence_print(struct judgement *j)
+{
+	free(j->sentence);
+	j->sentence = claims_text(&j->said);
+}
+
 /* A smaller gain, or share of the time, is not worth a number. */
 static const double GAIN_WORTH = 1.1, HELD_WORTH = 0.01;
+/* The least bound of a gain that is printed above 1. */
+static const double GAIN_SURE = 1.05;
 
 /* --- names --- */
 
@@ -137,38 +166,35 @@ neighbour_reason(struct judgement *j, const struct evidence *e)
 		}
 	}
 	if (waits != NULL)
-		reason_add(j,
-		    "%s on %s waited at a pipe for %.0f %% of the time; what is behind it waited "
-		    "too, or was not measured.",
-		    waits->program != NULL ? waits->program : "A program",
-		    evidence_host_name(e, waits->host, "?"),
-		    100 * fmin(1, most / j->path.active_s));
+		REASON_SAY(j, waited_at_pipe, CLAIM_NO_STAGE,
+		    claim_text(waits->program != NULL ? waits->program : "A program"),
+		    claim_text(evidence_host_name(e, waits->host, "?")),
+		    claim_number(fmin(1, most / j->path.active_s)));
 }
 
 static void
 cpu_wait_reason(struct judgement *j, const struct evidence *e, const struct evidence_process *f)
 {
-	reason_add(j, "%s on %s could run, but had no processor, for %.0f %% of the time.",
-	    f->program != NULL ? f->program : "The program", evidence_host_name(e, f->host, "?"),
-	    100 * fmin(f->cpu_wait_s / j->path.active_s, 1));
+	REASON_SAY(j, had_no_processor, CLAIM_NO_STAGE,
+	    claim_text(f->program != NULL ? f->program : "The program"),
+	    claim_text(evidence_host_name(e, f->host, "?")),
+	    claim_number(fmin(f->cpu_wait_s / j->path.active_s, 1)));
 }
 
 static void
 unseen_words(struct judgement *j, const struct evidence *e)
 {
-	const struct nw_path_stage *s = &j->path.stage[j->limit.bottleneck.lowest];
-	char *most = judge_stage_text(e, s);
+	size_t lowest = j->limit.bottleneck.lowest;
+	char *most = judge_stage_text(e, &j->path.stage[lowest]);
 
 	if (limit_held(&j->limit) < HELD_WORTH)
-		reason_add(j, "No measured stage held the bytes up.");
+		REASON_SAY(j, nothing_held, CLAIM_NO_STAGE);
 	else
-		reason_add(j,
-		    "No measured stage held the bytes up for long; most of all %s, for %.0f %% of "
-		    "the time.",
-		    most, 100 * limit_held(&j->limit));
+		REASON_SAY(j, nothing_held_long, j->limit.stage, claim_text(most),
+		    claim_number(limit_held(&j->limit)));
 	neighbour_reason(j, e);
-	j->sentence = xstrdup("Cannot tell what limited this transfer: most of its time passed "
-			      "outside the disk and network calls that were measured.");
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+	CLAIM_SAY(&j->said, time_outside, CLAIM_NO_STAGE);
 	free(most);
 }
 
@@ -180,11 +206,9 @@ hidden_disk_reason(struct judgement *j)
 
 	if (!reads && j->path.stage[j->second].kind != NW_STAGE_DISK_WRITE)
 		return;
-	reason_add(j,
-	    "A disk %s makes its program wait only near its limit; it did so in %.0f %% of the "
-	    "intervals.",
-	    reads ? "that reads ahead" : "that writes behind a cache",
-	    100 * j->resources.peaks[j->second]);
+	REASON_SAY(j, hidden_disk, j->second,
+	    claim_text(reads ? "that reads ahead" : "that writes behind a cache"),
+	    claim_number(j->resources.peaks[j->second]));
 }
 
 /* The rate of a disk as a share of its throttle's rate; NaN or 0 without a throttle. */
@@ -202,38 +226,30 @@ both_words(struct judgement *j, const struct evidence *e)
 	const struct limit *l = &j->limit;
 	char *first = judge_stage_text(e, &j->path.stage[l->stage]);
 	char *second = judge_stage_text(e, &j->path.stage[j->second]);
-	char *rate = judge_rate_text(j->bytes_per_s);
+	const struct claim_value places[2] = { claim_text(first), claim_text(second) },
+				 rate = claim_number(j->bytes_per_s);
 	double held = limit_held(l), worked = gain_worked(&j->path, l, &j->resources, j->second);
 	double throttled = throttle_share(j, j->second);
 	bool sure = judge_tie_is_sure(j);
 
+	if (sure)
+		CLAIM_SAY(&j->said, both, l->stage, places[0], places[1], rate);
+	else
+		CLAIM_SAY(&j->said, either, l->stage, places[0], places[1], rate);
 	if (sure && worked >= TIE_LITTLE)
-		j->sentence = xasprintf("Both %s and %s limited this transfer to %s; lifting one "
-					"of the two gains little.",
-		    first, second, rate);
+		CLAIM_SAY(&j->said, both_little, CLAIM_NO_STAGE);
 	else if (sure)
-		j->sentence = xasprintf("Both %s and %s limited this transfer to %s; lifting one "
-					"of the two makes it at most %.2g times as fast.",
-		    first, second, rate, j->gain.high);
-	else
-		j->sentence = xasprintf(
-		    "Either %s or %s, or both, limited this transfer to %s.", first, second, rate);
+		CLAIM_SAY(&j->said, both_most, CLAIM_NO_STAGE, claim_number(j->gain.high));
 	if (isfinite(throttled))
-		reason_add(j,
-		    "%.0f %% of the time went to the first of them; the second moved its bytes at "
-		    "%.0f %% of the rate that its throttle allows.",
-		    100 * held, 100 * throttled);
+		REASON_SAY(j, tie_throttled, l->stage, claim_number(held), claim_number(throttled));
 	else
-		reason_add(j,
-		    "%.0f %% of the time went to the first of them; the second %s for %.0f %% of "
-		    "the time.",
-		    100 * held, sure ? "worked" : "held the bytes",
-		    100 * (sure ? worked : 1 - l->tests[j->second].group.mean));
+		REASON_SAY(j, tie_shares, l->stage, claim_number(held),
+		    claim_text(sure ? "worked" : "held the bytes"),
+		    claim_number(sure ? worked : 1 - l->tests[j->second].group.mean));
 	if (!sure)
 		hidden_disk_reason(j);
 	free(first);
 	free(second);
-	free(rate);
 }
 
 static void
@@ -241,12 +257,10 @@ idle_words(struct judgement *j, const struct evidence *e)
 {
 	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
 
-	reason_add(j,
-	    "Programs waited for %s for %.0f %% of the time, but data was in flight for %.0f %% "
-	    "only.",
-	    what, 100 * limit_held(&j->limit), 100 * j->resources.in_flight);
-	j->sentence = xstrdup("Cannot tell what limited this transfer: its programs waited for the "
-			      "network, but the network was idle nearly all the time.");
+	REASON_SAY(j, waited_for_idle, j->limit.stage, claim_text(what),
+	    claim_number(limit_held(&j->limit)), claim_number(j->resources.in_flight));
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+	CLAIM_SAY(&j->said, idle_network, CLAIM_NO_STAGE);
 	free(what);
 }
 
@@ -257,11 +271,9 @@ idle_disk_reason(struct judgement *j, const struct evidence *e)
 	size_t disk = j->limit.bottleneck.lowest;
 	char *what = judge_stage_text(e, &j->path.stage[disk]);
 
-	reason_add(j,
-	    "Programs waited in %s for %.0f %% of the time, but what they wrote waited %s for the "
-	    "disk itself: the kernel was short of processors to write with.",
-	    what, 100 * (1 - j->limit.tests[disk].group.mean),
-	    fmt_plain(fmt_duration(j->resources.backlog_s[disk])).s);
+	REASON_SAY(j, waited_in_idle_disk, disk, claim_text(what),
+	    claim_number(1 - j->limit.tests[disk].group.mean),
+	    claim_number(j->resources.backlog_s[disk]));
 	free(what);
 }
 
@@ -269,8 +281,8 @@ static void
 idle_disk_words(struct judgement *j, const struct evidence *e)
 {
 	idle_disk_reason(j, e);
-	j->sentence = xstrdup("Cannot tell what limited this transfer: writes were slow, but the "
-			      "disk was idle and the processors were not.");
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+	CLAIM_SAY(&j->said, idle_disk, CLAIM_NO_STAGE);
 }
 
 static bool
@@ -294,29 +306,26 @@ nothing_words(struct judgement *j, const struct evidence *e)
 	double local = evidence_local_bytes(e);
 
 	if (unseen_reason(j, e)) {
-		j->sentence = xstrdup("Cannot tell what limited this session: its bytes moved "
-				      "outside the calls that are measured.");
+		CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("session"));
+		CLAIM_SAY(&j->said, bytes_outside, CLAIM_NO_STAGE);
 		return;
 	}
-	reason_add(j, "No operation that moved bytes was reported.");
+	REASON_SAY(j, no_operation, CLAIM_NO_STAGE);
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("session"));
 	if (local > 0) {
-		reason_add(j, "%s went between programs of one host, by pipes and local sockets.",
-		    fmt_plain(fmt_bytes(local)).s);
-		j->sentence = xstrdup("Cannot tell what limited this session: its bytes stayed "
-				      "between programs of one host.");
+		REASON_SAY(j, bytes_between, CLAIM_NO_STAGE, claim_number(local));
+		CLAIM_SAY(&j->said, bytes_stayed, CLAIM_NO_STAGE);
 	} else
-		j->sentence =
-		    xstrdup("Cannot tell what limited this session: nothing was seen to move.");
+		CLAIM_SAY(&j->said, nothing_moved, CLAIM_NO_STAGE);
 }
 
 static void
 missed_words(struct judgement *j, const struct evidence *e)
 {
-	reason_add(j, "No measured call moved %.0f %% of the bytes that the kernel counted.",
-	    100 * j->unseen);
+	REASON_SAY(j, bytes_missed, CLAIM_NO_STAGE, claim_number(j->unseen));
 	(void)unseen_reason(j, e);
-	j->sentence = xstrdup("Cannot tell what limited this transfer: too many of its bytes moved "
-			      "outside the calls that were measured.");
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+	CLAIM_SAY(&j->said, too_many_outside, CLAIM_NO_STAGE);
 }
 
 static void
@@ -324,11 +333,8 @@ mapped_words(struct judgement *j, const struct evidence *e)
 {
 	char *what = judge_stage_text(e, &j->path.stage[j->limit.stage]);
 
-	reason_add(j, "The program read from disk without calls, by memory mapping perhaps.");
-	j->sentence =
-	    xasprintf("Cannot tell whether %s limited this transfer, or the disk that was "
-		      "read by memory mapping.",
-		what);
+	REASON_SAY(j, read_without_calls, CLAIM_NO_STAGE);
+	CLAIM_SAY(&j->said, cannot_tell_mapped, j->limit.stage, claim_text(what));
 	free(what);
 }
 
@@ -337,10 +343,9 @@ alone_words(struct judgement *j, const struct evidence *e)
 {
 	char *only = judge_stage_text(e, &j->path.stage[0]);
 
-	reason_add(j, "Only %s was measured.", only);
-	j->sentence = xasprintf("Cannot tell what limited this transfer: only %s was measured, "
-				"with nothing to compare it to.",
-	    only);
+	REASON_SAY(j, only_measured, 0, claim_text(only));
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+	CLAIM_SAY(&j->said, only_stage, 0, claim_text(only));
 	free(only);
 }
 
@@ -354,22 +359,19 @@ close_words(struct judgement *j, const struct evidence *e, const struct judge_pa
 						: xstrdup("another stage");
 
 	if (b->unique)
-		reason_add(j, "The slowest two differ by less than the margin of %.3g %%.",
-		    params->margin * 100);
+		REASON_SAY(j, within_margin, CLAIM_NO_STAGE, claim_number(params->margin * 100));
 	else
-		reason_add(j, "The test does not tell %zu of %zu stages apart (alpha %.3g).",
-		    b->n_candidates, j->path.n, b->alpha);
+		REASON_SAY(j, not_told_apart, CLAIM_NO_STAGE, claim_number((double)b->n_candidates),
+		    claim_number((double)j->path.n), claim_number(b->alpha));
 	if (waiter != NULL)
 		cpu_wait_reason(j, e, waiter);
 	if (b->n_candidates > 2)
-		j->sentence =
-		    xasprintf("No single stage stands out: %zu of %zu may have limited this "
-			      "transfer, first of all %s and %s.",
-			b->n_candidates, j->path.n, first, second);
+		CLAIM_SAY(&j->said, none_stands_out, b->lowest,
+		    claim_number((double)b->n_candidates), claim_number((double)j->path.n),
+		    claim_text(first), claim_text(second));
 	else
-		j->sentence = xasprintf("Cannot tell whether %s or %s limited this transfer: their "
-					"rates are too close for the evidence.",
-		    first, second);
+		CLAIM_SAY(&j->said, cannot_tell_whether, b->lowest, claim_text(first),
+		    claim_text(second));
 	free(first);
 	free(second);
 }
@@ -380,10 +382,12 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 	if (j->path.n == 0) {
 		nothing_words(j, e);
 	} else if (j->limit.n_windows < LIMIT_WINDOWS_MIN) {
-		reason_add(j, "%zu measured interval%s; %d are needed.", j->limit.n_windows,
-		    j->limit.n_windows == 1 ? "" : "s", LIMIT_WINDOWS_MIN);
-		j->sentence = xstrdup("Cannot tell what limited this transfer: it was too short "
-				      "for its reporting interval.");
+		REASON_SAY(j, few_intervals, CLAIM_NO_STAGE,
+		    claim_number((double)j->limit.n_windows),
+		    claim_text(j->limit.n_windows == 1 ? "" : "s"),
+		    claim_number(LIMIT_WINDOWS_MIN));
+		CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+		CLAIM_SAY(&j->said, too_short, CLAIM_NO_STAGE);
 	} else if (j->path.n == 1)
 		alone_words(j, e);
 	else if (j->second < j->path.n)
@@ -400,6 +404,7 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		mapped_words(j, e);
 	else
 		close_words(j, e, params);
+	sentence_print(j);
 	j->words = xstrdup(j->second < j->path.n ? "two stages at once" : "cannot tell");
 }
 
@@ -428,9 +433,10 @@ starved_manner(
 {
 	double busy = mean_known(e->hosts[p->host].cpu_busy, e->n_windows);
 
-	reason_add(j, "%s on %s was ready to run, but had no processor, for %.0f %% of the time.",
-	    p->program != NULL ? p->program : "The program", evidence_host_name(e, p->host, "?"),
-	    100 * fmin(wait_s / j->path.active_s, 1));
+	REASON_SAY(j, was_ready, CLAIM_NO_STAGE,
+	    claim_text(p->program != NULL ? p->program : "The program"),
+	    claim_text(evidence_host_name(e, p->host, "?")),
+	    claim_number(fmin(wait_s / j->path.active_s, 1)));
 	if (p->throttled_s >= 0.5 * wait_s) {
 		j->cause = "quota";
 		return ", which had used up its quota of processor time,";
@@ -470,68 +476,51 @@ host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw
 static void
 known_reasons(struct judgement *j, const struct nw_path_stage *s)
 {
+	size_t i = (size_t)(s - j->path.stage);
+
 	if (stage_kind_is_host(s->kind))
-		reason_add(j,
-		    "%.0f %% of the time passed in the program, outside its disk and network "
-		    "calls.",
-		    100 * s->busy_share);
+		REASON_SAY(j, in_program, i, claim_number(s->busy_share));
 	else if (s->mapped)
-		reason_add(j,
-		    "%.0f %% of the time the program was blocked while pages of the file were "
-		    "read.",
-		    100 * s->busy_share);
+		REASON_SAY(j, in_faults, i, claim_number(s->busy_share));
 	else
-		reason_add(j,
-		    "%.0f %% of the time went there: %.0f %% inside calls, %.0f %% waiting.",
-		    100 * (s->busy_share + s->wait_share), 100 * s->busy_share,
-		    100 * s->wait_share);
+		REASON_SAY(j, went_there, i, claim_number(s->busy_share + s->wait_share),
+		    claim_number(s->busy_share), claim_number(s->wait_share));
 	if (s->kind == NW_STAGE_NETWORK)
-		reason_add(j,
-		    "Both ends waited for the network; with a slow sender or a slow receiver only "
-		    "one of them would.");
+		REASON_SAY(j, both_ends_waited, i);
 	if (s->kind == NW_STAGE_NETWORK && j->path.end_at_pipe)
-		reason_add(j,
-		    "One end was measured at a pipe: the program between it and the network counts "
-		    "as the network.");
+		REASON_SAY(j, end_at_pipe, i);
 	if (s->kind == NW_STAGE_NET_WRITE || s->kind == NW_STAGE_NET_READ)
-		reason_add(j,
-		    "Only one end is instrumented: the network and the other end cannot be told "
-		    "apart.");
+		REASON_SAY(j, one_end, i);
 }
 
 /* "; without this limit it could have gone about 2.1 times as fast, until disk write on dtn-b
- * limits", or nothing. */
-static char *
-faster_text(const struct judgement *j, const struct evidence *e)
+ * limits", or nothing. Bounds that include no gain are an upper bound. */
+static void
+faster_say(struct judgement *j, const struct evidence *e)
 {
 	const struct gain *g = &j->gain;
-	char *next, *text;
+	const struct claim_value low = claim_number(g->low), high = claim_number(g->high);
+	struct claim_value next;
+	char *stage;
 
-	if (!isfinite(g->low) && !isfinite(g->high))
-		return xstrdup("");
-	if (!isfinite(g->high))
-		return xasprintf(
-		    "; without this limit it could have gone at least %.2g times as fast", g->low);
-	next = g->next < j->path.n ? judge_stage_text(e, &j->path.stage[g->next])
-				   : xstrdup("another stage");
-	if (isfinite(g->about))
-		text = xasprintf("; without this limit it could have gone about %.2g times as "
-				 "fast (%.2g to %.2g), until %s limits",
-		    g->about, g->low, g->high, next);
-	else if (g->high < GAIN_WORTH)
-		text = xasprintf("; without this limit it could hardly have gone faster: %s "
-				 "limits next",
-		    next);
-	else if (g->low > 1)
-		text = xasprintf("; without this limit it could have gone %.2g to %.2g times as "
-				 "fast, until %s limits",
-		    g->low, g->high, next);
+	if (!isfinite(g->high)) {
+		if (g->low >= GAIN_SURE)
+			CLAIM_SAY(&j->said, gain_least, j->limit.stage, low);
+		return;
+	}
+	stage = g->next < j->path.n ? judge_stage_text(e, &j->path.stage[g->next])
+				    : xstrdup("another stage");
+	next = claim_text(stage);
+	if (g->high < GAIN_WORTH)
+		CLAIM_SAY(&j->said, gain_hardly, j->limit.stage, next);
+	else if (!(g->low >= GAIN_SURE))
+		CLAIM_SAY(&j->said, gain_most, j->limit.stage, high, next);
+	else if (isfinite(g->about))
+		CLAIM_SAY(
+		    &j->said, gain_about, j->limit.stage, claim_number(g->about), low, high, next);
 	else
-		text = xasprintf("; without this limit it could have gone at most %.2g times as "
-				 "fast, until %s limits",
-		    g->high, next);
-	free(next);
-	return text;
+		CLAIM_SAY(&j->said, gain_range, j->limit.stage, low, high, next);
+	free(stage);
 }
 
 static char *
@@ -539,18 +528,13 @@ receive_window_text(struct judgement *j, const char *path)
 {
 	const struct resources *r = &j->resources;
 	struct fmt window = fmt_plain(fmt_bytes(r->window_bytes));
-	struct fmt trip = fmt_plain(fmt_duration(r->rtt_s));
-	struct fmt needed = fmt_plain(fmt_bytes(2 * j->bytes_per_s * r->rtt_s));
 
 	j->cause = "window";
-	reason_add(j,
-	    "There was more to send, but the receive window was full for %.0f %% of the "
-	    "time.",
-	    100 * r->rwnd);
+	REASON_SAY(j, window_full, CLAIM_NO_STAGE, claim_number(r->rwnd));
 	if (!(r->rtt_s > 0))
 		return xasprintf("The receive window on %s", path);
-	reason_add(j, "At a round trip of %s a window of %s would carry twice the rate.", trip.s,
-	    needed.s);
+	REASON_SAY(j, window_needed, CLAIM_NO_STAGE, claim_number(r->rtt_s),
+	    claim_number(2 * j->bytes_per_s * r->rtt_s));
 	if (!isfinite(r->window_bytes))
 		return xasprintf("The receive window on %s", path);
 	return xasprintf("The receive window of %s on %s", window.s, path);
@@ -570,65 +554,46 @@ window_text(struct judgement *j, const struct evidence *e, const struct nw_path_
 	else if (j->resources.sndbuf >= 0.5) {
 		j->cause = "buffer";
 		text = xasprintf("The send buffer for %s", path);
-		reason_add(j,
-		    "There was more to send, but the send buffer was full for %.0f %% of the time; "
-		    "a "
-		    "larger one would keep more data in flight.",
-		    100 * j->resources.sndbuf);
+		REASON_SAY(j, buffer_full, CLAIM_NO_STAGE, claim_number(j->resources.sndbuf));
 	}
 	free(path);
 	return text;
 }
 
 /* A disk hidden from the calls: the rate beside the throttle names the holder of the bytes. */
-static char *
-throttle_text(struct judgement *j, const char *what, const char *rate, const char *faster)
+static void
+throttle_say(struct judgement *j, const char *what)
 {
-	reason_add(j,
-	    "The network delivered %.2g times the mean rate at times, and the calls do not tell of "
-	    "a disk behind readahead or dirty pages: the throttle decides.",
-	    j->resources.room);
-	return xasprintf("In this transfer, %s moved its bytes at %.0f %% of the rate that its "
-			 "throttle allows; the transfer ran at %s%s.",
-	    what, 100 * throttle_share(j, j->limit.stage), rate, faster);
+	REASON_SAY(j, throttle_decides, CLAIM_NO_STAGE, claim_number(j->resources.room));
+	CLAIM_SAY(&j->said, throttled, j->limit.stage, claim_text(what),
+	    claim_number(throttle_share(j, j->limit.stage)));
+	CLAIM_SAY(&j->said, ran_at, CLAIM_NO_STAGE, claim_number(j->bytes_per_s));
 }
 
 /* Where the time of this transfer went, without a word about another transfer. */
-static char *
-account_text(
-    struct judgement *j, const char *what, const char *manner, const char *rate, const char *faster)
+static void
+account_say(struct judgement *j, const char *what, const char *manner)
 {
+	const struct claim_value n = claim_number((double)j->limit.n_windows);
+
 	if (limit_is_sample(&j->limit))
-		reason_add(j,
-		    "This is an account of this transfer: over its %zu intervals the next stage is "
-		    "within the reach of chance, so another transfer may differ.",
-		    j->limit.n_windows);
+		REASON_SAY(j, account_chance, CLAIM_NO_STAGE, n);
 	else if (j->limit.n_eff >= (double)j->limit.n_windows / 2)
-		reason_add(j,
-		    "This is an account of this transfer: its %zu intervals are too few to say "
-		    "that "
-		    "another transfer would go the same way.",
-		    j->limit.n_windows);
+		REASON_SAY(j, account_few, CLAIM_NO_STAGE, n);
 	else
-		reason_add(j,
-		    "This is an account of this transfer: its %zu intervals resemble each other "
-		    "and count as %.2g independent ones, too few to say that another transfer "
-		    "would "
-		    "go the same way.",
-		    j->limit.n_windows, j->limit.n_eff);
-	return xasprintf("In this transfer, %s%s held the bytes for %.0f %% of the time%s; the "
-			 "transfer ran at %s%s.",
-	    what, manner, 100 * limit_held(&j->limit),
-	    j->limit.stage == j->limit.bottleneck.lowest ? ", longer than any other stage" : "",
-	    rate, faster);
+		REASON_SAY(j, account_alike, CLAIM_NO_STAGE, n, claim_number(j->limit.n_eff));
+	CLAIM_SAY(&j->said, held, j->limit.stage, claim_text(what), claim_text(manner),
+	    claim_number(limit_held(&j->limit)));
+	if (j->limit.stage == j->limit.bottleneck.lowest)
+		CLAIM_SAY(&j->said, held_longest, j->limit.stage);
+	CLAIM_SAY(&j->said, ran_at, CLAIM_NO_STAGE, claim_number(j->bytes_per_s));
 }
 
 static void
 known_words(struct judgement *j, const struct evidence *e)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
-	char *what = window_text(j, e, s), *rate = judge_rate_text(j->bytes_per_s);
-	char *faster = faster_text(j, e);
+	char *what = window_text(j, e, s);
 	const char *manner = stage_kind_is_host(s->kind) ? host_stage_manner(j, e, s) : "";
 
 	if (what == NULL)
@@ -638,27 +603,22 @@ known_words(struct judgement *j, const struct evidence *e)
 		manner = ", by page faults of a mapped file,";
 	}
 	if (j->combined && (s->kind == NW_STAGE_DISK_READ || stage_kind_is_net(s->kind)))
-		reason_add(j,
-		    "One call did both, reading the disk and sending; the kernel's account of the "
-		    "connection decides.");
+		REASON_SAY(j, one_call, j->limit.stage);
 	if (j->by_throttle)
-		j->sentence = throttle_text(j, what, rate, faster);
+		throttle_say(j, what);
 	else if (j->limit.claim == LIMIT_ACCOUNT)
-		j->sentence = account_text(j, what, manner, rate, faster);
-	else {
-		if (what[0] >= 'a' && what[0] <= 'z')
-			what[0] = (char)(what[0] - 'a' + 'A');
-		j->sentence =
-		    xasprintf("%s%s limited this transfer to %s%s.", what, manner, rate, faster);
-	}
+		account_say(j, what, manner);
+	else
+		CLAIM_SAY(&j->said, limited, j->limit.stage, claim_text(what), claim_text(manner),
+		    claim_number(j->bytes_per_s));
+	faster_say(j, e);
+	sentence_print(j);
 	if (j->idle_disk)
 		idle_disk_reason(j, e);
 	j->words = judge_stage_text(e, s);
 	j->manner = manner;
 	known_reasons(j, s);
 	free(what);
-	free(rate);
-	free(faster);
 }
 
 void
@@ -676,6 +636,24 @@ judge_add_reason(struct judgement *j, const char *sentence)
 	reason_add(j, "%s", sentence);
 }
 
+void
+judge_add_interim(struct judgement *j)
+{
+	struct claims first = { 0 };
+	size_t len;
+
+	if (j->sentence == NULL)
+		return;
+	if (j->said.n == 0) { /* a sentence without records is one of plain words */
+		len = strlen(j->sentence);
+		j->sentence[len > 0 ? len - 1 : 0] = '\0';
+		CLAIM_SAY(&j->said, plain, CLAIM_NO_STAGE, claim_text(j->sentence));
+	}
+	CLAIM_SAY(&first, interim, CLAIM_NO_STAGE);
+	claims_prepend(&j->said, &first);
+	sentence_print(j);
+}
+
 /* Two limits in succession are no tie, and the gain of the whole without either limit is
  * unknown. */
 static void
@@ -686,7 +664,7 @@ moved_set(struct judgement *j)
 	if (j->limit.known)
 		return;
 	while (j->n_reasons > 0)
-		free(j->reasons[--j->n_reasons]);
+		reason_drop(j);
 	free(j->words);
 	j->words = xstrdup("one after the other");
 	j->confidence = "medium";
@@ -696,33 +674,33 @@ moved_set(struct judgement *j)
 static void
 moved_words(struct judgement *j)
 {
-	char *rate = judge_rate_text(j->bytes_per_s);
-	/* without the comma behind */
-	int len = j->manner != NULL && *j->manner != '\0' ? (int)strlen(j->manner) - 1 : 0;
+	char *manner = xstrdup(j->manner != NULL ? j->manner : "");
 
-	free(j->sentence);
+	if (*manner != '\0') /* without the comma behind */
+		manner[strlen(manner) - 1] = '\0';
+	claims_clear(&j->said);
+	CLAIM_SAY(&j->said, moved, CLAIM_NO_STAGE, claim_number(j->bytes_per_s));
 	if (j->limit.known)
-		j->sentence = xasprintf("What limited this transfer to %s " RESULT_CHANGED
-					": most of the time %s%.*s.",
-		    rate, j->words, len, len > 0 ? j->manner : "");
-	else
-		j->sentence =
-		    xasprintf("What limited this transfer to %s " RESULT_CHANGED ".", rate);
-	free(rate);
+		CLAIM_SAY(&j->said, moved_mostly, j->limit.stage, claim_text(j->words),
+		    claim_text(manner));
+	sentence_print(j);
+	free(manner);
 }
 
 /* The sentence stays short; the story is the first reason. */
 void
-judge_add_story(struct judgement *j, const char *story)
+judge_add_story(struct judgement *j, struct claims *story)
 {
-	if (story == NULL)
+	if (story->n == 0)
 		return;
 	moved_set(j);
 	moved_words(j);
 	if (j->n_reasons == JUDGE_REASONS_MAX)
-		free(j->reasons[--j->n_reasons]);
+		reason_drop(j);
 	memmove(j->reasons + 1, j->reasons, j->n_reasons * sizeof(j->reasons[0]));
-	j->reasons[0] = xasprintf("%c%s.",
-	    story[0] >= 'a' && story[0] <= 'z' ? story[0] - 'a' + 'A' : story[0], story + 1);
+	memmove(j->because + 1, j->because, j->n_reasons * sizeof(j->because[0]));
+	j->reasons[0] = claims_text(story);
+	j->because[0] = *story;
+	*story = (struct claims){ 0 };
 	j->n_reasons++;
 }

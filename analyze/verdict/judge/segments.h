@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "narrows/limit.h"
 #include "narrows/analysis.h"
@@ -67,8 +68,9 @@ void segments_clear(struct segments *s);
 /* "disk write on dtn-b", "disk write on dtn-b, by waits outside its calls", "cannot tell"; free()
  * the text. */
 char *segment_words(const struct evidence *e, const struct nw_path *p, const struct segment *s);
-/* "until 14:06:30 UTC it was disk read on dtn-a, then .."; NULL where all known segments name one
- * stage at one place. free() the text. */
-char *segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s);
+/* Says "Until 14:06:30 UTC it was disk read on dtn-a, then .."; nothing where all known segments
+ * name one stage at one place. */
+void segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s,
+    struct claims *out);
 
 #endif

@@ -9,6 +9,8 @@
 #include "analyze/verdict/judge/judge.h"
 #include "narrows/xmalloc.h"
 
+#define HIDDEN_WORDS ", by waits outside its calls"
+
 enum { STORY_PARTS_MAX = 4, NS_PER_S = 1000000000 };
 
 char *
@@ -21,7 +23,7 @@ segment_words(const struct evidence *e, const struct nw_path *p, const struct se
 	stage = judge_stage_text(e, &p->stage[s->stage]);
 	if (s->hidden == 0)
 		return stage;
-	words = xasprintf("%s, by waits outside its calls", stage);
+	words = xasprintf("%s%s", stage, HIDDEN_WORDS);
 	free(stage);
 	return words;
 }
@@ -43,21 +45,35 @@ clock_text(const struct evidence *e, size_t window)
 	return xasprintf("%s.%d UTC", day, (int)(t_wall_ns % NS_PER_S / (NS_PER_S / 10)));
 }
 
-static char *
-story_part(const struct evidence *e, const struct nw_path *p, const char *so_far,
-    const struct segment *before, const struct segment *now)
+/* The stage of a known segment, as text of the caller's, and the way in which it shows. */
+static struct claim_value
+place_of(const struct evidence *e, const struct nw_path *p, const struct segment *s, char **text)
 {
-	char *when = clock_text(e, now->first), *was = segment_words(e, p, before),
-	     *is = segment_words(e, p, now), *text;
+	*text = judge_stage_text(e, &p->stage[s->stage]);
+	return claim_text(*text);
+}
 
-	if (so_far == NULL)
-		text = xasprintf("until %s it was %s, then %s", when, was, is);
+static struct claim_value
+how_of(const struct segment *s)
+{
+	return claim_text(s->hidden == 0 ? "" : HIDDEN_WORDS);
+}
+
+static void
+story_part(const struct evidence *e, const struct nw_path *p, const struct segment *before,
+    const struct segment *now, struct claims *out)
+{
+	char *when = clock_text(e, now->first), *was, *is;
+	struct claim_value from = place_of(e, p, before, &was), to = place_of(e, p, now, &is);
+
+	if (out->n == 0)
+		CLAIM_SAY(out, story_first, before->stage, claim_text(when), from, how_of(before),
+		    to, how_of(now));
 	else
-		text = xasprintf("%s until %s, then %s", so_far, when, is);
+		CLAIM_SAY(out, story_next, now->stage, claim_text(when), to, how_of(now));
 	free(when);
 	free(was);
 	free(is);
-	return text;
 }
 
 /* Whether two known segments name the same stage at the same place, whatever shows the limit: two
@@ -79,11 +95,11 @@ is_same_place(const struct evidence *e, const struct nw_path *p, const struct se
 	return same;
 }
 
-char *
-segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s)
+void
+segments_story(
+    const struct evidence *e, const struct nw_path *p, const struct segments *s, struct claims *out)
 {
 	const struct segment *last = NULL;
-	char *text = NULL, *longer;
 	size_t i, parts = 0;
 
 	for (i = 0; i < s->n; i++) {
@@ -91,18 +107,11 @@ segments_story(const struct evidence *e, const struct nw_path *p, const struct s
 
 		if (!now->known || (last != NULL && is_same_place(e, p, last, now)))
 			continue;
-		if (last != NULL && parts++ < STORY_PARTS_MAX) {
-			longer = story_part(e, p, text, last, now);
-			free(text);
-			text = longer;
-		}
+		if (last != NULL && parts++ < STORY_PARTS_MAX)
+			story_part(e, p, last, now, out);
 		last = now;
 	}
-	if (parts > STORY_PARTS_MAX) {
-		longer = xasprintf(
-		    "%s, and so on through %zu more changes", text, parts - STORY_PARTS_MAX);
-		free(text);
-		text = longer;
-	}
-	return text;
+	if (parts > STORY_PARTS_MAX)
+		CLAIM_SAY(out, story_more, CLAIM_NO_STAGE,
+		    claim_number((double)(parts - STORY_PARTS_MAX)));
 }

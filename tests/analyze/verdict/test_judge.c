@@ -160,6 +160,7 @@ document_check(const struct analysis *a, const struct transfer *tr)
 
 	CHECK(doc != NULL);
 	CHECK_STR(text, again);
+	transfer_claims_check(text);
 	CHECK_STR(json_string_value(json_object_get(doc, "schema")), "narrows-result/1");
 	stage = json_object_get(json_object_get(doc, "verdict"), "stage");
 	if (tr->stage != NULL)
@@ -499,6 +500,7 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 		CHECK(!"the sentence says it");
 	}
 	text = resultdoc_build(&a, &run);
+	transfer_claims_check(text);
 	CHECK((strstr(text, "\"words\":\"program gzip\",\"program\":\"gzip\"") != NULL) ==
 	    with_pipes);
 	/* sh became it */
@@ -582,6 +584,7 @@ seen_check(const char *name, size_t n, const char *child_subject)
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	text = resultdoc_build(&a, &run);
+	transfer_claims_check(text);
 	CHECK((doc = json_loads(text, 0, NULL)) != NULL);
 	CHECK_NEAR(
 	    json_number_value(json_object_get(json_object_get(doc, "quality"), "bytes_seen_share")),
@@ -622,6 +625,7 @@ nothing_check(const char *name, const char *subject, const double values[4], con
 	CHECK(strstr(a.judgement.sentence, sentence) != NULL);
 	CHECK(a.judgement.n_reasons > 0 && strstr(a.judgement.reasons[0], reason) != NULL);
 	text = resultdoc_build(&a, &run);
+	transfer_claims_check(text);
 	CHECK(strstr(text, quality) != NULL);
 	free(text);
 	analysis_clear(&a);
@@ -701,6 +705,7 @@ clocks_check(double ahead_s, bool known)
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
 	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
 	text = resultdoc_build(&a, &run);
+	transfer_claims_check(text);
 	if (known) {
 		/* the clock is known to a tenth of a millisecond */
 		CHECK_INT(a.evidence.n_windows, tr.windows + 1);

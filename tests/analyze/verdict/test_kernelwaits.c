@@ -234,6 +234,7 @@ document_check(const struct analysis *a, const struct story *s)
 	json_t *doc = json_loads(text, 0, NULL), *kernel = json_object_get(doc, "kernel");
 	const json_t *waits = json_object_get(kernel, "waits");
 
+	transfer_claims_check(text);
 	CHECK(doc != NULL);
 	CHECK_INT(json_is_null(kernel), s->says == NULL);
 	if (s->says != NULL) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The claims of a document's sentences, with the place of each sentence. */
+#include "analyze/verdict/resultdoc_in.h"
+
+#include <stdio.h>
+
+/* Puts the claims of sentence i of a list at its place, as in "verdict.reasons.3". */
+static void
+put_numbered(json_t *list, const char *before, size_t i, const char *behind, const struct claims *c)
+{
+	char of[64];
+
+	snprintf(of, sizeof(of), "%s.%zu%s", before, i, behind);
+	claims_put(list, of, c);
+}
+
+json_t *
+resultdoc_claims(const struct analysis *a)
+{
+	const struct judgement *j = &a->judgement;
+	json_t *list = json_array();
+	size_t i;
+
+	claims_put(list, "verdict.sentence", &j->said);
+	for (i = 0; i < j->n_reasons; i++)
+		put_numbered(list, "verdict.reasons", i, "", &j->because[i]);
+	return list;
+}

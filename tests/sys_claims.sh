@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The sentences of a session are printed from records that agree with its figures and with each other; narrows report --check finds
+# every planted contradiction. lib.sh runs the same check over the documents that other tests leave.
+. tests/lib.sh
+start_box
+TMPDIR=$tmp nw selftest >/dev/null || fail "selftest"
+until_true 20 nw report --check last || fail "the session's document: $(nw report --check last)"
+nw report --json last >"$tmp/document" || fail "report"
+nw report --check all | grep -q '^1 documents checked, 0 contradictions$' || fail "all: $(nw report --check all)"
+python3 tests/claims.py "$bin/narrows" analyze/verdict/claim/claims.def "$tmp/document" || fail "the check of planted contradictions"
+stop_box
+echo PASS
