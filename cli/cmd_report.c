@@ -20,15 +20,18 @@
 #include "narrows/terminal.h"
 #include "narrows/web.h"
 
-/* "25 MB/s", "at least 38 MB/s", "25 MB/s to 40 MB/s"; nothing of a stage not measured. */
+/* "25 MB/s", "at least 38 MB/s", "25 MB/s to 40 MB/s"; nothing of a stage not measured, or whose
+ * only bound is the session's own rate. */
 static void
-could_text(const json_t *stage, char *out, size_t size)
+could_text(const json_t *stage, double rate, char *out, size_t size)
 {
 	double low = result_number(stage, KEY_stage_could_low),
 	       high = result_number(stage, KEY_stage_could_high);
 
 	*out = '\0';
 	if (!(low > 0) || !isfinite(result_number(stage, KEY_stage_bytes_per_s)))
+		return;
+	if (!isfinite(high) && low <= rate)
 		return;
 	if (!isfinite(high))
 		snprintf(out, size, "at least %s", fmt_plain(fmt_bytes_per_s(low)).s);
@@ -40,11 +43,11 @@ could_text(const json_t *stage, char *out, size_t size)
 }
 
 static void
-stage_print(const json_t *o)
+stage_print(const json_t *o, double rate)
 {
 	char could[160];
 
-	could_text(o, could, sizeof(could));
+	could_text(o, rate, could, sizeof(could));
 	printf("%s %-18s %-22s %6s %22s %6s %8s %8.0f\n",
 	    json_is_true(result_get(o, KEY_stage_candidate)) ? "*" : " ",
 	    show_text(o, KEY_stage_words, "?"), show_text(o, KEY_stage_host, "?"),
@@ -55,7 +58,7 @@ stage_print(const json_t *o)
 }
 
 static void
-stages_print(const json_t *list)
+stages_print(const json_t *list, double rate)
 {
 	const json_t *o;
 	size_t i;
@@ -64,7 +67,7 @@ stages_print(const json_t *list)
 		return;
 	printf("\n  %-18s %-22s %6s %22s %6s %8s %8s\n", "stage", "where", "held", "could carry",
 	    "busy", "waiting", "windows");
-	json_array_foreach(list, i, o) stage_print(o);
+	json_array_foreach(list, i, o) stage_print(o, rate);
 }
 
 static void
@@ -191,7 +194,8 @@ report_print(const json_t *doc)
 	json_array_foreach(
 	    result_get(v, KEY_verdict_reasons), i, reason) if (json_is_string(reason))
 	    printf("- %s\n", terminal_text(json_string_value(reason)));
-	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages));
+	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages),
+	    result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));
 	iotime_print(result_get(doc, KEY_result_io));
 	quality_print(result_get(doc, KEY_result_quality));

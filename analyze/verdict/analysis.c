@@ -105,6 +105,19 @@ change_explain(struct store_reader *r, const struct analysis_params *p, struct a
 	return rc;
 }
 
+static void
+history_add(const struct usual *u, struct judgement *j)
+{
+	const struct gain_history h = { .low = u->reached.low,
+		.about = u->reached.about,
+		.high = u->reached.high,
+		.best = u->best_bytes_per_s,
+		.best_wall_ns = u->best_wall_ns };
+
+	if (u->known && u->reached.n > 0)
+		judge_add_history(j, &h);
+}
+
 int
 analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
     struct analysis *out)
@@ -116,7 +129,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 
 	memset(out, 0, sizeof(*out));
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
-	    (rc = judge(e, &p->judge, &out->judgement)) < 0 ||
+	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0 ||
 	    (rc = usual_find(r, e, &out->judgement, &out->usual)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
 	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
@@ -124,6 +137,8 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 		analysis_clear(out);
 		return rc;
 	}
+	history_add(&out->usual, &out->judgement);
+	judge_say(e, &p->judge, &out->judgement);
 	segments_story(e, &out->judgement.path, &out->segments, &story);
 	judge_add_story(&out->judgement, &story);
 	others_find(e, &out->judgement, &out->others);

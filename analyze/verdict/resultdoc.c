@@ -234,6 +234,7 @@ verdict_doc(const struct analysis *a)
 	put_real(v, KEY_verdict_effect, j->gain.about);
 	result_set(v, KEY_verdict_interval,
 	    json_pack("[oo]", resultdoc_real(j->gain.low), resultdoc_real(j->gain.high)));
+	put_text(v, KEY_verdict_effect_from, gain_source_name(j->gain.source));
 	result_set(v, KEY_verdict_runner_up,
 	    next < j->path.n ? resultdoc_text(nw_stage_kind_name(j->path.stage[next].kind))
 			     : json_null());

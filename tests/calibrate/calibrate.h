@@ -46,5 +46,6 @@ void calibrate_bottleneck(struct calibration *c);
 void calibrate_classes(struct calibration *c);
 void calibrate_reduction(struct calibration *c);
 void calibrate_lifelines(struct calibration *c);
+void calibrate_reached(struct calibration *c);
 
 #endif

@@ -27,6 +27,7 @@ static const struct {
 	{ "classes", calibrate_classes },
 	{ "reduction", calibrate_reduction },
 	{ "lifelines", calibrate_lifelines },
+	{ "reached", calibrate_reached },
 };
 
 double

@@ -12,6 +12,7 @@ without the limit shows that the limit was one, and the gain of lifting it. The 
   --table    prints the table of what is there            --fast     4 s a transfer instead of 6
   --load L   40 cases (--cases N) beside each load of the list L, "0,1,2,4" or "all": so many loops a processor, x64 (a group
              of 64 times the weight), transfers, interrupts; goes on where the last one ended; a minute a case
+  --history  N earlier sessions without the limit before each clear case, on a route of its own
   --ways     each transfer twice, under nwrun and with nwrun -p: do both have the same stage and cause? ten minutes
 Needs root. A missing program skips its cases and is named.
 """
@@ -221,17 +222,29 @@ def tie_balance(world, plan, seconds):
     return plan
 
 
-def measure(world, plan, seconds):
-    """Runs a case and its lift; returns the row of results."""
+def history_make(world, plan, seconds, n, task):
+    """Gives the route of a clear case earlier sessions without its limit, in a box of its own."""
+    left = {f: r for f, r in plan["faults"].items() if f != plan["order"][0]}
+    world.box_renew("state-" + re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]))
+    for i in range(n):
+        Case(world, plan, left, seconds, f"{task}-before{i}").run(True)
+    for i in range(n):
+        world.result(f"{task}-before{i}")
+
+
+def measure(world, plan, seconds, n_before=0):
+    """Runs a case and its lift; returns the row of results. Clear cases have n_before earlier sessions without the limit."""
     if plan["kind"] == "tie":
         plan = tie_balance(world, plan, seconds)
     row = dict(plan)
     task = re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]) + f"-{os.getpid()}"
+    if n_before > 0 and plan["kind"] in CLEAR:
+        history_make(world, plan, seconds, n_before, task)
     row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(True)
     doc = world.result(task)
     v = doc["verdict"]
     row.update(stage=v["stage"], confidence=v["confidence"] if v["stage"] else "none", sentence=v["sentence"],
-               effect=v.get("effect"), interval=v.get("interval"), cause=v.get("cause"), candidates=v.get("candidates"),
+               effect=v.get("effect"), interval=v.get("interval"), effect_from=v.get("effect_from"), n_before=n_before, cause=v.get("cause"), candidates=v.get("candidates"),
                reasons=v.get("reasons"), segments=stages_of(doc),
                witnesses=[(w["name"], w["says"], w["detail"]) for w in v.get("witnesses") or []])
     if plan["kind"] in CLEAR:
@@ -320,11 +333,15 @@ def effect_lines(rows):
     inside = [r for r in stated if bounds_of(r)[0] <= r["lift"] <= bounds_of(r)[1]]
     factor = [r for r in right if r.get("effect")]
     near = [r for r in factor if 0.5 <= r["effect"] / r["lift"] <= 2]
-    close = [r for r in stated if 0 < bounds_of(r)[0] and bounds_of(r)[1] <= 3 * bounds_of(r)[0]]
-    lines = [f"effect: a factor or a bound is stated in {share(len(stated), len(rows))} clear cases; the lift is inside in "
+    two = [r for r in right if bounds_of(r)[0] > 0 and bounds_of(r)[1] <= 2 * bounds_of(r)[0]]
+    sources = sorted({str(r.get("effect_from")) for r in two})
+    lines = [f"effect: a factor or a bound is stated in {share(len(stated), len(rows))} clear cases; lift inside in "
              f"{share(len(inside), len(stated))}",
              f"  a factor is stated in {share(len(factor), len(rows))}, within a factor of 2 of the lift in "
-             f"{share(len(near), len(factor))}; upper end at most 3 times the lower in {share(len(close), len(stated))}"]
+             f"{share(len(near), len(factor))}",
+             f"  two-ended (upper end at most twice the lower) in {share(len(two), len(rows))}; lift inside in "
+             f"{share(len([r for r in two if r in inside]), len(two))}"]
+    lines += [f"    from {s}: {sum(str(r.get('effect_from')) == s for r in two)}" for s in sources]
     return lines + [f"  OUTSIDE {r['id']}: says {bounds_of(r)[0]:.2f}..{bounds_of(r)[1]:.2f}, lift {r['lift']:.2f}"
                     for r in stated if r not in inside]
 
@@ -421,6 +438,7 @@ def main():
     p.add_argument("--load")
     p.add_argument("--cases", type=int, default=40)
     p.add_argument("--clear", type=int, default=400)
+    p.add_argument("--history", type=int, default=0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", default="build/truth")
     p.add_argument("--build", default=os.environ.get("B", "build/release"))
@@ -455,7 +473,7 @@ def main():
             if "score" in rows.get(t["id"], {}):
                 continue
             try:
-                row = measure(world, t, 4 if a.fast else 6)
+                row = measure(world, t, 4 if a.fast else 6, a.history)
             except (Failed, OSError, KeyError, ValueError) as e:
                 row = dict(t, error=f"{type(e).__name__}: {e}"[:300])
             if a.certain and row.get("score") != "R" and t["id"] not in again:

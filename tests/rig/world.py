@@ -328,16 +328,24 @@ class World:
 
     # --- the box ---
 
-    def box_start(self):
-        self.state = f"{self.out}/state"          # outlives the rig, so that another build may judge the same sessions
+    def box_start(self, name="state"):
+        self.state = f"{self.out}/{name}"         # outlives the rig, so that another build may judge the same sessions
         if os.path.exists(f"{self.state}/narrowsd.run"):
             os.remove(f"{self.state}/narrowsd.run")
-        self.start("c", [f"{self.bin}/narrowsd", "-d", "-o", f"state-dir={self.state}", "-o",
+        self.box = [self.start("c", [f"{self.bin}/narrowsd", "-d", "-o", f"state-dir={self.state}", "-o",
                          "listen-xsp=" + " ".join(BOX.format(i) + "/5006" for i in (1, 2, 3)), "-o", "plain-xsp-beyond-loopback=yes",
-                         "-o", "listen-http=127.0.0.1/8080", "-o", "analysis-interval=1 s"], log="narrowsd.log")
+                         "-o", "listen-http=127.0.0.1/8080", "-o", "analysis-interval=1 s"], log="narrowsd.log")]
         until(10, "the start of the box", lambda: os.path.exists(f"{self.state}/narrowsd.run"))
         for host in "abd":
-            self.start(host, [f"{self.bin}/blipp", "-H", f"host-{host}", "-b", self.box_of(host)], log=f"blipp-{host}.log")
+            self.box.append(self.start(host, [f"{self.bin}/blipp", "-H", f"host-{host}", "-b", self.box_of(host)],
+                                       log=f"blipp-{host}.log"))
+
+    def box_renew(self, name):
+        """A box without earlier sessions: the routes of a case are its own."""
+        for p in reversed(self.box):
+            self.end(p)
+        shutil.rmtree(f"{self.out}/{name}", ignore_errors=True)
+        self.box_start(name)
 
     def box_of(self, host):
         return BOX.format("abd".index(host) + 1) + "/5006"

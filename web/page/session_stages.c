@@ -16,6 +16,8 @@ enum { STAGES_MAX = 12 };
 
 /* A stage with a lower bound alone is drawn so many times as wide as the bound. */
 static const double ABOVE_BOUND = 1.3, RANGE_MIN = 3;
+/* A bound or usual rate closer to the session's rate is no news. */
+static const double WORTH = 1.01;
 
 struct stage {
 	const json_t *doc;
@@ -25,6 +27,8 @@ struct stage {
 	/* bounds of the rate that the stage could have carried: of documents without bounds both
 	 * are the rate; an unknown upper bound is NaN */
 	double could_low, could_high;
+	double usual; /* rate of the route, where no bound says more than the session; or NaN */
+	bool is_open; /* whether no bound says more */
 	double width; /* of the pipe, 0..1 */
 	bool limits;
 };
@@ -47,6 +51,25 @@ collect_held(struct stage *s)
 	s->held = 1 - result_number(s->doc, KEY_stage_free_share);
 	s->held_low = is_rate(high) ? s->held * s->rate / high : is_rate(low) ? 0 : NAN;
 	s->held_high = is_rate(low) ? fmin(1, s->held * s->rate / low) : NAN;
+}
+
+/* Stages beside the limit carried the limit's rate, as every stage did: such a bound is replaced by
+ * the usual rate of the route, if the route is usually faster. */
+static void
+collect_usual(const json_t *doc, struct stage *stages, size_t n)
+{
+	double rate = NAN,
+	       usual = result_number(result_get(doc, KEY_result_usual), KEY_usual_median);
+	struct stage *s;
+
+	for (s = stages; s < stages + n; s++)
+		if (s->limits)
+			rate = s->could_low * WORTH;
+	for (s = stages; s < stages + n; s++) {
+		s->is_open = !s->limits && is_rate(s->rate) && !is_rate(s->could_high) &&
+		    s->could_low <= rate;
+		s->usual = s->is_open && usual > rate ? usual : NAN;
+	}
 }
 
 /* Reads stages in the document's order, the order of the path. Returns the number of stages. */
@@ -79,15 +102,19 @@ collect(const json_t *doc, struct stage stages[STAGES_MAX])
 		s->limits = limit != NULL && s->key != NULL && strcmp(limit, s->key) == 0;
 		n++;
 	}
+	collect_usual(doc, stages, n);
 	return n;
 }
 
-/* The rate that the drawing shows: the middle of the bounds, or a little above the lower bound. */
+/* The rate that the drawing shows: the middle of the bounds, the usual rate, or a little above the
+ * lower bound. */
 static double
 drawn_rate(const struct stage *s)
 {
 	if (!is_rate(s->rate))
 		return NAN;
+	if (is_rate(s->usual))
+		return s->usual;
 	return is_rate(s->could_high) ? sqrt(s->could_low * s->could_high)
 				      : ABOVE_BOUND * s->could_low;
 }
@@ -160,10 +187,19 @@ write_where(struct html *h, const char *host)
 		page_route(h, host);
 }
 
-/* "23 MB/s", "25 MB/s to 40 MB/s", "at least 34 MB/s". */
+/* "23 MB/s", "25 MB/s to 40 MB/s", "at least 34 MB/s", "usually 95 MB/s", "wider". */
 static void
 write_could(struct html *h, const struct stage *s)
 {
+	if (s->is_open && !is_rate(s->usual)) {
+		html_raw(h, "wider");
+		return;
+	}
+	if (s->is_open) {
+		html_raw(h, "usually ");
+		html_text(h, fmt_bytes_per_s(s->usual).s);
+		return;
+	}
 	if (!is_rate(s->could_high))
 		html_raw(h, "at least ");
 	html_text(h, fmt_bytes_per_s(s->could_low).s);
@@ -360,6 +396,8 @@ session_stages(struct html *h, const json_t *doc)
 	    "<p class=\"note\">In the drawing of the pipe data runs from left to right. Its width "
 	    "shows the rate that each stage could have carried, as far as the accounts of calls "
 	    "and "
-	    "kernels bound it, on a logarithmic scale.</p>");
+	    "kernels bound it, on a logarithmic scale. Without a bound the drawing has the usual "
+	    "rate of "
+	    "the route.</p>");
 	write_stage_table(h, stages, n, result_get(doc, KEY_result_bottleneck));
 }

@@ -15,9 +15,8 @@ static const double TELLING = 3;
 /* The kernel slows writers down before a disk is at its limit: a disk had up to so much more
  * room than by its share of held time. */
 static const double PACING = 2;
-/* A disk behind readahead or dirty pages with a share of held time below these had room for
- * HIDDEN_GAIN times the rate in all measured transfers. */
-static const double HIDDEN_GAIN = 1.5, READ_QUIET = 0.07, WRITE_QUIET = 0.25;
+/* A smaller gain needs no explanation by the route's history. */
+static const double HISTORY_WORTH = 1.1;
 
 /* Measured: a transfer at the next disk's throttle had this share of the throttle's rate. */
 static const double THROTTLE_LOW = 0.7, THROTTLE_ABOUT = 0.92, THROTTLE_HIGH = 1.05;
@@ -64,20 +63,6 @@ next_find(const struct nw_path *p, const struct limit *l, const struct resources
 	return next;
 }
 
-/* Whether some disk besides the limit may be close to its own limit, unseen. */
-static bool
-some_disk_is_close(const struct nw_path *p, const struct limit *l, size_t limit)
-{
-	size_t i;
-
-	for (i = 0; i < p->n; i++)
-		if (i != limit &&
-		    ((p->stage[i].kind == NW_STAGE_DISK_READ && held_of(l, i) >= READ_QUIET) ||
-			(p->stage[i].kind == NW_STAGE_DISK_WRITE && held_of(l, i) >= WRITE_QUIET)))
-			return true;
-	return false;
-}
-
 static size_t
 network_of(const struct nw_path *p)
 {
@@ -97,6 +82,7 @@ gain_by_room(const struct nw_path *p, const struct resources *r, size_t limit, s
 	if (net == p->n || net == limit || p->has_sender != p->has_receiver ||
 	    p->stage[limit].mapped || !(r->room <= ROOM_MOST) || r->rwnd >= WINDOW_FULL)
 		return false;
+	g->source = GAIN_NETWORK;
 	g->next = net;
 	g->low = fmax(1, ROOM_LOW * r->room);
 	g->about = fmax(1, ROOM_ABOUT * r->room);
@@ -113,10 +99,22 @@ gain_by_network(const struct resources *r, bool receiving, struct gain *g)
 	if (!receiving && !(r->room > ROOM_MOST) && resources_net(r) >= 1 / TELLING &&
 	    g->high <= TELLING * g->low) {
 		g->about = fmin(g->high, fmax(g->low, 1 / resources_net(r)));
+		g->source = GAIN_NETWORK;
 		return;
 	}
-	g->high = NAN;
-	g->low = g->low < HIDDEN_GAIN ? NAN : HIDDEN_GAIN;
+	g->low = g->high = NAN;
+}
+
+const char *
+gain_source_name(enum gain_source source)
+{
+	static const char *const names[] = { NULL,
+#define X(id, name) [GAIN_##id] = name,
+		GAIN_SOURCE_LIST(X)
+#undef X
+	};
+
+	return names[source];
 }
 
 struct gain
@@ -128,10 +126,8 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	g.next = next_find(p, l, r, limit);
 	if (g.next == p->n || p->has_sender != p->has_receiver)
 		return g;
-	if (p->stage[limit].mapped) { /* looks tell roughly how long the disk held the program */
-		g.low = some_disk_is_close(p, l, limit) ? NAN : HIDDEN_GAIN;
+	if (p->stage[limit].mapped) /* looks tell roughly how long the disk held the program */
 		return g;
-	}
 	if (gain_by_room(p, r, limit, &g))
 		return g;
 	worked = gain_worked(p, l, r, g.next);
@@ -142,8 +138,8 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	else if (high <= TELLING) {
 		g.low = 1;
 		g.high = fmax(1, high);
-	} else if (!some_disk_is_close(p, l, limit))
-		g.low = HIDDEN_GAIN;
+		g.source = GAIN_STAGES;
+	}
 	return g;
 }
 
@@ -177,6 +173,7 @@ gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct re
 	if (next == p->n || g->high <= THROTTLE_HIGH * room || !(room > 1))
 		return;
 	g->high = THROTTLE_HIGH * room;
+	g->source = GAIN_THROTTLE;
 	g->next = next;
 	g->about = NAN;
 	if (others_carry(p, l, r, limit, next, room)) {
@@ -184,4 +181,22 @@ gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct re
 		g->about = fmax(1, THROTTLE_ABOUT * room);
 	} else if (g->low > g->high)
 		g->low = 1;
+}
+
+void
+gain_by_history(const struct gain_history *h, double bytes_per_s, size_t n_stages, struct gain *g)
+{
+	double low = h->low / bytes_per_s, high = h->high / bytes_per_s;
+
+	if (!(low >= HISTORY_WORTH) || (isfinite(g->high) && !(low <= g->high)))
+		return;
+	if (g->low > 1 && isfinite(g->high) && g->high / g->low <= high / low)
+		return;
+	*g = (struct gain){ .about = h->about / bytes_per_s,
+		.low = low,
+		.high = high,
+		.next = n_stages,
+		.source = GAIN_HISTORY,
+		.seen_bytes_per_s = h->best,
+		.seen_wall_ns = h->best_wall_ns };
 }

@@ -14,14 +14,44 @@
 #ifndef GAIN_H
 #define GAIN_H
 
+#include <stdint.h>
+
 #include "narrows/limit.h"
 #include "analyze/verdict/judge/resources.h"
+
+/* Sources of a gain, and their words in documents: shares of the time that other stages left free,
+ * the network's rate in its better windows, the throttle of a disk, earlier sessions of the
+ * route. */
+#define GAIN_SOURCE_LIST(X)     \
+	X(STAGES, "stages")     \
+	X(NETWORK, "network")   \
+	X(THROTTLE, "throttle") \
+	X(HISTORY, "history")
+
+enum gain_source {
+	GAIN_UNKNOWN,
+#define X(id, name) GAIN_##id,
+	GAIN_SOURCE_LIST(X)
+#undef X
+};
 
 struct gain {
 	double about;     /* best estimate; NaN unless both bounds are known */
 	double low, high; /* bounds; NaN where unknown */
 	size_t next;      /* index of the next limiting stage; number of stages if unknown */
+	enum gain_source source;
+	double seen_bytes_per_s; /* of GAIN_HISTORY: rate of the route's best session */
+	int64_t seen_wall_ns;    /* begin of that session */
 };
+
+/* Rates that earlier sessions let expect: 90 % of sessions lie between low and high. NaN: none. */
+struct gain_history {
+	double low, about, high, best;
+	int64_t best_wall_ns;
+};
+
+/* NULL of GAIN_UNKNOWN; static text. */
+const char *gain_source_name(enum gain_source source);
 
 /* `limit` is the index of the limiting stage. */
 struct gain
@@ -32,6 +62,10 @@ bool gain_by_room(const struct nw_path *p, const struct resources *r, size_t lim
 /* Bounds by the throttles of the other disks: a throttle tells the load of its disk. */
 void gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r,
     size_t limit, struct gain *g);
+/* Bounds by the level that the route reached earlier, of a path of n_stages. The narrower bounds
+ * stay; a bound of this session that excludes the level stays, too. */
+void
+gain_by_history(const struct gain_history *h, double bytes_per_s, size_t n_stages, struct gain *g);
 /* The share of the time for which a stage worked, by the best account; of disks, a lower bound. */
 double gain_worked(
     const struct nw_path *p, const struct limit *l, const struct resources *r, size_t stage);

@@ -442,6 +442,7 @@ gain_set(struct judgement *j)
 		j->gain.high = fmin(GAIN_TIE_MAX,
 		    is_throttled(j, j->second) ? THROTTLE_TIE : fmax(1.1, 1.1 / worked));
 		j->gain.next = j->second;
+		j->gain.source = is_throttled(j, j->second) ? GAIN_THROTTLE : GAIN_STAGES;
 	} else if (j->second < j->path.n)
 		j->gain.next = j->second;
 	else if (lifts && !hides_others(j))
@@ -454,6 +455,15 @@ gain_set(struct judgement *j)
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;
 	}
+	if (!isfinite(j->gain.low) && !isfinite(j->gain.high))
+		j->gain.source = GAIN_UNKNOWN;
+}
+
+void
+judge_add_history(struct judgement *j, const struct gain_history *h)
+{
+	if (j->limit.known && !j->idle_disk)
+		gain_by_history(h, j->bytes_per_s, j->path.n, &j->gain);
 }
 
 /* Whether a program waited long for a processor, but is not the limit. */
@@ -634,7 +644,7 @@ transfer_describe(struct judgement *j, const struct evidence *e)
 }
 
 int
-judge(const struct evidence *e, const struct judge_params *params, struct judgement *out)
+judge_decide(const struct evidence *e, const struct judge_params *params, struct judgement *out)
 {
 	int rc;
 
@@ -650,6 +660,12 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	kernelwaits_find(e, &out->path, &out->kernel);
 	decide(out, e);
 	gain_set(out);
+	return rc;
+}
+
+void
+judge_say(const struct evidence *e, const struct judge_params *params, struct judgement *out)
+{
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);
 	out->confidence = out->second == out->path.n ? "none"
@@ -657,6 +673,15 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 						     : "low";
 	if (out->limit.known)
 		confidence_set(out, e);
+}
+
+int
+judge(const struct evidence *e, const struct judge_params *params, struct judgement *out)
+{
+	int rc = judge_decide(e, params, out);
+
+	if (rc == NW_OK)
+		judge_say(e, params, out);
 	return rc;
 }
 

@@ -62,7 +62,14 @@ struct judgement {
 	const char *program; /* on loan from the evidence; NULL if unknown */
 };
 
-/* NW_ENOMEM. */
+/* Decides without words, so that other sources may still bound the gain. NW_ENOMEM. */
+int
+judge_decide(const struct evidence *e, const struct judge_params *params, struct judgement *out);
+/* Bounds a decided gain by earlier sessions of the route. */
+void judge_add_history(struct judgement *j, const struct gain_history *h);
+/* Asks the witnesses, and puts a decided judgement into words. */
+void judge_say(const struct evidence *e, const struct judge_params *params, struct judgement *out);
+/* Both. NW_ENOMEM. */
 int judge(const struct evidence *e, const struct judge_params *params, struct judgement *out);
 void judgement_clear(struct judgement *j);
 /* Of two stages that limit alike, whether both are known to work most of the time. */

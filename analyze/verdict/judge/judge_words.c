@@ -493,24 +493,17 @@ known_reasons(struct judgement *j, const struct nw_path_stage *s)
 		REASON_SAY(j, one_end, i);
 }
 
-/* "; without this limit it could have gone about 2.1 times as fast, until disk write on dtn-b
- * limits", or nothing. Bounds that include no gain are an upper bound. */
+/* Bounds by this session: until the next stage limits. Bounds that include no gain are an upper
+ * bound. */
 static void
-faster_say(struct judgement *j, const struct evidence *e)
+bounds_say(struct judgement *j, const struct evidence *e)
 {
 	const struct gain *g = &j->gain;
 	const struct claim_value low = claim_number(g->low), high = claim_number(g->high);
-	struct claim_value next;
-	char *stage;
+	char *stage = g->next < j->path.n ? judge_stage_text(e, &j->path.stage[g->next])
+					  : xstrdup("another stage");
+	const struct claim_value next = claim_text(stage);
 
-	if (!isfinite(g->high)) {
-		if (g->low >= GAIN_SURE)
-			CLAIM_SAY(&j->said, gain_least, j->limit.stage, low);
-		return;
-	}
-	stage = g->next < j->path.n ? judge_stage_text(e, &j->path.stage[g->next])
-				    : xstrdup("another stage");
-	next = claim_text(stage);
 	if (g->high < GAIN_WORTH)
 		CLAIM_SAY(&j->said, gain_hardly, j->limit.stage, next);
 	else if (!(g->low >= GAIN_SURE))
@@ -521,6 +514,35 @@ faster_say(struct judgement *j, const struct evidence *e)
 	else
 		CLAIM_SAY(&j->said, gain_range, j->limit.stage, low, high, next);
 	free(stage);
+}
+
+/* "; without this limit it could have gone about 2.1 times as fast, until disk write on dtn-b
+ * limits, by the kernel's account of the network", or nothing. */
+static void
+faster_say(struct judgement *j, const struct evidence *e)
+{
+	const struct gain *g = &j->gain;
+	struct fmt day = fmt_time(g->seen_wall_ns);
+
+	day.s[10] = '\0'; /* behind the date */
+	if (g->source == GAIN_HISTORY) {
+		CLAIM_SAY(&j->said, gain_reached, j->limit.stage, claim_number(g->about),
+		    claim_number(g->low), claim_number(g->high), claim_number(g->seen_bytes_per_s),
+		    claim_text(day.s));
+		return;
+	}
+	if (isfinite(g->high))
+		bounds_say(j, e);
+	else if (g->low >= GAIN_SURE)
+		CLAIM_SAY(&j->said, gain_least, j->limit.stage, claim_number(g->low));
+	else
+		return;
+	if (g->source == GAIN_STAGES)
+		CLAIM_SAY(&j->said, gain_by_stages, CLAIM_NO_STAGE);
+	else if (g->source == GAIN_NETWORK)
+		CLAIM_SAY(&j->said, gain_by_network, CLAIM_NO_STAGE);
+	else if (g->source == GAIN_THROTTLE)
+		CLAIM_SAY(&j->said, gain_by_throttle, CLAIM_NO_STAGE);
 }
 
 static char *
@@ -661,6 +683,7 @@ moved_set(struct judgement *j)
 {
 	j->second = j->gain.next = j->path.n;
 	j->gain.about = j->gain.low = j->gain.high = NAN;
+	j->gain.source = GAIN_UNKNOWN;
 	if (j->limit.known)
 		return;
 	while (j->n_reasons > 0)

@@ -146,6 +146,12 @@ peers_compare(struct store_reader *r, struct past *p, size_t n, const struct pas
 		rc = nw_route_changes(rate, n + 1, &c);
 	l = level_choose(&c, n);
 	if (rc == NW_OK)
+		rc = nw_reached(rate, n, rate[n], &out->reached);
+	if (rc == NW_OK && out->reached.best < n) {
+		out->best_bytes_per_s = rate[out->reached.best];
+		out->best_wall_ns = all[out->reached.best].start_wall_ns;
+	}
+	if (rc == NW_OK)
 		rc = nw_usual(rate + l.first, l.end - l.first, rate[n], &out->usual);
 	if (rc == NW_OK && out->usual.n >= NW_USUAL_MIN)
 		rc = usual_ops_find(r, all + l.first, l.end - l.first, &out->ops);

@@ -7,12 +7,16 @@
 #include "analyze/verdict/judge/judge.h"
 #include "analyze/verdict/usual/past.h"
 #include "analyze/verdict/usual/usualops.h"
+#include "narrows/reached.h"
 
 struct usual {
 	bool known; /* whether the session compares: closed, with data moved */
 	struct nw_usual usual;
-	char *sentence;       /* NULL: too few earlier sessions */
-	struct usual_ops ops; /* durations of operations in the sessions of `usual` */
+	char *sentence;            /* NULL: too few earlier sessions */
+	struct nw_reached reached; /* of all earlier sessions of about the size */
+	double best_bytes_per_s;   /* of their best session; NaN without any */
+	int64_t best_wall_ns;      /* begin of that session */
+	struct usual_ops ops;      /* durations of operations in the sessions of `usual` */
 	bool has_since;
 	struct change_told since; /* the last change before the session, if any */
 	/* Sessions for the search of changes: from `split` on after the change, or our session

@@ -3,7 +3,9 @@
 #include "analyze/verdict/judge/gain.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "narrows/result_keys.h"
 #include "tests/check.h"
 
 enum { READ, SENDER, NET, RECEIVER, WRITE, STAGES };
@@ -24,22 +26,22 @@ static const struct {
 	    NET },
 	{ "target disk, link twice as fast", { .01, .01, .09, .03, .88 }, .51, .51, 0, WRITE, 2.0,
 	    0, 0, NET },
-	{ "disk, all else far", { .98, 0, .01, .01, .02 }, .02, .02, 0, READ, 50, 1.5, 0, WRITE },
-	{ "link, disk three times as fast", { 0, 0, .92, .04, .01 }, .95, .95, 0, NET, 3.0, 1.5, 0,
+	{ "disk, all else far", { .98, 0, .01, .01, .02 }, .02, .02, 0, READ, 50, 0, 0, WRITE },
+	{ "link, disk three times as fast", { 0, 0, .92, .04, .01 }, .95, .95, 0, NET, 3.0, 0, 0,
 	    RECEIVER },
 	{ "link, disk nearly as slow", { .1, .02, .8, .08, .03 }, .97, .97, 0, NET, 1.1, 0, 0,
 	    READ },
 	{ "target disk, link six times as fast", { .01, .01, .05, .03, .9 }, .2, .2, 0, WRITE, 5.0,
-	    1.5, 0, NET },
-	{ "disk, link five times as fast", { .86, .02, .1, .06, .03 }, .19, .19, 0, READ, 9.0, 1.5,
-	    0, NET },
+	    0, 0, NET },
+	{ "disk, link five times as fast", { .86, .02, .1, .06, .03 }, .19, .19, 0, READ, 9.0, 0, 0,
+	    NET },
 	{ "program, target disk half used", { .01, .96, .02, .02, .9 }, .03, .03, 0, SENDER, 2, 1,
 	    2.22, WRITE },
 	{ "disk, link known to have twice the rate", { .74, 0, .22, .03, .01 }, .47, .47, 2.4, READ,
 	    2.1, 1.32, 2.76, NET },
 	{ "target disk, link that delivers more at times", { .01, .01, .3, .05, .61 }, .97, .97,
 	    2.3, WRITE, 1.7, 1.27, 2.65, NET },
-	{ "disk, link with much room", { .9, .02, .3, .06, .03 }, .4, .4, 12, READ, 5.9, 1.5, 0,
+	{ "disk, link with much room", { .9, .02, .3, .06, .03 }, .4, .4, 12, READ, 5.9, 0, 0,
 	    NET },
 	{ "streams that share the link unseen", { .9, 0, .3, .03, .01 }, .2, 1, 0, READ, 1.9, 0, 0,
 	    NET },
@@ -108,12 +110,12 @@ test_throttle(void)
 		double low, high;
 		int next;
 	} throttles[] = {
-		{ 2, NAN, .1, 1.5, 0, 1.4, 2.1, READ },   /* the disk is known to be next */
-		{ 4, 3, .1, 1.5, 0, 2.1, 3.15, WRITE },   /* the slower of two disks is */
-		{ 2, NAN, .8, 1.5, 0, 1.5, 2.1, READ },   /* the program may be */
-		{ 1.2, NAN, .9, 1.5, 0, 1, 1.26, READ },  /* a throttle refutes a bound */
-		{ 8, NAN, .1, 1.1, 2, 1.1, 2, SENDER },   /* another stage is next */
-		{ NAN, NAN, .1, 1.5, 0, 1.5, 0, SENDER }, /* no throttle */
+		{ 2, NAN, .1, 0, 0, 1.4, 2.1, READ },    /* the disk is known to be next */
+		{ 4, 3, .1, 0, 0, 2.1, 3.15, WRITE },    /* the slower of two disks is */
+		{ 2, NAN, .8, 0, 0, 0, 2.1, READ },      /* the program may be */
+		{ 1.2, NAN, .9, 1.5, 0, 1, 1.26, READ }, /* a throttle refutes a bound */
+		{ 8, NAN, .1, 1.1, 2, 1.1, 2, SENDER },  /* another stage is next */
+		{ NAN, NAN, .1, 0, 0, 0, 0, SENDER },    /* no throttle */
 	};
 	struct resources r;
 	struct nw_path p;
@@ -132,7 +134,7 @@ test_throttle(void)
 		r.throttle[READ] = throttles[c].read * 1e7;
 		r.throttle[WRITE] = throttles[c].write * 1e7;
 		g = (struct gain){ .about = NAN,
-			.low = throttles[c].before_low,
+			.low = throttles[c].before_low > 0 ? throttles[c].before_low : NAN,
 			.high = throttles[c].before_high > 0 ? throttles[c].before_high : NAN,
 			.next = SENDER };
 		gain_by_throttle(&p, &l, &r, NET, &g);
@@ -142,10 +144,57 @@ test_throttle(void)
 	}
 }
 
+/* Of a route that reached 90 to 110 MB/s, a session at 20 MB/s. */
+static void
+test_history(void)
+{
+	static const struct {
+		double low, high; /* bounds by the session itself; 0: unknown */
+		double rate;      /* of the session, MB/s */
+		double want_low, want_high;
+	} histories[] = {
+		{ 0, 0, 20, 4.5, 5.5 },     /* nothing else is known */
+		{ 1, 9, 20, 4.5, 5.5 },     /* an upper bound agrees */
+		{ 1, 2, 20, 1, 2 },         /* another stage is known to limit before */
+		{ 4.8, 5.2, 20, 4.8, 5.2 }, /* narrower bounds of the session stay */
+		{ 0, 0, 100, 0, 0 },        /* as fast as the route ever was */
+	};
+	const struct gain_history h = { 9e7, 1e8, 1.1e8, 1.05e8, INT64_C(1) };
+	struct gain g;
+	size_t c;
+
+	for (c = 0; c < sizeof(histories) / sizeof(histories[0]); c++) {
+		g = (struct gain){ .about = NAN,
+			.low = histories[c].low > 0 ? histories[c].low : NAN,
+			.high = histories[c].high > 0 ? histories[c].high : NAN,
+			.source = histories[c].high > 0 ? GAIN_STAGES : GAIN_UNKNOWN };
+		gain_by_history(&h, histories[c].rate * 1e6, STAGES, &g);
+		CHECK_NEAR(isnan(g.low) ? 0 : g.low, histories[c].want_low, 0.01, 1e-9);
+		CHECK_NEAR(isnan(g.high) ? 0 : g.high, histories[c].want_high, 0.01, 1e-9);
+		CHECK_INT(g.source == GAIN_HISTORY, c < 2);
+		CHECK(g.source != GAIN_HISTORY || g.seen_bytes_per_s == h.best);
+	}
+}
+
+/* The document's key names each source. */
+static void
+test_sources(void)
+{
+	const char *help = result_key_info(KEY_verdict_effect_from)->meaning;
+
+#define X(id, name) CHECK(strstr(help, name " (") != NULL);
+	GAIN_SOURCE_LIST(X)
+#undef X
+	CHECK(gain_source_name(GAIN_UNKNOWN) == NULL);
+	CHECK_STR(gain_source_name(GAIN_HISTORY), "history");
+}
+
 int
 main(void)
 {
 	test_cases();
+	test_history();
+	test_sources();
 	test_throttle();
 	test_one_end();
 	return check_done("test_gain");

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/reached.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "narrows/err.h"
+#include "narrows/special.h"
+#include "narrows/summary.h"
+
+static const double TAIL = 0.05;
+/* A few rates may be alike by chance: the standard deviation of the logarithms counts as so much at
+ * least. */
+static const double SPREAD_LEAST = 0.04;
+
+static int
+falling(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* Number of the highest rates, down to the first gap; `rates` fall. */
+static size_t
+level_size(const double *rates, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && rates[i] * NW_REACHED_GAP > rates[i - 1])
+		i++;
+	return i;
+}
+
+static void
+level_describe(const double *rates, struct nw_reached *out)
+{
+	const double n = (double)out->n;
+	struct nw_summary s = { 0 };
+	double half;
+	size_t i;
+
+	for (i = 0; i < out->n; i++)
+		nw_summary_add(&s, log(rates[i]));
+	half = nw_t_quantile(1 - TAIL, n - 1) * fmax(nw_summary_sd(&s), SPREAD_LEAST) *
+	    sqrt(1 + 1 / n);
+	out->low = exp(s.mean - half);
+	out->about = exp(s.mean);
+	out->high = exp(s.mean + half);
+}
+
+int
+nw_reached(const double *earlier, size_t n, double rate, struct nw_reached *out)
+{
+	double *rates = malloc((n + 1) * sizeof(*rates));
+	size_t i, kept = 0;
+
+	*out = (struct nw_reached){ .best = n, .low = NAN, .about = NAN, .high = NAN };
+	if (rates == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < n; i++)
+		if (isfinite(earlier[i]) && earlier[i] > 0) {
+			rates[kept++] = earlier[i];
+			if (out->best == n || earlier[i] > earlier[out->best])
+				out->best = i;
+		}
+	qsort(rates, kept, sizeof(*rates), falling);
+	out->n = kept > 0 ? level_size(rates, kept) : 0;
+	if (out->n < NW_REACHED_MIN || !(rate > 0) || !(rate * NW_REACHED_GAP <= rates[out->n - 1]))
+		out->n = 0;
+	else
+		level_describe(rates, out);
+	free(rates);
+	return NW_OK;
+}
