@@ -136,7 +136,7 @@ account_find(const struct work *w, size_t process, size_t i, struct account *a)
 		used += a->busy[op] + a->wait[op];
 	}
 	a->own = used < there ? there - used : 0;
-	account_starve(a, used, harm);
+	account_starve(a, used, starved);
 	if (!p->one_thread)
 		a->own = fmin(a->own, at(p->cpu_s, i) + starved);
 	account_excuse(a,

@@ -451,12 +451,24 @@ test_starved(void)
 		{ 0.8 * 0.1, 0.2 * 0.1, NW_STAGE_SENDER_HOST },
 		{ 0.1, 0.1, NW_STAGE_NETWORK },
 	};
-	double full[WINDOWS];
+	/* of reads on the way, half of the time was spent without a processor */
+	static const struct pipeline half_disk = { 1e8, 2e9, 1.2e8, 2e9, 1e9 };
+	double full[WINDOWS], held[2];
 	struct nw_process process[2];
 	struct nw_path p;
 	bool unique;
 	size_t i;
 
+	for (i = 0; i < 2; i++) {
+		play(&half_disk, process, 3);
+		process[0].starved_s = each_window(kernel[0], i * 0.6 * 0.1);
+		process[0].full_s = each_window(full, 0.1);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(p.stage[0].kind, NW_STAGE_DISK_READ);
+		held[i] = p.stage[0].busy_share;
+		nw_path_clear(&p);
+	}
+	CHECK(held[1] < 0.6 * held[0]);
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		play(&slow_network, process, 3);
 		process[0].starved_s = each_window(kernel[0], cases[i].starved_s);

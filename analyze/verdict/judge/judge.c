@@ -91,6 +91,17 @@ is_idle_disk(const struct judgement *j, size_t stage)
 	    resources_written_idle(&j->resources, stage);
 }
 
+/* Whether the processors of a stage's host were all busy, or a program waited long for one. */
+static bool
+is_short_of_processors(const struct judgement *j, const struct evidence *e, size_t stage)
+{
+	const struct evidence_process *waiter = cpu_waiter(j, e);
+	double busy = mean_known(e->hosts[j->path.stage[stage].host].cpu_busy, e->n_windows);
+
+	return busy >= SATURATED ||
+	    (waiter != NULL && starved_s(j, e, waiter) >= STARVED_DISK * j->path.active_s);
+}
+
 /* Whether a throttle far above the disk's rate hardly ever let bytes wait. */
 static bool
 has_room(const struct judgement *j, size_t stage)
@@ -101,7 +112,7 @@ has_room(const struct judgement *j, size_t stage)
 
 /* Whether a stage besides the limit is at its own limit, by evidence that buffers do not hide. */
 static bool
-is_saturated(const struct judgement *j, size_t stage)
+is_saturated(const struct judgement *j, const struct evidence *e, size_t stage)
 {
 	const struct resources *r = &j->resources;
 	enum nw_stage_kind kind = j->path.stage[stage].kind,
@@ -113,7 +124,8 @@ is_saturated(const struct judgement *j, size_t stage)
 		return resources_net(r) >= SATURATED && !j->path.stage[j->limit.stage].mapped &&
 		    !(r->room > NET_ROOM) &&
 		    held >= (limit == NW_STAGE_DISK_WRITE ? NET_HELD_SLOW : NET_HELD);
-	if (has_room(j, stage))
+	if (has_room(j, stage) ||
+	    (resources_read_idle(r, stage) && is_short_of_processors(j, e, stage)))
 		return false;
 	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
@@ -167,7 +179,7 @@ second_find(const struct judgement *j, const struct evidence *e)
 			return i;
 	for (i = 0; i < j->path.n; i++)
 		if (i != l->stage && !shares_calls(j, e, i) && !is_cached(j, e, i) &&
-		    is_saturated(j, i))
+		    is_saturated(j, e, i))
 			return i;
 	if (l->known || next >= j->path.n || shares_calls(j, e, next))
 		return j->path.n;
@@ -230,17 +242,6 @@ starved_decide(struct judgement *j)
 		l->stage = next;
 	l->known = true;
 	l->claim = LIMIT_ACCOUNT;
-}
-
-/* Whether the processors of a stage's host were all busy, or a program waited long for one. */
-static bool
-is_short_of_processors(const struct judgement *j, const struct evidence *e, size_t stage)
-{
-	const struct evidence_process *waiter = cpu_waiter(j, e);
-	double busy = mean_known(e->hosts[j->path.stage[stage].host].cpu_busy, e->n_windows);
-
-	return busy >= SATURATED ||
-	    (waiter != NULL && starved_s(j, e, waiter) >= STARVED_DISK * j->path.active_s);
 }
 
 /* The program that held the bytes clearly longer than any stage besides the idle disk; number of

@@ -48,8 +48,9 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
 /*
  * Adds to full[] the seconds of each window in which the network was at work whatever the programs
  * did: data in flight, by the account of the sending kernel, and neither a closed receive window
- * nor a full send buffer. For the sender the connection must also have filled its congestion
- * window (by Little's law), since a long path keeps the data of a slow sender in flight, too.
+ * nor a full send buffer. A long path keeps the data of a slow sender in flight, too: for the
+ * sender the connection must have filled its congestion window (by Little's law), else only the
+ * part of the round trips above the shortest counts, in which data lay in queues.
  * Returns false, and adds nothing, where the account does not cover the path.
  */
 bool
@@ -64,6 +65,8 @@ bool resources_throttled(const struct resources *r, size_t stage, double bytes_p
  * although hardly a byte waited for the device. A direct write, which waits by itself, keeps a
  * device busy, or queued at a throttle. */
 bool resources_written_idle(const struct resources *r, size_t stage);
+/* Whether hardly a read waited for a disk without throttle, and its host's devices were idle. */
+bool resources_read_idle(const struct resources *r, size_t stage);
 /* The rate of a disk of the path: by its own calls, or by the path. */
 double resources_rate(const struct nw_path *p, size_t stage);
 /* The best guess between net_low and net_high; NaN without account. */
