@@ -17,7 +17,13 @@ skip() { printf '%s\n' "$*"; exit 77; }
 lib_cleanup() {
 	for p in $pids; do kill "$p" 2>/dev/null || :; done
 	for p in $pids; do wait "$p" 2>/dev/null || :; done
+	contradictions=$(lib_contradictions)
 	rm -rf "$tmp"
+	[ -z "$contradictions" ] || { printf 'FAIL: sentences of a document:\n%s\n' "$contradictions" >&2; exit 1; }
+}
+# lib_contradictions: what the sentences of the box's documents say against figures or each other
+lib_contradictions() {
+	[ ! -f "$tmp/state/narrows.db" ] || timeout 10 "$bin/narrows" -s "$tmp/state" report --check all 2>/dev/null | grep '^session ' || :
 }
 trap lib_cleanup EXIT
 trap 'exit 1' INT TERM
@@ -79,8 +85,8 @@ two_networks() {
 }
 two_networks_end() {
 	status=$?
-	lib_cleanup
 	ip netns del $a 2>/dev/null || :
 	ip netns del $b 2>/dev/null || :
+	lib_cleanup
 	exit $status
 }

@@ -10,4 +10,11 @@ nw report --json last >"$tmp/document" || fail "report"
 nw report --check all | grep -q '^1 documents checked, 0 contradictions$' || fail "all: $(nw report --check all)"
 python3 tests/claims.py "$bin/narrows" analyze/verdict/claim/claims.def "$tmp/document" || fail "the check of planted contradictions"
 stop_box
+[ -z "$(lib_contradictions)" ] || fail "contradictions: $(lib_contradictions)"
+# a test that leaves a contradiction fails
+mkdir "$tmp/liar"
+printf '#!/bin/sh\necho session 1, verdict.sentence: planted\nexit 1\n' >"$tmp/liar/narrows"
+chmod +x "$tmp/liar/narrows"
+! B=$B sh -c '. tests/lib.sh; mkdir "$tmp/state"; >"$tmp/state/narrows.db"; bin=$0; exit 0' "$tmp/liar" 2>"$tmp/said" &&
+	grep -q '^session 1, verdict.sentence: planted$' "$tmp/said" || fail "lib.sh accepts contradictions: $(cat "$tmp/said")"
 echo PASS

@@ -10,9 +10,9 @@ ns=nwngb$$
 hosts=$tmp/hosts
 namespaces_end() {
 	status=$?
-	lib_cleanup
 	ip netns del $ns-a 2>/dev/null || :
 	ip netns del $ns-b 2>/dev/null || :
+	lib_cleanup
 	exit $status
 }
 trap namespaces_end EXIT

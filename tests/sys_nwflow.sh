@@ -11,9 +11,9 @@ cleanup() {
 	for n in $ns_a $ns_b; do
 		for p in $(ip netns pids "$n" 2>/dev/null); do kill "$p" 2>/dev/null || :; done
 	done
-	lib_cleanup
 	ip netns del $ns_a 2>/dev/null || :
 	ip netns del $ns_b 2>/dev/null || :
+	lib_cleanup
 }
 trap cleanup EXIT
 ip netns add $ns_a 2>/dev/null && ip netns add $ns_b && ip link add va netns $ns_a type veth peer name vb netns $ns_b ||

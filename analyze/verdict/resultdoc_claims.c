@@ -24,5 +24,7 @@ resultdoc_claims(const struct analysis *a)
 	claims_put(list, "verdict.sentence", &j->said);
 	for (i = 0; i < j->n_reasons; i++)
 		put_numbered(list, "verdict.reasons", i, "", &j->because[i]);
+	for (i = 0; i < j->n_witnesses; i++)
+		put_numbered(list, "verdict.witnesses", i, ".detail", &j->witnesses[i].told);
 	return list;
 }

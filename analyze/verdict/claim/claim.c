@@ -235,9 +235,9 @@ claim_print(char *before, const struct claim *c)
 }
 
 char *
-claims_text(const struct claims *c)
+claims_phrase(const struct claims *c)
 {
-	char *text, *whole;
+	char *text;
 	size_t i;
 
 	if (c->n == 0)
@@ -245,7 +245,14 @@ claims_text(const struct claims *c)
 	text = xstrdup("");
 	for (i = 0; i < c->n; i++)
 		text = claim_print(text, &c->claim[i]);
-	whole = xasprintf("%s.", text);
+	return text;
+}
+
+char *
+claims_text(const struct claims *c)
+{
+	char *text = claims_phrase(c), *whole = text != NULL ? xasprintf("%s.", text) : NULL;
+
 	free(text);
 	return whole;
 }

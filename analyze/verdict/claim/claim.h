@@ -73,6 +73,8 @@ void claims_add(struct claims *c, enum claim_kind kind, size_t stage,
 	claims_add((claims), CLAIM_##kind, (stage), CLAIM_VALUES(__VA_ARGS__))
 /* The sentence; NULL without claims. free() the text. */
 char *claims_text(const struct claims *c);
+/* The same without the full stop. */
+char *claims_phrase(const struct claims *c);
 /* Puts the claims of `first` before those of *c, and empties `first`. */
 void claims_prepend(struct claims *c, struct claims *first);
 void claims_clear(struct claims *c);

@@ -136,7 +136,7 @@ fields_check(struct check *c, size_t i)
 	const char *words = claim_words(one->kind);
 	struct path_values field;
 	struct claim_slot slot;
-	size_t k;
+	size_t k, i_field;
 
 	for (k = 0; claim_slot_next(&words, &slot); k++) {
 		if (!one->value[k].is_text && !isfinite(one->value[k].number))
@@ -146,7 +146,10 @@ fields_check(struct check *c, size_t i)
 		if (slot.field.len == 0)
 			continue;
 		path_values(&scope, slot.field, &field);
-		if (field.n != 1 || !value_is(&one->value[k], &field.value[0]))
+		for (i_field = 0; i_field < field.n; i_field++)
+			if (value_is(&one->value[k], &field.value[i_field]))
+				break;
+		if (i_field == field.n)
 			fault(c, of_claim(c, i),
 			    xasprintf("%s: %.*s differs from %.*s", claim_name(one->kind),
 				(int)slot.name.len, slot.name.s, (int)slot.field.len,
@@ -181,6 +184,15 @@ places_check(struct check *c, size_t first, size_t end)
 	}
 }
 
+/* Whether a text is the sentence, or the sentence without the full stop. */
+static bool
+text_is(const char *text, const char *sentence)
+{
+	size_t len = strlen(text);
+
+	return strncmp(text, sentence, len) == 0 && len + 1 >= strlen(sentence);
+}
+
 static void
 sentence_check(struct check *c, size_t first, size_t end)
 {
@@ -191,7 +203,7 @@ sentence_check(struct check *c, size_t first, size_t end)
 	char *text = claims_text(&sentence);
 
 	path_values(&scope, (struct claim_part){ of, strlen(of) }, &told);
-	if (told.n != 1 || !told.value[0].is_text || strcmp(told.value[0].text, text) != 0)
+	if (told.n != 1 || !told.value[0].is_text || !text_is(told.value[0].text, text))
 		fault(c, of, xasprintf("is not the sentence of its records: %s", text));
 	free(text);
 }

@@ -701,7 +701,9 @@ judgement_clear(struct judgement *j)
 		free(j->reasons[i]);
 		claims_clear(&j->because[i]);
 	}
-	for (i = 0; i < j->n_witnesses; i++)
+	for (i = 0; i < j->n_witnesses; i++) {
 		free(j->witnesses[i].detail);
+		claims_clear(&j->witnesses[i].told);
+	}
 	memset(j, 0, sizeof(*j));
 }

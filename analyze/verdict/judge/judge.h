@@ -27,6 +27,7 @@ struct witness {
 	enum nw_says says; /* NW_SAYS_NOTHING without opinion */
 	enum agreement agrees;
 	char *detail;
+	struct claims told; /* the detail's */
 };
 
 struct judgement {

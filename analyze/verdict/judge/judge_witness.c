@@ -11,19 +11,21 @@
 
 static void
 witness_add(struct judgement *j, enum nw_witness name, enum nw_says says, enum agreement agrees,
-    char *detail)
+    struct claims *told)
 {
 	if (j->n_witnesses == JUDGE_WITNESSES_MAX) {
-		free(detail);
+		claims_clear(told);
 		return;
 	}
-	j->witnesses[j->n_witnesses++] = (struct witness){ name, says, agrees, detail };
+	j->witnesses[j->n_witnesses++] =
+	    (struct witness){ name, says, agrees, claims_phrase(told), *told };
 }
 
 static void
 caliper_witness(struct judgement *j)
 {
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
+	struct claims told = { 0 };
 	double worst_p = 0;
 	size_t i;
 
@@ -32,12 +34,12 @@ caliper_witness(struct judgement *j)
 			worst_p = j->limit.tests[i].p_holm;
 	if (j->path.n < 2)
 		return;
+	CLAIM_SAY(&told, calipers_saw, b->lowest, claim_number((double)j->path.n),
+	    claim_number((double)j->limit.n_windows),
+	    claim_number(j->limit.tests[b->lowest].group.n),
+	    claim_text(worst_p < 1e-12 ? "<" : "="), claim_number(fmax(worst_p, 1e-12)));
 	witness_add(j, NW_WITNESS_CALIPERS, nw_says_stage(j->path.stage[b->lowest].kind),
-	    j->limit.known ? AGREES : NO_OPINION,
-	    xasprintf(
-		"held the bytes longest of %zu stages over %zu windows (%.0f effective), p %s %.2g",
-		j->path.n, j->limit.n_windows, j->limit.tests[b->lowest].group.n,
-		worst_p < 1e-12 ? "<" : "=", worst_p < 1e-12 ? 1e-12 : worst_p));
+	    j->limit.known ? AGREES : NO_OPINION, &told);
 }
 
 /* --- tcp: the sending kernel's own account of its waits --- */
@@ -78,14 +80,13 @@ tcp_witness(struct judgement *j)
 {
 	const struct resources *r = &j->resources;
 	enum nw_says says = tcp_opinion(j);
+	struct claims told = { 0 };
 
 	if (!isfinite(r->in_flight))
 		return;
-	witness_add(j, NW_WITNESS_TCP, says, tcp_agreement(j, says),
-	    xasprintf("the sender's kernel had data in flight for %.0f %% of the time, and was "
-		      "held by the receive window for %.0f %%, by the send buffer for %.0f %%; "
-		      "%.0f retransmissions",
-		100 * r->in_flight, 100 * r->rwnd, 100 * r->sndbuf, r->resent));
+	CLAIM_SAY(&told, tcp_saw, CLAIM_NO_STAGE, claim_number(r->in_flight), claim_number(r->rwnd),
+	    claim_number(r->sndbuf), claim_number(r->resent));
+	witness_add(j, NW_WITNESS_TCP, says, tcp_agreement(j, says), &told);
 }
 
 /* --- kernel: where bytes lay below the programs --- */
@@ -112,47 +113,40 @@ kernel_agreement(const struct judgement *j)
 }
 
 /* Adds "bytes lay in the send buffer of a for 93 % of the time, 4.1 ms on average". */
-static char *
-lay_text(char *before, const struct evidence *e, const struct kernel_end *end,
+static void
+lay_say(struct claims *told, const struct evidence *e, const struct kernel_end *end,
     enum evidence_wait wait, const char *where)
 {
 	const struct kernel_wait *w = &end->wait[wait];
-	char *text;
 
-	if (!end->known || !(w->count > 0))
-		return before;
-	text = xasprintf("%s%sbytes lay in the %s of %s for %.0f %% of the time, %s on average",
-	    before != NULL ? before : "", before != NULL ? "; " : "", where,
-	    e->hosts[end->host].name, 100 * fmin(1, w->share), fmt_si(w->mean_s, "s").s);
-	free(before);
-	return text;
+	if (end->known && w->count > 0)
+		CLAIM_SAY(told, bytes_lay, CLAIM_NO_STAGE, claim_text(told->n > 0 ? "; " : ""),
+		    claim_text(where), claim_text(e->hosts[end->host].name),
+		    claim_number(fmin(1, w->share)), claim_number(w->mean_s));
 }
 
-static char *
-starved_text(char *before, const struct evidence *e, const struct kernel_end *end)
+static void
+starved_say(struct claims *told, const struct evidence *e, const struct kernel_end *end)
 {
 	const struct kernel_wait *w = &end->wait[EVIDENCE_RUN_QUEUE];
-	char *text;
 
-	if (before == NULL || !end->known || !(w->share >= 0.1))
-		return before;
-	text = xasprintf("%s; the program of %s waited for a processor for %.0f %%", before,
-	    e->hosts[end->host].name, 100 * fmin(1, w->share));
-	free(before);
-	return text;
+	if (told->n > 0 && end->known && w->share >= 0.1)
+		CLAIM_SAY(told, end_starved, CLAIM_NO_STAGE, claim_text(e->hosts[end->host].name),
+		    claim_number(fmin(1, w->share)));
 }
 
 static void
 kernel_witness(struct judgement *j, const struct evidence *e)
 {
 	const struct kernelwaits *k = &j->kernel;
-	char *text = lay_text(NULL, e, &k->sender, EVIDENCE_SEND_BUFFER, "send buffer");
+	struct claims told = { 0 };
 
-	text = lay_text(text, e, &k->receiver, EVIDENCE_READ, "receiving socket");
-	text = starved_text(text, e, &k->sender);
-	text = starved_text(text, e, &k->receiver);
-	if (text != NULL)
-		witness_add(j, NW_WITNESS_KERNEL, k->says, kernel_agreement(j), text);
+	lay_say(&told, e, &k->sender, EVIDENCE_SEND_BUFFER, "send buffer");
+	lay_say(&told, e, &k->receiver, EVIDENCE_READ, "receiving socket");
+	starved_say(&told, e, &k->sender);
+	starved_say(&told, e, &k->receiver);
+	if (told.n > 0)
+		witness_add(j, NW_WITNESS_KERNEL, k->says, kernel_agreement(j), &told);
 }
 
 /* --- hosts --- */
@@ -179,6 +173,7 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	    j->limit.known ? j->path.stage[j->limit.stage].kind : NW_STAGE_COUNT;
 	bool disk = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE;
 	double busy, most = 0;
+	struct claims told = { 0 };
 	size_t i, where = 0;
 	bool have = false;
 
@@ -192,14 +187,15 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	}
 	if (!have)
 		return;
+	CLAIM_SAY(&told, disk_was_busy, CLAIM_NO_STAGE, claim_text(e->hosts[where].name),
+	    claim_number(most));
 	/* An idle device proves nothing: the limit may be a quota, or a disk unseen by the
 	 * host. */
 	witness_add(j, NW_WITNESS_DISK, most > 0.8 ? NW_SAYS_DISK : NW_SAYS_NOTHING,
 	    !j->limit.known || most <= 0.8 ? NO_OPINION
 		: disk                     ? AGREES
 					   : AGREES_NOT,
-	    xasprintf("the busiest device, on %s, was busy %.0f %% of the time",
-		e->hosts[where].name, 100 * most));
+	    &told);
 }
 
 static void
@@ -211,7 +207,7 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 	bool waits = waiter != NULL && j->limit.stage < j->path.n &&
 	    starved_s(j, e, waiter) >= 0.3 * j->path.active_s && stage_kind_is_host(s->kind) &&
 	    waiter->host == s->host;
-	char *text = NULL, *more;
+	struct claims told = { 0 };
 	double busy;
 	size_t i;
 
@@ -219,21 +215,16 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 		busy = mean_known(e->hosts[i].cpu_busy, e->n_windows);
 		if (!isfinite(busy))
 			continue;
-		more = xasprintf("%s%s%s %.0f %% busy", text != NULL ? text : "",
-		    text != NULL ? ", " : "", e->hosts[i].name, 100 * busy);
-		free(text);
-		text = more;
+		CLAIM_SAY(&told, host_was_busy, CLAIM_NO_STAGE, claim_text(told.n > 0 ? ", " : ""),
+		    claim_text(e->hosts[i].name), claim_number(busy));
 	}
-	if (waiter != NULL) {
-		more = xasprintf("%s%s%s waited for a processor %.0f %% of the time",
-		    text != NULL ? text : "", text != NULL ? "; " : "", waiter->program,
-		    100 * fmin(waiter->cpu_wait_s / j->path.active_s, 1));
-		free(text);
-		text = more;
-	}
-	if (text != NULL)
+	if (waiter != NULL)
+		CLAIM_SAY(&told, waited_for_processor, CLAIM_NO_STAGE,
+		    claim_text(told.n > 0 ? "; " : ""), claim_text(waiter->program),
+		    claim_number(fmin(waiter->cpu_wait_s / j->path.active_s, 1)));
+	if (told.n > 0)
 		witness_add(j, NW_WITNESS_CPU, waits ? NW_SAYS_PROCESSOR : NW_SAYS_NOTHING,
-		    waits && j->limit.known ? AGREES : NO_OPINION, text);
+		    waits && j->limit.known ? AGREES : NO_OPINION, &told);
 }
 
 /* --- switch: what the network itself counted --- */
@@ -257,6 +248,7 @@ static void
 switch_witness(struct judgement *j, const struct evidence *e)
 {
 	const struct evidence_switch *worst = NULL, *s;
+	struct claims told = { 0 };
 	bool bad;
 	size_t i;
 
@@ -272,12 +264,11 @@ switch_witness(struct judgement *j, const struct evidence *e)
 	if (worst == NULL)
 		return;
 	bad = worst->dropped + worst->errors > 0 || worst->used >= 0.9;
+	CLAIM_SAY(&told, port_counted, CLAIM_NO_STAGE, claim_text(worst->port),
+	    claim_text(worst->name), claim_text(worst->serves), claim_number(worst->dropped),
+	    claim_number(worst->errors), claim_number(worst->used));
 	witness_add(j, NW_WITNESS_SWITCH, bad ? NW_SAYS_NETWORK : NW_SAYS_NOTHING,
-	    switch_agreement(j, worst),
-	    xasprintf("port %s of %s, of %s, dropped %.0f packets, had %.0f errors, and was used "
-		      "up to %.0f %%",
-		worst->port, worst->name, worst->serves, worst->dropped, worst->errors,
-		100 * worst->used));
+	    switch_agreement(j, worst), &told);
 }
 
 /* The opinion of the published method: the lowest mean throughput of single operations. */
@@ -285,8 +276,8 @@ static void
 per_call_witness(struct judgement *j, const struct evidence *e)
 {
 	double rate, lowest = INFINITY, rate_sum[NW_OP_COUNT] = { 0 }, ops[NW_OP_COUNT] = { 0 };
+	struct claims told = { 0 };
 	int op, which = -1;
-	char *text;
 	size_t f, i;
 
 	for (f = 0; f < e->n_processes; f++)
@@ -304,14 +295,10 @@ per_call_witness(struct judgement *j, const struct evidence *e)
 	}
 	if (which < 0)
 		return;
-	text = judge_rate_text(lowest);
+	CLAIM_SAY(&told, calls_were_slow, CLAIM_NO_STAGE, claim_text(nw_op_name((enum nw_op)which)),
+	    claim_number(lowest));
 	witness_add(j, NW_WITNESS_PER_CALL, nw_says_stage(nw_op_stage((enum nw_op)which)),
-	    NO_OPINION,
-	    xasprintf(
-		"lowest mean throughput of single calls: %s at %s; a call counts the waits for "
-		"its peer as its own, and waits in poll not at all",
-		nw_op_name((enum nw_op)which), text));
-	free(text);
+	    NO_OPINION, &told);
 }
 
 void
