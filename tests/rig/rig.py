@@ -467,7 +467,7 @@ def main():
         if a.ways:
             return ways(world, todo, 4 if a.fast else 6, f"{a.out}/ways.jsonl")
         if a.load:
-            return under_load(world, todo, 4 if a.fast else 6, path, rows)
+            return under_load(world, todo, 4 if a.fast else 6, path, rows) or world.contradictions > 0
         work, again = list(todo), set()
         for i, t in enumerate(work, 1):
             if "score" in rows.get(t["id"], {}):
@@ -492,8 +492,9 @@ def main():
     chosen = [rows[t["id"]] for t in todo if t["id"] in rows]
     print()
     table(chosen)
+    print(f"contradictions in sentences: {world.contradictions}")
     if a.certain:
-        return 0 if all(r.get("score") == "R" for r in chosen) else 1
+        return 0 if all(r.get("score") == "R" for r in chosen) and world.contradictions == 0 else 1
     return 0
 
 

@@ -177,6 +177,7 @@ class World:
         the processors with all others, and only the link comes first."""
         sweep_dead()
         self.shielded = shielded
+        self.contradictions = 0    # of the sentences of all documents, by narrows report --check
         self.bin, self.rig_bin, self.out = bin_, rig_bin, out
         self.tag = f"nwrig{os.getpid()}"
         self.tmp = f"/tmp/{self.tag}"
@@ -367,6 +368,10 @@ class World:
                 listed = listed.get("session", listed)
                 doc = json.loads(self.narrows("report", listed["id"], "--json"))
                 if (doc.get("verdict") or {}).get("sentence") and doc["session"]["state"] == "closed":
+                    said = self.narrows("report", "--check", listed["id"])
+                    for line in re.findall(r"^session \d+(.*)", said, flags=re.M):
+                        print(f"  CONTRADICTION in {task}{line}", flush=True)
+                        self.contradictions += 1
                     return doc
             return None
         return until(seconds, f"the verdict of {task}", judged)
