@@ -114,7 +114,9 @@ verdict_is(const json_t *o, const char *wanted)
 {
 	const char *stage = result_text(o, KEY_listed_stage), *words = verdict_words(o);
 
-	return (stage != NULL && strcmp(stage, wanted) == 0) ||
+	return (stage != NULL &&
+		   (strcmp(stage, wanted) == 0 ||
+		       strcmp(result_stage_words(stage), wanted) == 0)) ||
 	    (words != NULL && strcmp(words, wanted) == 0);
 }
 
@@ -257,7 +259,8 @@ verdict_ask(struct filter *f, const char *wanted)
 	for (kind = 0; kind < NW_STAGE_COUNT; kind++) {
 		name = nw_stage_kind_name((enum nw_stage_kind)kind);
 		if (strcmp(name, wanted) == 0 ||
-		    strcmp(nw_stage_kind_words((enum nw_stage_kind)kind), wanted) == 0) {
+		    strcmp(nw_stage_kind_words((enum nw_stage_kind)kind), wanted) == 0 ||
+		    strcmp(result_limit_words(name, NULL, RESULT_PACE), wanted) == 0) {
 			query_add(f, 'V', name);
 			return true;
 		}

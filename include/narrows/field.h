@@ -45,7 +45,7 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(cpu_user) X(cpu_sys) X(cpu_wait) X(blocked) X(throttled) X(exit_status) \
 	X(combined_bytes) X(report) \
 	X(seen_read) X(seen_written) X(unseen_read) X(unseen_written) X(rchar) X(wchar) \
-	X(pipe_read_bytes) X(pipe_write_bytes) X(pipe_read_s) X(pipe_write_s) \
+	X(pipe_read_bytes) X(pipe_write_bytes) X(pipe_read_s) X(pipe_write_s) X(paused_s) \
 	X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
 	X(cwnd_bytes) X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(delivery_rate) X(snd_wnd) \
 	X(snd_mss) \

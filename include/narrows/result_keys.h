@@ -64,11 +64,14 @@ const struct result_object_info *result_object_info(enum result_object object);
 /* "disk write" for "disk.write", for readers of documents; an unknown stage is its own name. NULL
  * stays NULL. */
 const char *result_stage_words(const char *stage);
+/* Words of every sentence about a program that keeps its own pace. */
+#define RESULT_PACE "paces itself"
 /* Words of every sentence whose session had limits in succession. */
 #define RESULT_CHANGED "changed on the way"
 /*
- * The verdict in a few words, for lists: the stage of most of the time, else RESULT_CHANGED, "two
- * stages at once" or "cannot tell". Static text, or the stage; any argument may be NULL.
+ * The verdict in a few words, for lists: the stage of most of the time, or a program's own pace;
+ * else RESULT_CHANGED, "two stages at once" or "cannot tell". Static text, or the stage; any
+ * argument may be NULL.
  */
 const char *result_limit_words(const char *stage, const char *confidence, const char *sentence);
 

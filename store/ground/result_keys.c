@@ -49,11 +49,28 @@ result_stage_words(const char *stage)
 	return nw_stage_kind_find(stage, &kind) ? nw_stage_kind_words(kind) : stage;
 }
 
+/* A program that keeps its own pace; the stage's words for all others. */
+static const char *
+pace_words(const char *stage, const char *sentence)
+{
+	static const struct {
+		const char *stage, *words;
+	} paces[] = { { "sender.host", "sending program's own pace" },
+		{ "receiver.host", "receiving program's own pace" },
+		{ "host", "program's own pace" } };
+	size_t i;
+
+	for (i = 0; sentence != NULL && i < sizeof(paces) / sizeof(paces[0]); i++)
+		if (strcmp(stage, paces[i].stage) == 0 && strstr(sentence, RESULT_PACE) != NULL)
+			return paces[i].words;
+	return result_stage_words(stage);
+}
+
 const char *
 result_limit_words(const char *stage, const char *confidence, const char *sentence)
 {
 	if (stage != NULL)
-		return result_stage_words(stage);
+		return pace_words(stage, sentence);
 	if (sentence != NULL && strstr(sentence, RESULT_CHANGED) != NULL)
 		return RESULT_CHANGED;
 	return confidence != NULL && strcmp(confidence, "none") != 0 ? "two stages at once"

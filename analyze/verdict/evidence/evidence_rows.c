@@ -227,6 +227,7 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 		grid_spread(l->e, grid_array(l->e, &p->starved, 0), s, wait_s);
 	}
 	column_spread(l, &p->blocked, s, r, r->c->blocked);
+	column_spread(l, &p->paused, s, r, r->c->paused_s);
 	p->throttled_s += throttled_s;
 	/* Not every kernel counts the time without quota as a wait for a processor. */
 	if (throttled_s > known_or_0(wait_s))

@@ -372,6 +372,24 @@ throttle_decide(struct judgement *j)
 	j->idle_network = false;
 }
 
+/* A program that pauses by itself for as long as it pleases: whatever waits beside, its own pace is
+ * the limit. */
+static void
+pace_decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+
+	pace_find(e, &j->path, l, j->starved_s, &j->pace);
+	if (!j->pace.found || j->unseen > UNSEEN_MOST)
+		return;
+	if (!l->known || l->stage != j->pace.stage)
+		l->claim = LIMIT_ACCOUNT;
+	l->stage = j->pace.stage;
+	l->known = true;
+	j->second = j->path.n;
+	j->by_kernel = j->by_throttle = j->idle_network = j->idle_disk = j->blind_reads = false;
+}
+
 /* The limit, or none: the test, then the kernels' account, then time alone. */
 static void
 decide(struct judgement *j, const struct evidence *e)
@@ -399,6 +417,7 @@ decide(struct judgement *j, const struct evidence *e)
 		l->known = false;
 	throttle_decide(j);
 	kernel_decide(j);
+	pace_decide(j, e);
 	if (!l->known)
 		l->claim = LIMIT_NONE;
 }
@@ -409,7 +428,7 @@ is_starved(const struct judgement *j)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 
-	return j->limit.known && stage_kind_is_host(s->kind) &&
+	return j->limit.known && !j->pace.found && stage_kind_is_host(s->kind) &&
 	    j->starved_s[s->process] >= 0.3 * s->busy_share * j->path.active_s;
 }
 
@@ -433,7 +452,7 @@ hides_others(const struct judgement *j)
 static void
 gain_set(struct judgement *j)
 {
-	bool lifts = j->limit.known && !j->idle_disk;
+	bool lifts = j->limit.known && !j->idle_disk && !j->pace.found;
 	double worked;
 
 	j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
@@ -463,7 +482,7 @@ gain_set(struct judgement *j)
 void
 judge_add_history(struct judgement *j, const struct gain_history *h)
 {
-	if (j->limit.known && !j->idle_disk)
+	if (j->limit.known && !j->idle_disk && !j->pace.found)
 		gain_by_history(h, j->bytes_per_s, j->path.n, &j->gain);
 }
 
@@ -518,7 +537,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    j, kernels_decide, j->limit.stage, claim_text(nw_says_name(j->kernel.says)));
 	if (j->unseen > UNSEEN_DOUBT)
 		REASON_SAY(j, bytes_not_seen, CLAIM_NO_STAGE, claim_number(j->unseen));
-	if (against || j->limit.claim == LIMIT_ACCOUNT)
+	if (against || (j->limit.claim == LIMIT_ACCOUNT && !j->pace.found))
 		j->confidence = "low";
 	else if (with && limit_is_strong(&j->limit) && !reads_mapped(&j->path))
 		j->confidence = j->unseen > UNSEEN_DOUBT ? "medium" : "high";

@@ -13,6 +13,7 @@
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/gain.h"
 #include "analyze/verdict/judge/kernelwaits.h"
+#include "analyze/verdict/judge/pace.h"
 #include "narrows/limit.h"
 #include "analyze/verdict/judge/resources.h"
 #include "narrows/analysis.h"
@@ -35,6 +36,7 @@ struct judgement {
 	struct limit limit; /* of the whole session */
 	struct resources resources;
 	struct kernelwaits kernel;
+	struct pace pace; /* of a program that limits by its own pauses */
 	struct gain gain;
 	/* per process: seconds without a processor that a processor would have saved, at most */
 	double *starved_s;

@@ -63,6 +63,9 @@ tcp_agreement(const struct judgement *j, enum nw_says says)
 
 	if (says == NW_SAYS_NOTHING || !j->limit.known || j->combined)
 		return NO_OPINION;
+	/* A sender that paces itself keeps data in flight on a long path. */
+	if (j->pace.found && says == NW_SAYS_NETWORK)
+		return NO_OPINION;
 	kind = j->path.stage[j->limit.stage].kind;
 	at_sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
 	at_receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
@@ -204,7 +207,7 @@ cpu_witness(struct judgement *j, const struct evidence *e)
 	const struct evidence_process *waiter = cpu_waiter(j, e);
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	/* whether the waiting program is the limit */
-	bool waits = waiter != NULL && j->limit.stage < j->path.n &&
+	bool waits = waiter != NULL && j->limit.stage < j->path.n && !j->pace.found &&
 	    starved_s(j, e, waiter) >= 0.3 * j->path.active_s && stage_kind_is_host(s->kind) &&
 	    waiter->host == s->host;
 	struct claims told = { 0 };

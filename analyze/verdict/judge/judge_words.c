@@ -10,6 +10,7 @@
 
 #include "narrows/format.h"
 #include "narrows/result_keys.h"
+#include "narrows/result_keys.h"
 #include "narrows/xmalloc.h"
 
 void
@@ -468,9 +469,26 @@ host_stage_manner(struct judgement *j, const struct evidence *e, const struct nw
 	}
 	if (cpu_s + wait_s < 0.3 * own) {
 		j->cause = "pause";
-		return ", which paused by itself or waited for something not measured,";
+		return p->paused != NULL
+		    ? ", which waited for something not measured,"
+		    : ", which paused by itself or waited for something not measured,";
 	}
 	return "";
+}
+
+/* "The sending program on dtn-a limited this transfer: it paces itself at 50 MB/s (400 Mbit/s)." */
+static void
+pace_say(struct judgement *j, const struct evidence *e, const char *what)
+{
+	const struct evidence_process *p = &e->processes[j->pace.process];
+
+	j->cause = "pace";
+	CLAIM_SAY(&j->said, paced, j->limit.stage, claim_text(what), claim_number(j->bytes_per_s));
+	REASON_SAY(j, paused_itself, j->limit.stage,
+	    claim_text(p->program != NULL ? p->program : "The program"),
+	    claim_text(evidence_host_name(e, p->host, "?")), claim_number(j->pace.share));
+	if (j->pace.even)
+		REASON_SAY(j, paused_evenly, j->limit.stage);
 }
 
 static void
@@ -616,7 +634,9 @@ known_words(struct judgement *j, const struct evidence *e)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	char *what = window_text(j, e, s);
-	const char *manner = stage_kind_is_host(s->kind) ? host_stage_manner(j, e, s) : "";
+	const char *manner = j->pace.found ? ", which " RESULT_PACE ","
+	    : stage_kind_is_host(s->kind)  ? host_stage_manner(j, e, s)
+					   : "";
 
 	if (what == NULL)
 		what = judge_stage_text(e, s);
@@ -626,7 +646,9 @@ known_words(struct judgement *j, const struct evidence *e)
 	}
 	if (j->combined && (s->kind == NW_STAGE_DISK_READ || stage_kind_is_net(s->kind)))
 		REASON_SAY(j, one_call, j->limit.stage);
-	if (j->by_throttle)
+	if (j->pace.found)
+		pace_say(j, e, what);
+	else if (j->by_throttle)
 		throttle_say(j, what);
 	else if (j->limit.claim == LIMIT_ACCOUNT)
 		account_say(j, what, manner);
@@ -714,7 +736,7 @@ moved_words(struct judgement *j)
 void
 judge_add_story(struct judgement *j, struct claims *story)
 {
-	if (story->n == 0)
+	if (story->n == 0 || (j->pace.found && j->pace.even))
 		return;
 	moved_set(j);
 	moved_words(j);

@@ -74,6 +74,8 @@ struct watch {
 	int64_t window_begin_mono_ns;
 	uint64_t seen_bytes[2]; /* bytes of this interval, by direction, in any stage */
 	uint64_t other_bytes[2], combined_bytes, combined_ns; /* the same */
+	/* own pauses of the thread with the most bytes: since the last document, and ever */
+	uint64_t pause_ns, pause_total_ns;
 	/* use of pipes by direction, in the interval */
 	struct pipe_use pipe[2];
 	struct pipe_use pipe_total[2];

@@ -318,7 +318,9 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field_pipes(&f, w);
 	field(&f, "combined_bytes", (double)w->combined_bytes);
 	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
-	w->combined_bytes = w->combined_ns = 0;
+	field(&f, "paused_s", (double)w->pause_ns * 1e-9);
+	w->pause_total_ns += w->pause_ns;
+	w->combined_bytes = w->combined_ns = w->pause_ns = 0;
 	w->last = w->now;
 	unseen_explain(w, &c->shm->proc[index]);
 	if (!f.any)
@@ -582,6 +584,7 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 	    (unsigned long long)w->pipe_total[NWSHM_WRITE].bytes,
 	    (double)w->pipe_total[NWSHM_READ].ns * 1e-9,
 	    (double)w->pipe_total[NWSHM_WRITE].ns * 1e-9);
+	fprintf(to, " paused_s=%.9f", (double)w->pause_total_ns * 1e-9);
 	fprintf(to, " missed_ops=%llu missed_bytes=%llu",
 	    (unsigned long long)nwshm_get(&p->missed_ops),
 	    (unsigned long long)nwshm_get(&p->missed_bytes));

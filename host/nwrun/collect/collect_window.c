@@ -253,7 +253,8 @@ thread_take_waits(const struct collect *c, const struct nwshm_thread *t, struct 
 		debt_ns -= pay_ns;
 		wait_ns[i] += ended_ns[i] - pay_ns;
 	}
-	if ((inflight & NWSHM_INFLIGHT_WAIT) == 0 || (inflight & 7) >= NWSHM_WAIT_OTHER)
+	if ((inflight & NWSHM_INFLIGHT_WAIT) == 0 || (inflight & 7) == NWSHM_WAIT_OTHER ||
+	    (inflight & 7) >= NWSHM_WAITS)
 		return;
 	if (seen->waiting != inflight)
 		seen->waiting_ns = 0;
@@ -299,11 +300,24 @@ thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWS
 	}
 }
 
+static uint64_t
+thread_bytes(const struct nwshm_thread *t)
+{
+	uint64_t bytes = nwshm_get(&t->pipe_bytes[NWSHM_READ]) +
+	    nwshm_get(&t->pipe_bytes[NWSHM_WRITE]) + nwshm_get(&t->other_bytes[NWSHM_READ]) +
+	    nwshm_get(&t->other_bytes[NWSHM_WRITE]);
+	unsigned stage;
+
+	for (stage = 0; stage < NWSHM_LANES; stage++)
+		bytes += lane_is_there(t, stage) ? nwshm_get(&t->lane[stage].bytes) : 0;
+	return bytes;
+}
+
 void
 window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
 {
-	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 };
+	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 }, most_of_all = 0, pause_ns = 0;
 	uint32_t used = threads_used(c), i;
 	const struct nwshm_thread *t;
 	struct thread_seen *seen;
@@ -321,6 +335,10 @@ window_collect_rest(
 		thread_take_waits(c, t, seen, now_mono_ns, thread_wait_ns);
 		for (k = 0; k < NWSHM_WAITS; k++)
 			wait_ns[k] += thread_wait_ns[k];
+		if (thread_bytes(t) >= most_of_all) {
+			most_of_all = thread_bytes(t);
+			pause_ns = thread_wait_ns[NWSHM_WAIT_PAUSE];
+		}
 		thread_take_pipes(c, i, thread_wait_ns, now_mono_ns, w->pipe, most);
 		w->other_bytes[NWSHM_READ] +=
 		    take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
@@ -333,6 +351,7 @@ window_collect_rest(
 		w->combined_bytes += take(&t->combined_bytes, &seen->combined_bytes);
 		w->combined_ns += take(&t->combined_ns, &seen->combined_ns);
 	}
+	w->pause_ns += pause_ns;
 }
 
 /* --- ends --- */

@@ -3,8 +3,8 @@
  * Waiting for readiness: the difference between a program that waits for its network and a program
  * that waits for its disk. A sender that never blocks in send(2) spends its time here.
  *
- * Only waits that watch an internet socket, or a pipe or local socket to a neighbour, are measured.
- * Such a wait belongs
+ * Measured are waits that watch an internet socket, or a pipe or local socket to a neighbour, and
+ * waits that time ends. A wait belongs
  *	- to net.write or net.read, by the first internet socket that became ready, writable or
  *	  not; a socket watched for both at once, by edges, counts as writable if nothing is to be
  *	  read, or if the last write found no room;
@@ -12,7 +12,10 @@
  *	- to none, when only something else became ready;
  *	- when time ran out or a signal came: to the hope of the program, sockets before pipes.
  *	  The hope is writing if any was watched for writing (programs ask for it only with
- *	  something to send, for reading always), else reading.
+ *	  something to send, for reading always), else reading;
+ *	- when time ran out without a hope: to the program's own pauses, as sleeps do. A sender of
+ *	  a stream that watches only for answers hopes for nothing: its time ran out on purpose.
+ *	  A pause is no longer than the program asked for: the rest is a wait for a processor.
  * epoll_wait(2) returns the program's own words, not descriptors: epoll_ctl(2) notes the meaning of
  * the words.
  */
@@ -22,6 +25,11 @@
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#define NS_PER_S INT64_C(1000000000)
 
 int __poll_chk(struct pollfd *, nfds_t, int, size_t);
 int __ppoll_chk(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *, size_t);
@@ -31,13 +39,18 @@ enum { WATCHED_MAX = 1024 }; /* descriptors looked at in one call */
 struct wait {
 	struct nwshm_thread *thread; /* NULL: not measured */
 	enum nwshm_wait hope;
-	int64_t begin_mono_ns;
+	int fd; /* an internet socket watched for reading; negative: unknown */
+	int64_t begin_mono_ns, limit_ns;
 };
 
+/* limit_ns: the time after which the program goes on by itself; NO_LIMIT: never. */
+#define NO_LIMIT INT64_MAX
+
 static void
-wait_begin(struct wait *w, enum nwshm_wait hope)
+wait_begin(struct wait *w, enum nwshm_wait hope, int64_t limit_ns)
 {
 	w->hope = hope;
+	w->limit_ns = limit_ns;
 	w->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&w->thread->inflight,
 	    nwshm_inflight(w->begin_mono_ns - region->base_mono_ns, hope, 0, NWSHM_INFLIGHT_WAIT),
@@ -47,10 +60,59 @@ wait_begin(struct wait *w, enum nwshm_wait hope)
 static void
 wait_end(struct wait *w, enum nwshm_wait got)
 {
-	int64_t end_mono_ns = nw_cycles_ns(&region->cycles);
+	int64_t ns = nw_cycles_ns(&region->cycles) - w->begin_mono_ns;
 
 	atomic_store_explicit(&w->thread->inflight, 0, memory_order_relaxed);
-	nwshm_add(&w->thread->wait_ns[got], (uint64_t)(end_mono_ns - w->begin_mono_ns));
+	if (got == NWSHM_WAIT_PAUSE && ns > w->limit_ns)
+		ns = w->limit_ns;
+	nwshm_add(&w->thread->wait_ns[got], (uint64_t)ns);
+}
+
+/* Threads that only sleep take no slot. */
+static inline struct nwshm_thread *
+thread_slot_known(void)
+{
+	return self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed)
+	    ? self.slot
+	    : NULL;
+}
+
+static inline uint64_t
+lane_bytes(const struct nwshm_thread *t, unsigned stage)
+{
+	return atomic_load_explicit(&t->ready[stage], memory_order_acquire) != 0
+	    ? nwshm_get(&t->lane[stage].bytes)
+	    : 0;
+}
+
+/* Whether a thread has sent so much more than it received that it does not wait for bytes. */
+static bool
+mostly_sends(const struct nwshm_thread *t)
+{
+	enum { SENDS = 20 };
+
+	return lane_bytes(t, NWSHM_NET_WRITE) > SENDS * lane_bytes(t, NWSHM_NET_READ);
+}
+
+/* Datagrams may be paced by the program for the network's sake: such a wait is the network's. */
+static bool
+is_stream(int fd)
+{
+	socklen_t len = sizeof(int);
+	int type = 0;
+
+	return fd >= 0 && !sealed &&
+	    sys(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &len) >= 0 && type == SOCK_STREAM;
+}
+
+/* The place of a wait whose time ran out. */
+static enum nwshm_wait
+expired(const struct wait *w)
+{
+	if (w->hope == NWSHM_WAIT_OTHER ||
+	    (w->hope == NWSHM_WAIT_READ && mostly_sends(w->thread) && is_stream(w->fd)))
+		return NWSHM_WAIT_PAUSE;
+	return w->hope;
 }
 
 /* The wait of a descriptor, by the readiness watched for or found. */
@@ -79,10 +141,22 @@ stronger(enum nwshm_wait a, enum nwshm_wait b)
 	return (a ^ 1) < (b ^ 1) ? a : b;
 }
 
-static inline bool
-is_now(const struct timespec *timeout)
+static inline int64_t
+limit_of_ms(int timeout_ms)
 {
-	return timeout != NULL && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
+	return timeout_ms < 0 ? NO_LIMIT : timeout_ms * INT64_C(1000000);
+}
+
+static inline int64_t
+limit_of_parts(int64_t s, int64_t ns)
+{
+	return s < 0 || s >= NO_LIMIT / NS_PER_S - 1 ? NO_LIMIT : s * NS_PER_S + ns;
+}
+
+static inline int64_t
+limit_of(const struct timespec *timeout)
+{
+	return timeout == NULL ? NO_LIMIT : limit_of_parts(timeout->tv_sec, timeout->tv_nsec);
 }
 
 /* Of the ready descriptors: the first of its kind. */
@@ -95,55 +169,62 @@ first(enum nwshm_wait so_far, enum nwshm_wait now)
 /* --- poll --- */
 
 static void
-poll_begin(struct wait *w, struct pollfd *fds, nfds_t n, bool at_once)
+poll_begin(struct wait *w, struct pollfd *fds, nfds_t n, int64_t limit_ns)
 {
-	enum nwshm_wait hope = NWSHM_WAIT_OTHER;
+	enum nwshm_wait hope = NWSHM_WAIT_OTHER, one;
 	nfds_t i;
 
 	w->thread = NULL;
-	if (at_once || n == 0 || (w->thread = thread_slot()) == NULL)
+	w->fd = -1;
+	if (limit_ns <= 0 || (w->thread = n > 0 ? thread_slot() : thread_slot_known()) == NULL)
 		return;
-	for (i = 0; i < n && i < WATCHED_MAX && hope != NWSHM_WAIT_WRITE; i++)
-		if ((fds[i].events & (POLLIN | POLLOUT | POLLRDHUP | POLLPRI)) != 0)
-			hope = stronger(hope, wait_of(fds[i].fd, (fds[i].events & POLLOUT) != 0));
-	if (hope == NWSHM_WAIT_OTHER)
+	for (i = 0; i < n && i < WATCHED_MAX && hope != NWSHM_WAIT_WRITE; i++) {
+		if ((fds[i].events & (POLLIN | POLLOUT | POLLRDHUP | POLLPRI)) == 0)
+			continue;
+		one = wait_of(fds[i].fd, (fds[i].events & POLLOUT) != 0);
+		hope = stronger(hope, one);
+		w->fd = one == NWSHM_WAIT_READ ? fds[i].fd : w->fd;
+	}
+	if (hope == NWSHM_WAIT_OTHER && limit_ns == NO_LIMIT)
 		w->thread = NULL;
 	else
-		wait_begin(w, hope);
+		wait_begin(w, hope, limit_ns);
 }
 
 static void
 poll_end(struct wait *w, const struct pollfd *fds, nfds_t n, int rc)
 {
-	enum nwshm_wait got = rc > 0 ? NWSHM_WAIT_OTHER : w->hope;
+	enum nwshm_wait got;
 	nfds_t i;
 
 	if (w->thread == NULL)
 		return;
+	got = rc > 0 ? NWSHM_WAIT_OTHER : rc == 0 ? expired(w) : w->hope;
 	for (i = 0; rc > 0 && i < n && i < WATCHED_MAX && !is_net(got); i++)
 		if (fds[i].revents != 0)
 			got = first(got, wait_of(fds[i].fd, (fds[i].revents & POLLOUT) != 0));
 	wait_end(w, got);
 }
 
-#define POLL(name, at_once, params, args)        \
-	EXPORT int name params                   \
-	{                                        \
-		struct wait w;                   \
-		int rc;                          \
-                                                 \
-		poll_begin(&w, fds, n, at_once); \
-		rc = REAL(name) args;            \
-		poll_end(&w, fds, n, rc);        \
-		return rc;                       \
+#define POLL(name, limit_ns, params, args)        \
+	EXPORT int name params                    \
+	{                                         \
+		struct wait w;                    \
+		int rc;                           \
+                                                  \
+		poll_begin(&w, fds, n, limit_ns); \
+		rc = REAL(name) args;             \
+		poll_end(&w, fds, n, rc);         \
+		return rc;                        \
 	}
-POLL(poll, timeout_ms == 0, (struct pollfd * fds, nfds_t n, int timeout_ms), (fds, n, timeout_ms))
-POLL(__poll_chk, timeout_ms == 0, (struct pollfd * fds, nfds_t n, int timeout_ms, size_t room),
-    (fds, n, timeout_ms, room))
-POLL(ppoll, is_now(timeout),
+POLL(poll, limit_of_ms(timeout_ms), (struct pollfd * fds, nfds_t n, int timeout_ms),
+    (fds, n, timeout_ms))
+POLL(__poll_chk, limit_of_ms(timeout_ms),
+    (struct pollfd * fds, nfds_t n, int timeout_ms, size_t room), (fds, n, timeout_ms, room))
+POLL(ppoll, limit_of(timeout),
     (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
     (fds, n, timeout, mask))
-POLL(__ppoll_chk, is_now(timeout),
+POLL(__ppoll_chk, limit_of(timeout),
     (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask,
 	size_t room),
     (fds, n, timeout, mask, room))
@@ -166,43 +247,58 @@ sets_wait(int n, const fd_set *in, const fd_set *out)
 	return wait;
 }
 
+static int
+set_socket(int n, const fd_set *in)
+{
+	int i;
+
+	for (i = 0; in != NULL && i < n && i < FD_SETSIZE; i++)
+		if (FD_ISSET(i, in) && wait_of(i, false) == NWSHM_WAIT_READ)
+			return i;
+	return -1;
+}
+
 static void
-select_begin(struct wait *w, int n, const fd_set *in, const fd_set *out, bool at_once)
+select_begin(struct wait *w, int n, const fd_set *in, const fd_set *out, int64_t limit_ns)
 {
 	enum nwshm_wait hope;
 
 	w->thread = NULL;
-	if (at_once || n <= 0 || (w->thread = thread_slot()) == NULL)
+	if (limit_ns <= 0 || n < 0 ||
+	    (w->thread = n > 0 ? thread_slot() : thread_slot_known()) == NULL)
 		return;
-	if ((hope = sets_wait(n, in, out)) == NWSHM_WAIT_OTHER)
+	hope = sets_wait(n, in, out);
+	w->fd = hope == NWSHM_WAIT_READ ? set_socket(n, in) : -1;
+	if (hope == NWSHM_WAIT_OTHER && limit_ns == NO_LIMIT)
 		w->thread = NULL;
 	else
-		wait_begin(w, hope);
+		wait_begin(w, hope, limit_ns);
 }
 
 static void
 select_end(struct wait *w, int n, const fd_set *in, const fd_set *out, int rc)
 {
 	if (w->thread != NULL)
-		wait_end(w, rc > 0 ? sets_wait(n, in, out) : w->hope);
+		wait_end(w, rc > 0 ? sets_wait(n, in, out) : rc == 0 ? expired(w) : w->hope);
 }
 
-#define SELECT(name, at_once, params, args)            \
-	EXPORT int name params                         \
-	{                                              \
-		struct wait w;                         \
-		int rc;                                \
-                                                       \
-		select_begin(&w, n, in, out, at_once); \
-		rc = REAL(name) args;                  \
-		select_end(&w, n, in, out, rc);        \
-		return rc;                             \
+#define SELECT(name, limit_ns, params, args)            \
+	EXPORT int name params                          \
+	{                                               \
+		struct wait w;                          \
+		int rc;                                 \
+                                                        \
+		select_begin(&w, n, in, out, limit_ns); \
+		rc = REAL(name) args;                   \
+		select_end(&w, n, in, out, rc);         \
+		return rc;                              \
 	}
-SELECT(select, timeout != NULL && timeout->tv_sec == 0 && timeout->tv_usec == 0,
+SELECT(select,
+    timeout == NULL ? NO_LIMIT : limit_of_parts(timeout->tv_sec, timeout->tv_usec *INT64_C(1000)),
     (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad,
 	struct timeval *restrict timeout),
     (n, in, out, bad, timeout))
-SELECT(pselect, is_now(timeout),
+SELECT(pselect, limit_of(timeout),
     (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict bad,
 	const struct timespec *restrict timeout, const sigset_t *restrict mask),
     (n, in, out, bad, timeout, mask))
@@ -293,12 +389,13 @@ epoll_ctl(int epfd, int op, int fd, struct epoll_event *ev)
  * send.
  */
 static void
-epoll_begin(struct wait *w, int epfd, bool at_once)
+epoll_begin(struct wait *w, int epfd, int64_t limit_ns)
 {
 	uint8_t hope;
 
 	w->thread = NULL;
-	if (tables == NULL)
+	w->fd = -1;
+	if (tables == NULL || limit_ns <= 0)
 		return;
 	hope = atomic_load_explicit(
 	    &tables->epoll_hope[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed);
@@ -306,19 +403,37 @@ epoll_begin(struct wait *w, int epfd, bool at_once)
 	    atomic_load_explicit(
 		&tables->epoll_edge[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed))
 		hope = NWSHM_WAIT_OTHER + 1;
-	if (!at_once && hope != 0 && (w->thread = thread_slot()) != NULL)
-		wait_begin(w, hope - 1);
+	if (hope == 0 && limit_ns != NO_LIMIT && (w->thread = thread_slot_known()) != NULL)
+		wait_begin(w, NWSHM_WAIT_OTHER, limit_ns);
+	else if (hope != 0 && (w->thread = thread_slot()) != NULL)
+		wait_begin(w, hope - 1, limit_ns);
+}
+
+/* An edge-triggered set tells nothing of a socket that stays writable. */
+static enum nwshm_wait
+epoll_expired(const struct wait *w, int epfd)
+{
+	if (w->hope == NWSHM_WAIT_READ && mostly_sends(w->thread) &&
+	    atomic_load_explicit(
+		&tables->epoll_edge[(unsigned)epfd % EPOLL_SETS], memory_order_relaxed))
+		return NWSHM_WAIT_PAUSE;
+	return expired(w);
 }
 
 static void
 epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 {
-	enum nwshm_wait got = rc > 0 ? NWSHM_WAIT_OTHER : w->hope;
+	enum nwshm_wait got;
 	uint64_t noted;
 	int i;
 
 	if (w->thread == NULL)
 		return;
+	if (rc == 0) {
+		wait_end(w, epoll_expired(w, epfd));
+		return;
+	}
+	got = rc > 0 ? NWSHM_WAIT_OTHER : w->hope;
 	for (i = 0; i < rc && !is_net(got); i++) {
 		if ((noted = epoll_noted(epoll_hash(epfd, events[i].data.u64))) == 0)
 			continue;
@@ -333,23 +448,61 @@ epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 	wait_end(w, got);
 }
 
-#define EPOLL(name, at_once, params, args)       \
+#define EPOLL(name, limit_ns, params, args)      \
 	EXPORT int name params                   \
 	{                                        \
 		struct wait w;                   \
 		int rc;                          \
                                                  \
-		epoll_begin(&w, epfd, at_once);  \
+		epoll_begin(&w, epfd, limit_ns); \
 		rc = REAL(name) args;            \
 		epoll_end(&w, epfd, events, rc); \
 		return rc;                       \
 	}
-EPOLL(epoll_wait, timeout_ms == 0, (int epfd, struct epoll_event *events, int max, int timeout_ms),
+EPOLL(epoll_wait, limit_of_ms(timeout_ms),
+    (int epfd, struct epoll_event *events, int max, int timeout_ms),
     (epfd, events, max, timeout_ms))
-EPOLL(epoll_pwait, timeout_ms == 0,
+EPOLL(epoll_pwait, limit_of_ms(timeout_ms),
     (int epfd, struct epoll_event *events, int max, int timeout_ms, const sigset_t *mask),
     (epfd, events, max, timeout_ms, mask))
-EPOLL(epoll_pwait2, is_now(timeout),
+EPOLL(epoll_pwait2, limit_of(timeout),
     (int epfd, struct epoll_event *events, int max, const struct timespec *timeout,
 	const sigset_t *mask),
     (epfd, events, max, timeout, mask))
+
+/* --- sleeps --- */
+
+static void
+sleep_begin(struct wait *w, int64_t limit_ns)
+{
+	w->thread = limit_ns > 0 && !in_vfork_child() ? thread_slot_known() : NULL;
+	if (w->thread != NULL)
+		wait_begin(w, NWSHM_WAIT_PAUSE, limit_ns);
+}
+
+static void
+sleep_end(struct wait *w)
+{
+	if (w->thread != NULL)
+		wait_end(w, NWSHM_WAIT_PAUSE);
+}
+
+#define SLEEP(type, name, limit_ns, params, args) \
+	EXPORT type name params                   \
+	{                                         \
+		struct wait w;                    \
+		type rc;                          \
+                                                  \
+		sleep_begin(&w, limit_ns);        \
+		rc = REAL(name) args;             \
+		sleep_end(&w);                    \
+		return rc;                        \
+	}
+SLEEP(int, nanosleep, limit_of(timeout), (const struct timespec *timeout, struct timespec *left),
+    (timeout, left))
+/* A time of the day tells no length. */
+SLEEP(int, clock_nanosleep, (flags & TIMER_ABSTIME) != 0 ? NO_LIMIT : limit_of(timeout),
+    (clockid_t clock, int flags, const struct timespec *timeout, struct timespec *left),
+    (clock, flags, timeout, left))
+SLEEP(int, usleep, us *INT64_C(1000), (useconds_t us), (us))
+SLEEP(unsigned, sleep, s *NS_PER_S, (unsigned s), (s))

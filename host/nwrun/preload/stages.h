@@ -21,13 +21,15 @@ enum nwshm_stage {
 	NWSHM_NO_STAGE = 15
 };
 enum nwshm_dir { NWSHM_READ, NWSHM_WRITE };
-/* The purpose of a wait; the direction is the lowest bit, too. */
+/* The purpose of a wait; the direction is the lowest bit, too. A pause is a wait that the program's
+ * own time ends. */
 enum nwshm_wait {
 	NWSHM_WAIT_READ,
 	NWSHM_WAIT_WRITE,
 	NWSHM_WAIT_PIPE_READ,
 	NWSHM_WAIT_PIPE_WRITE,
 	NWSHM_WAIT_OTHER,
+	NWSHM_WAIT_PAUSE,
 	NWSHM_WAITS
 };
 

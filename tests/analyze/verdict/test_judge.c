@@ -554,6 +554,108 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 	store_close(st);
 }
 
+/* --- programs that keep their own pace --- */
+
+/* The sender pauses for paused_s of each window of 0.1 s, by `wobble` more or less from window to
+ * window. All windows carry equal bytes. */
+struct pacer {
+	const char *name;
+	struct transfer tr;
+	double paused_s, wobble, cpu_s, cpu_wait_s;
+	const char *stage, *cause, *says;
+};
+
+static const struct pacer pacers[] = {
+	{ "pauses alone",
+	    { "pacer", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 40, NULL, "" },
+	    .085, .1, .002, .001, "sender.host", "pace",
+	    "The sending program on dtn-a limited this transfer: it paces itself at 40 MB/s "
+	    "(320 Mbit/s)." },
+	{ "fits of pauses beside other programs",
+	    { "pacer", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 80, NULL, "" },
+	    .03, .9, .002, .055, "sender.host", "pace", "it paces itself at 40 MB/s" },
+	{ "the same pause each time beside other programs",
+	    { "pacer", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 80, NULL, "" },
+	    .03, 0, .002, .055, "sender.host", "processors", "had to wait for a processor" },
+	{ "computes, and pauses little",
+	    { "pacer", { .004, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 80, NULL, "" },
+	    .015, 0, .075, .001, "sender.host", "computing", "busy computing" },
+	{ "pauses beside a slow disk",
+	    { "pacer", { .075, 0 }, { .004, .0 }, { .003, .09 }, { .003, 0 }, 0.1, 80, NULL, "" },
+	    .015, .9, .002, .001, "disk.read", NULL, "Disk read on dtn-a limited" },
+	{ "pauses beside a slow network",
+	    { "pacer", { .004, 0 }, { .004, .07 }, { .003, .08 }, { .003, 0 }, 0.1, 80, NULL, "" },
+	    .015, 0, .002, .001, "network", NULL, "The network path" },
+};
+
+static void
+pauses_write(struct nw_batch *b, const struct pacer *p)
+{
+	static const char *const names[] = { "cpu_user", "cpu_wait", "paused_s", "window",
+		"report" };
+	struct nw_meta_rec meta = { .id = 10,
+		.session_id = 1,
+		.host_id = 1,
+		.xsp_id = 1,
+		.mid = "pauses",
+		.event_type = "nw:process",
+		.subject_json = "{\"pid\":101,\"program\":\"mover\"}",
+		.params_json = "{\"collectionInterval\":0.1}" };
+	struct nw_layout_rec l = { .id = 10, .meta_id = 10, .n_fields = 5, .fields = names };
+	int i;
+
+	CHECK(nw_batch_meta(b, &meta) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
+	for (i = 0; i < p->tr.windows; i++) {
+		/* ten windows of more, ten of less */
+		double more = i / 10 % 2 == 0 ? p->wobble : -p->wobble,
+		       row[] = { p->cpu_s, p->cpu_wait_s - more * p->paused_s,
+			       p->paused_s * (1 + more), 0.1, i };
+		int64_t at = T0 + (i + 1) * (int64_t)STEP;
+
+		CHECK(nw_batch_rows(b, 10, 5, 1, &at, row, NULL, 0) == NW_OK);
+	}
+}
+
+static void
+pace_check(const struct pacer *p)
+{
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
+	char path[128], why[STORE_WHY_BYTES], *text;
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	const struct judgement *j;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, p->name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &p->tr);
+	pauses_write(b, p);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	j = &a.judgement;
+	CHECK(j->limit.known);
+	CHECK_STR(nw_stage_kind_name(j->path.stage[j->limit.stage].kind), p->stage);
+	CHECK_STR(j->cause != NULL ? j->cause : "none", p->cause != NULL ? p->cause : "none");
+	if (strstr(j->sentence, p->says) == NULL) {
+		fprintf(stderr, "%s: %s\n", p->name, j->sentence);
+		CHECK(!"the sentence says it");
+	}
+	/* no gain of faster hardware is stated */
+	if (p->cause != NULL && strcmp(p->cause, "pace") == 0)
+		CHECK(isnan(j->gain.about) && isnan(j->gain.low) && isnan(j->gain.high));
+	text = resultdoc_build(&a, &run);
+	CHECK(text != NULL);
+	free(text);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* The kernel counts a child that was waited for with its parent as well: that is no byte that
  * nobody saw. A sender's own account of unseen bytes (n = 3) tells so also where the process
  * between parent and child was not reported. */
@@ -853,6 +955,8 @@ main(void)
 	transfer_init();
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
+	for (i = 0; i < sizeof(pacers) / sizeof(pacers[0]); i++)
+		pace_check(&pacers[i]);
 	cached_check("network and disk", .02, 1.6e8, NULL, true);
 	cached_check("network and memory", .02, 1e6, NULL, false);
 	tie_check("sendfile, slow link", 3.95, -1, "network", "medium");
