@@ -86,7 +86,7 @@ nw backup "$tmp/copy.db" >/dev/null || fail "backup"
 curl -fsS "$url/health" | grep -q "<dt>File</dt><dd>$tmp/copy.db</dd>" || fail "the page of health does not know the backup"
 last=$(sql "select max(session_id) from result where route = 'a -> b'")
 page=$(curl -fs "$url/session/$last")
-for what in 'times slower than usual, slower than' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \
+for what in 'times slower than usual, slower than' 'this route reached ' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \
     'href="/route?route=a+-%3E+b&amp;program=mover"'; do
 	case $page in *"$what"*) ;; *) fail "the session's page lacks $what" ;; esac
 done

@@ -9,9 +9,10 @@
 #include "narrows/summary.h"
 
 static const double TAIL = 0.05;
-/* A few rates may be alike by chance: the standard deviation of the logarithms counts as so much at
- * least. */
-static const double SPREAD_LEAST = 0.04;
+/* Sessions apart in time differ by more than sessions in a row: so much is added to the standard
+ * deviation of the logarithms, as variances are. Measured in the rig, of transfers some seconds
+ * after four others 26 of 33 lay in the interval without the addition, and 31 with the addition. */
+static const double SPREAD_APART = 0.08;
 
 static int
 falling(const void *a, const void *b)
@@ -42,7 +43,7 @@ level_describe(const double *rates, struct nw_reached *out)
 
 	for (i = 0; i < out->n; i++)
 		nw_summary_add(&s, log(rates[i]));
-	half = nw_t_quantile(1 - TAIL, n - 1) * fmax(nw_summary_sd(&s), SPREAD_LEAST) *
+	half = nw_t_quantile(1 - TAIL, n - 1) * hypot(nw_summary_sd(&s), SPREAD_APART) *
 	    sqrt(1 + 1 / n);
 	out->low = exp(s.mean - half);
 	out->about = exp(s.mean);
