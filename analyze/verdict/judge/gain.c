@@ -8,7 +8,7 @@
 static const double NET_LOW = 0.75, NET_HIGH = 1.33;
 /* Measured likewise: the gain until the network limits was 0.6 to 1.0 of its room. A receive window
  * that is full for WINDOW_FULL of the time hides the room. */
-static const double ROOM_LOW = 0.55, ROOM_ABOUT = 0.8, ROOM_HIGH = 1.15, ROOM_MOST = 4;
+static const double ROOM_LOW = 0.58, ROOM_ABOUT = 0.8, ROOM_HIGH = 1.15, ROOM_MOST = 4;
 static const double WINDOW_FULL = 0.2;
 /* Bounds further apart than by the factor are of no help. */
 static const double TELLING = 3;
