@@ -12,6 +12,7 @@
 #   make experiment-dpss  block lists over a network with a small buffer, in build/experiment-dpss; root
 #   make experiment-magnet  the cost of kernel events beside tcpdump, in build/experiment-magnet; root
 #   make experiment-programs  counts the bytes of twenty real programs, those that are installed, beside the kernel's
+#   make programs   runs a hundred programs with and without nwrun, those that are installed, and compares; root, three minutes
 #   make experiment-changes  planted changes between thirty sessions of a route, by a real box; root, some minutes
 #   make experiment-agree  blipp beside /proc, sar, ss and tc at the same moments under load; root, two minutes
 #   make experiment-clocks  two emulated machines (QEMU) whose clocks are wrong, and what the box says of them; root, four minutes
@@ -169,7 +170,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs experiment-agree experiment-changes experiment-clocks truth fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -315,6 +316,11 @@ experiment-programs:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory host
 	@B=$B sh tests/experiment-programs.sh
+# PROGRAMS=REGEX: those of tests/programs whose names match
+programs:
+	@sh conf/deps.sh tests
+	$(Q)$(MAKE) --no-print-directory all
+	@PROGRAMS=$(or $(PROGRAMS),all) B=$B sh tests/sys_loads.sh
 experiment-changes:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory all

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What nwrun loads into programs fits into old and foreign ones. No box is needed.
+# What nwrun loads into programs fits into old and foreign ones, and programs run as without nwrun: those of tests/programs, in
+# "make check" a sample, all with PROGRAMS=all, some with PROGRAMS=REGEX. No box is needed.
 set -eu
 . tests/patience.sh
 B=$(cd "${B:-build/release}" && pwd)
@@ -59,7 +60,9 @@ for p in $programs; do
 	printf '#!%s\n' "$tmp/$p" >"$tmp/script_$p"
 	chmod 755 "$tmp/script_$p"
 done
-"$cc" -D_GNU_SOURCE -O1 -pthread -o "$tmp/spawn" tests/host/nwrun/spawn.c || fail "spawn.c does not compile"
+for p in spawn kinds; do
+	"$cc" -D_GNU_SOURCE -O1 -pthread -o "$tmp/$p" tests/host/nwrun/$p.c || fail "$p.c does not compile"
+done
 
 # same AS COMMAND ...: bare and under nwrun, with the words of AS before both
 same() {
@@ -139,4 +142,133 @@ if "$tmp/filtered" true; then
 else
 	echo "untested: filters of system calls: the kernel refuses"
 fi
-echo "PASS loads: $programs"
+
+# --- programs of tests/programs: output, errors, status and files are the same under nwrun ---
+rows=$tmp/rows
+case ${PROGRAMS:-} in
+"") grep -v '^#' tests/programs | awk -F'\t' '$2 == "*"' ;;
+all) grep -v '^#' tests/programs ;;
+*) grep -v '^#' tests/programs | awk -F'\t' -v wanted="$PROGRAMS" '$1 ~ wanted' ;;
+esac >"$rows"
+mkdir "$tmp/T" "$tmp/proto" "$tmp/proto/tree"
+chmod 755 "$tmp" "$tmp/T"
+cp "$tmp/kinds" "$tmp/filtered" "$tmp/spawn" "$tmp/say.c" "$tmp/T"
+cp "$tmp/glibc" "$tmp/T/say"
+cp "$tmp/static" "$tmp/T/say_static" 2>/dev/null || :
+head -c 1000003 /dev/urandom >"$tmp/proto/in"
+i=0
+while [ $i -lt 40 ]; do
+	i=$((i + 1))
+	dd if="$tmp/proto/in" of="$tmp/proto/tree/$i" bs=$((i * 100)) count=1 status=none
+done
+cat >"$tmp/T/C.java" <<'J'
+import java.nio.file.*;
+public class C {
+	public static void main(String[] a) throws Exception {
+		System.out.println(Files.copy(Path.of(a[0]), Path.of(a[1])).getFileName());
+		Thread t = new Thread(() -> System.out.println(Thread.currentThread().isDaemon()));
+		t.start();
+		t.join();
+		System.exit(3);
+	}
+}
+J
+cat >"$tmp/gocopy.go" <<'G'
+package main
+import ("fmt"; "io"; "os")
+func main() {
+	in, err := os.Open(os.Args[1])
+	if err != nil { fmt.Println(err); os.Exit(4) }
+	out, _ := os.Create(os.Args[2])
+	n, _ := io.Copy(out, in)
+	done := make(chan int)
+	for i := 0; i < 50; i++ { go func() { done <- i }() }
+	for i := 0; i < 50; i++ { <-done }
+	fmt.Println(n)
+}
+G
+cat >"$tmp/rustcopy.rs" <<'R'
+use std::{env, fs, process, thread};
+fn main() {
+	let a: Vec<String> = env::args().collect();
+	let t = thread::spawn(move || fs::copy(&a[1], &a[2]));
+	match t.join().unwrap() { Ok(n) => println!("{}", n), Err(e) => { eprintln!("{}", e); process::exit(4) } }
+}
+R
+# ssh as scp and the table call the command: a server on standard input, no port
+cat >"$tmp/T/ssh.sh" <<'S'
+#!/bin/sh
+printf 'PermitRootLogin yes\nStrictModes no\nUsePAM no\nAuthorizedKeysFile %s/k.pub\nHostKey %s/k\n' "$PWD" "$PWD" >"$PWD/conf"
+chmod 600 "$PWD/k"
+mkdir -p /run/sshd
+exec ssh -q -i "$PWD/k" -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+	-o "ProxyCommand=/usr/sbin/sshd -i -f $PWD/conf" "$@"
+S
+chmod 755 "$tmp/T/ssh.sh"
+# wanted NAME COMMAND ...: a helper program of the table, if a chosen line names the program
+wanted() {
+	grep -q "T/$1\>" "$rows" || return 0
+	"$@" >"$tmp/made" 2>&1 || echo "untested: programs with $1: $(tail -n 1 "$tmp/made")"
+}
+kinds_static() { "$cc" -static -D_GNU_SOURCE -O1 -pthread -o "$tmp/T/kinds_static" tests/host/nwrun/kinds.c; }
+kinds_musl() { musl-gcc -D_GNU_SOURCE -O1 -pthread -o "$tmp/T/kinds_musl" tests/host/nwrun/kinds.c; }
+other_so() { echo 'int other_library = 1;' | "$cc" -shared -fPIC -o "$tmp/T/other_so" -x c -; }
+gocopy() { GO111MODULE=off CGO_ENABLED=0 GOCACHE=$tmp/go go build -o "$tmp/T/gocopy" "$tmp/gocopy.go"; }
+rustcopy() { rustc -O -o "$tmp/T/rustcopy" "$tmp/rustcopy.rs"; }
+for h in kinds_static kinds_musl other_so gocopy rustcopy; do wanted $h; done
+if grep -q 'URL' "$rows"; then
+	python3 -u -m http.server -b 127.0.0.1 -d "$tmp/proto" 0 >"$tmp/web" 2>/dev/null &
+	trap 'kill '$!' 2>/dev/null; rm -rf "$tmp"' EXIT
+	until grep -q port "$tmp/web"; do sleep 0.1; done
+	URL=http://127.0.0.1:$(sed -n 's/.* port \([0-9]*\).*/\1/p' "$tmp/web")
+fi
+
+# once HOW NAME LINE: runs the line in a fresh directory; leaves $tmp/NAME.HOW.* for the comparison
+once() {
+	rm -rf "$tmp/w"
+	cp -r "$tmp/proto" "$tmp/w"
+	chmod 755 "$tmp/w"
+	before= N=env
+	case $1 in
+	inside) before="$B/bin/nwrun -q" ;;
+	direct) N="$B/bin/nwrun -q" ;;
+	outside) before="$B/bin/nwrun -qo" ;;
+	esac
+	(
+		cd "$tmp/w" && T=$tmp/T HOME=$tmp/w URL=${URL:-} N=$N
+		export T HOME URL N
+		status=0
+		timeout -k 5 $((60 * PATIENCE)) $before sh -c "$3" <in >"$tmp/$2.$1.out" 2>"$tmp/$2.$1.err" || status=$?
+		echo $status >"$tmp/$2.$1.status"
+	)
+	(cd "$tmp/w" && find . -printf '%P %y %m %s\n' | sort) >"$tmp/$2.$1.files"
+}
+n=0 different= absent=
+while IFS='	' read -r name sample needs line; do
+	lacks=
+	for c in $(echo "$needs" | tr , ' '); do
+		command -v "$c" >/dev/null || [ -x "/usr/sbin/$c" ] || lacks="$lacks $c"
+	done
+	case $line in *unshare* | *chroot* | *setpriv* | *bwrap* | *ssh.sh* | "su "*) [ "$(id -u)" = 0 ] || lacks="$lacks root" ;; esac
+	for h in kinds_static kinds_musl gocopy rustcopy; do
+		case $line in *T/$h*) [ -x "$tmp/T/$h" ] || lacks="$lacks $h" ;; esac
+	done
+	[ -z "$lacks" ] || { absent="$absent $name ($(echo $lacks))"; continue; }
+	ways=inside
+	case $line in *'$N '*) ways="inside direct" ;; esac
+	[ "${PROGRAMS:-}" = "" ] || [ "$(id -u)" != 0 ] || ways="$ways outside"
+	once bare "$name" "$line" </dev/null
+	for how in $ways; do
+		once $how "$name" "$line" </dev/null
+		for part in status out err files; do
+			cmp -s "$tmp/$name.bare.$part" "$tmp/$name.$how.$part" && continue
+			echo "$name, $how, $part: $(diff "$tmp/$name.bare.$part" "$tmp/$name.$how.$part" | head -n 6)"
+			case " $different " in *" $name "*) ;; *) different="$different $name" ;; esac
+		done
+	done
+	n=$((n + 1))
+	[ "${PROGRAMS:-}" = "" ] || echo "$name: $ways, status $(cat "$tmp/$name.bare.status"), $(wc -c <"$tmp/$name.bare.out") bytes"
+done <"$rows"
+[ -z "$absent" ] || echo "untested: programs that are not here:$absent"
+[ -z "$different" ] || fail "under nwrun other than without it:$different"
+echo "PASS loads: $programs; $n programs of the table"

@@ -131,10 +131,12 @@ unfit(const char *file, bool searched, char *const *environment)
 	    *list = environment != NULL ? variable_get(environment, "LD_PRELOAD") : NULL;
 	char path[IMAGE_PATH_BYTES];
 
-	if (sealed || list == NULL || file == NULL || (so = find_own_path()) == NULL ||
+	if (list == NULL || file == NULL || (so = find_own_path()) == NULL ||
 	    strstr(list, so) == NULL || strlen(list) >= LIST_BYTES / 2 ||
 	    variables_count(environment) > VARIABLES_MAX)
 		return NULL;
+	if (sealed) /* the filter stays in force, and may kill at a call of nwrun.so */
+		return so;
 	if (searched && strchr(file, '/') == NULL) {
 		if (!file_find(file, path))
 			return NULL;
