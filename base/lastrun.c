@@ -14,6 +14,8 @@
 #include "narrows/err.h"
 #include "narrows/ownfile.h"
 
+enum { RECORD_BYTES = 4 * LASTRUN_TEXT_BYTES };
+
 /* Fills dir with the directory of the record, and parent with the directory above if that may be
  * missing, too. */
 static bool
@@ -53,31 +55,7 @@ lastrun_text(char out[LASTRUN_TEXT_BYTES], const char *text)
 	out[i] = '\0';
 }
 
-int
-lastrun_write(const struct lastrun *r)
-{
-	char dir[PATH_MAX], parent[PATH_MAX], temp[PATH_MAX + 32], path[PATH_MAX + 32];
-	char text[4 * LASTRUN_TEXT_BYTES];
-	int fd, len;
-	bool good;
-
-	if (!directory_find(dir, parent) || !directory_make(dir, parent))
-		return NW_ENOTFOUND;
-	len = snprintf(text, sizeof(text),
-	    "start %" PRId64 "\npid %" PRId64 "\ntask %s\nbox %s\nwhy %s\n", r->start_wall_ns,
-	    r->pid, r->task, r->box, r->why);
-	snprintf(temp, sizeof(temp), "%s/.last-run.%ld", dir, (long)getpid());
-	snprintf(path, sizeof(path), "%s/last-run", dir);
-	if ((fd = ownfile_make(temp, 0600)) < 0)
-		return NW_EIO;
-	good = write(fd, text, (size_t)len) == len;
-	good = close(fd) == 0 && good && rename(temp, path) == 0;
-	if (!good)
-		unlink(temp);
-	return good ? NW_OK : NW_EIO;
-}
-
-/* The value of "NAME value\n" in text, into out; "" without such a line. */
+/* The value of "NAME value\n" in a record, into out; "" without such a line. */
 static void
 value_take(const char *text, const char *name, char out[LASTRUN_TEXT_BYTES])
 {
@@ -95,24 +73,11 @@ value_take(const char *text, const char *name, char out[LASTRUN_TEXT_BYTES])
 	}
 }
 
-int
-lastrun_read(struct lastrun *r)
+static bool
+record_parse(const char *text, struct lastrun *r)
 {
-	char dir[PATH_MAX], parent[PATH_MAX], path[PATH_MAX + 32], start[LASTRUN_TEXT_BYTES];
-	char text[4 * LASTRUN_TEXT_BYTES], pid[LASTRUN_TEXT_BYTES];
-	ssize_t n;
-	int fd;
+	char start[LASTRUN_TEXT_BYTES], pid[LASTRUN_TEXT_BYTES];
 
-	if (!directory_find(dir, parent))
-		return NW_ENOTFOUND;
-	snprintf(path, sizeof(path), "%s/last-run", dir);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) < 0)
-		return NW_ENOTFOUND;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return NW_ENOTFOUND;
-	text[n] = '\0';
 	value_take(text, "start", start);
 	value_take(text, "pid", pid);
 	value_take(text, "task", r->task);
@@ -120,21 +85,101 @@ lastrun_read(struct lastrun *r)
 	value_take(text, "why", r->why);
 	r->start_wall_ns = strtoll(start, NULL, 10);
 	r->pid = strtoll(pid, NULL, 10);
-	return r->start_wall_ns > 0 && r->task[0] != '\0' ? NW_OK : NW_ENOTFOUND;
+	return r->start_wall_ns > 0 && r->task[0] != '\0';
+}
+
+size_t
+lastrun_read_all(struct lastrun out[LASTRUN_BOXES])
+{
+	char dir[PATH_MAX], parent[PATH_MAX], path[PATH_MAX + 32];
+	char text[LASTRUN_BOXES * RECORD_BYTES], *at, *next;
+	size_t n_runs = 0;
+	ssize_t n;
+	int fd;
+
+	if (!directory_find(dir, parent))
+		return 0;
+	snprintf(path, sizeof(path), "%s/last-run", dir);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) < 0)
+		return 0;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	for (at = text; *at != '\0' && n_runs < LASTRUN_BOXES; at = next) {
+		if ((next = strstr(at, "\nstart ")) != NULL)
+			*next++ = '\0';
+		else
+			next = at + strlen(at);
+		n_runs += record_parse(at, &out[n_runs]);
+	}
+	return n_runs;
+}
+
+int
+lastrun_read(struct lastrun *r)
+{
+	struct lastrun all[LASTRUN_BOXES];
+
+	if (lastrun_read_all(all) == 0)
+		return NW_ENOTFOUND;
+	*r = all[0];
+	return NW_OK;
+}
+
+static int
+file_write(const struct lastrun *all, size_t n)
+{
+	char dir[PATH_MAX], parent[PATH_MAX], temp[PATH_MAX + 32], path[PATH_MAX + 32];
+	char text[RECORD_BYTES];
+	bool good = true;
+	size_t i;
+	int fd, len;
+
+	if (!directory_find(dir, parent) || !directory_make(dir, parent))
+		return NW_ENOTFOUND;
+	snprintf(temp, sizeof(temp), "%s/.last-run.%ld", dir, (long)getpid());
+	snprintf(path, sizeof(path), "%s/last-run", dir);
+	if ((fd = ownfile_make(temp, 0600)) < 0)
+		return NW_EIO;
+	for (i = 0; i < n; i++) {
+		len = snprintf(text, sizeof(text),
+		    "start %" PRId64 "\npid %" PRId64 "\ntask %s\nbox %s\nwhy %s\n",
+		    all[i].start_wall_ns, all[i].pid, all[i].task, all[i].box, all[i].why);
+		good = good && write(fd, text, (size_t)len) == len;
+	}
+	good = close(fd) == 0 && good && rename(temp, path) == 0;
+	if (!good)
+		unlink(temp);
+	return good ? NW_OK : NW_EIO;
+}
+
+int
+lastrun_write(const struct lastrun *r)
+{
+	struct lastrun old[LASTRUN_BOXES], all[LASTRUN_BOXES];
+	size_t n_old = lastrun_read_all(old), n = 1, i;
+
+	all[0] = *r;
+	for (i = 0; i < n_old && n < LASTRUN_BOXES; i++)
+		if (strcmp(old[i].box, r->box) != 0)
+			all[n++] = old[i];
+	return file_write(all, n);
 }
 
 int
 lastrun_fail(const char *task, const char *why)
 {
+	struct lastrun all[LASTRUN_BOXES];
 	char want[LASTRUN_TEXT_BYTES];
-	struct lastrun r;
-	int rc;
+	size_t n = lastrun_read_all(all), i;
 
+	if (n == 0)
+		return NW_ENOTFOUND;
 	lastrun_text(want, task);
-	if ((rc = lastrun_read(&r)) < 0)
-		return rc;
-	if (strcmp(r.task, want) != 0)
-		return NW_OK;
-	lastrun_text(r.why, why);
-	return lastrun_write(&r);
+	for (i = 0; i < n; i++)
+		if (strcmp(all[i].task, want) == 0) {
+			lastrun_text(all[i].why, why);
+			return file_write(all, n);
+		}
+	return NW_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The session that "last" means: of this user's newest run of nwrun here, else the newest one. */
+/* The session that "last" means: of this user's newest run of nwrun to this box, else the newest
+ * one. */
 #ifndef LAST_H
 #define LAST_H
 

@@ -67,6 +67,12 @@ until_true 20 noted || fail "nwrun notes no reason: $(cat "$tmp/narrows/last-run
 nw report last 2>"$tmp/err" | head -n 1 | grep -q '^session 3: cp, ' || fail "after a lost run: $(nw report last | head -n 1)"
 grep -q 'task lost.* is not in this box: .' "$tmp/err" && grep -q 'older than that run' "$tmp/err" || fail "a lost run: $(cat "$tmp/err")"
 
+# a run that another box has stored hides no run to this one
+record() { printf 'start %s000000000\npid 1\ntask %s\nbox %s\nwhy \n' "$(date +%s)" "$@"; }
+{ record elsewhere 192.0.2.1/1; record second "$xsp"; } >"$tmp/narrows/last-run"
+[ "$(task_of_report)" = second ] || fail "a run to another box: $(cat "$tmp/err")"
+! grep -q 'not in this box' "$tmp/err" || fail "a run to another box: $(cat "$tmp/err")"
+
 # a later run to this box ends that
 run -t third cp "$tmp/in" "$tmp/out"
 [ "$(task_of_report)" = third ] && [ ! -s "$tmp/err" ] || fail "the third run: $(cat "$tmp/err")"

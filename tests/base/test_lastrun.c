@@ -58,6 +58,38 @@ test_long(void)
 	CHECK_STR(got.why, r.why);
 }
 
+/* A run to another box leaves the record of a run to this box as it is. */
+static void
+test_boxes(void)
+{
+	struct lastrun r = { .start_wall_ns = 5, .task = "mine", .box = "127.0.0.1/5006" },
+		       all[LASTRUN_BOXES];
+	int i;
+
+	CHECK_INT(lastrun_write(&r), NW_OK);
+	for (i = 0; i < 3; i++) {
+		r.start_wall_ns = 10 + i;
+		snprintf(r.task, sizeof(r.task), "theirs %d", i);
+		snprintf(r.box, sizeof(r.box), "192.0.2.%d", 1 + i / 2);
+		CHECK_INT(lastrun_write(&r), NW_OK);
+	}
+	CHECK(lastrun_read_all(all) >= 3);
+	CHECK_STR(all[0].task, "theirs 2");
+	CHECK_STR(all[1].task, "theirs 1");
+	CHECK_STR(all[2].task, "mine");
+	CHECK_INT(all[2].start_wall_ns, 5);
+	CHECK_INT(lastrun_fail("mine", "too late"), NW_OK);
+	CHECK_INT(lastrun_read_all(all) >= 3, 1);
+	CHECK_STR(all[2].why, "too late");
+	CHECK_STR(all[0].why, "");
+	for (i = 0; i < 2 * LASTRUN_BOXES; i++) {
+		snprintf(r.box, sizeof(r.box), "198.51.100.%d", i);
+		CHECK_INT(lastrun_write(&r), NW_OK);
+	}
+	CHECK_INT(lastrun_read_all(all), LASTRUN_BOXES);
+	CHECK_STR(all[LASTRUN_BOXES - 1].box, "198.51.100.8");
+}
+
 static void
 test_no_place(void)
 {
@@ -79,6 +111,7 @@ main(void)
 	test_round_trip();
 	test_fail();
 	test_long();
+	test_boxes();
 	test_no_place();
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	CHECK_INT(system(command), 0);
