@@ -689,6 +689,17 @@ admission_make(const struct conf *c)
 	return admission_new(&limits);
 }
 
+/* A large store takes minutes: the log has a line before, too. */
+static void
+upgrade_log(const struct store_upgrade *u)
+{
+	if (u->took_ns == 0)
+		log_info("store.upgrade.start from=%d to=%d backup=%s", u->from, u->to, u->backup);
+	else
+		log_info("store.upgrade from=%d to=%d seconds=%.1f backup=%s", u->from, u->to,
+		    (double)u->took_ns / 1e9, u->backup);
+}
+
 static void
 store_open_patiently(struct daemon *d, const struct store_opts *so)
 {
@@ -796,6 +807,7 @@ daemon_start(struct daemon *d)
 	so.keep_events_ns = d->conf.keep_events_ns;
 	so.keep_sessions_ns = d->conf.keep_sessions_ns;
 	so.max_bytes = store_ceiling(d);
+	so.on_upgrade = upgrade_log;
 	store_open_patiently(d, &so);
 	store_next_ids(d->box.store, &d->box.next);
 	if (!xmalloc_reserve(PEER_RESERVE_BYTES))

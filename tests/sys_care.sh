@@ -124,6 +124,7 @@ gzip -dc tests/data/narrows-v1.db.gz >"$tmp/state/narrows.db"
 grep -q 'start narrowsd' "$tmp/err" || fail "says: $(cat "$tmp/err")"
 start_box
 nw report 1 | grep -q 'Cannot tell whether disk read on dtn-a' || fail "the old verdict"
+grep -q "store.upgrade from=1 to=[0-9]* seconds=[0-9.]* backup=$tmp/state/narrows.db.v1.bak" "$tmp/box.log" || fail "the upgrade is not logged"
 nw verify >"$tmp/out" || fail "the migrated store: $(cat "$tmp/out")"
 stop_box
 [ "$(sqlite3 -readonly "$tmp/state/narrows.db.v1.bak" 'PRAGMA user_version')" = 1 ] || fail "no copy of the old store"

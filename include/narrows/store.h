@@ -239,6 +239,13 @@ void nw_batch_on_done(struct nw_batch *b, void (*done)(void *arg, int rc), void 
 /* --- the store --- */
 
 struct store;
+/* The upgrade of a file of an older version. Texts on loan during the call. */
+struct store_upgrade {
+	int from, to;       /* versions of the schema */
+	const char *backup; /* path of the copy of the older file */
+	int64_t took_ns;    /* of copy and upgrade; 0 before the beginning */
+};
+
 struct store_opts {
 	uint32_t queue_max_bytes;   /* 64 MiB; over the limit store_submit() says NW_EFULL */
 	int64_t commit_interval_ns; /* 100 ms: the longest a batch waits for company */
@@ -267,6 +274,9 @@ struct store_opts {
 	 * a sixteenth of the limit may fail with NW_ETOOBIG.
 	 */
 	uint64_t max_bytes;
+	/* A function for the log, called before and after a file of an older version is brought up
+	 * to date, in the thread of store_open(); NULL: no function. */
+	void (*on_upgrade)(const struct store_upgrade *u);
 };
 extern const struct store_opts store_opts_default;
 

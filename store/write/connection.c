@@ -65,7 +65,7 @@ db_open(struct connection *c, const char *path, const struct store_opts *opts,
 	}
 	sqlite3_extended_result_codes(c->db, 1);
 	sqlite3_busy_timeout(c->db, BUSY_TIMEOUT_MS);
-	if ((rc = migrate_open(c->db, why)) != NW_OK)
+	if ((rc = migrate_open(c->db, opts, why)) != NW_OK)
 		return rc;
 	/* Deleted rows are of no more secret than kept ones: overwriting them with zeros would
 	 * double the writing. */

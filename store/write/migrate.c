@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "store/write/backup_file.h"
 #include "store/ground/db.h"
@@ -34,9 +35,9 @@ migrate_apply(
 	return rc;
 }
 
-/* Copies the file to FILE.vN.bak, in the place of an earlier copy. */
+/* Copies the file, in the place of an earlier copy. */
 static int
-keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
+keep(sqlite3 *db, const char *backup, char why[STORE_WHY_BYTES])
 {
 	const char *path = sqlite3_db_filename(db, "main");
 	char cause[STORE_WHY_BYTES];
@@ -45,7 +46,7 @@ keep(sqlite3 *db, int version, char why[STORE_WHY_BYTES])
 
 	if (path == NULL || *path == '\0')
 		return NW_OK; /* a database in memory ends with the process */
-	if ((rc = backup_begin(&f, path, cause, "%s.v%d.bak", path, version)) == NW_OK &&
+	if ((rc = backup_begin(&f, path, cause, "%s", backup)) == NW_OK &&
 	    (rc = backup_copy(&f, db, NULL, cause)) == NW_OK)
 		rc = backup_publish(&f, true, cause);
 	if (rc != NW_OK)
@@ -97,15 +98,31 @@ migrate_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES])
 }
 
 int
-migrate_open(sqlite3 *db, char why[STORE_WHY_BYTES])
+migrate_open(sqlite3 *db, const struct store_opts *opts, char why[STORE_WHY_BYTES])
 {
-	int64_t version;
+	const char *path = sqlite3_db_filename(db, "main");
+	struct store_upgrade u = { .to = STORE_SCHEMA_VERSION };
+	int64_t version, begin_mono_ns = nw_mono_ns();
+	char *backup;
 	int rc;
 
 	if ((rc = schema_identify(db, &version, why)) != NW_OK)
 		return rc;
-	if (version > 0 && version < STORE_SCHEMA_VERSION &&
-	    (rc = keep(db, (int)version, why)) != NW_OK)
-		return rc;
-	return migrate_upgrade(db, why);
+	if (version == 0 || version >= STORE_SCHEMA_VERSION)
+		return migrate_upgrade(db, why);
+	if ((backup = sqlite3_mprintf("%s.v%d.bak", path, (int)version)) == NULL) {
+		snprintf(why, STORE_WHY_BYTES, "out of memory");
+		return NW_ENOMEM;
+	}
+	u.from = (int)version;
+	u.backup = backup;
+	if (opts->on_upgrade != NULL)
+		opts->on_upgrade(&u);
+	if ((rc = keep(db, backup, why)) == NW_OK && (rc = migrate_upgrade(db, why)) == NW_OK &&
+	    opts->on_upgrade != NULL) {
+		u.took_ns = nw_mono_ns() - begin_mono_ns;
+		opts->on_upgrade(&u);
+	}
+	sqlite3_free(backup);
+	return rc;
 }

@@ -10,9 +10,9 @@
 
 /*
  * For the writer: creates the schema in an empty file, or brings a file of an older version up to
- * date, after a copy to narrows.db.v1.bak beside the file.
+ * date, after a copy to narrows.db.v1.bak beside the file. Calls opts->on_upgrade before and after.
  */
-int migrate_open(sqlite3 *db, char why[STORE_WHY_BYTES]);
+int migrate_open(sqlite3 *db, const struct store_opts *opts, char why[STORE_WHY_BYTES]);
 /* The same without the copy, for a file that is a copy itself. */
 int migrate_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES]);
 
