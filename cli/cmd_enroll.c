@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows enroll: makes a key and a certificate for a host, or a token for one. Only files
  * change; a running box notices. */
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "narrows/quantity.h"
@@ -48,7 +50,9 @@ files_write(const char *tls_dir, const char *dir, const char *host, const struct
 	int rc = NW_EIO;
 
 	ca[n] = '\0';
-	if (n == 0)
+	if (mkdir(dir, 0700) != 0 && errno != EEXIST)
+		snprintf(why, CONF_WHY_BYTES, "%.200s: cannot be made: %s", dir, strerror(errno));
+	else if (n == 0)
 		snprintf(why, CONF_WHY_BYTES, "%.200s: cannot be read", ca_path);
 	else if ((rc = ca_file_write(dir, key, c->key_pem, 0600, why)) == NW_OK &&
 	    (rc = ca_file_write(dir, crt, c->cert_pem, 0644, why)) == NW_OK)
@@ -215,7 +219,8 @@ const struct command command_enroll = {
 		"  --address A  a further address of the host, as of a second interface; up to 8\n"
 		"  --speaks-for WHAT:NAME\n"
 		"               the host may speak for switch:NAME, host:NAME or storage:NAME\n"
-		"  -o DIR       where HOST.key, HOST.crt and ca.crt go; here if not given\n"
+		"  -o DIR       where HOST.key, HOST.crt and ca.crt go, and which is made; here if "
+		"not given\n"
 		"  --server     others connect to the host, too: a server of the storage system\n"
 		"  --token      print a token for \"narrows-host join\" on the host\n"
 		"  --open       with --token: let the box listen for hosts, if it does not yet\n"

@@ -362,6 +362,16 @@ read_some(struct conn *c)
 	return take_plain(c);
 }
 
+/* A port for TLS closes the connection of a peer that speaks in clear without a word. */
+static const char *
+closed_why(const struct conn *c, ssize_t n)
+{
+	if (c->state == CONN_OPENING && c->tls == NULL && c->in.len == 0)
+		return "the peer closed before its first word: a port for TLS needs tls:// before "
+		       "its address";
+	return n == 0 ? "the peer closed" : "the connection broke";
+}
+
 /* Fills `in` to at least in_need. NW_OK: the bytes are there. */
 static int
 read_needed(struct conn *c)
@@ -382,8 +392,7 @@ read_needed(struct conn *c)
 		if (n < 0 && errno == EPROTO)
 			return lose(c, NW_EPROTO, nw_tls_why(c->tls));
 		if (n <= 0)
-			return lose(
-			    c, NW_ECLOSED, n == 0 ? "the peer closed" : "the connection broke");
+			return lose(c, NW_ECLOSED, closed_why(c, n));
 	}
 	return NW_OK;
 }
