@@ -325,18 +325,6 @@ control_take_clock(struct control_peer *p, const uint8_t *data, size_t len, int6
 	return rc;
 }
 
-static void
-clock_ask(struct control_peer *p)
-{
-	struct nw_clock c = { .t1_wall_ns = nw_wall_ns() };
-	struct nw_doc_buf doc = { 0 };
-
-	p->clock_t1_wall_ns = c.t1_wall_ns;
-	if (nw_clock_encode(&doc, &c) == NW_OK)
-		p->send(p->arg, NW_OPT_CLOCK, doc.data, doc.len);
-	nw_doc_buf_clear(&doc);
-}
-
 /* --- orders by hand --- */
 
 static void
@@ -423,6 +411,21 @@ control_stop(struct control *c, const char *host, const char *id)
 /* --- time --- */
 
 void
+control_ask_clock(struct control_peer *p, int64_t now_mono_ns)
+{
+	struct nw_clock c = { .t1_wall_ns = nw_wall_ns() };
+	struct nw_doc_buf doc = { 0 };
+
+	if (p == NULL || (p->can & CAN_CLOCK) == 0 || now_mono_ns < p->clock_mono_ns)
+		return;
+	p->clock_mono_ns = now_mono_ns + CLOCK_PERIOD_NS;
+	p->clock_t1_wall_ns = c.t1_wall_ns;
+	if (nw_clock_encode(&doc, &c) == NW_OK)
+		p->send(p->arg, NW_OPT_CLOCK, doc.data, doc.len);
+	nw_doc_buf_clear(&doc);
+}
+
+void
 control_tick(struct control *c, int64_t now_mono_ns)
 {
 	bool renew = now_mono_ns >= c->renew_mono_ns;
@@ -443,10 +446,7 @@ control_tick(struct control *c, int64_t now_mono_ns)
 			hand_tell(c, h, p);
 	}
 	DL_FOREACH (c->peers, p)
-		if ((p->can & CAN_CLOCK) != 0 && now_mono_ns >= p->clock_mono_ns) {
-			p->clock_mono_ns = now_mono_ns + CLOCK_PERIOD_NS;
-			clock_ask(p);
-		}
+		control_ask_clock(p, now_mono_ns);
 }
 
 /* --- for people --- */

@@ -88,6 +88,8 @@ int control_take_status(
 int control_take_clock(struct control_peer *p, const uint8_t *data, size_t len, int64_t now_wall_ns,
     double *offset_s, double *bound_s, const char **why);
 
+/* Asks a peer for its clock, if the peer (NULL is fine) can tell and a while has passed. */
+void control_ask_clock(struct control_peer *p, int64_t now_mono_ns);
 /* Ends and renews orders, asks for clocks. To be called at least once a second. */
 void control_tick(struct control *c, int64_t now_mono_ns);
 /* Ticks more often while orders are in force. */

@@ -156,6 +156,7 @@ xsess_close(struct xsess *x, const char *reason)
 		return;
 	if (x->control != NULL && x->control->status.slowed > 1)
 		counter_add(&x->box->counters.slowed_providers, (uint64_t)-1);
+	hostclock_leave(x->host, &x->clock);
 	control_leave(x->control);
 	x->closed_wall_ns = nw_wall_ns();
 	x->end_reason = reason;
@@ -250,6 +251,7 @@ control_enter(struct xsess *x, const struct nw_kv *kv, size_t n)
 		.for_host = x->for_host };
 
 	x->control = control_join(x->box->control, &h, on_order, x);
+	control_ask_clock(x->control, nw_mono_ns()); /* a short run ends before the next tick */
 }
 
 /* The providers that slow down are counted for the health page. */
@@ -317,7 +319,7 @@ control_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 	else if (x->control != NULL &&
 	    (rc = control_take_clock(x->control, data, len, now, &offset_s, &bound_s, &why)) ==
 		NW_OK) {
-		hostclock_put(x->box, x->host, x->id, offset_s, bound_s, now);
+		hostclock_put(x->box, x->host, &x->clock, x->id, offset_s, bound_s, now);
 		commit_check(x->box->commit);
 	}
 	if (rc < 0)

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/hostclock.h"
+
 struct box;
 struct control_peer;
 struct host;
@@ -53,9 +55,10 @@ struct xsess {
 	struct origin *origin;
 	struct session *session;      /* attached session, the first that was fed, or NULL */
 	struct control_peer *control; /* NULL for a peer without orders */
-	bool hello;                   /* the peer said HELLO */
-	bool for_host;                /* the peer speaks for a host, not for a task */
-	bool certified;               /* host is the name in the certificate */
+	struct hostclock_sender clock;
+	bool hello;     /* the peer said HELLO */
+	bool for_host;  /* the peer speaks for a host, not for a task */
+	bool certified; /* host is the name in the certificate */
 	int64_t opened_wall_ns, closed_wall_ns;
 	unsigned asks; /* of a program, for more of its host */
 	uint64_t docs, samples, rejected, bytes;

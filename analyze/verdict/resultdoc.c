@@ -362,6 +362,27 @@ bottleneck_doc(
 
 /* --- quality and run --- */
 
+static void
+clock_notes(json_t *notes, const struct evidence_host *h)
+{
+	if (!h->clock_known)
+		json_array_append_new(
+		    notes, json_sprintf("%s does not report its clock.", h->name));
+	else if (h->ahead_ns != 0)
+		json_array_append_new(notes,
+		    json_sprintf(
+			"The clock of %s is %.3g s %s the box's, give or take %.1g s; that "
+			"is taken off.",
+			h->name, fabs((double)h->ahead_ns / 1e9),
+			h->ahead_ns > 0 ? "ahead of" : "behind", h->exchange_bound_s));
+	if (h->apart_ns != 0)
+		json_array_append_new(notes,
+		    json_sprintf("A sender on %s has a clock of its own, %.3g s %s the box's; that "
+				 "is taken off.",
+			h->name, fabs((double)h->apart_ns / 1e9),
+			h->apart_ns > 0 ? "ahead of" : "behind"));
+}
+
 static json_t *
 quality_doc(const struct evidence *e)
 {
@@ -372,17 +393,7 @@ quality_doc(const struct evidence *e)
 
 	evidence_seen(e, &seen, &kernel);
 	for (i = 0; i < e->n_hosts; i++)
-		if (!e->hosts[i].clock_known)
-			json_array_append_new(
-			    notes, json_sprintf("%s does not report its clock.", e->hosts[i].name));
-		else if (e->hosts[i].ahead_ns != 0)
-			json_array_append_new(notes,
-			    json_sprintf(
-				"The clock of %s is %.3g s %s the box's, give or take %.1g s; that "
-				"is taken off.",
-				e->hosts[i].name, fabs((double)e->hosts[i].ahead_ns / 1e9),
-				e->hosts[i].ahead_ns > 0 ? "ahead of" : "behind",
-				e->hosts[i].exchange_bound_s));
+		clock_notes(notes, &e->hosts[i]);
 	put_count(q, KEY_quality_intervals_expected, e->intervals_expected);
 	put_count(q, KEY_quality_intervals_got, e->intervals_got);
 	put_count(q, KEY_quality_documents, e->documents);

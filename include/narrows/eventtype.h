@@ -31,8 +31,10 @@
 #define NW_TYPE_CELLS      NW_TYPE_RUN "cells:" /* histograms by size and duration: read, write */
 
 /* Of the box: a host's clock beside the box's, and the cost of a collector. */
-#define NW_TYPE_EXCHANGE  NW_TYPE_RUN "clock"
-#define NW_TYPE_COLLECTOR NW_TYPE_RUN "collector"
+#define NW_TYPE_EXCHANGE NW_TYPE_RUN "clock"
+/* in the subject of NW_TYPE_EXCHANGE: the clock of one sender alone (daemon/hostclock.h) */
+#define NW_CLOCK_OF_SENDER "sender"
+#define NW_TYPE_COLLECTOR  NW_TYPE_RUN "collector"
 
 /* Of hosts: a followed connection, the kernel's events, the configuration, a switch's port, and
  * the model of a device. */

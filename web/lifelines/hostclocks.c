@@ -63,6 +63,8 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 {
 	struct clocks *c = arg;
 
+	if (c->exchange && strstr(m->subject_json, "\"" NW_CLOCK_OF_SENDER "\":") != NULL)
+		return 0; /* the clock of one sender, not the host's */
 	return store_layouts(c->r, m->id, on_layout, c);
 }
 

@@ -14,8 +14,6 @@
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 
-/* Exchanges up to 10 minutes before and after a session still speak for its clocks. */
-static const int64_t EXCHANGE_LEAD_NS = 600000000000;
 /* Rows of a host up to 20 s before and after a session reach into the session. */
 static const int64_t HOST_LEAD_NS = 20000000000;
 
@@ -91,11 +89,10 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 	return 0;
 }
 
-static int
+int
 source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1)
 {
-	/* An exchange carries the time of the box. */
-	int64_t ahead_ns = s->kind == SOURCE_EXCHANGE ? 0 : l->e->hosts[s->host].ahead_ns;
+	int64_t ahead_ns = clocks_ahead_ns(l, s);
 	struct layout_list list = { 0 };
 	size_t i;
 	int rc;
@@ -267,36 +264,6 @@ lists_cut(struct evidence *e)
 		connection_clear(&e->connections[--e->n_connections]);
 }
 
-/* How far each host's clock was ahead while the session ran; a lone host is its own clock. */
-static int
-clocks_load(struct loader *l)
-{
-	struct evidence *e = l->e;
-	/* A session opens by the clock of the box and ends by the clocks of its hosts. */
-	int64_t t0 = e->opened_wall_ns, t1 = e->open ? INT64_MAX / 2 : e->closed_wall_ns;
-	size_t i, k, n = l->n_sources;
-	int rc = NW_OK;
-
-	for (i = 0; i < e->n_hosts && rc == NW_OK; i++) {
-		struct host_metas hm = { .l = l, .host = i };
-
-		if ((rc = store_metas(
-			 l->reader, 0, e->hosts[i].id, NW_TYPE_EXCHANGE, on_host_meta, &hm)) < 0)
-			break;
-		for (k = n; k < l->n_sources && rc == NW_OK; k++)
-			rc = source_read(l, &l->sources[k], (t0 < t1 ? t0 : t1) - EXCHANGE_LEAD_NS,
-			    (t0 < t1 ? t1 : t0) + EXCHANGE_LEAD_NS);
-		l->n_sources = n;
-		(void)nw_clock_span(&l->exchanges, t0 < t1 ? t0 : t1, t0 < t1 ? t1 : t0,
-		    &e->hosts[i].exchange_offset_s, &e->hosts[i].exchange_bound_s);
-		nw_clock_rows_clear(&l->exchanges);
-		if (e->n_hosts > 1)
-			e->hosts[i].ahead_ns = hosttime_ahead_ns(
-			    e->hosts[i].exchange_offset_s, e->hosts[i].exchange_bound_s);
-	}
-	return rc;
-}
-
 /* The exit status of programs without moved bytes. */
 static int
 exits_read(struct loader *l, size_t n_sources)
@@ -372,6 +339,7 @@ evidence_load(
 	out->session_id = session_id;
 	rc = session_read(&l);
 	uses_name(&l);
+	clocks_clear(&l);
 	free(l.sources);
 	if (rc < 0)
 		evidence_clear(out);

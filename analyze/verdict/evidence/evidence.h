@@ -34,6 +34,7 @@ struct evidence_host {
 	/* offset against the box's clock and its bound, by the best exchange of time stamps */
 	double exchange_offset_s, exchange_bound_s;
 	int64_t ahead_ns; /* lead over the box's clock, subtracted from all times of the host */
+	int64_t apart_ns; /* the same of a sender with a clock of its own; 0: there is none */
 	double *cpu_busy, *cpu_iowait; /* shares of each window */
 	double *disk_busy;             /* share of each window, of the busiest device */
 	double *disk_bytes_per_s;      /* sum of all devices */

@@ -32,7 +32,8 @@ enum source_kind {
 /* A metadata of use here, copied because the reader's text ends with the callback. */
 struct source {
 	enum source_kind kind;
-	int64_t meta_id;
+	int64_t meta_id, xsp_id;
+	bool of_sender; /* of SOURCE_EXCHANGE: the clock of a sender with a clock of its own */
 	size_t host, process;
 	size_t item; /* file or connection: of a document, or named by a caliper's own metadata */
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
@@ -60,6 +61,13 @@ struct use_program {
 	double bytes;
 };
 
+/* A sender whose clock is another one than the clock of its host. */
+struct apart {
+	size_t host;
+	char *provider;
+	int64_t ahead_ns;
+};
+
 struct loader {
 	struct store_reader *reader;
 	struct evidence *e;
@@ -74,7 +82,9 @@ struct loader {
 	bool have_processes;            /* whether a sender reports every interval, busy or not */
 	bool filling;                   /* whether pass two runs */
 	struct source *source;          /* whose rows are in hand */
-	struct nw_clock_rows exchanges; /* of the host whose clock is in hand */
+	struct nw_clock_rows exchanges; /* of the clock in hand */
+	struct apart *apart;
+	size_t n_apart;
 };
 
 /* Positions of columns in a layout; -1 for a column missing there. */
@@ -131,6 +141,9 @@ void use_row(struct loader *l, const struct row *r);
 /* Names the uses of other sessions by the programs with most bytes, and frees the programs. */
 void uses_name(struct loader *l);
 
+/* evidence.c: reads the rows of a source, from t0 to t1 of the box's clock */
+int source_read(struct loader *l, struct source *s, int64_t t0, int64_t t1);
+
 /* evidence_sources.c */
 void source_add(struct loader *l, const struct source *s);
 /* evidence_sources.c: callbacks of store_metas() */
@@ -159,6 +172,13 @@ size_t connection_watched(struct evidence *e, size_t added);
 void connection_clear(struct evidence_connection *c);
 /* Joins blipp's view of a connection to the program's view of the connection. */
 void connections_join(struct evidence *e);
+
+/* evidence_clocks.c */
+/* Finds how far each clock was ahead of the box's while the session ran. */
+int clocks_load(struct loader *l);
+/* The lead of the clock behind the times of a source. */
+int64_t clocks_ahead_ns(struct loader *l, const struct source *s);
+void clocks_clear(struct loader *l);
 
 /* evidence_kernel.c */
 /* Makes s the source of a kernel's waiting time if the event type is one; a subject without

@@ -241,7 +241,7 @@ int
 on_session_meta(void *loader, const struct nw_meta_rec *m)
 {
 	struct loader *l = loader;
-	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id };
+	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id, .xsp_id = m->xsp_id };
 	json_t *subject, *params;
 
 	if (!owners_use(&l->e->owners, m->xsp_id))
@@ -294,7 +294,9 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 {
 	struct host_metas *hm = host_metas;
 	struct loader *l = hm->l;
-	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id, .host = hm->host };
+	struct source s = {
+		.kind = SOURCE_OTHER, .meta_id = m->id, .xsp_id = m->xsp_id, .host = hm->host
+	};
 	json_t *subject;
 
 	if (nw_type_begins(m->event_type, NW_TYPE_CPU))
@@ -314,6 +316,12 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 	if (s.kind == SOURCE_DISK || s.kind == SOURCE_LINK) {
 		subject = json_loads(m->subject_json, 0, NULL);
 		source_total(l->e, &s, subject);
+		json_decref(subject);
+	}
+	if (s.kind == SOURCE_EXCHANGE) {
+		subject = json_loads(m->subject_json, 0, NULL);
+		s.of_sender = json_object_get(subject, NW_CLOCK_OF_SENDER) != NULL;
+		s.last_wall_ns = m->first_wall_ns;
 		json_decref(subject);
 	}
 	source_add(l, &s);

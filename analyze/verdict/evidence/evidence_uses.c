@@ -190,7 +190,9 @@ on_other_meta(void *arg, const struct nw_meta_rec *m)
 {
 	struct other_sessions *o = arg;
 	struct loader *l = o->l;
-	struct source s = { .kind = SOURCE_USE, .use_kind = SOURCE_OTHER, .meta_id = m->id };
+	struct source s = {
+		.kind = SOURCE_USE, .use_kind = SOURCE_OTHER, .meta_id = m->id, .xsp_id = m->xsp_id
+	};
 	const char *program;
 	json_t *subject;
 
