@@ -10,7 +10,7 @@
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
 
-enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50 };
+enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50, COARSE = 4 };
 
 #define EVIDENCE  6    /* least logarithm of the likelihood ratio on either side of a valley .. */
 #define RESAMPLED 2    /* times as much evidence is needed in a resample */
@@ -65,86 +65,140 @@ evidence(double p, double wp, double v, double wv)
 	return p * log(p / all / share) + (v > 0 ? v * log(v / all / (1 - share)) : 0);
 }
 
-/* An upper bound of the evidence without a logarithm: the divergence is below the chi-square
- * distance. 0 where the evidence is. */
-static double
-evidence_most(double p, double wp, double v, double wv)
-{
-	double all = p + v, share = wp / (wp + wv), off = p - all * share;
-
-	if (v * wp > DEPTH * p * wv || !(all > 0))
-		return 0;
-	return off * off / (all * share * (1 - share)) * (1 + ROUNDING) + ROUNDING;
-}
-
-/* For each edge, the most operations in a window of each width that ends (begins) there or before
- * (after), inside a region. */
+/* For each edge of a region, the most operations in a window of each width that ends (begins) there
+ * or before (after). */
 struct peaks {
 	double needed; /* least evidence of a valley */
 	size_t n_widths, width[WIDTHS];
-	double left[WIDTHS][CELLS + 1], right[WIDTHS][CELLS + 1];
+	size_t n_fit; /* widths that fit into the region */
+	/* by width of peak and valley: the price of their many places, and the logarithm of the
+	 * ratio of all operations' density in the peak to an equal density */
+	double price[WIDTHS][WIDTHS], steepest[WIDTHS][WIDTHS];
+	/* by width of the valley: the narrowest peak beside it, and the most operations in the
+	 * valley, as a multiple of those of such a peak */
+	size_t narrowest[WIDTHS];
+	double fullest[WIDTHS];
+	/* all widths of an edge beside each other: they are filled and read together */
+	double left[CELLS + 1][WIDTHS], right[CELLS + 1][WIDTHS];
 };
+
+static void
+peaks_init(struct peaks *k)
+{
+	k->n_widths = widths_fill(CELLS, k->width);
+	for (size_t w = 0, wv = 0; wv < k->n_widths; wv++) {
+		double dense = 0;
+
+		for (w = 0; 8 * k->width[w] < k->width[wv]; w++)
+			;
+		k->narrowest[wv] = w;
+		/* windows of the narrowest width that lie in a wider one cover it */
+		for (; w < k->n_widths && k->width[w] <= 2 * k->width[wv]; w++)
+			dense = larger(dense,
+			    ceil((double)k->width[w] / (double)k->width[k->narrowest[wv]]) /
+				(double)k->width[w]);
+		k->fullest[wv] = DEPTH * dense * (double)k->width[wv] * (1 + ROUNDING);
+	}
+	for (size_t w = 0; w < k->n_widths; w++)
+		for (size_t wv = 0; wv < k->n_widths; wv++) {
+			double both = (double)k->width[w] + (double)k->width[wv];
+
+			k->price[w][wv] = log((double)CELLS / both);
+			k->steepest[w][wv] = log(both / (double)k->width[w]);
+		}
+}
+
+/* Returns false if the evidence for `v` operations in a valley beside `p` in a peak is at most
+ * `least`, by bounds without a logarithm: no valley is deep enough that is too full; the likelihood
+ * ratio is below the ratio of a peak with all operations, and the divergence below the chi-square
+ * distance. */
+static bool
+may_exceed(double p, double wp, double v, double wv, double steepest, double least)
+{
+	double off = p * wv - v * wp;
+
+	return v * wp <= DEPTH * p * wv && p * steepest * (1 + ROUNDING) + ROUNDING > least &&
+	    off * off * (1 + ROUNDING) > (least - ROUNDING) * (p + v) * wp * wv;
+}
 
 static void
 peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
 {
+	static const double none[WIDTHS];
+	const double *before = none;
 	size_t i, w;
 
-	for (w = 0; w < k->n_widths; w++) {
-		size_t width = k->width[w];
+	for (k->n_fit = 0; k->n_fit < k->n_widths && k->width[k->n_fit] <= end - from; k->n_fit++)
+		;
+	for (i = from; i <= end; before = k->left[i++])
+		for (w = 0; w < k->n_fit; w++) {
+			size_t width = k->width[w], begin = i < from + width ? i : i - width;
 
-		for (i = from; i <= end; i++)
-			k->left[w][i] = larger(i > from ? k->left[w][i - 1] : 0,
-			    i >= from + width ? count_in(a, i - width, width) : 0);
-		for (i = end + 1; i-- > from;)
-			k->right[w][i] = larger(i < end ? k->right[w][i + 1] : 0,
-			    i + width <= end ? count_in(a, i, width) : 0);
-	}
+			k->left[i][w] = larger(before[w], a->sum[i] - a->sum[begin]);
+		}
+	before = none;
+	for (i = end + 1; i-- > from; before = k->right[i])
+		for (w = 0; w < k->n_fit; w++) {
+			size_t width = k->width[w], stop = i + width > end ? i : i + width;
+
+			k->right[i][w] = larger(before[w], a->sum[stop] - a->sum[i]);
+		}
 }
 
 /* Best evidence of one side for a valley of width number `wv` with `v` operations: .. less the
  * logarithm of how many such windows have room, as narrow valleys have more places to arise by
  * chance. Evidence of at most `least` may count as 0. */
 static double
-side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double v, size_t wv,
-    double least)
+side(const struct peaks *k, const double *most, double v, size_t wv, double least)
 {
 	double best = 0, width = (double)k->width[wv], wp;
 	size_t w;
 
-	for (w = 0; w < k->n_widths; w++) {
+	if (v > k->fullest[wv] * most[k->narrowest[wv]])
+		return 0;
+	for (w = k->narrowest[wv]; w < k->n_fit && k->width[w] <= 2 * k->width[wv]; w++) {
 		wp = (double)k->width[w];
-		if (k->width[w] <= 2 * k->width[wv] && 8 * k->width[w] >= k->width[wv] &&
-		    evidence_most(most[w][edge], wp, v, width) > larger(best, least))
-			best = larger(best,
-			    evidence(most[w][edge], wp, v, width) -
-				log((double)CELLS / (wp + width)));
+		if (may_exceed(most[w], wp, v, width, k->steepest[w][wv],
+			larger(best, least) + k->price[w][wv]))
+			best = larger(best, evidence(most[w], wp, v, width) - k->price[w][wv]);
 	}
 	return best;
 }
 
-/* The valley of a region with the best evidence on its weaker side, if it has what is needed. */
+/* The first valley with the best evidence on its weaker side, of every `coarse`-th place. */
 static struct split
-valley_find(struct peaks *k, const struct axis *a, size_t from, size_t end)
+valley_scan(const struct peaks *k, const struct axis *a, size_t from, size_t end, size_t coarse,
+    double least)
 {
-	struct split best = { from, nextafter(k->needed, 0) };
+	struct split best = { from, least };
 	size_t w, i;
 
-	peaks_fill(k, a, from, end);
-	for (w = 0; w < k->n_widths; w++) {
-		size_t wv = k->width[w], stride = 1 + wv / 4;
+	for (w = 0; w < k->n_fit; w++) {
+		size_t wv = k->width[w], stride = coarse * (1 + wv / 4);
 
 		for (i = from + 1; i + wv < end; i += stride) {
 			double v = count_in(a, i, wv), e;
 
-			e = side(k, k->left, i, v, w, best.evidence);
+			e = side(k, k->left[i], v, w, best.evidence);
 			if (e > best.evidence)
-				e = fmin(e, side(k, k->right, i + wv, v, w, best.evidence));
+				e = fmin(e, side(k, k->right[i + wv], v, w, best.evidence));
 			if (e > best.evidence)
 				best = (struct split){ i + wv / 2, e };
 		}
 	}
 	return best;
+}
+
+/* The valley of a region with the best evidence on its weaker side, if it has what is needed. A few
+ * places tell what the best one has at least; most others then need no logarithm. */
+static struct split
+valley_find(struct peaks *k, const struct axis *a, size_t from, size_t end)
+{
+	double least = nextafter(k->needed, 0);
+
+	peaks_fill(k, a, from, end);
+	least = valley_scan(k, a, from, end, COARSE, least).evidence;
+	return valley_scan(k, a, from, end, 1, least > k->needed ? nextafter(least, 0) : least);
 }
 
 /* Cells where classes part, ascending; returns their number. */
@@ -372,7 +426,7 @@ classes_fill(struct peaks *k, const struct sample *s, const struct nw_density *d
 	struct axis a;
 	size_t split[CLASSES_MAX + 1], n, i;
 
-	k->n_widths = widths_fill(CELLS, k->width);
+	peaks_init(k);
 	k->needed = EVIDENCE;
 	axis_draw(s, &a, NULL);
 	n = splits_of(k, &a, s->share_min, split);
