@@ -68,17 +68,15 @@ static void
 set_aside_tell(struct analysis *a)
 {
 	const struct owners *o = &a->evidence.owners;
-	char *sentence;
 	size_t i;
 
 	for (i = 0; i < o->n; i++)
 		if (!o->owner[i].used) {
-			sentence = xasprintf("The data of %s are set aside: no connection that "
-					     "both ends report leads from the session's hosts to "
-					     "this sender.",
-			    o->owner[i].name);
-			judge_add_reason(&a->judgement, sentence);
-			free(sentence);
+			struct claims told = { 0 };
+
+			CLAIM_SAY(&told, set_aside, CLAIM_NO_STAGE, claim_text(o->owner[i].name));
+			judge_add_reason(&a->judgement, &told);
+			claims_clear(&told);
 		}
 }
 
@@ -143,7 +141,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	judge_add_story(&out->judgement, &story);
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
-		judge_add_reason(&out->judgement, out->others.other[i].sentence);
+		judge_add_reason(&out->judgement, &out->others.other[i].told);
 	set_aside_tell(out);
 	if (e->open)
 		judge_add_interim(&out->judgement);

@@ -26,5 +26,14 @@ resultdoc_claims(const struct analysis *a)
 		put_numbered(list, "verdict.reasons", i, "", &j->because[i]);
 	for (i = 0; i < j->n_witnesses; i++)
 		put_numbered(list, "verdict.witnesses", i, ".detail", &j->witnesses[i].told);
+	for (i = 0; i < a->others.n; i++)
+		put_numbered(list, "verdict.others", i, ".sentence", &a->others.other[i].told);
+	claims_put(list, "usual.sentence", &a->usual.told);
+	if (a->usual.has_since)
+		claims_put(list, "usual.since.sentence", &a->usual.since.told);
+	claims_put(list, "changed.sentence", &a->changed.told);
+	for (i = 0; i < a->changed.n; i++)
+		put_numbered(
+		    list, "changed.differences", i, ".sentence", &a->changed.difference[i].told);
 	return list;
 }

@@ -515,6 +515,16 @@ write_differences(struct html *h, const json_t *changed)
 	html_raw(h, "</a></p>");
 }
 
+/* Whether the session differs from the median of the usual rates, though not beyond chance. */
+static bool
+is_odd(const json_t *usual)
+{
+	double ratio = result_number(usual, KEY_usual_ratio);
+
+	return result_text(usual, KEY_usual_sentence) != NULL &&
+	    (ratio >= NW_USEFUL || ratio <= 1 / NW_USEFUL);
+}
+
 static void
 answer_changed(struct html *h, const json_t *doc)
 {
@@ -526,7 +536,11 @@ answer_changed(struct html *h, const json_t *doc)
 		write_differences(h, changed);
 	else {
 		html_raw(h, "<p>");
-		if (result_text(usual, KEY_usual_sentence) != NULL)
+		if (is_odd(usual))
+			html_raw(h,
+			    "Nothing to explain: chance allows as much of a difference on this "
+			    "route.");
+		else if (result_text(usual, KEY_usual_sentence) != NULL)
 			html_raw(h, "Nothing to explain: the session is as usual on its route.");
 		else
 			html_raw(h, "Too few earlier sessions to compare with.");

@@ -93,6 +93,31 @@ seconds_print(const struct claim_value *v)
 	return xstrdup(fmt_si(v->number, "s").s);
 }
 
+/* The same as pages print, with no-break spaces. */
+static char *
+percent_print(const struct claim_value *v)
+{
+	return xstrdup(fmt_share(v->number).s);
+}
+
+static char *
+ratio_print(const struct claim_value *v)
+{
+	return xstrdup(fmt_ratio(v->number).s);
+}
+
+static char *
+speed_print(const struct claim_value *v)
+{
+	return xstrdup(fmt_bytes_per_s(v->number).s);
+}
+
+static char *
+took_print(const struct claim_value *v)
+{
+	return xstrdup(fmt_duration(v->number).s);
+}
+
 static const struct claim_type types[] = {
 	{ "place", true, true, text_print }, { "Place", true, true, capital_print },
 	{ "words", true, false, text_print }, { "share", false, false, share_print }, /* 94 % */
@@ -103,6 +128,10 @@ static const struct claim_type types[] = {
 	{ "bytes", false, false, bytes_print },       /* 3.15 MB */
 	{ "duration", false, false, duration_print }, /* 17 min 29 s */
 	{ "seconds", false, false, seconds_print },   /* 4.10 ms */
+	{ "percent", false, false, percent_print },   /* 94 % */
+	{ "ratio", false, false, ratio_print },       /* 6.52 */
+	{ "speed", false, false, speed_print },       /* 41.3 MB/s */
+	{ "took", false, false, took_print },         /* 6.50 s */
 };
 
 /* --- the table --- */
@@ -255,6 +284,23 @@ claims_text(const struct claims *c)
 
 	free(text);
 	return whole;
+}
+
+void
+claims_append(struct claims *c, const struct claims *more)
+{
+	const struct claim *one;
+	struct claim_slot slot;
+	const char *words;
+	size_t i, n;
+
+	for (i = 0; i < more->n; i++) {
+		one = &more->claim[i];
+		words = claim_words(one->kind);
+		for (n = 0; claim_slot_next(&words, &slot);)
+			n++;
+		claims_add(c, one->kind, one->stage, one->value, n);
+	}
 }
 
 void

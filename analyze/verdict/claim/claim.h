@@ -75,6 +75,8 @@ void claims_add(struct claims *c, enum claim_kind kind, size_t stage,
 char *claims_text(const struct claims *c);
 /* The same without the full stop. */
 char *claims_phrase(const struct claims *c);
+/* Adds copies of the claims. */
+void claims_append(struct claims *c, const struct claims *more);
 /* Puts the claims of `first` before those of *c, and empties `first`. */
 void claims_prepend(struct claims *c, struct claims *first);
 void claims_clear(struct claims *c);

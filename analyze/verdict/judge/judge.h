@@ -84,7 +84,7 @@ void judge_add_story(struct judgement *j, struct claims *story);
 /* Says before the sentence that the transfer runs. */
 void judge_add_interim(struct judgement *j);
 /* Adds a sentence behind the reasons, if there is room. */
-void judge_add_reason(struct judgement *j, const char *sentence);
+void judge_add_reason(struct judgement *j, const struct claims *told);
 
 /* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
  * stages. On loan. */

@@ -55,6 +55,8 @@ sentence_print(struct judgement *j)
 
 /* A smaller gain, or share of the time, is not worth a number. */
 static const double GAIN_WORTH = 1.1, HELD_WORTH = 0.01;
+/* A device with less of the time at work does not hold the bytes itself. */
+static const double DEVICE_IDLE = 0.1;
 /* The least bound of a gain that is printed above 1. */
 static const double GAIN_SURE = 1.05;
 
@@ -491,6 +493,17 @@ pace_say(struct judgement *j, const struct evidence *e, const char *what)
 		REASON_SAY(j, paused_evenly, j->limit.stage);
 }
 
+/* Why a disk limits whose device is idle, as a witness says on the same page. */
+static void
+idle_device_reason(struct judgement *j, size_t stage)
+{
+	const struct witness *w;
+
+	for (w = j->witnesses; w < j->witnesses + j->n_witnesses; w++)
+		if (w->name == NW_WITNESS_DISK && w->told.claim->value[1].number < DEVICE_IDLE)
+			REASON_SAY(j, idle_device, stage, w->told.claim->value[1]);
+}
+
 static void
 known_reasons(struct judgement *j, const struct nw_path_stage *s)
 {
@@ -503,6 +516,8 @@ known_reasons(struct judgement *j, const struct nw_path_stage *s)
 	else
 		REASON_SAY(j, went_there, i, claim_number(s->busy_share + s->wait_share),
 		    claim_number(s->busy_share), claim_number(s->wait_share));
+	if (s->kind == NW_STAGE_DISK_READ || s->kind == NW_STAGE_DISK_WRITE)
+		idle_device_reason(j, i);
 	if (s->kind == NW_STAGE_NETWORK)
 		REASON_SAY(j, both_ends_waited, i);
 	if (s->kind == NW_STAGE_NETWORK && j->path.end_at_pipe)
@@ -675,9 +690,14 @@ judgement_words(struct judgement *j, const struct evidence *e, const struct judg
 }
 
 void
-judge_add_reason(struct judgement *j, const char *sentence)
+judge_add_reason(struct judgement *j, const struct claims *told)
 {
-	reason_add(j, "%s", sentence);
+	struct claims *c = &j->because[j->n_reasons];
+
+	if (j->n_reasons == JUDGE_REASONS_MAX)
+		return;
+	claims_append(c, told);
+	j->reasons[j->n_reasons++] = claims_text(c);
 }
 
 void

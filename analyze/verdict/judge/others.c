@@ -102,24 +102,23 @@ user_text(const struct other *o)
 	    "%s of session %" PRId64, o->program != NULL ? o->program : "a program", o->session_id);
 }
 
-static char *
-sentence_of(const struct evidence *e, const struct other *o)
+static void
+other_say(const struct evidence *e, struct other *o)
 {
-	char *user = user_text(o), *text;
+	char *user = user_text(o);
+	const struct claim_value place = claim_text(o->place),
+				 host = claim_text(e->hosts[o->host].name), by = claim_text(user),
+				 share = claim_number(o->share);
 
 	if (o->link)
-		text = xasprintf("The link %s of %s also carried %s: %.0f %% of the bytes %s while "
-				 "it limited.",
-		    o->place, e->hosts[o->host].name, user, 100 * o->share,
-		    o->out ? "sent" : "received");
+		CLAIM_SAY(&o->told, link_also_carried, CLAIM_NO_STAGE, place, host, by, share,
+		    claim_text(o->out ? "sent" : "received"));
 	else
-		text =
-		    xasprintf("The disk %s on %s was also %s by %s: %.0f %% of the bytes %s while "
-			      "it limited.",
-			o->place, e->hosts[o->host].name, o->out ? "written" : "read", user,
-			100 * o->share, o->out ? "written" : "read");
+		CLAIM_SAY(&o->told, disk_was_also, CLAIM_NO_STAGE, place, host,
+		    claim_text(o->out ? "written" : "read"), by, share,
+		    claim_text(o->out ? "written" : "read"));
+	o->sentence = claims_text(&o->told);
 	free(user);
-	return text;
 }
 
 static void
@@ -136,7 +135,7 @@ other_add(const struct scope *s, const struct evidence_use *u, double bytes, dou
 
 	if (s->to->n == OTHERS_MAX)
 		return;
-	o.sentence = sentence_of(s->e, &o);
+	other_say(s->e, &o);
 	s->to->other[s->to->n++] = o;
 }
 
@@ -250,7 +249,9 @@ others_clear(struct others *o)
 {
 	size_t i;
 
-	for (i = 0; i < o->n; i++)
+	for (i = 0; i < o->n; i++) {
 		free(o->other[i].sentence);
+		claims_clear(&o->other[i].told);
+	}
 	o->n = 0;
 }

@@ -24,6 +24,7 @@ struct other {
 	const char *program; /* on loan; NULL if unknown */
 	double bytes, share; /* of all bytes of the resource in the direction */
 	char *sentence;
+	struct claims told; /* the sentence's */
 };
 
 struct others {

@@ -177,7 +177,7 @@ history_clear(struct history *h)
 	size_t i;
 
 	for (i = 0; i < h->changes.n; i++)
-		free(h->told[i].sentence);
+		change_told_clear(&h->told[i]);
 	json_decref(h->newest);
 	json_decref(h->advice);
 	json_decref(h->changed);

@@ -99,17 +99,45 @@ metric_text(const struct difference *d, double v)
 	return fmt_ratio(v);
 }
 
-static char *
-difference_words(const struct difference *d)
-{
-	const char *on = d->host != NULL ? " on " : "", *host = d->host != NULL ? d->host : "";
+enum { SETTING_SHOWN = 80 };
 
-	if (d->kind == DIFFERENCE_SETTING)
-		return xasprintf("The setting %s%s%s was %.80s and is %.80s since %s.", d->name, on,
-		    host, d->before_text != NULL ? d->before_text : "absent",
-		    d->after_text != NULL ? d->after_text : "absent", fmt_time(d->at_wall_ns).s);
-	return xasprintf("%s%s%s: %s before, %s since.", d->name, on, host,
-	    metric_text(d, d->before).s, metric_text(d, d->after).s);
+/* A value, cut to the part that differs from another value. */
+static char *
+setting_text(const char *value, const char *other)
+{
+	size_t same = 0;
+
+	if (value == NULL || *value == '\0')
+		return xstrdup(value == NULL ? "absent" : "empty");
+	while (other != NULL && value[same] != '\0' && value[same] == other[same])
+		same++;
+	while (same > 0 && value[same - 1] != ' ') /* whole words */
+		same--;
+	return same < SETTING_SHOWN ? xasprintf("%.*s", SETTING_SHOWN, value)
+				    : xasprintf("... %.*s", SETTING_SHOWN, value + same);
+}
+
+static void
+difference_say(const struct difference *d, struct claims *told)
+{
+	const struct claim_value name = claim_text(d->name),
+				 on = claim_text(d->host != NULL ? " on " : ""),
+				 host = claim_text(d->host);
+	char *before, *after;
+
+	if (d->kind == DIFFERENCE_SETTING) {
+		before = setting_text(d->before_text, d->after_text);
+		after = setting_text(d->after_text, d->before_text);
+		CLAIM_SAY(told, setting_changed, CLAIM_NO_STAGE, name, on, host, claim_text(before),
+		    claim_text(after), claim_text(fmt_time(d->at_wall_ns).s));
+	} else {
+		before = xstrdup(metric_text(d, d->before).s);
+		after = xstrdup(metric_text(d, d->after).s);
+		CLAIM_SAY(told, metric_changed, CLAIM_NO_STAGE, name, on, host, claim_text(before),
+		    claim_text(after));
+	}
+	free(before);
+	free(after);
 }
 
 static void
@@ -120,6 +148,7 @@ difference_clear(struct difference *d)
 	free(d->before_text);
 	free(d->after_text);
 	free(d->sentence);
+	claims_clear(&d->told);
 }
 
 /* Metrics without a change say nothing. */
@@ -145,13 +174,16 @@ changed_say(struct changed *c)
 	for (i = DIFFERENCES_MAX; i < c->n; i++)
 		difference_clear(&c->difference[i]);
 	c->n = c->n < DIFFERENCES_MAX ? c->n : DIFFERENCES_MAX;
-	for (i = 0; i < c->n; i++)
-		c->difference[i].sentence = difference_words(&c->difference[i]);
-	c->sentence = c->n > 0 && c->difference[0].beyond
-	    ? xstrdup(c->difference[0].sentence)
-	    : xasprintf("Nothing that the box knows of changed beyond chance: %zu changes of "
-			"settings and %zu metrics were compared.",
-		  c->n_settings, c->n_metrics);
+	for (i = 0; i < c->n; i++) {
+		difference_say(&c->difference[i], &c->difference[i].told);
+		c->difference[i].sentence = claims_text(&c->difference[i].told);
+	}
+	if (c->n > 0 && c->difference[0].beyond)
+		claims_append(&c->told, &c->difference[0].told);
+	else
+		CLAIM_SAY(&c->told, nothing_changed, CLAIM_NO_STAGE,
+		    claim_number((double)c->n_settings), claim_number((double)c->n_metrics));
+	c->sentence = claims_text(&c->told);
 }
 
 int
@@ -187,5 +219,6 @@ changed_clear(struct changed *c)
 		difference_clear(&c->difference[i]);
 	free(c->difference);
 	free(c->sentence);
+	claims_clear(&c->told);
 	*c = (struct changed){ 0 };
 }

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/usual/past.h"
 
@@ -37,6 +38,7 @@ struct difference {
 	bool limits; /* whether about the limiting stage of our session */
 	bool known;  /* a setting known to matter to transfers */
 	char *sentence;
+	struct claims told; /* the sentence's */
 };
 
 /* Sessions in time order, from `split` on after the change. The last session is ours. */
@@ -55,6 +57,7 @@ struct changed {
 	struct difference *difference; /* first the one most worth a look */
 	size_t n;
 	char *sentence;
+	struct claims told; /* the sentence's */
 };
 
 /* The store's code, or NW_ENOMEM. */

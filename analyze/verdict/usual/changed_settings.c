@@ -210,7 +210,8 @@ setting_test(struct setting_test *t, const struct line *line, size_t n)
 		t->trait[i] = is_same(value_at(line, n, settled(ask, i)), now);
 		same += t->trait[i];
 	}
-	if (same == ask->n)
+	/* a setting that differs only from sessions since the change was the same before */
+	if (same == ask->n || is_same(value_before(t, line, n, now), now))
 		return;
 	d = changed_add(t->out, DIFFERENCE_SETTING);
 	d->name = xstrdup(line[0].name);

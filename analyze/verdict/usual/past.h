@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "analyze/verdict/claim/claim.h"
 #include "narrows/history.h"
 #include "narrows/store.h"
 
@@ -35,8 +36,10 @@ struct change_told {
 	int64_t session_id, at_wall_ns, from_wall_ns, to_wall_ns;
 	double before, after, ratio, p;
 	char *sentence;
+	struct claims told; /* the sentence's */
 };
 void change_tell(
     const struct past_session *session, const struct nw_route_change *c, struct change_told *out);
+void change_told_clear(struct change_told *c);
 
 #endif

@@ -10,38 +10,39 @@
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
+/* A session that differs from the level after a change by this factor is not on that level. */
+static const double RECOVERED = 1.25;
+
 enum { NEW_USUAL = 30 /* sessions after which a new level is usual */ };
 
-static char *
-usual_words(const struct nw_usual *u)
+static void
+usual_say(const struct nw_usual *u, struct claims *told)
 {
-	const struct fmt count = fmt_int((int64_t)u->n);
-	const char *n = count.s;
+	const struct claim_value n = claim_number((double)u->n), ratio = claim_number(u->ratio),
+				 inverse = claim_number(1 / u->ratio),
+				 share = claim_number(u->slower_than);
 
 	switch (u->said) {
 	case NW_AGAINST_SLOWER:
-		return xasprintf(
-		    "%s times slower than usual, slower than %s of %s earlier sessions.",
-		    fmt_ratio(u->ratio).s, fmt_share(u->slower_than).s, n);
+		CLAIM_SAY(told, usual_slower, CLAIM_NO_STAGE, ratio, share, n);
+		break;
 	case NW_AGAINST_FASTER:
-		return xasprintf("%s times faster than usual, faster than %s of %s earlier "
-				 "sessions.",
-		    fmt_ratio(1 / u->ratio).s, fmt_share(1 - u->slower_than).s, n);
+		CLAIM_SAY(told, usual_faster, CLAIM_NO_STAGE, inverse,
+		    claim_number(1 - u->slower_than), n);
+		break;
 	case NW_AGAINST_USUAL:
 		if (u->slower_than >= 1 || u->slower_than <= 0)
-			return xasprintf("%s than all %s earlier sessions, by no more than "
-					 "chance allows.",
-			    u->slower_than >= 1 ? "Slower" : "Faster", n);
-		if (u->ratio >= NW_USEFUL || u->ratio <= 1 / NW_USEFUL)
-			return xasprintf("%s times %s than the median of %s earlier sessions, by "
-					 "no more than chance allows.",
-			    fmt_ratio(u->ratio >= 1 ? u->ratio : 1 / u->ratio).s,
-			    u->ratio >= 1 ? "slower" : "faster", n);
-		return xasprintf("As fast as usual: %s of %s earlier sessions were faster.",
-		    fmt_share(u->slower_than).s, n);
+			CLAIM_SAY(told, usual_beyond, CLAIM_NO_STAGE,
+			    claim_text(u->slower_than >= 1 ? "Slower" : "Faster"), n);
+		else if (u->ratio >= NW_USEFUL)
+			CLAIM_SAY(told, usual_within_slower, CLAIM_NO_STAGE, ratio, n);
+		else if (u->ratio <= 1 / NW_USEFUL)
+			CLAIM_SAY(told, usual_within_faster, CLAIM_NO_STAGE, inverse, n);
+		else
+			CLAIM_SAY(told, usual_same, CLAIM_NO_STAGE, share, n);
+		break;
 	case NW_AGAINST_TOO_FEW: break;
 	}
-	return NULL;
 }
 
 /* Earlier sessions of about the size; the session itself comes last. */
@@ -105,6 +106,14 @@ level_choose(const struct nw_route_changes *c, size_t n_earlier)
 	return l;
 }
 
+/* Whether a rate lies on the other side of a change. */
+static bool
+is_recovered(const struct change_told *c, double rate)
+{
+	return c->ratio > RECOVERED ? rate > RECOVERED * c->after
+				    : c->ratio < 1 / RECOVERED && rate < c->after / RECOVERED;
+}
+
 static void
 change_keep(
     struct usual *out, const struct past_session *all, size_t n, const struct nw_route_changes *c)
@@ -115,6 +124,12 @@ change_keep(
 		last = &c->change[c->n - 1];
 		out->has_since = true;
 		change_tell(all, last, &out->since);
+		if (out->usual.said == NW_AGAINST_USUAL &&
+		    is_recovered(&out->since, all[n - 1].bytes_per_s)) {
+			CLAIM_SAY(&out->since.told, route_recovered, CLAIM_NO_STAGE);
+			free(out->since.sentence);
+			out->since.sentence = claims_text(&out->since.told);
+		}
 		if (n - last->at > 2 * NEW_USUAL && out->usual.said != NW_AGAINST_SLOWER)
 			return; /* explained often enough */
 		around_keep(out, all, n, c->n > 1 ? last[-1].at : 0, last->at);
@@ -157,7 +172,8 @@ peers_compare(struct store_reader *r, struct past *p, size_t n, const struct pas
 		rc = usual_ops_find(r, all + l.first, l.end - l.first, &out->ops);
 	if (rc == NW_OK)
 		change_keep(out, all, n + 1, &c);
-	out->sentence = usual_words(&out->usual);
+	usual_say(&out->usual, &out->told);
+	out->sentence = claims_text(&out->told);
 	free(all);
 	free(rate);
 	return rc;
@@ -189,6 +205,7 @@ usual_clear(struct usual *u)
 	usual_ops_clear(&u->ops);
 	free(u->session);
 	free(u->sentence);
-	free(u->since.sentence);
+	claims_clear(&u->told);
+	change_told_clear(&u->since);
 	memset(u, 0, sizeof(*u));
 }

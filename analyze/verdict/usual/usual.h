@@ -3,6 +3,7 @@
 #ifndef USUAL_H
 #define USUAL_H
 
+#include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/judge.h"
 #include "analyze/verdict/usual/past.h"
@@ -13,6 +14,7 @@ struct usual {
 	bool known; /* whether the session compares: closed, with data moved */
 	struct nw_usual usual;
 	char *sentence;            /* NULL: too few earlier sessions */
+	struct claims told;        /* the sentence's */
 	struct nw_reached reached; /* of all earlier sessions of about the size */
 	double best_bytes_per_s;   /* of their best session; NaN without any */
 	int64_t best_wall_ns;      /* begin of that session */
