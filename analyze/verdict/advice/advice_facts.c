@@ -75,9 +75,9 @@ held_put(struct facts *f, const struct sent *s, const json_t *verdict)
 
 	if (cause != NULL && (strcmp(cause, "window") == 0 || strcmp(cause, "buffer") == 0))
 		facts_put(f, "held_by", cause);
-	else if (stage != NULL && strncmp(stage, "net", 3) == 0 && s->retrans < FEW_RETRANS &&
-	    s->rtt_s > HELD_RTT_S && fmax(s->window_s, s->buffer_s) >= HELD_SHARE * s->busy_s &&
-	    s->busy_s > 0)
+	else if ((cause == NULL || strcmp(cause, "reader") != 0) && stage != NULL &&
+	    strncmp(stage, "net", 3) == 0 && s->retrans < FEW_RETRANS && s->rtt_s > HELD_RTT_S &&
+	    fmax(s->window_s, s->buffer_s) >= HELD_SHARE * s->busy_s && s->busy_s > 0)
 		facts_put(f, "held_by", s->window_s > s->buffer_s ? "window" : "buffer");
 }
 

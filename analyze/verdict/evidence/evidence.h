@@ -97,6 +97,7 @@ struct evidence_connection {
 	/* the last word of the kernel of `host` */
 	double rtt_s, rtt_min_s, retrans, cwnd_bytes, busy_s, rwnd_limited_s, sndbuf_limited_s;
 	double snd_wnd_bytes, snd_mss_bytes;
+	double snd_wnd_most_bytes; /* the largest receive window; 0 if unknown */
 	/* per window: seconds with data in flight, and of these held by the receive window and by
 	 * the send buffer; bytes sent; segments sent again */
 	double *busy, *rwnd, *sndbuf, *sent, *resent;

@@ -79,6 +79,7 @@ word_add(struct loader *l, const struct tcp_word *w, const struct span *s)
 	last_known(&k->rwnd_limited_s, w->rwnd_limited_s);
 	last_known(&k->sndbuf_limited_s, w->sndbuf_limited_s);
 	last_known(&k->snd_wnd_bytes, w->snd_wnd_bytes);
+	k->snd_wnd_most_bytes = fmax(k->snd_wnd_most_bytes, known_or_0(w->snd_wnd_bytes));
 	last_known(&k->snd_mss_bytes, w->snd_mss_bytes);
 	counters_spread(l, w, k, s);
 	grid_gauge(e, grid_array(e, &k->rtt, NAN), s, w->rtt_s);
@@ -221,6 +222,7 @@ account_take(struct evidence_connection *to, struct evidence_connection *from)
 	to->rwnd_limited_s = from->rwnd_limited_s;
 	to->sndbuf_limited_s = from->sndbuf_limited_s;
 	to->snd_wnd_bytes = from->snd_wnd_bytes;
+	to->snd_wnd_most_bytes = from->snd_wnd_most_bytes;
 	to->snd_mss_bytes = from->snd_mss_bytes;
 }
 

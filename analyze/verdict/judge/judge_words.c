@@ -595,6 +595,20 @@ receive_window_text(struct judgement *j, const char *path)
 	return xasprintf("The receive window of %s on %s", window.s, path);
 }
 
+/* A window that is full although it is large enough for the path. */
+static const double WINDOW_NEEDED = 0.5;
+
+static char *
+slow_reader_text(struct judgement *j, const char *path)
+{
+	const struct resources *r = &j->resources;
+
+	j->cause = "reader";
+	REASON_SAY(j, window_unneeded, CLAIM_NO_STAGE, claim_number(r->rwnd),
+	    claim_number(r->rtt_s), claim_number(r->window_used));
+	return xasprintf("The program that reads behind %s", path);
+}
+
 /* A network limited by the receive window or the send buffer, not by its links; else NULL. */
 static char *
 window_text(struct judgement *j, const struct evidence *e, const struct nw_path_stage *s)
@@ -604,7 +618,10 @@ window_text(struct judgement *j, const struct evidence *e, const struct nw_path_
 	if (s->kind != NW_STAGE_NETWORK && s->kind != NW_STAGE_NET_WRITE)
 		return NULL;
 	path = judge_stage_text(e, s);
-	if (j->resources.rwnd >= 0.5)
+	if (j->resources.rwnd >= 0.5 && s->kind == NW_STAGE_NET_WRITE &&
+	    j->resources.window_used < WINDOW_NEEDED)
+		text = slow_reader_text(j, path);
+	else if (j->resources.rwnd >= 0.5)
 		text = receive_window_text(j, path);
 	else if (j->resources.sndbuf >= 0.5) {
 		j->cause = "buffer";

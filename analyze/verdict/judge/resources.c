@@ -210,6 +210,9 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 	out->sndbuf = fmin(1, s.sndbuf / work_s);
 	out->room = room_find(e, p, first, end);
 	out->window_bytes = largest->snd_wnd_bytes;
+	if (largest->snd_wnd_most_bytes > 0)
+		out->window_used =
+		    largest->bytes_out / p->active_s * largest->rtt_s / largest->snd_wnd_most_bytes;
 	out->rtt_s = largest->rtt_s;
 }
 
@@ -442,6 +445,7 @@ resources_find(const struct evidence *e, const struct nw_path *p, size_t first, 
 		.rwnd = NAN,
 		.sndbuf = NAN,
 		.window_bytes = NAN,
+		.window_used = NAN,
 		.rtt_s = NAN,
 		.room = NAN };
 	net_find(e, p, first, end, out);

@@ -19,8 +19,12 @@ struct resources {
 	double in_flight;         /* data in flight for whatever reason */
 	double rwnd, sndbuf;      /* held by the receive window; by the send buffer */
 	double window_bytes;      /* the receive window, of the largest connection */
-	double rtt_s;             /* shortest round trip of the connection */
-	double resent;            /* segments sent again, of all connections */
+	/* the share of its largest window that the connection needed in a round trip; NaN if
+	 * unknown. With a full window and less than half, the reader empties its queue too
+	 * slowly: the window is large enough for the path. */
+	double window_used;
+	double rtt_s;  /* shortest round trip of the connection */
+	double resent; /* segments sent again, of all connections */
 	/* rate of the network in its better windows by the kernel's account (the 90th
 	 * percentile), all connections together, over the mean rate; NaN without account */
 	double room;

@@ -101,7 +101,7 @@ stage_write(struct nw_batch *b, int64_t id, int64_t host, const char *op, const 
 }
 
 static void
-session_write(struct nw_batch *b, const struct transfer *tr)
+session_begin(struct nw_batch *b, const struct transfer *tr)
 {
 	static const char *const hosts[] = { "dtn-a", "dtn-b" };
 	struct nw_session_rec s = { .id = 1,
@@ -124,6 +124,12 @@ session_write(struct nw_batch *b, const struct transfer *tr)
 
 		CHECK(nw_batch_host(b, &h) == NW_OK && nw_batch_xsp(b, &x) == NW_OK);
 	}
+}
+
+static void
+session_write(struct nw_batch *b, const struct transfer *tr)
+{
+	session_begin(b, tr);
 	stage_write(b, 1, 1, "read", "disk", &tr->disk_read, tr);
 	stage_write(b, 2, 1, "write", "network", &tr->net_write, tr);
 	stage_write(b, 3, 2, "read", "network", &tr->net_read, tr);
@@ -554,6 +560,46 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 	store_close(st);
 }
 
+/* --- a receive window that was full all the time, seen from the sender alone --- */
+
+/* 40 MB/s and a round trip of 0.1 s need 4 MB: a window of 4.2 MB is too small for more; of a
+ * window of 20 MB the reader makes no use. */
+static void
+window_check(const char *name, double window_bytes, const char *cause, const char *says)
+{
+	static const char *const account[] = { "bytes_out", "busy_s", "rwnd_limited_s",
+		"sndbuf_limited_s", "rtt_s", "cwnd_bytes", "snd_wnd" };
+	const struct transfer tr = { name, { .002, 0 }, { .003, .09 }, { 0, 0 }, { 0, 0 }, 0.1, 40,
+		NULL, "" };
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_begin(b, &tr);
+	stage_write(b, 1, 1, "read", "disk", &tr.disk_read, &tr);
+	stage_write(b, 2, 1, "write", "network", &tr.net_write, &tr);
+	single_write(b, 12, "nw:connection",
+	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", account,
+	    (const double[]){ 1.6e8, 3.95, 3.9, 0, 0.1, 20e6, window_bytes }, 7);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	CHECK(a.judgement.limit.known);
+	CHECK_STR(a.judgement.cause != NULL ? a.judgement.cause : "none", cause);
+	if (strstr(a.judgement.sentence, says) == NULL) {
+		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
+		CHECK(!"the sentence says it");
+	}
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- programs that keep their own pace --- */
 
 /* The sender pauses for paused_s of each window of 0.1 s, by `wobble` more or less from window to
@@ -955,6 +1001,10 @@ main(void)
 	transfer_init();
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		transfer_check(&transfers[i]);
+	window_check("window of the path", 4.2e6, "window",
+	    "The receive window of 4.20 MB on the network path from dtn-a");
+	window_check("window of a slow reader", 20e6, "reader",
+	    "The program that reads behind the network path from dtn-a");
 	for (i = 0; i < sizeof(pacers) / sizeof(pacers[0]); i++)
 		pace_check(&pacers[i]);
 	cached_check("network and disk", .02, 1.6e8, NULL, true);
