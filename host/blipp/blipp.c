@@ -360,6 +360,7 @@ intervals_set(struct blipp *b, struct clock_pair now)
 	b->report.ends_for_peer = leases_started(&b->control.leases, probe_peer.event_type);
 	b->report.ends_for_bandwidth =
 	    leases_started(&b->control.leases, probe_bandwidth.event_type);
+	b->report.scratch_ordered = leases_started(&b->control.leases, probe_scratch.event_type);
 	b->report.transfers = b->followers.n > 0;
 	b->report.ends_arg = &b->followers;
 	b->report_ns = leases_report_ns(&b->control.leases, b->conf.report_ns);
@@ -536,6 +537,7 @@ write_metrics(void *arg, bool classic, FILE *to)
 	b->report.out = show_take;
 	b->report.out_arg = &b->scraped;
 	b->report.bandwidth = NULL;
+	b->report.scratch = NULL;
 	b->report.commands = b->report.peers = NULL; /* asking starts no command or connection */
 	b->report.t_wall_ns = nw_wall_ns();
 	b->for_prometheus = true;
@@ -840,6 +842,7 @@ blipp_open(struct blipp *b)
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
 	b->report.bandwidth = &b->conf.bandwidth;
+	b->report.scratch = &b->conf.scratch;
 	b->report.groups = b->conf.groups;
 	b->report.programs = b->conf.programs;
 	for (i = 0; i < BLIPP_PROBES; i++)
@@ -948,6 +951,7 @@ show_once(struct blipp *b, enum show_format format)
 	b->report.commands = b->conf.commands;
 	b->report.peers = b->conf.peers;
 	b->report.bandwidth = NULL;
+	b->report.scratch = NULL;
 	b->report.groups = b->conf.groups;
 	b->report.programs = b->conf.programs;
 	b->report.t_wall_ns = nw_wall_ns();

@@ -177,6 +177,10 @@ static const struct conf_row rows[] = {
 	{ "bandwidth-size", &conf_size, AT(bandwidth.bytes), "16 MiB", "64 KiB", "1024 MiB" },
 	{ "bandwidth-time", &conf_duration, AT(bandwidth.time_ns), "1 s", "10 ms", "10 s" },
 	{ "bandwidth-every", &conf_duration, AT(bandwidth.every_ns), "10 m", "10 s", "1 d" },
+	{ "scratch", &directory, AT(scratch.directory), NULL, NULL, NULL },
+	{ "scratch-size", &conf_size, AT(scratch.bytes), "64 MiB", "1 MiB", "1024 MiB" },
+	{ "scratch-time", &conf_duration, AT(scratch.time_ns), "2 s", "100 ms", "10 s" },
+	{ "scratch-every", &conf_duration, AT(scratch.every_ns), "10 m", "10 s", "1 d" },
 	{ "probe", &command, AT(commands), NULL, NULL, NULL },
 	{ "probes", &probes, AT(probes), default_probes, NULL, NULL },
 };

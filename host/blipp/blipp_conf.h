@@ -22,6 +22,7 @@ struct blipp_conf {
 	char *commands; /* lines of the directive `probe`; NULL: none */
 	char *peers;    /* lines of the directive `peer`; NULL: none */
 	struct bandwidth_conf bandwidth;
+	struct scratch_conf scratch;
 	char *groups;   /* lines of the directive `cgroup`; NULL: none */
 	char *programs; /* names parted by blanks; NULL: none */
 	char *include;  /* patterns of devices, see filter.h; NULL: every device */

@@ -53,6 +53,7 @@
 #define NW_TYPE_CLOCK     NW_TYPE_BLIPP "clock"
 #define NW_TYPE_PEER      NW_TYPE_BLIPP "peer"
 #define NW_TYPE_BANDWIDTH NW_TYPE_BLIPP "bandwidth"
+#define NW_TYPE_SCRATCH   NW_TYPE_BLIPP "scratch"
 
 /* Returns true if the event type is the named one, or begins with that name. */
 static inline bool

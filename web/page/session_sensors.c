@@ -20,10 +20,10 @@
 
 enum { ROWS_MAX = 40 };
 
-/* Fields of both sensors, as columns of one table. */
-enum column { CONNECT, RTT, MTU, HOPS, REACHABLE, RATE, BEST, BYTES, COLUMNS };
+/* Fields of all sensors, as columns of one table. */
+enum column { CONNECT, RTT, MTU, HOPS, REACHABLE, RATE, BEST, BYTES, WRITE, READ, COLUMNS };
 static const char *const names[COLUMNS] = { "connect_ms", "rtt_ms", "path_mtu", "hops", "reachable",
-	"bytes_per_s", "best_bytes_per_s", "bytes" };
+	"bytes_per_s", "best_bytes_per_s", "bytes", "write_bytes_per_s", "read_bytes_per_s" };
 
 struct sensors {
 	struct html *h;
@@ -76,11 +76,23 @@ on_layout(void *arg, const struct nw_layout_rec *l)
 	return rc;
 }
 
-enum { AT_HOST, AT_PEER, AT_TIME, AT_CONNECT, AT_RTT, AT_MTU, AT_HOPS, AT_RATE, AT_BEST };
+enum {
+	AT_HOST,
+	AT_PEER,
+	AT_TIME,
+	AT_CONNECT,
+	AT_RTT,
+	AT_MTU,
+	AT_HOPS,
+	AT_RATE,
+	AT_BEST,
+	AT_WRITE,
+	AT_READ
+};
 
 static const struct table_column columns[] = {
 	[AT_HOST] = { .title = "Host" },
-	[AT_PEER] = { .title = "Towards" },
+	[AT_PEER] = { .title = "Towards, or directory" },
 	[AT_TIME] = { .title = "At" },
 	[AT_CONNECT] = { .title = "Connected in" },
 	[AT_RTT] = { .title = "Round trip" },
@@ -88,15 +100,18 @@ static const struct table_column columns[] = {
 	[AT_HOPS] = { .title = "Hops" },
 	[AT_RATE] = { .title = "Bandwidth" },
 	[AT_BEST] = { .title = "Best tenth of a second" },
+	[AT_WRITE] = { .title = "Written" },
+	[AT_READ] = { .title = "Read back" },
 };
 
 static void
 write_head(struct html *h)
 {
 	html_raw(h,
-	    "<section id=\"sensors\"><h2>Sensors towards other hosts</h2><p class=\"note\">The "
+	    "<section id=\"sensors\"><h2>Sensors of the hosts</h2><p class=\"note\">The "
 	    "latest measurement of each sensor during the session or in the quarter of an hour "
-	    "after the session. Bandwidth is probed only after transfers.</p>");
+	    "after the session. Bandwidth and scratch directories are probed only after "
+	    "transfers.</p>");
 	table_open(h, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
@@ -134,6 +149,8 @@ write_row(struct sensors *s, const char *peer)
 	cell(h, AT_HOPS, v[HOPS], fmt_ratio(v[HOPS]));
 	cell(h, AT_RATE, v[RATE], fmt_bytes_per_s(v[RATE]));
 	cell(h, AT_BEST, v[BEST], fmt_bytes_per_s(v[BEST]));
+	cell(h, AT_WRITE, v[WRITE], fmt_bytes_per_s(v[WRITE]));
+	cell(h, AT_READ, v[READ], fmt_bytes_per_s(v[READ]));
 	html_raw(h, "</tr>");
 }
 
@@ -142,14 +159,15 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 {
 	json_t *subject = m->subject_json != NULL ? json_loads(m->subject_json, 0, NULL) : NULL;
 	const char *peer = json_string_value(json_object_get(subject, "peer"));
+	const char *directory = json_string_value(json_object_get(subject, "directory"));
 	struct sensors *s = arg;
 	int rc = NW_OK;
 
 	s->t_wall_ns = 0;
-	if (peer != NULL)
+	if (peer != NULL || directory != NULL)
 		rc = store_layouts(s->r, m->id, on_layout, s);
 	if (rc == NW_OK && s->t_wall_ns != 0)
-		write_row(s, peer);
+		write_row(s, peer != NULL ? peer : directory);
 	json_decref(subject);
 	return rc < 0 ? rc : s->h->failed ? NW_ENOMEM : s->n >= ROWS_MAX;
 }
@@ -157,7 +175,7 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 int
 session_sensors(struct html *h, struct store_reader *r, const json_t *doc)
 {
-	static const char *const events[] = { NW_TYPE_PEER, NW_TYPE_BANDWIDTH };
+	static const char *const events[] = { NW_TYPE_PEER, NW_TYPE_BANDWIDTH, NW_TYPE_SCRATCH };
 	const json_t *session = result_get(doc, KEY_result_session), *host;
 	int64_t end = result_ns(session, KEY_session_end_ns);
 	struct sensors s = {

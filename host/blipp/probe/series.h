@@ -53,6 +53,13 @@ struct bandwidth_conf {
 	uint64_t bytes;
 };
 
+/* Of the probe `scratch`. */
+struct scratch_conf {
+	char *directory; /* NULL: nothing is written */
+	int64_t time_ns, every_ns;
+	uint64_t bytes;
+};
+
 /* One round of samples. */
 struct report {
 	struct nw_provider *provider;
@@ -78,6 +85,8 @@ struct report {
 	 * connections that the box follows */
 	const struct queues *only;
 	const struct bandwidth_conf *bandwidth; /* NULL: nothing is sent */
+	const struct scratch_conf *scratch;     /* NULL: nothing is written */
+	bool scratch_ordered;                   /* an order of the box wants the probe, still */
 	double interval_s;
 	int64_t t_wall_ns;
 	const char *why; /* a probe's reason beside the error of sample(); NULL: the error tells */
