@@ -261,12 +261,14 @@ class PythonHttp(Nginx):
 class Iperf(Program):
     needs = ("iperf3",)
     serves = "b"
+    offers = ("snd_pause",)
 
     def server(self, c):
         return ["iperf3", "-s", "-1", "-B", ADDRESS["b"], "-p", c.port]
 
     def client(self, c):
-        return ["iperf3", "-c", ADDRESS["b"], "-p", c.port, "-n", c.bytes]
+        slow = ["-b", int(c.faults["snd_pause"] * MB * 8)] if "snd_pause" in c.faults else []
+        return ["iperf3", "-c", ADDRESS["b"], "-p", c.port, "-n", c.bytes, *slow]
 
 
 class Ssh(Program):
@@ -452,7 +454,7 @@ SHORT = CERTAIN + [
     ("single", ("dst_disk",), p) for p in ("nginx-curl", "x-read-fsyncend", "rsync")] + [
     ("single", ("net_rate",), p) for p in ("rsync-small", "x-relay", "x-read-write-s16", "scp", "scp-O", "tar-ssh", "rsync-ssh", "curl-only", "x-sendfile-write")] + [
     ("single", ("net_rwnd",), "x-read-write"), ("single", ("net_sndbuf",), "x-read-write"),
-    ("single", ("net_loss",), "rsync"), ("single", ("snd_pause",), "nginx-curl"), ("single", ("rcv_pause",), "x-read-write"),
+    ("single", ("net_loss",), "rsync"), ("single", ("snd_pause",), "nginx-curl"), ("single", ("snd_pause",), "iperf3"), ("single", ("rcv_pause",), "nginx-curl"), ("single", ("rcv_pause",), "x-read-write"),
     ("single", ("snd_quota",), "x-read-write"), ("single", ("rcv_quota",), "rsync"), ("single", ("snd_quota",), "tar-gzip"),
     ("single", ("snd_hogs",), "iperf3"), ("single", ("src_compete",), "x-read-write"),
     ("second", ("src_disk", "net_rate"), "x-read-write"), ("second", ("net_rate", "src_disk"), "rsync"),

@@ -207,7 +207,9 @@ def score(plan, doc):
         return "W" if found and (found[0] not in names[0] and found[-1] not in names[1]) else "a"
     if v["stage"] is None:
         return "a"
-    return "R" if v["stage"] in names[0] else "W"
+    # a program's own pace is named as such, unless its end is not measured
+    paced = plan["order"][0].endswith("_pause") and v["stage"].endswith("host")
+    return "R" if v["stage"] in names[0] and (not paced or v["cause"] == "pace") else "W"
 
 
 def tie_balance(world, plan, seconds):

@@ -6,8 +6,9 @@
 
 #include "narrows/xmalloc.h"
 
-/* Least share of the time in pauses. */
-static const double PAUSED = 0.1;
+/* Least share of the time in pauses; and of a program that keeps its pace although other programs
+ * have the processors: late wakings leave little time to pause. */
+static const double PAUSED = 0.1, PAUSED_LATE = 0.02;
 /* Bytes per second are even with this deviation from their mean. Pauses adapt where theirs is so
  * many times as large, and no less than the last number. */
 static const double EVEN = 0.1, ADAPTS = 3, VARIES = 0.05;
@@ -57,7 +58,7 @@ work_s(const struct evidence *e, const struct nw_path *p, size_t process)
 /* --- evenness --- */
 
 struct stretches {
-	double *bytes, *paused;
+	double *bytes, *paused, *starved;
 	size_t n;
 };
 
@@ -95,17 +96,36 @@ stretches_fill(const struct evidence_process *f, const struct nw_path *p, struct
 	s->n = n > 2 ? n - 2 : 0;
 	s->bytes = xcalloc(s->n + 1, sizeof(*s->bytes));
 	s->paused = xcalloc(s->n + 1, sizeof(*s->paused));
+	s->starved = xcalloc(s->n + 1, sizeof(*s->starved));
 	for (k = 0; k < s->n; k++)
 		for (i = 0; i < per; i++) {
 			s->bytes[k] += window_bytes(f, p->first + (k + 1) * per + i);
 			s->paused[k] += at(f->paused, p->first + (k + 1) * per + i);
+			s->starved[k] += at(f->starved, p->first + (k + 1) * per + i);
 		}
 }
 
-/* Whether the bytes of a second are even; *adapts: and the pauses are not. */
-static bool
-is_even(const struct evidence_process *f, const struct nw_path *p, bool *adapts)
+/* How much the rate of a program would vary if its waits for a processor were its limit: the
+ * deviation of the time that these waits leave of a stretch. */
+static double
+late_deviation(const struct stretches *s, double stretch_s)
 {
+	double *left = xcalloc(s->n + 1, sizeof(*left)), d;
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		left[i] = fmax(0, stretch_s - s->starved[i]);
+	d = deviation(left, s->n);
+	free(left);
+	return d;
+}
+
+/* Whether the bytes of a second are even; *adapts: and the pauses are not; *late: nor is the time
+ * without a processor. */
+static bool
+is_even(const struct evidence_process *f, const struct nw_path *p, bool *adapts, bool *late)
+{
+	double stretch_s = fmax(1, ceil(STRETCH_S / p->window_s)) * p->window_s;
 	struct stretches s;
 	double bytes;
 	bool even;
@@ -114,8 +134,10 @@ is_even(const struct evidence_process *f, const struct nw_path *p, bool *adapts)
 	bytes = deviation(s.bytes, s.n);
 	even = s.n >= STRETCHES_MIN && bytes <= EVEN;
 	*adapts = even && deviation(s.paused, s.n) >= fmax(VARIES, ADAPTS * bytes);
+	*late = *adapts && late_deviation(&s, stretch_s) >= fmax(VARIES, ADAPTS * bytes);
 	free(s.bytes);
 	free(s.paused);
+	free(s.starved);
 	return even;
 }
 
@@ -161,11 +183,12 @@ limits(const struct evidence *e, const struct nw_path *p, const struct limit *l,
 	double rival = rival_held(p, l, a->stage);
 	double own =
 	    fmax(starved_s[a->process], work_s(e, p, a->process)) / fmax(p->active_s, 1e-9);
-	bool adapts;
+	bool adapts, late;
 
-	a->even = is_even(&e->processes[a->process], p, &adapts);
-	return a->share >= PAUSED &&
-	    (a->share >= fmax(rival, own) || (adapts && rival <= RIVAL_MOST));
+	a->even = is_even(&e->processes[a->process], p, &adapts, &late);
+	if (a->share < (late ? PAUSED_LATE : PAUSED))
+		return false;
+	return a->share >= fmax(rival, own) || (adapts && rival <= RIVAL_MOST);
 }
 
 void

@@ -8,7 +8,9 @@
  *	- the pauses of an end took as much of the time as any stage or lack of processors;
  *	- the pauses adapt: the bytes of a second are even, but the pauses of a byte are not.
  *	  Such a program pauses for whatever the disk, the network and other programs leave of a
- *	  second, so faster disks, networks and processors would only lengthen its pauses.
+ *	  second, so faster disks, networks and processors would only lengthen its pauses. Where
+ *	  the time without a processor varies, too, short pauses are enough: a program that was
+ *	  late and keeps its rate nevertheless is ahead of its limit.
  */
 #ifndef PACE_H
 #define PACE_H
