@@ -390,6 +390,24 @@ pace_decide(struct judgement *j, const struct evidence *e)
 	j->by_kernel = j->by_throttle = j->idle_network = j->idle_disk = j->blind_reads = false;
 }
 
+/* Names the waiting program beside the other limit. */
+static void
+crowd_decide(struct judgement *j, const struct evidence *e)
+{
+	struct limit *l = &j->limit;
+
+	if (j->pace.found || j->unseen > UNSEEN_MOST || j->blind_reads || j->idle_disk ||
+	    j->by_throttle)
+		return;
+	crowd_find(e, &j->path, l, &j->resources, j->starved_s, &j->crowd);
+	if (!j->crowd.limits)
+		return;
+	l->stage = j->crowd.stage;
+	l->known = false;
+	j->second = j->crowd.program;
+	j->idle_network = false;
+}
+
 /* The limit, or none: the test, then the kernels' account, then time alone. */
 static void
 decide(struct judgement *j, const struct evidence *e)
@@ -418,6 +436,7 @@ decide(struct judgement *j, const struct evidence *e)
 	throttle_decide(j);
 	kernel_decide(j);
 	pace_decide(j, e);
+	crowd_decide(j, e);
 	if (!l->known)
 		l->claim = LIMIT_NONE;
 }
@@ -435,7 +454,7 @@ is_starved(const struct judgement *j)
 bool
 judge_tie_is_sure(const struct judgement *j)
 {
-	return j->second < j->path.n &&
+	return j->second < j->path.n && !j->crowd.limits &&
 	    (is_throttled(j, j->second) ||
 		gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD);
 }
@@ -688,9 +707,9 @@ judge_say(const struct evidence *e, const struct judge_params *params, struct ju
 {
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);
-	out->confidence = out->second == out->path.n ? "none"
-	    : judge_tie_is_sure(out)                 ? "medium"
-						     : "low";
+	out->confidence = out->second == out->path.n          ? "none"
+	    : judge_tie_is_sure(out) || out->crowd.is_certain ? "medium"
+							      : "low";
 	if (out->limit.known)
 		confidence_set(out, e);
 }

@@ -11,6 +11,7 @@
 
 #include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
+#include "analyze/verdict/judge/crowd.h"
 #include "analyze/verdict/judge/gain.h"
 #include "analyze/verdict/judge/kernelwaits.h"
 #include "analyze/verdict/judge/pace.h"
@@ -37,6 +38,7 @@ struct judgement {
 	struct resources resources;
 	struct kernelwaits kernel;
 	struct pace pace; /* of a program that limits by its own pauses */
+	struct crowd crowd; /* a tie of limit.stage with the program that waits for a processor */
 	struct gain gain;
 	/* per process: seconds without a processor that a processor would have saved, at most */
 	double *starved_s;

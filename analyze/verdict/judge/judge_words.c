@@ -255,6 +255,32 @@ both_words(struct judgement *j, const struct evidence *e)
 	free(second);
 }
 
+static const char *starved_manner(
+    struct judgement *j, const struct evidence *e, const struct evidence_process *p, double wait_s);
+
+/* A limit beside a program without a processor. The rates of both: of the network in its better
+ * windows, and of the program by its time on a processor and its waits for one. */
+static void
+crowd_words(struct judgement *j, const struct evidence *e)
+{
+	const struct nw_path_stage *s = &j->path.stage[j->crowd.program];
+	const struct evidence_process *p = &e->processes[s->process];
+	double used = (p->cpu_wait_s + (isfinite(p->cpu_s) ? p->cpu_s : 0)) / j->path.active_s;
+	char *first = judge_stage_text(e, &j->path.stage[j->limit.stage]);
+	char *program = judge_stage_text(e, s);
+	const char *manner = starved_manner(j, e, p, p->cpu_wait_s);
+
+	CLAIM_SAY(&j->said, both_crowded, j->limit.stage, claim_text(first), claim_text(program),
+	    claim_text(manner), claim_number(j->bytes_per_s));
+	REASON_SAY(
+	    j, program_alone, j->crowd.program, claim_number(j->bytes_per_s / fmin(1, used)));
+	if (isfinite(j->crowd.room))
+		REASON_SAY(
+		    j, ran_dry, j->limit.stage, claim_number(j->bytes_per_s * j->crowd.room));
+	free(first);
+	free(program);
+}
+
 static void
 idle_words(struct judgement *j, const struct evidence *e)
 {
@@ -393,6 +419,8 @@ unknown_words(struct judgement *j, const struct evidence *e, const struct judge_
 		CLAIM_SAY(&j->said, too_short, CLAIM_NO_STAGE);
 	} else if (j->path.n == 1)
 		alone_words(j, e);
+	else if (j->crowd.limits)
+		crowd_words(j, e);
 	else if (j->second < j->path.n)
 		both_words(j, e);
 	else if (j->idle_disk)
@@ -775,6 +803,10 @@ judge_add_story(struct judgement *j, struct claims *story)
 {
 	if (story->n == 0 || (j->pace.found && j->pace.even))
 		return;
+	if (j->crowd.limits) { /* of two limits at a time, now the one shows, now the other */
+		claims_clear(story);
+		return;
+	}
 	moved_set(j);
 	moved_words(j);
 	if (j->n_reasons == JUDGE_REASONS_MAX)
