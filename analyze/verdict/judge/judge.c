@@ -14,6 +14,13 @@
 static const double GAIN_TIE_MAX = 1.5;
 /* .. where a throttle is the second. */
 static const double THROTTLE_TIE = 1.35;
+/* The gain of lifting one of two limits is at most, or nearly, this. */
+static const double GAIN_TIE = 1.25, GAIN_NEARLY = 1.15;
+/* Least share of the time with a full network for a tie with the network by its gain. */
+static const double NET_FULL = 0.5;
+/* Measured: of a throttled disk that took turns with a full network the rate was 0.75 to 0.9 of the
+ * throttle, and bytes waited in 0.33 to 0.55 of the looks; either lift gained 1.2 to 1.3. */
+static const double TURNS_RATE = 0.7, TURNS_QUEUED = 0.3;
 /* A throttle of so many times the rate of a disk leaves room, unless bytes waited in front of the
  * disk for this share of the looks. */
 static const double THROTTLE_FAR = 1.35, QUEUED_MOSTLY = 0.5;
@@ -451,11 +458,24 @@ is_starved(const struct judgement *j)
 	    j->starved_s[s->process] >= 0.3 * s->busy_share * j->path.active_s;
 }
 
+/* Whether a disk behind dirty pages and a full network took turns: the disk's rate, and the bytes
+ * that waited, are those of a disk at its throttle but for the turns of the network. */
+static bool
+takes_turns(const struct judgement *j, size_t stage)
+{
+	const struct resources *r = &j->resources;
+
+	return j->path.stage[stage].kind == NW_STAGE_DISK_WRITE &&
+	    resources_rate(&j->path, stage) >= TURNS_RATE * r->throttle[stage] &&
+	    r->queued[stage] >= TURNS_QUEUED && resources_net(r) >= SATURATED &&
+	    1 - j->limit.tests[stage].group.mean >= WRITE_MUCH;
+}
+
 bool
 judge_tie_is_sure(const struct judgement *j)
 {
 	return j->second < j->path.n && !j->crowd.limits &&
-	    (is_throttled(j, j->second) ||
+	    (j->by_gain || is_throttled(j, j->second) || takes_turns(j, j->second) ||
 		gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD);
 }
 
@@ -479,9 +499,11 @@ gain_set(struct judgement *j)
 		worked = gain_worked(&j->path, &j->limit, &j->resources, j->second);
 		j->gain.low = 1;
 		j->gain.high = fmin(GAIN_TIE_MAX,
-		    is_throttled(j, j->second) ? THROTTLE_TIE : fmax(1.1, 1.1 / worked));
+		    isfinite(j->resources.throttle[j->second]) ? THROTTLE_TIE
+							       : fmax(1.1, 1.1 / worked));
 		j->gain.next = j->second;
-		j->gain.source = is_throttled(j, j->second) ? GAIN_THROTTLE : GAIN_STAGES;
+		j->gain.source =
+		    isfinite(j->resources.throttle[j->second]) ? GAIN_THROTTLE : GAIN_STAGES;
 	} else if (j->second < j->path.n)
 		j->gain.next = j->second;
 	else if (lifts && !hides_others(j))
@@ -498,11 +520,43 @@ gain_set(struct judgement *j)
 		j->gain.source = GAIN_UNKNOWN;
 }
 
+/* A limit whose lift gains next to nothing limits together with the stage that would limit next. */
+static void
+little_decide(struct judgement *j)
+{
+	struct limit *l = &j->limit;
+
+	if (!l->known || j->idle_disk || j->pace.found || j->gain.next >= j->path.n ||
+	    j->gain.next == l->stage || !(j->gain.high < GAIN_TIE || j->gain.about < GAIN_NEARLY))
+		return;
+	/* the data of a slow sender fill the time of a long path, but not the path */
+	if (stage_kind_is_net(j->path.stage[j->gain.next].kind) && !(j->net_full >= NET_FULL)) {
+		j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
+		return;
+	}
+	l->known = false;
+	l->claim = LIMIT_NONE;
+	j->second = j->gain.next;
+	j->by_gain = true;
+	j->gain.about = NAN;
+	j->gain.low = 1;
+}
+
 void
 judge_add_history(struct judgement *j, const struct gain_history *h)
 {
 	if (j->limit.known && !j->idle_disk && !j->pace.found)
 		gain_by_history(h, j->bytes_per_s, j->path.n, &j->gain);
+}
+
+bool
+judge_tie_is_steady(const struct judgement *j)
+{
+	const struct resources *r = &j->resources;
+
+	return judge_tie_is_sure(j) && resources_net(r) >= SATURATED &&
+	    (is_throttled(j, j->second) || is_throttled(j, j->limit.stage) ||
+		takes_turns(j, j->second));
 }
 
 /* Whether a program waited long for a processor, but is not the limit. */
@@ -657,7 +711,8 @@ path_find(const struct evidence *e, struct judgement *out)
 {
 	double *full = xcalloc(2 * e->n_windows + 1, sizeof(*full));
 	struct nw_process *v = processes_view(e);
-	double step_s = (double)e->step_ns * 1e-9;
+	double step_s = (double)e->step_ns * 1e-9, sum = 0;
+	size_t i;
 	int rc = nw_path_build(v, e->n_processes, e->n_windows, step_s, &out->path);
 
 	if (rc == NW_OK && out->path.n > 0 && processes_excuse(e, &out->path, v, full)) {
@@ -665,6 +720,11 @@ path_find(const struct evidence *e, struct judgement *out)
 		rc = nw_path_build(v, e->n_processes, e->n_windows, step_s, &out->path);
 	}
 	out->starved_s = starved_find(e, v, step_s);
+	out->net_full = NAN;
+	for (i = 0; out->path.has_sender && i < e->n_windows; i++)
+		sum += full[e->n_windows + i];
+	if (sum > 0)
+		out->net_full = fmin(1, sum / out->path.active_s);
 	free(full);
 	free(v);
 	return rc;
@@ -699,6 +759,7 @@ judge_decide(const struct evidence *e, const struct judge_params *params, struct
 	kernelwaits_find(e, &out->path, &out->kernel);
 	decide(out, e);
 	gain_set(out);
+	little_decide(out);
 	return rc;
 }
 

@@ -42,12 +42,14 @@ struct judgement {
 	struct gain gain;
 	/* per process: seconds without a processor that a processor would have saved, at most */
 	double *starved_s;
-	size_t second;     /* index of a stage as slow as limit.stage; path.n without a tie */
+	double net_full; /* share of the time with a full network for the sender; NaN if unknown */
+	size_t second;   /* index of a stage as slow as limit.stage; path.n without a tie */
 	bool idle_network; /* whether the kernel denies that the network limited */
 	bool idle_disk;    /* whether writers were slowed down while no byte waited for the disk */
 	bool blind_reads;  /* whether the disk was read without calls, unknown for how long */
 	double unseen;     /* share of the kernel's count of bytes not seen in calls */
 	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */
+	bool by_gain;      /* whether a second limit was named since lifting one gains little */
 	bool by_throttle;  /* whether a disk's throttle decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
 	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */

@@ -22,6 +22,10 @@ starved_s(const struct judgement *j, const struct evidence *e, const struct evid
 /* The process with the longest wait for a processor that cost time; NULL if no wait was long. */
 const struct evidence_process *cpu_waiter(const struct judgement *j, const struct evidence *e);
 
+/* Whether a disk at its throttle and a full network limit together from begin to end: what shows of
+ * them in turns is no change on the way. */
+bool judge_tie_is_steady(const struct judgement *j);
+
 /* judge_witness.c */
 /* Mean of the known values; NaN if there are none. */
 double mean_known(const double *x, size_t n);

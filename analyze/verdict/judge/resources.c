@@ -32,6 +32,9 @@ static const double IDLE_BACKLOG_S = 0.02, IDLE_DEVICE = 0.5;
 /* Measured: looks found reads waiting in 0.6 to 0.9 of the cases at a disk at its limit, and in
  * at most 0.1 at disks whose readers lacked a processor. */
 static const double IDLE_QUEUE = 0.2;
+/* Measured: the better windows of a full token bucket or link had up to 1.5 times the mean rate.
+ * With more than QUEUE_BURSTS the bucket's bursts were measured. */
+static const double QUEUE_ROOM = 1.5, QUEUE_BURSTS = 4;
 /* Between these shares of its throttle's rate a disk is at its limit. Measured: pauses of the
  * program and the first and last bytes keep the mean up to a quarter below the throttle. */
 static const double AT_THROTTLE_LOW = 0.77, AT_THROTTLE_HIGH = 1.25;
@@ -257,10 +260,14 @@ bool
 resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full)
 {
 	const struct evidence_connection *c;
+	double room, queued;
 	size_t i, k;
 
 	if (!is_covered(e, p))
 		return false;
+	/* a network that carries far more in its better windows is not at work all the time */
+	room = room_find(e, p, 0, p->n_windows);
+	queued = room > QUEUE_ROOM && room <= QUEUE_BURSTS ? QUEUE_ROOM / room : 1;
 	for (k = 0; k < e->n_connections; k++) {
 		bool filled;
 
@@ -272,7 +279,7 @@ resources_full(const struct evidence *e, const struct nw_path *p, bool for_sende
 			full[i] = fmin(p->window_s,
 			    full[i] +
 				fmax(0, at(c->busy, i) - at(c->rwnd, i) - at(c->sndbuf, i)) *
-				    (filled ? 1 : queued_share(c, i)));
+				    (filled ? 1 : queued * queued_share(c, i)));
 	}
 	return true;
 }
