@@ -10,6 +10,8 @@ static const double ROOM = 1.55, ROOM_CERTAIN = 1.8, ROOM_MOST = 4, WAITED = 0.3
 /* A network with more room than this limits nothing, whatever its part. Measured beside a token
  * bucket: up to 5.1, for a bucket lets bursts pass. */
 static const double ROOM_MOST_PART = 6;
+/* With data in flight for less of the time, late acknowledgements look like a network. */
+static const double FLIGHT = 0.7;
 /* A closed receive window hides the network's rate. */
 static const double WINDOW_OPEN = 0.2;
 /* Parts of the time: of the network or the disk, and of a wait that a processor would have
@@ -46,7 +48,7 @@ static double
 part_of(const struct nw_path *p, const struct resources *r, size_t stage)
 {
 	if (stage_kind_is_net(p->stage[stage].kind))
-		return r->room > ROOM_MOST_PART ? NAN : resources_net(r);
+		return r->room > ROOM_MOST_PART || r->in_flight < FLIGHT ? NAN : resources_net(r);
 	return is_end(p->stage[stage].kind) ? NAN : r->queued[stage];
 }
 

@@ -55,7 +55,8 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
  * nor a full send buffer. A long path keeps the data of a slow sender in flight, too: for the
  * sender the connection must have filled its congestion window (by Little's law), else only the
  * part of the round trips above the shortest counts, in which data lay in queues.
- * Returns false, and adds nothing, where the account does not cover the path.
+ * Returns false, and adds nothing, where the account does not cover the path, or data was in flight
+ * for less than most of the time: without a processor a receiver acknowledges late.
  */
 bool
 resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full);

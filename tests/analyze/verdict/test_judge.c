@@ -520,7 +520,8 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 
 static void
 starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, double throttled_s,
-    double tcp_busy_s, double cwnd_bytes, double rtt_min_s, const char *cause, const char *says)
+    double tcp_busy_s, double rwnd_s, double cwnd_bytes, double rtt_min_s, const char *cause,
+    const char *says)
 {
 	static const char *const account[] = { "bytes_out", "busy_s", "rwnd_limited_s",
 		"sndbuf_limited_s", "rtt_s", "cwnd_bytes", "rtt_min_s" };
@@ -543,7 +544,8 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 		single_write(b, 12, "nw:connection",
 		    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}",
 		    account,
-		    (const double[]){ 1.6e8, tcp_busy_s, 0, 0, 0.1, cwnd_bytes, rtt_min_s }, 7);
+		    (const double[]){ 1.6e8, tcp_busy_s, rwnd_s, 0, 0.1, cwnd_bytes, rtt_min_s },
+		    7);
 	CHECK(store_submit(st, b) == NW_OK);
 	store_sync(st);
 	CHECK(store_reader_open(path, &r, why) == NW_OK);
@@ -1019,42 +1021,45 @@ main(void)
 	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
 	tie_check("threads without sendfile", 0.4, 0, NULL, "low");
-	starved_check(&transfers[0], "processors are there", 0.01, 0, 0, 5e6, 0.1, "none",
+	starved_check(&transfers[0], "processors are there", 0.01, 0, 0, 0, 5e6, 0.1, "none",
 	    "The network path from dtn-a to dtn-b limited");
-	starved_check(&transfers[0], "processors may be late", 0.03, 0, 0, 5e6, 0.1, "none",
+	starved_check(&transfers[0], "processors may be late", 0.03, 0, 0, 0, 5e6, 0.1, "none",
 	    "The network path from dtn-a to dtn-b limited");
-	starved_check(&transfers[0], "no processor for most", 0.06, 0, 0, 5e6, 0.1, "processors",
+	starved_check(&transfers[0], "no processor for most", 0.06, 0, 0, 0, 5e6, 0.1, "processors",
 	    "The sending program on dtn-a, which had to wait for a processor, limited");
-	starved_check(&transfers[0], "no processor, but a full network", 0.06, 0, 3.95, 5e6, 0.1,
+	starved_check(&transfers[0], "no processor, but a full network", 0.06, 0, 3.95, 0, 5e6, 0.1,
 	    "none", "The network path from dtn-a to dtn-b limited");
 	/* 40 MB/s and a round trip of 0.1 s: 4 MB are in flight, of 20 MB that the network takes */
-	starved_check(&transfers[0], "no processor, and a long path", 0.08, 0, 3.95, 20e6, 0.1,
+	starved_check(&transfers[0], "no processor, and a long path", 0.08, 0, 3.95, 0, 20e6, 0.1,
 	    "processors",
 	    "The sending program on dtn-a, which had to wait for a processor, limited");
 	/* the same in a queue: 5 ms without one */
-	starved_check(&transfers[0], "no processor, and a full queue", 0.08, 0, 3.95, 20e6, 0.005,
-	    "none", "the network path from dtn-a to dtn-b held the bytes for");
-	starved_check(&transfers[0], "no processor, and a network at rest", 0.08, 0, 0.05, 5e6, 0.1,
-	    "processors",
+	starved_check(&transfers[0], "no processor, and a full queue", 0.08, 0, 3.95, 0, 20e6,
+	    0.005, "none", "the network path from dtn-a to dtn-b held the bytes for");
+	starved_check(&transfers[0], "no processor, and a network at rest", 0.08, 0, 0.05, 0, 5e6,
+	    0.1, "processors",
 	    "The sending program on dtn-a, which had to wait for a processor, limited");
-	starved_check(&transfers[0], "no processor, and half a network", 0.08, 0, 1.8, 5e6, 0.1,
+	starved_check(&transfers[0], "no processor, and half a network", 0.08, 0, 3.8, 2, 5e6, 0.1,
 	    "processors",
 	    "Both the network path from dtn-a to dtn-b and the sending program on dtn-a, which had "
 	    "to wait for a processor, limited this transfer to 40 MB/s (320 Mbit/s); without one "
 	    "of "
 	    "the two it would have gone faster.");
-	starved_check(&transfers[0], "a quota", 0.095, 3.5, 0, 5e6, 0.1, "quota",
+	starved_check(&transfers[0], "no processor, and late answers", 0.08, 0, 2.4, 0, 5e6, 0.1,
+	    "processors",
+	    "The sending program on dtn-a, which had to wait for a processor, limited");
+	starved_check(&transfers[0], "a quota", 0.095, 3.5, 0, 0, 5e6, 0.1, "quota",
 	    "sending program on dtn-a, which had used up its quota of processor time,");
 	/* a disk and a network that hardly carries more; and a network that is only long */
-	starved_check(&transfers[1], "a disk before a full network", 0.01, 0, 3.95, 5e6, 0.1,
+	starved_check(&transfers[1], "a disk before a full network", 0.01, 0, 3.95, 0, 5e6, 0.1,
 	    "none",
 	    "Both disk read on dtn-a and the network path from dtn-a to dtn-b limited this "
 	    "transfer to 40 MB/s (320 Mbit/s); lifting one of the two gains little.");
-	starved_check(&transfers[1], "a disk before a long path", 0.01, 0, 3.95, 20e6, 0.1, "none",
-	    "Disk read on dtn-a limited this transfer to 40 MB/s (320 Mbit/s).");
-	starved_check(&transfers[1], "processors are not the disk", 0.01, 0, 0, 5e6, 0.1, "none",
+	starved_check(&transfers[1], "a disk before a long path", 0.01, 0, 3.95, 0, 20e6, 0.1,
+	    "none", "Disk read on dtn-a limited this transfer to 40 MB/s (320 Mbit/s).");
+	starved_check(&transfers[1], "processors are not the disk", 0.01, 0, 0, 0, 5e6, 0.1, "none",
 	    "Disk read on dtn-a limited");
-	starved_check(&transfers[1], "no processor looks like a disk", 0.095, 0, 0, 5e6, 0.1,
+	starved_check(&transfers[1], "no processor looks like a disk", 0.095, 0, 0, 0, 5e6, 0.1,
 	    "processors", "The sending program on dtn-a, which had to wait");
 	seen_check("seen", 2, "{\"pid\":300,\"ppid\":101,\"program\":\"mover\"}");
 	seen_check("unseen", 3, "{\"pid\":300,\"ppid\":999,\"program\":\"mover\"}");

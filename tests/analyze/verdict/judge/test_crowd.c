@@ -49,9 +49,11 @@ crowd_check(const struct crowd_case *c)
 	const struct evidence e = { .processes = process, .n_processes = 2 };
 	struct nw_path p = { .n = STAGES, .active_s = 10 };
 	struct limit l = { .known = c->known, .stage = c->limit, .n_windows = 100 };
-	struct resources r = {
-		.net_low = c->net, .net_high = c->net, .room = c->room, .rwnd = c->rwnd
-	};
+	struct resources r = { .net_low = c->net,
+		.net_high = c->net,
+		.room = c->room,
+		.rwnd = c->rwnd,
+		.in_flight = 0.9 };
 	struct crowd found;
 
 	p.stage[READ] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
