@@ -18,6 +18,8 @@
 #   make experiment-clocks  two emulated machines (QEMU) whose clocks are wrong, and what the box says of them; root, four minutes
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #                   TRUTH="--load 0,1,2,4": the same beside busy loops, other transfers, interrupts
+#   make works      sixty kinds of real work over a link of 40 Mbit/s, and whether the verdict is right; root, fifteen minutes
+#   make consecutive  runs COUNT (200) sessions after another, and checks every text that the box has for them; ten minutes
 #   make fuzz       fuzzes every parser for a while
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb
@@ -170,7 +172,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -346,6 +348,15 @@ truth:
 	-@sh conf/deps.sh rig
 	$(Q)$(MAKE) --no-print-directory all $(RIG)
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
+# WORKS="--only REGEX", "--again", "--table"
+works:
+	-@sh conf/deps.sh works
+	$(Q)$(MAKE) --no-print-directory all $(RIG)
+	@B=$B python3 tests/rig/works.py $(WORKS)
+consecutive:
+	@sh conf/deps.sh tests
+	$(Q)$(MAKE) --no-print-directory all
+	@python3 tests/consecutive.py $(CURDIR)/$B/bin $(or $(COUNT),200)
 fuzz:
 	@sh conf/deps.sh fuzz
 	@sh tests/fuzz.sh

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
-# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|machines
+# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -13,6 +13,8 @@ tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs t
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing
+works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headless nodejs ruby php-cli borgbackup git socat netcat-openbsd
+	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
 machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
 
 case ${1:-tests} in
@@ -23,8 +25,9 @@ tests) wanted="$host $box $demo $tests" ;;
 fuzz) wanted="$host $box $demo $tests $fuzz" ;;
 packages) wanted="$host $box $packages" ;;
 rig) wanted="$host $box $demo $tests $rig" ;;
+works) wanted="$host $box $demo $tests $works" ;;
 machines) wanted="$host $box $demo $tests $machines" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|machines" >&2; exit 2 ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines" >&2; exit 2 ;;
 esac
 
 missing=

@@ -86,6 +86,11 @@ curl -fs "$url/session/$broken_id" | grep -o 'href="/route?[^"]*"' | head -n 1 |
 [ ! -s "$tmp/route" ] || curl -fs "$url$(cat "$tmp/route")" >/dev/null || fail "the session links a route without a page: $(cat "$tmp/route")"
 until_true 20 sh -c "curl -s '$url/?state=failed' | grep -q broken" || fail "the list of failed sessions"
 
+# a script has a status, also where its shell moved nothing
+run sh -c 'cp "$0" "$1"; true' "$tmp/in" "$tmp/out"
+went_well() { nw sessions --json -n 1 | grep -q '"exit_status":0'; }
+until_true 20 went_well || fail "the status of a script: $(nw sessions --json -n 1)"
+
 # A signal ends the program before anything moves: 128 and the signal, as a shell says, where the kernel tells (Linux 6.15).
 if [ -x "$B/tests/host/nwrun/collect/test_exitcode" ] && ! "$B/tests/host/nwrun/collect/test_exitcode" | grep -q 'tells nobody'; then
 	# the collector has to see the program before the program's end

@@ -282,6 +282,21 @@ is_trifle(const struct watch *w)
 	    unseen_now(w, NWSHM_READ) + unseen_now(w, NWSHM_WRITE) < UNSEEN_BYTES_MIN;
 }
 
+/* Whether a process or an object of this run is worth a series. */
+static bool
+has_moved(const struct collect *c)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(c->watch) / sizeof(c->watch[0]); i++)
+		if (!is_trifle(&c->watch[i]))
+			return true;
+	for (i = 0; i < sizeof(c->object) / sizeof(c->object[0]); i++)
+		if (c->object[i].used)
+			return true;
+	return false;
+}
+
 void
 say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns)
 {
@@ -293,7 +308,8 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	int dir;
 
 	told = p->pid == c->opts.root_pid && atomic_load(&p->exit_told) != 0;
-	if (is_trifle(w) && !(told && p->exit_status != 0))
+	/* a shell without bytes of its own has the status of a script that moved some */
+	if (is_trifle(w) && !(told && (p->exit_status != 0 || has_moved(c))))
 		return;
 	if (told)
 		field(&f, "exit_status", (double)p->exit_status);
