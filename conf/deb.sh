@@ -4,6 +4,7 @@
 # The folder debian/ that the tools want stands in conf/debian/ here, so a copy of the tree is built.
 set -eu
 cd "$(dirname "$0")/.."
+. conf/progress.sh
 out=build/deb
 rm -rf "$out"
 mkdir -p "$out/narrows"
@@ -19,8 +20,15 @@ sed -i "1s/(.*)/($version-1)/" debian/changelog
 awk '/@LICENSE@/ { while ((getline line < "LICENSE") > 0) print (line == "" ? " ." : " " line); next } { print }' \
 	debian/copyright >debian/copyright.new && mv debian/copyright.new debian/copyright
 chmod +x debian/rules
-dpkg-buildpackage -b -us -uc -j"$(nproc)" >../build.log 2>&1 || { tail -n 30 ../build.log >&2; exit 1; }
+# step: the newest word of debhelper, and the files that are compiled
+step() {
+	step=$(sed -n 's/^ *\(dh_[a-z_]*\).*/\1/p' ../build.log | tail -n 1)
+	echo "packages: ${step:-begins}, $(find build -name '*.o' 2>/dev/null | wc -l) files compiled"
+}
+dpkg-buildpackage -b -us -uc -j"$(nproc)" >../build.log 2>&1 &
+progress $! step || { tail -n 30 ../build.log >&2; exit 1; }
 cd ..
+echo "packages: lintian"
 rm -rf narrows
 lintian --allow-root --fail-on error --suppress-tags initial-upload-closes-no-bugs ./*.changes || exit 1
 ls -l ./*.deb

@@ -88,6 +88,15 @@ for c in join doctor; do
 	"$bin/narrows-host" "$c" --nonsense 2>/dev/null >&2 || status=$?
 	[ "$status" = 2 ] || fail "narrows-host $c --nonsense: exit status $status"
 done
+# -h explains each option that the manual has an item for, on one screen
+for page in host/nwrun/nwrun.1 host/blipp/blipp.8 host/outside/nwflow.8; do
+	name=${page##*/} && name=${name%.*}
+	"$bin/$name" -h >"$tmp/help" || fail "$name -h"
+	[ "$(wc -l <"$tmp/help")" -le 24 ] || fail "$name -h is longer than a screen"
+	for o in $(sed -n 's/^\.It Fl \([A-Za-z]\)\( .*\)*$/\1/p' $page | grep -v h); do
+		grep -q "^  .*-$o[ ,]" "$tmp/help" || fail "$name -h does not explain -$o"
+	done
+done
 usage=$("$bin/narrows" -h)
 has cli/narrows.1 "$usage" narrows
 for c in $(printf '%s\n' "$usage" | awk '/^  [a-z]/ { print $1 }'); do

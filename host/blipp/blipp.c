@@ -133,7 +133,20 @@ usage(FILE *to)
 	    "usage: blipp [-BdhnV] [-b BOX] [-f FILE] [-H HOSTNAME] [-i INTERVAL] [-o "
 	    "name=value] [--once]\n"
 	    "       blipp [-f FILE] [-i INTERVAL] [-o name=value] --list | --list-configuration | "
-	    "--format csv|json|openmetrics\n",
+	    "--format csv|json|openmetrics\n"
+	    "  -b BOX         host/port or tls://host of the box\n"
+	    "  -f FILE        configuration (default /etc/narrows/blipp.conf, if it is there)\n"
+	    "  -H HOSTNAME    name of this host\n"
+	    "  -i INTERVAL    between two samples, such as 1s or 100ms\n"
+	    "  -o NAME=VALUE  override a directive\n"
+	    "  --once         send two samples, and end\n"
+	    "  -B             run in the background, log to syslog\n"
+	    "  -d             stay in the foreground, log to stderr\n"
+	    "  -n             check the configuration and stop\n"
+	    "  --list         print every possible metric\n"
+	    "  --list-configuration  print the settings of the host that blipp reports\n"
+	    "  --format F     print samples in a format instead of sending\n"
+	    "  -V             version\n",
 	    to);
 }
 

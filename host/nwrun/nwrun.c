@@ -56,7 +56,19 @@ usage(FILE *to)
 	      "[-t task] "
 	      "program [argument ...]\n"
 	      "       nwrun [-qv] [-b box] [-H host] [-i seconds] [-l label] [-n name] [-t task] "
-	      "-p pid | --cgroup dir | --unit name\n",
+	      "-p pid | --cgroup dir | --unit name\n"
+	      "  -b BOX       host/port or tls://host of the box\n"
+	      "  -H HOST      name of this host\n"
+	      "  -i SECONDS   length of an interval, 0.01 to 3600; \"auto\" if not given\n"
+	      "  -l LABEL     text for the list of sessions\n"
+	      "  -n NAME      name of the program in the report\n"
+	      "  -t TASK      id of the session; several programs of one id are one session\n"
+	      "  -o           measure from outside, by the program's system calls\n"
+	      "  -p PID, --cgroup DIR, --unit NAME\n"
+	      "               measure what runs already, until its end or Ctrl-C\n"
+	      "  --wait       stay as the program's parent, and print the verdict always\n"
+	      "  -q           print nothing;  -v  print the task and what is measured\n"
+	      "  -V, --version\n",
 	    to);
 }
 

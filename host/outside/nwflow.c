@@ -22,7 +22,20 @@ usage(FILE *to)
 	      "       nwflow [-qv] [-b box] [-H host] [-i seconds] [-l label] [-N name] [-R "
 	      "descriptor] [-t "
 	      "task] [-W descriptor] "
-	      "-p pid | -g cgroup | -u unit\n",
+	      "-p pid | -g cgroup | -u unit\n"
+	      "  -f FILE        configuration of the service (/etc/narrows/nwflow.conf)\n"
+	      "  -o NAME=VALUE  override a directive\n"
+	      "  -n             check the configuration and stop\n"
+	      "  -d             stay in the foreground, log to stderr\n"
+	      "  -p PID, -g CGROUP, -u UNIT  measure these processes alone\n"
+	      "  -b BOX         host/port or tls://host of the box\n"
+	      "  -H HOST        name of this host\n"
+	      "  -i SECONDS     length of an interval\n"
+	      "  -l LABEL       text for the list of sessions;  -N NAME  of the program\n"
+	      "  -t TASK        id of the session\n"
+	      "  -R FD, -W FD   for nwrun: byte after the start of the watch, and verdict\n"
+	      "  -q             print nothing;  -v  print the task\n"
+	      "  -V             version\n",
 	    to);
 }
 
