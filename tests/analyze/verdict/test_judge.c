@@ -602,6 +602,43 @@ window_check(const char *name, double window_bytes, const char *cause, const cha
 	store_close(st);
 }
 
+/* --- a disk that keeps its receiver waiting: TCP sees a full window --- */
+
+static void
+open_window_check(const char *name, double rwnd_s, bool against)
+{
+	static const char *const account[] = { "bytes_out", "busy_s", "rwnd_limited_s",
+		"sndbuf_limited_s" };
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
+	char path[128], why[STORE_WHY_BYTES], *text;
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, &transfers[2]);
+	single_write(b, 12, "nw:connection",
+	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", account,
+	    (const double[]){ 1.6e8, 3.9, rwnd_s, 0 }, 4);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	CHECK(a.judgement.limit.known &&
+	    a.judgement.path.stage[a.judgement.limit.stage].kind == NW_STAGE_DISK_WRITE);
+	CHECK_INT(strcmp(a.judgement.confidence, "low") == 0, against);
+	text = resultdoc_build(&a, &run);
+	transfer_claims_check(text);
+	free(text);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- programs that keep their own pace --- */
 
 /* The sender pauses for paused_s of each window of 0.1 s, by `wobble` more or less from window to
@@ -1061,6 +1098,8 @@ main(void)
 	    "Disk read on dtn-a limited");
 	starved_check(&transfers[1], "no processor looks like a disk", 0.095, 0, 0, 0, 5e6, 0.1,
 	    "processors", "The sending program on dtn-a, which had to wait");
+	open_window_check("window closed", 3, false);
+	open_window_check("window open", 0, true);
 	seen_check("seen", 2, "{\"pid\":300,\"ppid\":101,\"program\":\"mover\"}");
 	seen_check("unseen", 3, "{\"pid\":300,\"ppid\":999,\"program\":\"mover\"}");
 	nothing_checks();
