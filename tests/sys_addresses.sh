@@ -112,6 +112,8 @@ assert hosts("one-end") == {"dtn-a", "dtn-b"}, hosts("one-end")
 assert used("certified") == {"host:dtn-a": True, "host:dtn-b": True}, used("certified")
 assert {k: v for k, v in used("kernels").items() if k != "host:bare-c"} == {"host:bare-a": True, "host:bare-b": True}, used("kernels")
 assert not used("kernels").get("host:bare-c"), used("kernels")
+# one route, whether one end or both are measured; a host's programs may use any of the addresses of its certificate
+assert d["one-end"]["session"]["route"] == "dtn-a -> dtn-b", d["one-end"]["session"]["route"]
 for t, sender, receiver in (("certified", "dtn-a", "dtn-b"), ("kernels", "bare-a", "bare-b")):
     assert d[t]["session"]["route"] == f"{sender} -> {receiver}", d[t]["session"]["route"]
     assert d[t]["verdict"]["stage"], d[t]["verdict"]

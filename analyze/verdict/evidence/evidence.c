@@ -10,6 +10,7 @@
 #include <uthash.h>
 
 #include "analyze/verdict/evidence/evidence_in.h"
+#include "analyze/verdict/evidence/hostaddresses.h"
 #include "analyze/verdict/evidence/hosttime.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
@@ -277,6 +278,21 @@ exits_read(struct loader *l, size_t n_sources)
 	return rc;
 }
 
+/* Names the measured hosts at the other ends of connections. */
+static int
+far_hosts_find(struct loader *l)
+{
+	struct evidence *e = l->e;
+	struct host_addresses known = { 0 };
+	struct evidence_connection *c;
+	int rc = e->n_connections > 0 ? host_addresses_load(l->reader, &known) : NW_OK;
+
+	for (c = e->connections; c < e->connections + e->n_connections && rc == NW_OK; c++)
+		c->far_host = xstrdup(host_addresses_find(&known, c->dst));
+	host_addresses_clear(&known);
+	return rc;
+}
+
 static int
 session_read(struct loader *l)
 {
@@ -324,7 +340,7 @@ session_read(struct loader *l)
 	clocks_settle(e);
 	connections_join(e);
 	lists_cut(e);
-	return rc;
+	return rc == NW_OK ? far_hosts_find(l) : rc;
 }
 
 int

@@ -92,6 +92,7 @@ struct evidence_connection {
 	bool watched; /* whether blipp alone tells of the connection */
 	size_t asked; /* how often the kernel told of the connection */
 	char *src, *dst;
+	char *far_host; /* measured host that certainly has dst (hostaddresses.h), or NULL */
 	unsigned sport, dport;
 	double bytes_out, bytes_in;
 	/* the last word of the kernel of `host` */

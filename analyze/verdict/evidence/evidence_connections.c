@@ -142,6 +142,7 @@ connection_clear(struct evidence_connection *c)
 {
 	free(c->src);
 	free(c->dst);
+	free(c->far_host);
 	free(c->busy);
 	free(c->rwnd);
 	free(c->sndbuf);

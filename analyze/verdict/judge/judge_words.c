@@ -111,22 +111,51 @@ judge_rate_text(double bytes_per_s)
 	    fmt_plain(fmt_bits_per_s(bytes_per_s)).s);
 }
 
+/* The connection with most bytes of the measured end, by its process where a process is named. */
+static const struct evidence_connection *
+end_connection(const struct evidence *e, size_t host, size_t process)
+{
+	const int64_t pid = process < e->n_processes ? e->processes[process].pid : -1;
+	const struct evidence_connection *c, *of_host = NULL;
+
+	for (c = e->connections; c < e->connections + e->n_connections; c++) {
+		if (c->host != host)
+			continue;
+		if (pid >= 0 && c->pid == pid)
+			return c;
+		if (of_host == NULL)
+			of_host = c;
+	}
+	return of_host != NULL ? of_host : e->n_connections > 0 ? e->connections : NULL;
+}
+
+/* A route with one measured end; the other end has the name of its host, or its address. */
+static char *
+route_of_end(const struct evidence *e, size_t host, size_t process, bool sends)
+{
+	const struct evidence_connection *c = end_connection(e, host, process);
+	const char *own = evidence_host_name(e, host, "?"),
+		   *far = c == NULL ? "?"
+	    : c->far_host != NULL   ? c->far_host
+				    : c->dst;
+
+	if (strcmp(own, far) == 0)
+		return xasprintf("%s (both ends)", own);
+	return sends ? xasprintf("%s -> %s", own, far) : xasprintf("%s -> %s", far, own);
+}
+
 char *
 route_text(const struct evidence *e, const struct nw_path *p)
 {
-	const struct evidence_connection *c = e->n_connections > 0 ? &e->connections[0] : NULL;
-
 	if (p->has_sender && p->has_receiver)
 		return p->sender_host != p->receiver_host
 		    ? xasprintf("%s -> %s", evidence_host_name(e, p->sender_host, "?"),
 			  evidence_host_name(e, p->receiver_host, "?"))
 		    : xasprintf("%s (both ends)", evidence_host_name(e, p->sender_host, "?"));
 	if (p->has_sender)
-		return xasprintf("%s -> %s", evidence_host_name(e, p->sender_host, "?"),
-		    c != NULL ? c->dst : "?");
+		return route_of_end(e, p->sender_host, p->sender_process, true);
 	if (p->has_receiver)
-		return xasprintf("%s -> %s", c != NULL ? c->dst : "?",
-		    evidence_host_name(e, p->receiver_host, "?"));
+		return route_of_end(e, p->receiver_host, p->receiver_process, false);
 	if (p->n > 0)
 		return xasprintf("%s (local)", evidence_host_name(e, p->stage[0].host, "?"));
 	return e->n_hosts > 0 ? xstrdup(evidence_host_name(e, 0, "?")) : xstrdup("?");

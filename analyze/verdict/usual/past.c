@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/evidence/hostaddresses.h"
+#include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
@@ -36,27 +38,86 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	return 0;
 }
 
+static int
+session_order(const void *a, const void *b)
+{
+	const struct past_session *x = a, *y = b;
+
+	return x->start_wall_ns != y->start_wall_ns ? (x->start_wall_ns > y->start_wall_ns) * 2 - 1
+						    : (x->id > y->id) - (x->id < y->id);
+}
+
+/* Sorts the sessions of all names of the route, and keeps the latest. */
+static void
+past_settle(struct past *p)
+{
+	size_t i, old = p->n > PAST_MAX ? p->n - PAST_MAX : 0;
+
+	if (p->n > 0)
+		qsort(p->session, p->n, sizeof(*p->session), session_order);
+	for (i = 0; i < old; i++)
+		free(p->session[i].stage);
+	p->n -= old;
+	if (old > 0)
+		memmove(p->session, p->session + old, p->n * sizeof(*p->session));
+}
+
+/* Loads the sessions of earlier names of a route: one end measured, the other one an address of its
+ * host. */
+static int
+other_names_load(struct store_reader *r, const char *route, const char *program,
+    int64_t before_wall_ns, struct loading *l)
+{
+	static const char arrow[] = " -> ";
+	const char *to = strstr(route, arrow);
+	struct host_addresses known;
+	const struct host_address *a;
+	size_t from_len;
+	char *name;
+	int rc;
+
+	if (to == NULL)
+		return NW_OK;
+	from_len = (size_t)(to - route);
+	to += sizeof(arrow) - 1;
+	rc = host_addresses_load(r, &known);
+	for (a = known.list; a < known.list + known.n && rc == NW_OK; a++) {
+		const char *host = host_addresses_find(&known, a->address);
+
+		if (host == NULL || host != a->host)
+			continue; /* another host has the address, or it was here before */
+		name = strcmp(host, to) == 0
+		    ? xasprintf("%.*s%s%s", (int)from_len, route, arrow, a->address)
+		    : strlen(host) == from_len && memcmp(host, route, from_len) == 0
+		    ? xasprintf("%s%s%s", a->address, arrow, to)
+		    : NULL;
+		if (name != NULL)
+			rc = store_sessions_of_route(
+			    r, name, program, before_wall_ns, PAST_MAX, on_session, l);
+		free(name);
+	}
+	host_addresses_clear(&known);
+	return rc;
+}
+
 int
 past_load(struct store_reader *r, const char *route, const char *program, int64_t before_wall_ns,
     int64_t except_id, struct past *out)
 {
 	struct loading l = { out, except_id };
-	struct past_session kept;
-	size_t i;
 	int rc;
 
 	*out = (struct past){ 0 };
-	rc = store_sessions_of_route(r, route != NULL ? route : "", program != NULL ? program : "",
-	    before_wall_ns, PAST_MAX, on_session, &l);
+	route = route != NULL ? route : "";
+	program = program != NULL ? program : "";
+	rc = store_sessions_of_route(r, route, program, before_wall_ns, PAST_MAX, on_session, &l);
+	if (rc == NW_OK)
+		rc = other_names_load(r, route, program, before_wall_ns, &l);
 	if (rc < 0) {
 		past_clear(out);
 		return rc;
 	}
-	for (i = 0; i < out->n / 2; i++) {
-		kept = out->session[i];
-		out->session[i] = out->session[out->n - 1 - i];
-		out->session[out->n - 1 - i] = kept;
-	}
+	past_settle(out);
 	return rc;
 }
 
