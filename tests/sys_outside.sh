@@ -225,7 +225,7 @@ answer() {
 	nw report --json "$(sql "SELECT id FROM session WHERE task_id = '$1' AND closed_ns IS NOT NULL")" >"$tmp/document" 2>/dev/null &&
 	    python3 -c 'import json, sys; v = json.load(open(sys.argv[1]))["verdict"]; print(v["stage"], v["cause"])' "$tmp/document" >"$tmp/answer.${1%?}" 2>/dev/null
 }
-agreed() { answer "inside$1" && answer "outside$1" && cmp -s "$tmp/answer.inside" "$tmp/answer.outside" && grep -q '^receiver.host pause$' "$tmp/answer.inside"; }
+agreed() { answer "inside$1" && answer "outside$1" && cmp -s "$tmp/answer.inside" "$tmp/answer.outside" && grep -q '^receiver.host pace$' "$tmp/answer.inside"; }
 # A busy machine may hold one of the programs up for longer than the pauses last: of three transfers one has the answer.
 for try in 1 2 3; do
 	paused $try

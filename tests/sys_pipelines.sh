@@ -128,7 +128,7 @@ rsync_write disk.write Disk write on here
 tar_write disk.write Disk write on here
 tar_gzip host The program gzip on here
 cat_gzip host The program gzip on here
-cat_pause host The program pause.py (python3) on here, which paused by itself or waited for something not measured,
+cat_pause host The program pause.py (python3) on here limited this transfer: it paces itself at
 curl_net net.read The network path to here
 curl_write disk.write Disk write on here
 far_net network One end was measured at a pipe

@@ -64,6 +64,7 @@ enum class {
 	CLASS_PSELECT,
 	CLASS_EPOLL_WAIT,
 	CLASS_EPOLL_PWAIT2,
+	CLASS_SLEEP,
 	CLASS_EPOLL_CTL,
 	CLASS_OPEN,
 	CLASS_OPENAT,
@@ -99,6 +100,8 @@ static const volatile uint8_t classes[NUMBERS] = {
 	[__NR_pselect6] = CLASS_PSELECT,
 	[__NR_epoll_pwait] = CLASS_EPOLL_WAIT,
 	[441] = CLASS_EPOLL_PWAIT2,
+	[__NR_nanosleep] = CLASS_SLEEP,
+	[__NR_clock_nanosleep] = CLASS_SLEEP,
 	[__NR_epoll_ctl] = CLASS_EPOLL_CTL,
 	[__NR_openat] = CLASS_OPENAT,
 	[__NR_openat2] = CLASS_OPENAT,
@@ -787,6 +790,8 @@ is_at_once(enum class c, struct pt_regs___kernel *r)
 	uint64_t at = c == CLASS_PPOLL ? ARG2(r) : c == CLASS_EPOLL_PWAIT2 ? ARG3(r) : ARG4(r);
 	uint64_t time[2] = { 1, 1 };
 
+	if (c == CLASS_SLEEP)
+		return false;
 	if (c == CLASS_POLL)
 		return (int)ARG2(r) == 0;
 	if (c == CLASS_EPOLL_WAIT)
@@ -798,12 +803,14 @@ is_at_once(enum class c, struct pt_regs___kernel *r)
 
 static __always_inline bool is_wait(enum class c)
 {
-	return c >= CLASS_POLL && c <= CLASS_EPOLL_PWAIT2;
+	return c >= CLASS_POLL && c <= CLASS_SLEEP;
 }
 
 static __always_inline uint8_t
 wait_hope(enum class c, struct pt_regs___kernel *r, uint32_t tgid)
 {
+	if (c == CLASS_SLEEP)
+		return NWSHM_WAIT_PAUSE;
 	if (c == CLASS_POLL || c == CLASS_PPOLL)
 		return poll_wait(ARG0(r), ARG1(r), tgid, false);
 	if (c == CLASS_SELECT || c == CLASS_PSELECT)
@@ -814,6 +821,8 @@ wait_hope(enum class c, struct pt_regs___kernel *r, uint32_t tgid)
 static __always_inline uint8_t
 wait_got(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t)
 {
+	if (ret == 0 && t->hope == NWSHM_WAIT_OTHER) /* time ended a wait for nothing */
+		return NWSHM_WAIT_PAUSE;
 	if (ret <= 0)
 		return t->hope;
 	if (c == CLASS_POLL || c == CLASS_PPOLL)
@@ -823,19 +832,42 @@ wait_got(enum class c, struct pt_regs___kernel *r, long ret, const struct outsid
 	return epoll_wait_got(r, ret, t->tgid);
 }
 
+/* A pause is no longer than the program asked for: the rest is a wait for a processor. */
+static __always_inline void
+pause_cut(enum class c, struct pt_regs___kernel *r, struct outside_wait *w, uint64_t *left_mono_ns)
+{
+	bool clock = NUMBER(r) == __NR_clock_nanosleep;
+	uint64_t time[2] = { 0, 0 }, limit_ns = 0;
+
+	*left_mono_ns = 0;
+	if (c == CLASS_POLL)
+		limit_ns = (uint64_t)(uint32_t)ARG2(r) * 1000000;
+	else if (c == CLASS_EPOLL_WAIT)
+		limit_ns = (uint64_t)(uint32_t)ARG3(r) * 1000000;
+	else if (c == CLASS_SLEEP && (!clock || (ARG1(r) & 1) == 0) &&
+	    bpf_probe_read_user(time, sizeof(time), (void *)(clock ? ARG2(r) : ARG0(r))) == 0)
+		limit_ns = time[0] * 1000000000 + time[1];
+	if (limit_ns > 0 && w->head.end_mono_ns - w->head.begin_mono_ns > limit_ns)
+		w->head.end_mono_ns = w->head.begin_mono_ns + limit_ns;
+}
+
 static __always_inline void
 wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
     uint32_t tid, uint64_t *left_mono_ns)
 {
 	uint8_t got = wait_got(c, r, ret, t);
-	struct outside_wait *w = record_new(sizeof(*w), OUTSIDE_WAIT, t->tgid, tid);
+	struct outside_wait *w;
 
-	if (w == 0)
+	if (got == NWSHM_WAIT_OTHER && c < CLASS_EPOLL_WAIT)
+		return;
+	if ((w = record_new(sizeof(*w), OUTSIDE_WAIT, t->tgid, tid)) == 0)
 		return;
 	w->head.begin_mono_ns = t->begin_mono_ns;
 	w->wait = got;
 	w->spare = 0;
 	*left_mono_ns = w->head.end_mono_ns = bpf_ktime_get_ns();
+	if (got == NWSHM_WAIT_PAUSE)
+		pause_cut(c, r, w, left_mono_ns);
 	record_submit(w);
 }
 
@@ -1023,10 +1055,7 @@ outside_enter(uint64_t *ctx)
 	t->is_wait = is_wait(c);
 	if (t->is_wait) {
 		t->hope = wait_hope(c, r, tgid);
-		t->measured = t->hope < NWSHM_WAITS &&
-		    (t->hope != NWSHM_WAIT_OTHER || c == CLASS_EPOLL_WAIT ||
-			c == CLASS_EPOLL_PWAIT2) &&
-		    !is_at_once(c, r);
+		t->measured = t->hope < NWSHM_WAITS && !is_at_once(c, r);
 	} else {
 		stages_fill(c, r, t);
 	}
