@@ -172,19 +172,26 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: host host-static install-host deb arm64 soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
 host: $(foreach p,narrows-host nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
-host-static: $(foreach p,nwrun blipp iomodel nwlog,$B/static/$p) $B/static/nwrun.so
+# programs without shared libraries are compiled by themselves, for size
+STATIC := nwrun blipp iomodel nwlog
+host-static: $B/static/nwrun.so
+	$(Q)$(MAKE) --no-print-directory B=$B/small CFLAGS='$(CFLAGS) -Os -fno-pic -fno-asynchronous-unwind-tables' $(STATIC:%=$B/small/static/%)
+	$(Q)for p in $(STATIC); do ln -f $B/small/static/$$p $B/static/$$p; done
 
 # --- objects, libraries, programs ---
 # the assembler copies these files
 $B/obj/web/draw/script.o: web/draw/narrows.js
-$B/obj/host/magnet/object.o: host/magnet/bpf/points.o host/magnet/bpf/user.o
-$B/obj/host/outside/outside_object.o: host/outside/bpf/outside.o
+$B/obj/host/magnet/object.o: $(BPF_DIR)host/magnet/bpf/points.o $(BPF_DIR)host/magnet/bpf/user.o
+$B/obj/host/outside/outside_object.o: $(BPF_DIR)host/outside/bpf/outside.o
+$B/bpf/%.o: %.bpf.c $(wildcard host/*/bpf/*.h) include/narrows/magnet.h
+	@mkdir -p $(@D)
+	$(Q)sh conf/bpf.sh $< $(MACHINE) >$@.new && mv $@.new $@
 $B/obj/host/nwrun/preload/%.o: host/nwrun/preload/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
@@ -209,18 +216,19 @@ endef
 # narrows loads OpenBLAS with its first fit
 $B/bin/narrows: $B/obj/analyze/blas/late.o
 $(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
-# program NAME of room ROOM without shared libraries, stripped
+# program NAME of room ROOM without shared libraries, stripped; conf/static.ld leaves out the tables of unwinding, which a C program
+# needs only to end a thread from outside, and conf/static.c their reader
 STATIC_nwrun := -Wl,-u,collect_run
 STATIC_LIBS := -lbson-static-1.0 $(EXTRA_pki) -lm -pthread
 define static
-$B/static/$1: $B/obj/$2/$1.o $(call archives,$2)
+$B/static/$1: $B/obj/$2/$1.o $B/obj/conf/static.o $(call archives,$2)
 	@mkdir -p $$(@D)
-	$$(Q)$$(LD) -static -s -Wl,--gc-sections,-z,noseparate-code $(STATIC_$1) -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
+	$$(Q)$$(LD) -static -s -Wl,--gc-sections,-z,noseparate-code,-z,norelro,--build-id=none,-z,nosectionheader -Wl,-T,conf/static.ld $(STATIC_$1) -o $$@ $$^ $$(STATIC_LIBS) 2>$$@.log || { cat $$@.log >&2; exit 1; }; rm -f $$@.log
 endef
 $B/static/nwrun.so: $B/bin/nwrun.so
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-$(foreach p,nwrun blipp iomodel nwlog,$(eval $(call static,$p,host/$p)))
+$(foreach p,$(STATIC),$(eval $(call static,$p,host/$p)))
 $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)

@@ -36,6 +36,7 @@
 #include "host/lib/hostconf.h"
 #include "host/lib/hostname.h"
 #include "host/lib/control_client.h"
+#include "host/lib/procread.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/provider.h"
@@ -521,13 +522,11 @@ write_self(bool classic, FILE *to)
 	const char *total = classic ? "_total" : "";
 	struct rusage u = { 0 };
 	long resident = 0;
-	FILE *f = fopen("/proc/self/statm", "re");
+	char text[128];
 
-	if (f != NULL) {
-		if (fscanf(f, "%*s %ld", &resident) != 1)
-			resident = 0;
-		fclose(f);
-	}
+	procread_path("/proc/self/statm", text, sizeof(text));
+	if (sscanf(text, "%*s %ld", &resident) != 1)
+		resident = 0;
 	getrusage(RUSAGE_SELF, &u);
 	fprintf(to,
 	    "# TYPE process_cpu_seconds%s counter\nprocess_cpu_seconds_total %.6f\n"

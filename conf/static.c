@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* In place of the compiler's unwinder, which the C library calls when a thread is cancelled. No thread
+ * of a measured host's programs is: `make host-static` leaves out the tables of unwinding, too. */
+#include <stdlib.h>
+
+#define NEVER(name)      \
+	void name(void); \
+	void name(void)  \
+	{                \
+		abort(); \
+	}
+
+/* names of the compiler's interface */
+NEVER(_Unwind_Resume)
+NEVER(__gcc_personality_v0)
+NEVER(_Unwind_ForcedUnwind)
+NEVER(_Unwind_GetCFA)
+NEVER(_Unwind_Backtrace)
+NEVER(_Unwind_GetIP)
