@@ -23,6 +23,7 @@
 #   make fuzz       fuzzes every parser for a while
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb
+#   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
 #   make clean      removes build/
@@ -39,11 +40,15 @@ OPT_release := -O2 -g -D_FORTIFY_SOURCE=2
 OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage -DNW_COVERAGE
+PKG_CONFIG  ?= pkg-config
 PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson openblas
 # one by one: a measured host has some of them only
-PKG_CFLAGS  := $(sort $(shell for p in $(PKGS); do pkg-config --cflags $$p; done 2>/dev/null))
+PKG_CFLAGS  := $(sort $(shell for p in $(PKGS); do $(PKG_CONFIG) --cflags $$p; done 2>/dev/null))
+# programs for the kernel of x86-64 stand compiled in the tree, those of another machine are compiled by clang into $B/bpf
+MACHINE     := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+BPF_DIR     := $(if $(filter x86_64,$(MACHINE)),,$B/bpf/)
 BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra $(if $(filter-out 0,$(WERROR)),-Werror) -Wshadow -Wstrict-prototypes \
-               -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -fPIC -fvisibility=hidden -Iinclude -I. \
+               -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -fPIC -fvisibility=hidden -Iinclude -I. -DNW_BPF_DIR='"$(BPF_DIR)"' \
                $(PKG_CFLAGS) -MMD -MP
 FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)
 LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
@@ -163,7 +168,7 @@ PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
 HOOKS    := $(filter-out %_op.c %_cells.c %_object.c %/image.c %/title.c,$(PRELOAD)) host/nwrun/collect/old_libc.c
 objs      = $(patsubst %.c,$B/obj/%.o,$(filter-out $(MAINS) $(HOOKS),$(sort $(wildcard $1/*.c))))
 archives  = $(foreach d,$(BELOW_$1),$B/lib/$d.a)
-link      = -Wl,--as-needed $(shell pkg-config --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
+link      = -Wl,--as-needed $(shell $(PKG_CONFIG) --libs $(sort $(foreach d,$(BELOW_$1),$(LIBS_$d))) 2>/dev/null) $(foreach d,$(BELOW_$1),$(EXTRA_$d)) -lm -pthread
 room_of   = $(patsubst %/,%,$(dir $1))
 
 PROGS   := $(foreach p,$(basename $(notdir $(MAINS))),$B/bin/$p)
@@ -238,7 +243,7 @@ $B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.
 	$(Q)$(LD) -o $@ $^ $(call link,analyze/verdict)
 $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/experiment/*.c))) $(call archives,analyze)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell pkg-config --libs libzstd)
+	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell $(PKG_CONFIG) --libs libzstd)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -l:libc.so.6 -lgcc
@@ -252,7 +257,7 @@ $B/obj/extension/%.o: %.c
 	$(Q)$(CC) $(FLAGS_preload) -ffunction-sections -include store/sql/extension.h -c -o $@ $<
 $B/bin/narrows_sqlite.so: $(patsubst %.c,$B/obj/extension/%.o,$(sort $(foreach d,$(BELOW_store/sql),$(wildcard $d/*.c))))
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -Wl,--gc-sections -Wl,-z,defs -o $@ $^ $(shell pkg-config --libs libzstd) -lm -pthread
+	$(Q)$(CC) -shared -Wl,--gc-sections -Wl,-z,defs -o $@ $^ $(shell $(PKG_CONFIG) --libs libzstd) -lm -pthread
 LIBNARROWS := $(call objs,host/lib) $(call objs,xsp) $(filter %/tls.o %/cert.o,$(call objs,pki)) $(call objs,base)
 $B/lib/libnarrows.a: $(LIBNARROWS)
 	@mkdir -p $(@D)
@@ -378,6 +383,10 @@ format:
 deb:
 	@sh conf/deps.sh packages
 	@sh conf/deb.sh
+arm64:
+	@sh conf/deps.sh box
+	@sh conf/build.sh all
+	@B=$B sh tests/arm64.sh
 help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
-# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines
+# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -16,6 +16,11 @@ rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt
 works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headless nodejs ruby php-cli borgbackup git socat netcat-openbsd
 	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
 machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
+# compiles and packs for arm64 on another machine, and runs the results; tests/arm64.sh installs this in a root of its own
+arm64="make build-essential debhelper fakeroot crossbuild-essential-arm64 qemu-user-static clang llvm bpftool python3-minimal iproute2 procps
+	pkg-config:arm64 libsnmp-dev:arm64 rsync:arm64"
+# another machine than x86-64 compiles the programs for the kernel itself
+[ "$(uname -m)" = x86_64 ] || host="$host clang llvm"
 
 case ${1:-tests} in
 host) wanted=$host ;;
@@ -27,7 +32,8 @@ packages) wanted="$host $box $packages" ;;
 rig) wanted="$host $box $demo $tests $rig" ;;
 works) wanted="$host $box $demo $tests $works" ;;
 machines) wanted="$host $box $demo $tests $machines" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines" >&2; exit 2 ;;
+arm64) wanted="$arm64 $(printf '%s\n' $host $box | sed -n '/-dev$/s/$/:arm64/p')" ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines|arm64" >&2; exit 2 ;;
 esac
 
 missing=
@@ -69,6 +75,7 @@ step() {
 }
 
 count=0
+[ "${1:-}" != arm64 ] || $sudo dpkg --add-architecture arm64
 apt update
 apt install -s --no-install-recommends $missing
 count=$(grep -c '^Inst' "$log" || :)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In place of the compiler's unwinder, which the C library calls when a thread is cancelled. No thread
- * of a measured host's programs is: `make host-static` leaves out the tables of unwinding, too. */
+/* In place of the compiler's unwinder, which the C library calls when a thread is cancelled. Agents
+ * cancel no thread: `make host-static` leaves out the tables of unwinding, too. */
 #include <stdlib.h>
 
 #define NEVER(name)      \

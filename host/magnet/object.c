@@ -3,5 +3,5 @@
 
 #include "base/embed.h"
 
-EMBED(magnet_object, "host/magnet/bpf/points.o");
-EMBED(magnet_user_object, "host/magnet/bpf/user.o");
+EMBED(magnet_object, NW_BPF_DIR "host/magnet/bpf/points.o");
+EMBED(magnet_user_object, NW_BPF_DIR "host/magnet/bpf/user.o");

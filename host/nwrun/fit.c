@@ -32,7 +32,10 @@ enum { ANSWER_BYTES = 65536, STATUS_BYTES = 4096 };
 int
 fit_fork(void)
 {
-	return (int)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+	int pid = (int)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+
+	/* QEMU's emulation of a program makes no child that ends without a signal. */
+	return pid < 0 && errno == EINVAL ? (int)fork() : pid;
 }
 
 static int

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/nwrun/fit.h"
 #include "host/nwrun/beside.h"
 
 enum { ARGUMENTS_MAX = 32, NUMBER_BYTES = 32, ANSWER_BYTES = 256 };
@@ -88,7 +89,7 @@ outside_become(const struct outside_opts *o)
 static bool
 command_start(struct command *c)
 {
-	pid_t pid = (pid_t)syscall(SYS_clone, 0L, 0L, 0L, 0L, 0L);
+	pid_t pid = fit_fork();
 	int status = 0;
 
 	if (pid == 0) {

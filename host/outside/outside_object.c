@@ -3,4 +3,4 @@
 
 #include "base/embed.h"
 
-EMBED(outside_object, "host/outside/bpf/outside.o");
+EMBED(outside_object, NW_BPF_DIR "host/outside/bpf/outside.o");
