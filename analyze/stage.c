@@ -382,6 +382,10 @@ stage_add(struct work *w, struct nw_path *p, enum nw_stage_kind kind, size_t hos
 		    kind == NW_STAGE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE, &s->process);
 	s->of_several = is_host(kind) && w->end.n > 1;
 	s->mapped = kind == NW_STAGE_DISK_READ && w->mapped[s->process];
+	if (kind == NW_STAGE_DISK_READ && w->processes[s->process].far_read)
+		s->kind = NW_STAGE_STORAGE_READ;
+	if (kind == NW_STAGE_DISK_WRITE && w->processes[s->process].far_write)
+		s->kind = NW_STAGE_STORAGE_WRITE;
 	return NW_OK;
 }
 

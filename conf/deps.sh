@@ -9,7 +9,7 @@ host="gcc make pkg-config libc6-dev libbson-dev libmbedtls-dev uthash-dev libbpf
 box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev libargon2-dev
 	libopenblas-serial-dev"                                                     # builds narrowsd, narrows
 demo="rsync iproute2 procps"
-tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools"
+tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing

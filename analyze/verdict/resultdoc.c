@@ -75,6 +75,14 @@ known_add(double *sum, double v)
 		*sum = (isfinite(*sum) ? *sum : 0) + v;
 }
 
+static const char *
+file_mount(const struct evidence *e, const struct evidence_file *f)
+{
+	return f->mount < e->n_mounts && e->mounts[f->mount].point[0] != '\0'
+	    ? e->mounts[f->mount].point
+	    : NULL;
+}
+
 /* The file with the counts of its reports. */
 static json_t *
 file_doc(const struct evidence *e, size_t k)
@@ -98,6 +106,7 @@ file_doc(const struct evidence *e, size_t k)
 	result_set(f, KEY_file_size_bytes, size >= 0 ? json_integer(size) : json_null());
 	put_real(f, KEY_file_read_bytes, read);
 	put_real(f, KEY_file_write_bytes, written);
+	put_text(f, KEY_file_mount, file_mount(e, &e->files[k]));
 	return f;
 }
 
@@ -110,6 +119,41 @@ files_doc(const struct evidence *e)
 	for (i = 0; i < e->n_files; i++)
 		if (!file_is_again(e, i))
 			json_array_append_new(list, file_doc(e, i));
+	return list;
+}
+
+static const char *
+text_or_null(const char *text)
+{
+	return text[0] != '\0' ? text : NULL;
+}
+
+static json_t *
+mount_doc(const struct evidence *e, const struct evidence_mount *m)
+{
+	json_t *o = json_object();
+
+	put_text(o, KEY_mount_host, evidence_host_name(e, m->host, "?"));
+	put_text(o, KEY_mount_point, text_or_null(m->point));
+	put_text(o, KEY_mount_type, m->type);
+	put_text(o, KEY_mount_place, nw_fs_place_name(m->place));
+	put_text(o, KEY_mount_source, text_or_null(m->source));
+	put_text(o, KEY_mount_server, text_or_null(m->server[0] != '\0' ? m->server : m->address));
+	put_text(o, KEY_mount_measured, evidence_host_name(e, m->serves, NULL));
+	put_real(o, KEY_mount_read_bytes, m->bytes[0]);
+	put_real(o, KEY_mount_write_bytes, m->bytes[1]);
+	return o;
+}
+
+static json_t *
+mounts_doc(const struct evidence *e)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < e->n_mounts; i++)
+		if (e->mounts[i].type[0] != '\0')
+			json_array_append_new(list, mount_doc(e, &e->mounts[i]));
 	return list;
 }
 
@@ -165,6 +209,7 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	put_real(s, KEY_session_exit_status, e->exit_status);
 	result_set(s, KEY_session_hosts, hosts_doc(e, &j->path));
 	result_set(s, KEY_session_files, files_doc(e));
+	result_set(s, KEY_session_mounts, mounts_doc(e));
 	result_set(s, KEY_session_connections, connections_doc(e));
 	return s;
 }
@@ -259,13 +304,15 @@ static double
 per_call_rate(const struct evidence *e, enum nw_stage_kind kind)
 {
 	static const int op_of[NW_STAGE_COUNT] = { [NW_STAGE_DISK_READ] = NW_OP_DISK_READ,
+		[NW_STAGE_STORAGE_READ] = NW_OP_DISK_READ,
 		[NW_STAGE_SENDER_HOST] = -1,
 		[NW_STAGE_NET_WRITE] = NW_OP_NET_WRITE,
 		[NW_STAGE_NETWORK] = NW_OP_NET_WRITE,
 		[NW_STAGE_NET_READ] = NW_OP_NET_READ,
 		[NW_STAGE_RECEIVER_HOST] = -1,
 		[NW_STAGE_HOST] = -1,
-		[NW_STAGE_DISK_WRITE] = NW_OP_DISK_WRITE };
+		[NW_STAGE_DISK_WRITE] = NW_OP_DISK_WRITE,
+		[NW_STAGE_STORAGE_WRITE] = NW_OP_DISK_WRITE };
 	double rate = 0, ops = 0;
 	int op = op_of[kind];
 	size_t f, i;
@@ -300,6 +347,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	const struct nw_component_result *t = &j->limit.tests[i];
 	const struct nw_path_stage *s = &j->path.stage[i];
 	const char *words = nw_stage_kind_words(s->kind), *program = judge_stage_program(e, s);
+	const struct evidence_mount *mount = judge_stage_mount(e, s);
 	double held = 1 - t->group.mean,
 	       half = t->group.n >= 2 ? 1.96 * t->group.sd / sqrt(t->group.n) : NAN;
 	json_t *o = json_object(), *host;
@@ -314,6 +362,7 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	named = program != NULL ? xasprintf("%s %s", words, program) : xstrdup(words);
 	put_text(o, KEY_stage_words, named);
 	put_text(o, KEY_stage_program, program);
+	result_set(o, KEY_stage_mount, mount != NULL ? mount_doc(e, mount) : json_null());
 	free(named);
 	put_real(o, KEY_stage_bytes, s->bytes);
 	put_real(o, KEY_stage_bytes_per_s, s->service_rate);

@@ -43,7 +43,9 @@ steps_doc(const struct io_file *f)
 static const char *
 stage_of(const struct io_file *f)
 {
-	return nw_op_name(f->write ? NW_OP_DISK_WRITE : NW_OP_DISK_READ);
+	return nw_stage_kind_name(f->far
+		? (f->write ? NW_STAGE_STORAGE_WRITE : NW_STAGE_STORAGE_READ)
+		: (f->write ? NW_STAGE_DISK_WRITE : NW_STAGE_DISK_READ));
 }
 
 static json_t *
@@ -94,14 +96,14 @@ sum_add(struct io_file *sum, const struct io_file *f)
 }
 
 static json_t *
-stage_doc(const struct iotime *t, bool write)
+stage_doc(const struct iotime *t, bool far, bool write)
 {
-	struct io_file sum = { .write = write };
+	struct io_file sum = { .write = write, .far = far };
 	json_t *o, *list;
 	size_t i;
 
 	for (i = 0; i < t->n_files; i++)
-		if (t->files[i].write == write)
+		if (t->files[i].write == write && t->files[i].far == far)
 			sum_add(&sum, &t->files[i]);
 	if (sum.ops <= 0)
 		return NULL;
@@ -172,8 +174,8 @@ resultdoc_iotime(const struct analysis *a)
 	}
 	for (i = 0; i < t->n_files && i < FILES_MAX; i++)
 		json_array_append_new(files, file_doc(&a->evidence, &t->files[i]));
-	for (i = 0; i < 2; i++)
-		if ((stage = stage_doc(t, i == 1)) != NULL)
+	for (i = 0; i < 4; i++)
+		if ((stage = stage_doc(t, i % 2 == 1, i / 2 == 1)) != NULL)
 			json_array_append_new(stages, stage);
 	for (i = 0; i < t->n_hosts; i++)
 		for (k = 0; k < t->baselines[i].n; k++)

@@ -10,7 +10,7 @@
 
 #include "host/iomodel/baseline_in.h"
 #include "host/iomodel/matrix.h"
-#include "host/iomodel/mount.h"
+#include "host/lib/mount.h"
 #include "host/lib/uuid.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"

@@ -87,7 +87,7 @@ fd_object_make(struct feed_proc *p, struct feed_fd *f, const struct outside_file
 	} else if (file->stage == NWSHM_DISK_READ) {
 		statx_fill(&st, p->pid, f->fd, file);
 		path_learn(f, p->pid, &st);
-		f->object = object_get_file(f->fd, dev_of(file->dev), &st);
+		f->object = object_get_file(f->fd, dev_of(file->dev), 0, &st);
 	}
 }
 

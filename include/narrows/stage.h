@@ -7,6 +7,8 @@
  * which the stage held the bytes up:
  *
  *   disk.read, disk.write   time inside the calls
+ *   storage.read, storage.write
+ *                           the same, where the files lie on no device of the host
  *   network                 the smaller of two times: the sender's, inside send calls and waiting
  *                           for room to send, and the receiver's, inside receive calls and waiting
  *                           for data. A sender also waits when the receiver is slow, and a receiver
@@ -56,6 +58,8 @@
 struct nw_process {
 	size_t host; /* any number that tells hosts apart */
 	bool one_thread;
+	/* whether most bytes of files read, or written, are those of files on no device here */
+	bool far_read, far_write;
 	/* first and last report, since the first window began; both 0: not known */
 	double begin_s, end_s;
 	const double *bytes[NW_OP_COUNT];
@@ -81,7 +85,7 @@ struct nw_path_stage {
 	/* of a host: the process with most time of its own; of a disk: with most bytes */
 	size_t process;
 	bool of_several; /* of a host: processes joined by pipes */
-	bool mapped;     /* of disk.read: read by page faults, without calls */
+	bool mapped;     /* of disk.read or storage.read: read by page faults, without calls */
 };
 
 struct nw_path {

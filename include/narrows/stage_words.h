@@ -44,6 +44,26 @@ const char *nw_says_name(enum nw_says says);
 /* "calipers", "tcp", ... */
 const char *nw_witness_name(enum nw_witness witness);
 
+/* Whether bytes come from files there, or go to files. */
+static inline bool
+nw_stage_kind_reads(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_STORAGE_READ;
+}
+
+static inline bool
+nw_stage_kind_writes(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_STORAGE_WRITE;
+}
+
+/* Whether the files of a stage are no device's of the host. */
+static inline bool
+nw_stage_kind_is_storage(enum nw_stage_kind kind)
+{
+	return kind == NW_STAGE_STORAGE_READ || kind == NW_STAGE_STORAGE_WRITE;
+}
+
 static inline enum nw_says
 nw_says_stage(enum nw_stage_kind kind)
 {

@@ -10,6 +10,7 @@ static const struct {
 	const char *name, *words;
 } stages[] = {
 	{ NW_STAGE_DISK_READ, "disk.read", "disk read" },
+	{ NW_STAGE_STORAGE_READ, "storage.read", "storage read" },
 	{ NW_STAGE_SENDER_HOST, "sender.host", "sending program" },
 	{ NW_STAGE_NET_WRITE, "net.write", "network send" },
 	{ NW_STAGE_NETWORK, "network", "network path" },
@@ -17,6 +18,7 @@ static const struct {
 	{ NW_STAGE_RECEIVER_HOST, "receiver.host", "receiving program" },
 	{ NW_STAGE_HOST, "host", "program" },
 	{ NW_STAGE_DISK_WRITE, "disk.write", "disk write" },
+	{ NW_STAGE_STORAGE_WRITE, "storage.write", "storage write" },
 };
 
 static void

@@ -308,6 +308,11 @@ session_read(struct loader *l)
 	if ((rc = senders_load(l)) < 0 ||
 	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
 		return rc;
+	n_hosts = e->n_hosts;
+	if ((rc = mounts_serve(l)) < 0)
+		return rc;
+	for (i = n_hosts; i < e->n_hosts; i++)
+		e->hosts[i].only_serves = true;
 	hosts_name(l);
 	if ((rc = clocks_load(l)) < 0)
 		return rc;
@@ -436,11 +441,14 @@ evidence_clear(struct evidence *e)
 		free(e->durations[i].counts);
 	for (i = 0; i < e->n_files; i++)
 		free(e->files[i].path);
+	for (i = 0; i < e->n_mounts; i++)
+		mount_clear(&e->mounts[i]);
 	for (i = 0; i < e->n_connections; i++)
 		connection_clear(&e->connections[i]);
 	free(e->hosts);
 	free(e->processes);
 	free(e->files);
+	free(e->mounts);
 	free(e->connections);
 	free(e->durations);
 	kernels_clear(e);

@@ -20,6 +20,7 @@
 
 #include "analyze/verdict/evidence/owners.h"
 #include "narrows/analysis.h"
+#include "narrows/filesystem.h"
 #include "narrows/stage.h"
 #include "narrows/store.h"
 
@@ -38,6 +39,7 @@ struct evidence_host {
 	double *cpu_busy, *cpu_iowait; /* shares of each window */
 	double *disk_busy;             /* share of each window, of the busiest device */
 	double *disk_bytes_per_s;      /* sum of all devices */
+	bool only_serves;              /* in the session as the server of a mount alone */
 	double *writeback_bytes;       /* written pages waiting for devices, in each window */
 };
 
@@ -71,8 +73,20 @@ struct evidence_process {
 	double unseen_bytes; /* sender's own account of bytes beyond calls and children; or NaN */
 };
 
+/* A mount with files of the session, or the block devices of a host together, whose texts are
+ * empty. */
+struct evidence_mount {
+	size_t host;
+	char *type, *point, *source;
+	char *server, *address; /* the server by the source, and by the mount; "" if not told */
+	enum nw_fs_place place;
+	size_t serves;   /* the server as a measured host; SIZE_MAX: not measured */
+	double bytes[2]; /* read, written */
+};
+
 struct evidence_file {
 	size_t host;
+	size_t mount; /* index into mounts, or their number */
 	char *path;
 	int64_t size_bytes; /* -1 if unknown */
 	double read_bytes, write_bytes;
@@ -188,6 +202,8 @@ struct evidence {
 	size_t n_hosts;
 	struct evidence_process *processes;
 	size_t n_processes;
+	struct evidence_mount *mounts; /* at most EVIDENCE_LIST_MAX */
+	size_t n_mounts;
 	struct evidence_file *files; /* at most EVIDENCE_LIST_MAX, the largest first */
 	size_t n_files;
 	struct evidence_connection *connections; /* like files */
@@ -230,6 +246,9 @@ void evidence_extent(const struct evidence *e, const struct nw_path *p, int64_t 
 /* Whether the page cache served what a process read: the kernel counted next to nothing from
  * devices for the process. False where the kernel's count is unknown. */
 bool evidence_reads_cached(const struct evidence *e, const struct evidence_process *p);
+/* The mount of the files that the programs of a host read, or wrote, if most such bytes were those
+ * of files on no device of the host; else NULL. Of several mounts, the mount with most bytes. */
+const struct evidence_mount *evidence_mount_of(const struct evidence *e, size_t host, bool write);
 /* Bytes of measured calls, and of the same processes by the kernel's count. */
 void evidence_seen(const struct evidence *e, double *seen, double *kernel);
 /* The name of a host, or `unknown` for a number that is no host's. On loan. */

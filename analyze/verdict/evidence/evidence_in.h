@@ -154,6 +154,7 @@ struct host_metas {
 };
 int on_host_meta(void *host_metas, const struct nw_meta_rec *m);
 void hosts_name(struct loader *l);
+size_t host_index(struct loader *l, int64_t host_id);
 void ends_separate(struct loader *l);
 
 /* evidence_rows.c */
@@ -187,6 +188,13 @@ void
 source_kernel(struct loader *l, struct source *s, const char *event_type, const json_t *subject);
 void kernel_row(struct loader *l, const struct row *r);
 void kernels_clear(struct evidence *e);
+
+/* evidence_mounts.c */
+/* The mount of a file's metadata, new or known; the number of mounts if there are too many. */
+size_t mount_add(struct evidence *e, size_t host, const json_t *subject);
+void mount_clear(struct evidence_mount *m);
+/* Finds the measured hosts behind mounts, and makes them hosts of the session. */
+int mounts_serve(struct loader *l);
 
 /* evidence_switches.c */
 void evidence_switches_clear(struct evidence *e);

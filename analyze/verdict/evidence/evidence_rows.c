@@ -294,7 +294,13 @@ void
 file_row(struct loader *l, const struct row *r)
 {
 	struct evidence_file *f = &l->e->files[l->source->item];
+	double read = known_or_0(row_cell(r, r->c->read_bytes));
+	double written = known_or_0(row_cell(r, r->c->write_bytes));
 
-	f->read_bytes += known_or_0(row_cell(r, r->c->read_bytes));
-	f->write_bytes += known_or_0(row_cell(r, r->c->write_bytes));
+	f->read_bytes += read;
+	f->write_bytes += written;
+	if (f->mount >= l->e->n_mounts)
+		return;
+	l->e->mounts[f->mount].bytes[0] += read;
+	l->e->mounts[f->mount].bytes[1] += written;
 }

@@ -25,7 +25,7 @@ on_host(void *arg, const struct nw_host_rec *rec)
 	return 1;
 }
 
-static size_t
+size_t
 host_index(struct loader *l, int64_t host_id)
 {
 	struct evidence *e = l->e;
@@ -140,6 +140,7 @@ file_add(struct evidence *e, size_t host, const json_t *subject)
 	f->host = host;
 	f->path = xstrdup(path != NULL ? path : "?");
 	f->size_bytes = json_number(subject, "size", -1);
+	f->mount = mount_add(e, host, subject);
 	return e->n_files++;
 }
 

@@ -31,8 +31,8 @@ combined_is_pair(
 	enum nw_stage_kind one = p->stage[a].kind, other = p->stage[b].kind;
 
 	return is_combined(e, p) &&
-	    ((one == NW_STAGE_DISK_READ && stage_kind_is_net(other)) ||
-		(other == NW_STAGE_DISK_READ && stage_kind_is_net(one))) &&
+	    ((nw_stage_kind_reads(one) && stage_kind_is_net(other)) ||
+		(nw_stage_kind_reads(other) && stage_kind_is_net(one))) &&
 	    held_of(l, a) + held_of(l, b) > PAIR_HELD;
 }
 
@@ -55,7 +55,7 @@ receiving_stage(const struct nw_path *p, const struct limit *l)
 
 	for (i = 0; i < p->n; i++)
 		if ((p->stage[i].kind == NW_STAGE_RECEIVER_HOST ||
-			p->stage[i].kind == NW_STAGE_DISK_WRITE) &&
+			nw_stage_kind_writes(p->stage[i].kind)) &&
 		    (most == p->n || held_of(l, i) > held_of(l, most)))
 			most = i;
 	return most;
@@ -85,7 +85,7 @@ combined_decide(
     const struct evidence *e, const struct nw_path *p, const struct resources *r, struct limit *l)
 {
 	enum nw_says says = resources_opinion(r);
-	size_t disk = stage_of_kinds(p, NW_STAGE_DISK_READ, NW_STAGE_DISK_READ);
+	size_t disk = stage_of_kinds(p, NW_STAGE_DISK_READ, NW_STAGE_STORAGE_READ);
 	size_t net = stage_of_kinds(p, NW_STAGE_NETWORK, NW_STAGE_NET_WRITE);
 
 	if (disk == p->n || net == p->n || l->n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(l) ||

@@ -31,7 +31,7 @@ held_of(const struct limit *l, size_t stage)
 static bool
 is_receiving(enum nw_stage_kind kind)
 {
-	return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+	return nw_stage_kind_writes(kind) || kind == NW_STAGE_RECEIVER_HOST;
 }
 
 /* Whether the kernel's account tells the network's share. Page faults inside send(2) leave segments
@@ -131,7 +131,7 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	if (gain_by_room(p, r, limit, &g))
 		return g;
 	worked = gain_worked(p, l, r, g.next);
-	high = p->stage[g.next].kind == NW_STAGE_DISK_WRITE ? PACING / worked : 1 / worked;
+	high = nw_stage_kind_writes(p->stage[g.next].kind) ? PACING / worked : 1 / worked;
 	if (stage_kind_is_net(p->stage[g.next].kind) && has_account(p, l, r) &&
 	    1 / worked <= 2 * TELLING)
 		gain_by_network(r, is_receiving(p->stage[limit].kind), &g);

@@ -9,6 +9,7 @@
 #include "narrows/cells.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
+#include "narrows/filesystem.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
@@ -56,14 +57,15 @@ host_of(const struct evidence *e, int64_t host_id)
 }
 
 static size_t
-file_get(struct iotime *t, size_t host, int64_t pid, const char *path, bool write)
+file_get(struct iotime *t, size_t host, int64_t pid, const char *path, bool far, bool write)
 {
 	struct io_file *f;
 	size_t i;
 
 	for (i = 0; i < t->n_files; i++)
 		if (t->files[i].host == host && t->files[i].pid == pid &&
-		    t->files[i].write == write && strcmp(t->files[i].path, path) == 0)
+		    t->files[i].write == write && t->files[i].far == far &&
+		    strcmp(t->files[i].path, path) == 0)
 			return i;
 	t->files = xreallocarray(t->files, t->n_files + 1, sizeof(*t->files));
 	f = &t->files[t->n_files++];
@@ -71,8 +73,19 @@ file_get(struct iotime *t, size_t host, int64_t pid, const char *path, bool writ
 		.pid = pid,
 		.path = xstrdup(path),
 		.write = write,
+		.far = far,
 		.counts = xcalloc(NW_HIST_BUCKETS, sizeof(*f->counts)) };
 	return t->n_files - 1;
+}
+
+/* Whether the subject names a file system other than those on devices of the host. */
+static bool
+is_far(const json_t *subject)
+{
+	const char *type = json_string_value(json_object_get(subject, "filesystem"));
+
+	return type != NULL &&
+	    nw_fs_is_far(nw_fs_place(type, json_string_value(json_object_get(subject, "source"))));
 }
 
 static int
@@ -92,7 +105,8 @@ on_cells_meta(void *reading, const struct nw_meta_rec *m)
 	g->sources = xreallocarray(g->sources, g->n_sources + 1, sizeof(*g->sources));
 	g->sources[g->n_sources++] = (struct source){ m->id,
 		file_get(g->out, host, json_is_integer(pid) ? json_integer_value(pid) : -1,
-		    path != NULL ? path : "?", strcmp(m->event_type, NW_TYPE_CELLS "write") == 0) };
+		    path != NULL ? path : "?", is_far(subject),
+		    strcmp(m->event_type, NW_TYPE_CELLS "write") == 0) };
 	json_decref(subject);
 	return 0;
 }
@@ -299,7 +313,7 @@ is_all_cached(const struct evidence *e, const struct io_file *f)
 {
 	const struct evidence_process *p;
 
-	for (p = e->processes; !f->write && p < e->processes + e->n_processes; p++)
+	for (p = e->processes; !f->write && !f->far && p < e->processes + e->n_processes; p++)
 		if (p->host == f->host && p->pid == f->pid && p->bytes[NW_OP_DISK_READ] != NULL)
 			return evidence_reads_cached(e, p);
 	return false;
@@ -349,7 +363,7 @@ files_classify(const struct evidence *e, struct iotime *t)
 		/* files without a name are believed on the only mount that was measured */
 		if (f->baseline == NULL && f->path[0] != '/' && t->baselines[f->host].n == 1)
 			f->baseline = &t->baselines[f->host].list[0];
-		if (!has_classes(f->baseline, f->write))
+		if (f->far || !has_classes(f->baseline, f->write))
 			f->baseline = NULL;
 		rc = file_classify(e, f);
 	}

@@ -4,7 +4,7 @@
  * the seconds that were lost against cached operations of the same sizes (Kunkel). The models of
  * the host's baseline decide; without a baseline the kernel's count of bytes from devices, if that
  * count is next to nothing; else the classes of the file's own durations, whose fastest stands for
- * the cache.
+ * the cache. Of files over a network the first two say nothing.
  */
 #ifndef IOTIME_H
 #define IOTIME_H
@@ -34,7 +34,7 @@ struct io_file {
 	size_t host; /* index into the evidence's hosts */
 	int64_t pid; /* negative if unknown */
 	char *path;
-	bool write;
+	bool write, far;  /* far: the file lies on no device of the host */
 	uint64_t *counts; /* NW_HIST_BUCKETS, a table of cells (narrows/cells.h) */
 	double ops, bytes, time_s, lost_s;
 	double steps[IO_STEPS], pause_s[IO_STEPS];

@@ -130,21 +130,22 @@ is_saturated(const struct judgement *j, const struct evidence *e, size_t stage)
 	if (stage_kind_is_net(kind))
 		return resources_net(r) >= SATURATED && !j->path.stage[j->limit.stage].mapped &&
 		    !(r->room > NET_ROOM) &&
-		    held >= (limit == NW_STAGE_DISK_WRITE ? NET_HELD_SLOW : NET_HELD);
+		    held >= (nw_stage_kind_writes(limit) ? NET_HELD_SLOW : NET_HELD);
 	if (has_room(j, stage) ||
-	    (resources_read_idle(r, stage) && is_short_of_processors(j, e, stage)))
+	    (!nw_stage_kind_is_storage(kind) && resources_read_idle(r, stage) &&
+		is_short_of_processors(j, e, stage)))
 		return false;
-	if (kind == NW_STAGE_DISK_READ && stage_kind_is_net(limit) && held >= READ_HELD &&
+	if (nw_stage_kind_reads(kind) && stage_kind_is_net(limit) && held >= READ_HELD &&
 	    (r->peaks[stage] >= READ_PEAKS || held >= READ_MUCH))
 		return true;
 	if (is_idle_disk(j, stage))
 		return false;
-	if (kind == NW_STAGE_DISK_WRITE && stage_kind_is_net(limit))
+	if (nw_stage_kind_writes(kind) && stage_kind_is_net(limit))
 		return (held >= WRITE_MUCH && r->pace[stage] <= WRITE_EVEN) ||
 		    (held >= WRITE_HELD && r->pace[stage] <= WRITE_PACE && !(r->room < WRITE_ROOM));
 	if (j->path.has_receiver && held + limit_held(&j->limit) >= DISKS_BOTH &&
-	    ((kind == NW_STAGE_DISK_WRITE && limit == NW_STAGE_DISK_READ && held >= WRITE_BESIDE) ||
-		(kind == NW_STAGE_DISK_READ && limit == NW_STAGE_DISK_WRITE && held >= READ_HALF &&
+	    ((nw_stage_kind_writes(kind) && nw_stage_kind_reads(limit) && held >= WRITE_BESIDE) ||
+		(nw_stage_kind_reads(kind) && nw_stage_kind_writes(limit) && held >= READ_HALF &&
 		    !j->combined)))
 		return true;
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
@@ -202,13 +203,13 @@ reads_unseen(const struct judgement *j, const struct evidence *e)
 	enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
 	size_t i, process = j->path.stage[j->limit.stage].process;
 
-	if (kind == NW_STAGE_RECEIVER_HOST || kind == NW_STAGE_DISK_WRITE ||
+	if (kind == NW_STAGE_RECEIVER_HOST || nw_stage_kind_writes(kind) ||
 	    kind == NW_STAGE_NET_READ)
 		return false;
 	if (stage_kind_is_net(kind))
 		process = j->path.sender_process;
 	for (i = 0; i < j->path.n; i++)
-		if (j->path.stage[i].kind == NW_STAGE_DISK_READ)
+		if (nw_stage_kind_reads(j->path.stage[i].kind))
 			return false;
 	return e->processes[process].storage_read_bytes > 0.5 * j->bytes;
 }
@@ -304,10 +305,10 @@ stage_is_named(enum nw_stage_kind kind, enum nw_says says)
 {
 	switch (says) {
 	case NW_SAYS_SENDING_END:
-		return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST ||
+		return nw_stage_kind_reads(kind) || kind == NW_STAGE_SENDER_HOST ||
 		    kind == NW_STAGE_HOST;
 	case NW_SAYS_RECEIVING_END:
-		return kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST ||
+		return nw_stage_kind_writes(kind) || kind == NW_STAGE_RECEIVER_HOST ||
 		    kind == NW_STAGE_HOST;
 	case NW_SAYS_NETWORK: return stage_kind_is_net(kind);
 	default: return false;
@@ -484,7 +485,7 @@ judge_tie_is_sure(const struct judgement *j)
 static bool
 hides_others(const struct judgement *j)
 {
-	return j->combined && j->path.stage[j->limit.stage].kind != NW_STAGE_DISK_READ;
+	return j->combined && !nw_stage_kind_reads(j->path.stage[j->limit.stage].kind);
 }
 
 /* What lifting the limit gains; both limits of a tie must be lifted. */
@@ -637,6 +638,8 @@ processes_view(const struct evidence *e)
 		v[i].host = p->host;
 		v[i].begin_s = (double)(p->first_wall_ns - e->t0_wall_ns) * 1e-9;
 		v[i].end_s = (double)(p->last_wall_ns - e->t0_wall_ns) * 1e-9;
+		v[i].far_read = evidence_mount_of(e, p->host, false) != NULL;
+		v[i].far_write = evidence_mount_of(e, p->host, true) != NULL;
 		v[i].one_thread = p->pid >= 0 && p->threads <= 1;
 		for (op = 0; op < NW_OP_COUNT; op++) {
 			v[i].bytes[op] = p->bytes[op];

@@ -93,6 +93,9 @@ void judge_add_reason(struct judgement *j, const struct claims *told);
 /* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
  * stages. On loan. */
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
+/* The mount behind a stage of storage; NULL for other stages. On loan. */
+const struct evidence_mount *
+judge_stage_mount(const struct evidence *e, const struct nw_path_stage *s);
 /* "disk write on dtn-b"; free() the text. */
 char *judge_stage_text(const struct evidence *e, const struct nw_path_stage *s);
 /* "41.3 MB/s (330 Mbit/s)"; free() the text. */

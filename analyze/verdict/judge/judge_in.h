@@ -27,8 +27,6 @@ const struct evidence_process *cpu_waiter(const struct judgement *j, const struc
 bool judge_tie_is_steady(const struct judgement *j);
 
 /* judge_witness.c */
-/* Mean of the known values; NaN if there are none. */
-double mean_known(const double *x, size_t n);
 void witnesses_hear(struct judgement *j, const struct evidence *e);
 
 /* judge_words.c */
@@ -43,6 +41,19 @@ void
 judgement_words(struct judgement *j, const struct evidence *e, const struct judge_params *params);
 char *route_text(const struct evidence *e, const struct nw_path *p);
 const char *program_of(const struct evidence *e, const struct nw_path *p);
+
+/* storage.c */
+/* The stage in words, with mount, source and type. */
+char *storage_text(const struct evidence *e, const struct nw_path_stage *s);
+/* The server behind the limit, and the shares of the time for which its busiest device and its
+ * processors were busy, NaN if unknown. */
+struct storage_server {
+	size_t host;
+	double disk_busy, cpu_busy;
+};
+/* Returns false if the limit is no storage, or its server is not measured. */
+bool
+storage_server(const struct judgement *j, const struct evidence *e, struct storage_server *out);
 
 /* judge_unseen.c */
 #define UNSEEN_WORTH 1048576 /* bytes; fewer are a program's own start */

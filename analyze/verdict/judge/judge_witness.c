@@ -87,8 +87,8 @@ tcp_agreement(const struct judgement *j, enum nw_says says)
 	if (j->pace.found && says == NW_SAYS_NETWORK)
 		return NO_OPINION;
 	kind = j->path.stage[j->limit.stage].kind;
-	at_sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
-	at_receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+	at_sender = nw_stage_kind_reads(kind) || kind == NW_STAGE_SENDER_HOST;
+	at_receiver = nw_stage_kind_writes(kind) || kind == NW_STAGE_RECEIVER_HOST;
 	/* A slow receiver keeps data in flight, too. */
 	if (says == NW_SAYS_NETWORK)
 		return at_sender ? AGREES_NOT : at_receiver ? NO_OPINION : AGREES;
@@ -124,8 +124,8 @@ kernel_agreement(const struct judgement *j)
 	if (j->kernel.says == NW_SAYS_NOTHING || !j->limit.known || j->by_kernel)
 		return NO_OPINION;
 	kind = j->path.stage[j->limit.stage].kind;
-	sender = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_SENDER_HOST;
-	receiver = kind == NW_STAGE_DISK_WRITE || kind == NW_STAGE_RECEIVER_HOST;
+	sender = nw_stage_kind_reads(kind) || kind == NW_STAGE_SENDER_HOST;
+	receiver = nw_stage_kind_writes(kind) || kind == NW_STAGE_RECEIVER_HOST;
 	net = stage_kind_is_net(kind);
 	switch (j->kernel.says) {
 	case NW_SAYS_SENDING_END: return sender || kind == NW_STAGE_NET_READ ? AGREES : AGREES_NOT;
@@ -174,18 +174,42 @@ kernel_witness(struct judgement *j, const struct evidence *e)
 
 /* --- hosts --- */
 
-double
-mean_known(const double *x, size_t n)
+/* The host with the busiest device, and the share of the time; the number of hosts without any. */
+static size_t
+busiest_device(const struct evidence *e, double *most)
 {
-	double sum = 0;
-	size_t i, k = 0;
+	double busy;
+	size_t i, where = e->n_hosts;
 
-	for (i = 0; x != NULL && i < n; i++)
-		if (isfinite(x[i])) {
-			sum += x[i];
-			k++;
+	for (i = 0; i < e->n_hosts; i++) {
+		busy = mean_known(e->hosts[i].disk_busy, e->n_windows);
+		if (!e->hosts[i].only_serves && isfinite(busy) &&
+		    (where == e->n_hosts || busy > *most)) {
+			*most = busy;
+			where = i;
 		}
-	return k > 0 ? sum / (double)k : NAN;
+	}
+	return where;
+}
+
+/* Of storage, the server's devices alone are asked; without a measured server no device is. */
+static bool
+server_disk_witness(struct judgement *j, const struct evidence *e)
+{
+	struct claims told = { 0 };
+	struct storage_server s;
+	bool busy;
+
+	if (!j->limit.known || !nw_stage_kind_is_storage(j->path.stage[j->limit.stage].kind))
+		return false;
+	if (!storage_server(j, e, &s) || !isfinite(s.disk_busy))
+		return true;
+	busy = s.disk_busy > 0.8;
+	CLAIM_SAY(&told, server_disk_was_busy, CLAIM_NO_STAGE, claim_text(e->hosts[s.host].name),
+	    claim_number(s.disk_busy));
+	witness_add(j, NW_WITNESS_DISK, busy ? NW_SAYS_DISK : NW_SAYS_NOTHING,
+	    busy ? AGREES : NO_OPINION, &told);
+	return true;
 }
 
 /* The busy time of the busiest device: speaks for disk stages and against all others. */
@@ -195,20 +219,11 @@ disk_witness(struct judgement *j, const struct evidence *e)
 	enum nw_stage_kind kind =
 	    j->limit.known ? j->path.stage[j->limit.stage].kind : NW_STAGE_COUNT;
 	bool disk = kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE;
-	double busy, most = 0;
 	struct claims told = { 0 };
-	size_t i, where = 0;
-	bool have = false;
+	double most = 0;
+	size_t where;
 
-	for (i = 0; i < e->n_hosts; i++) {
-		busy = mean_known(e->hosts[i].disk_busy, e->n_windows);
-		if (isfinite(busy) && (!have || busy > most)) {
-			most = busy;
-			where = i;
-			have = true;
-		}
-	}
-	if (!have)
+	if (server_disk_witness(j, e) || (where = busiest_device(e, &most)) == e->n_hosts)
 		return;
 	CLAIM_SAY(&told, disk_was_busy, CLAIM_NO_STAGE, claim_text(e->hosts[where].name),
 	    claim_number(most));

@@ -84,6 +84,8 @@ judge_stage_text(const struct evidence *e, const struct nw_path_stage *s)
 {
 	const char *program = judge_stage_program(e, s);
 
+	if (nw_stage_kind_is_storage(s->kind))
+		return storage_text(e, s);
 	if (s->kind == NW_STAGE_NETWORK && s->to_host != s->host)
 		return xasprintf("the network path from %s to %s",
 		    evidence_host_name(e, s->host, "?"), evidence_host_name(e, s->to_host, "?"));
@@ -740,6 +742,36 @@ account_say(struct judgement *j, const char *what, const char *manner)
 	CLAIM_SAY(&j->said, ran_at, CLAIM_NO_STAGE, claim_number(j->bytes_per_s));
 }
 
+/* Least share of the time for a busy device or busy processors of a server. */
+static const double SERVER_BUSY = 0.8;
+
+/* What the server was busy with, in words behind the stage's; adds the reasons. */
+static const char *
+storage_manner(struct judgement *j, const struct evidence *e)
+{
+	struct storage_server s;
+	const char *name;
+
+	if (!storage_server(j, e, &s))
+		return "";
+	name = evidence_host_name(e, s.host, "?");
+	if (isfinite(s.disk_busy))
+		REASON_SAY(
+		    j, server_device, CLAIM_NO_STAGE, claim_text(name), claim_number(s.disk_busy));
+	if (isfinite(s.cpu_busy))
+		REASON_SAY(
+		    j, server_cpu, CLAIM_NO_STAGE, claim_text(name), claim_number(s.cpu_busy));
+	if (s.disk_busy > SERVER_BUSY) {
+		j->cause = "server-disk";
+		return ", where the server's disk was busy,";
+	}
+	if (s.cpu_busy > SERVER_BUSY) {
+		j->cause = "server-processors";
+		return ", where the server's processors were busy,";
+	}
+	return "";
+}
+
 static void
 known_words(struct judgement *j, const struct evidence *e)
 {
@@ -751,11 +783,13 @@ known_words(struct judgement *j, const struct evidence *e)
 
 	if (what == NULL)
 		what = judge_stage_text(e, s);
+	if (nw_stage_kind_is_storage(s->kind))
+		manner = storage_manner(j, e);
 	if (s->mapped) {
 		j->cause = "mmap";
 		manner = ", by page faults of a mapped file,";
 	}
-	if (j->combined && (s->kind == NW_STAGE_DISK_READ || stage_kind_is_net(s->kind)))
+	if (j->combined && (nw_stage_kind_reads(s->kind) || stage_kind_is_net(s->kind)))
 		REASON_SAY(j, one_call, j->limit.stage);
 	if (j->pace.found)
 		pace_say(j, e, what);

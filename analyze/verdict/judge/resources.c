@@ -224,7 +224,7 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 }
 
 static double
-mean_known(const double *x, size_t first, size_t end)
+mean_between(const double *x, size_t first, size_t end)
 {
 	double sum = 0;
 	size_t i, n = 0;
@@ -242,9 +242,9 @@ mean_known(const double *x, size_t first, size_t end)
 static bool
 fills_window(const struct nw_path *p, const struct evidence_connection *c)
 {
-	double flight = mean_known(c->sent, p->first, p->end) / p->window_s *
-	    mean_known(c->rtt, p->first, p->end);
-	double window = mean_known(c->cwnd, p->first, p->end);
+	double flight = mean_between(c->sent, p->first, p->end) / p->window_s *
+	    mean_between(c->rtt, p->first, p->end);
+	double window = mean_between(c->cwnd, p->first, p->end);
 
 	return !(flight < WINDOW_FILLED * window);
 }
@@ -317,7 +317,7 @@ peaks_of(const struct nw_path_stage *s, size_t first, size_t end)
 static double
 disk_bytes(const struct evidence *e, const struct nw_path_stage *s, size_t i)
 {
-	enum nw_op op = s->kind == NW_STAGE_DISK_READ ? NW_OP_DISK_READ : NW_OP_DISK_WRITE;
+	enum nw_op op = nw_stage_kind_reads(s->kind) ? NW_OP_DISK_READ : NW_OP_DISK_WRITE;
 	double sum = 0;
 	size_t f;
 
@@ -332,7 +332,7 @@ pace_of(const struct evidence *e, const struct nw_path_stage *s, size_t first, s
 	double bytes, moved = 0, held = 0, moved_held = 0, n = 0;
 	size_t i;
 
-	if (s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE)
+	if (!nw_stage_kind_reads(s->kind) && !nw_stage_kind_writes(s->kind))
 		return NAN;
 	for (i = first; i < end; i++)
 		if (isfinite(s->free_share[i]) && (bytes = disk_bytes(e, s, i)) > 0) {
@@ -474,7 +474,7 @@ resources_find(const struct evidence *e, const struct nw_path *p, size_t first, 
 		.room = NAN };
 	net_find(e, p, first, end, out);
 	for (i = 0; i < p->n; i++) {
-		out->device[i] = mean_known(e->hosts[p->stage[i].host].disk_busy, first, end);
+		out->device[i] = mean_between(e->hosts[p->stage[i].host].disk_busy, first, end);
 		out->peaks[i] = peaks_of(&p->stage[i], first, end);
 		out->pace[i] = pace_of(e, &p->stage[i], first, end);
 		queue_find(e, p, first, end, out, i);
@@ -532,4 +532,18 @@ resources_rate(const struct nw_path *p, size_t stage)
 	double bytes = p->stage[stage].bytes > 0 ? p->stage[stage].bytes : p->bytes;
 
 	return p->active_s > 0 ? bytes / p->active_s : NAN;
+}
+
+double
+mean_known(const double *x, size_t n)
+{
+	double sum = 0;
+	size_t i, k = 0;
+
+	for (i = 0; x != NULL && i < n; i++)
+		if (isfinite(x[i])) {
+			sum += x[i];
+			k++;
+		}
+	return k > 0 ? sum / (double)k : NAN;
 }

@@ -77,4 +77,7 @@ double resources_rate(const struct nw_path *p, size_t stage);
 /* The best guess between net_low and net_high; NaN without account. */
 double resources_net(const struct resources *r);
 
+/* Mean of the known values; NaN if there are none. */
+double mean_known(const double *x, size_t n);
+
 #endif

@@ -265,8 +265,10 @@ lane_of(const struct work *w, const struct nw_path_stage *s)
 	size_t i, host = s->host;
 
 	switch (s->kind) {
-	case NW_STAGE_DISK_READ: op = NW_OP_DISK_READ; break;
-	case NW_STAGE_DISK_WRITE: op = NW_OP_DISK_WRITE; break;
+	case NW_STAGE_DISK_READ:
+	case NW_STAGE_STORAGE_READ: op = NW_OP_DISK_READ; break;
+	case NW_STAGE_DISK_WRITE:
+	case NW_STAGE_STORAGE_WRITE: op = NW_OP_DISK_WRITE; break;
 	case NW_STAGE_NET_WRITE: op = NW_OP_NET_WRITE; break;
 	case NW_STAGE_NET_READ: op = NW_OP_NET_READ; break;
 	case NW_STAGE_NETWORK:

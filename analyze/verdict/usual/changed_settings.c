@@ -67,16 +67,19 @@ static bool
 is_about(const char *name, const char *stage)
 {
 	static const char disk[] = " disk mount sysctl.vm kernel cgroup ",
+			  storage[] = " mount net sysctl.net sysctl.vm kernel cgroup ",
 			  net[] = " net sysctl.net kernel cgroup ",
 			  host[] = " cpu memory kernel cgroup program sysctl.vm sysctl.kernel ";
 	static const char *const groups[NW_STAGE_COUNT] = { [NW_STAGE_DISK_READ] = disk,
+		[NW_STAGE_STORAGE_READ] = storage,
 		[NW_STAGE_SENDER_HOST] = host,
 		[NW_STAGE_NET_WRITE] = net,
 		[NW_STAGE_NETWORK] = net,
 		[NW_STAGE_NET_READ] = net,
 		[NW_STAGE_RECEIVER_HOST] = host,
 		[NW_STAGE_HOST] = host,
-		[NW_STAGE_DISK_WRITE] = disk };
+		[NW_STAGE_DISK_WRITE] = disk,
+		[NW_STAGE_STORAGE_WRITE] = storage };
 	enum nw_stage_kind kind;
 	size_t len = strcspn(name, ".");
 	char group[64];

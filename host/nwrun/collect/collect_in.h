@@ -7,6 +7,7 @@
 
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect/collect.h"
+#include "host/nwrun/collect/mounts.h"
 
 /* Amounts taken from a thread's slot so far. */
 struct lane_seen {
@@ -55,6 +56,7 @@ struct label {
 	bool known;
 	enum nwshm_object_kind kind;
 	char path[NWSHM_PATH_BYTES];
+	const struct mount *mount; /* NULL: the file lies on a block device */
 	int64_t size_bytes;
 	struct net_addr local, peer;
 };
@@ -148,6 +150,7 @@ struct collect {
 	uint64_t page_bytes;
 	uint32_t objects_said;
 	int64_t others_mono_ns; /* when the nameless objects were last reported */
+	struct mounts mounts;
 	struct watch watch[NWSHM_PROCS];
 	struct thread_seen thread[NWSHM_THREADS];
 	struct object_seen object[NWSHM_OBJECTS];

@@ -10,8 +10,10 @@
 #include <string.h>
 
 static void
-label_fill(struct label *l, const struct nwshm_object *o)
+label_fill(struct collect *c, uint32_t owner, struct label *l, const struct nwshm_object *o)
 {
+	const struct watch *w = &c->watch[owner];
+
 	l->known = true;
 	l->kind = o->kind == NWSHM_CONN ? NWSHM_CONN : NWSHM_FILE;
 	l->size_bytes = atomic_load_explicit(&o->size_bytes, memory_order_relaxed);
@@ -22,17 +24,20 @@ label_fill(struct label *l, const struct nwshm_object *o)
 	}
 	memcpy(l->path, o->u.path, sizeof(l->path));
 	l->path[sizeof(l->path) - 1] = '\0';
+	if (l->mount == NULL && o >= &c->shm->object[NWSHM_OBJECTS_FIXED])
+		l->mount =
+		    mounts_find(&c->mounts, w->foreign ? 0 : w->pid, o->dev, o->fs_magic, l->path);
 }
 
 static void
-seen_start(struct object_seen *seen, const struct nwshm_object *o)
+seen_start(struct collect *c, struct object_seen *seen, const struct nwshm_object *o)
 {
 	uint32_t owner = *(const volatile uint32_t *)&o->owner;
 
 	memset(seen, 0, sizeof(*seen));
 	seen->used = true;
 	seen->owner = owner < NWSHM_PROCS ? owner : 0;
-	label_fill(&seen->label, o);
+	label_fill(c, seen->owner, &seen->label, o);
 }
 
 static bool
@@ -141,7 +146,7 @@ add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct obj
 
 /* Files get other names and sizes while a program writes them. */
 static void
-label_refresh(struct object_seen *seen, const struct nwshm_object *o)
+label_refresh(struct collect *c, struct object_seen *seen, const struct nwshm_object *o)
 {
 	uint32_t renames = atomic_load_explicit(&o->renames, memory_order_acquire);
 
@@ -152,7 +157,7 @@ label_refresh(struct object_seen *seen, const struct nwshm_object *o)
 		return;
 	seen->renames = renames;
 	seen->relabelled = true;
-	label_fill(&seen->label, o);
+	label_fill(c, seen->owner, &seen->label, o);
 }
 
 static void
@@ -165,8 +170,8 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	bool moved, has_tcp, tcp_worked;
 
 	if (!seen->used)
-		seen_start(seen, o);
-	label_refresh(seen, o);
+		seen_start(c, seen, o);
+	label_refresh(c, seen, o);
 	moved = delta_take(o, seen, &d);
 	label_stage(&c->watch[seen->owner], seen);
 	has_tcp = tcp_look(c, o, seen, &tcp, &tcp_worked);
@@ -241,7 +246,7 @@ sweep_closed(struct collect *c, int64_t now_wall_ns)
 			continue;
 		}
 		if (!c->object[i].used)
-			seen_start(&c->object[i], o);
+			seen_start(c, &c->object[i], o);
 		if (!c->object[i].ended) {
 			c->object[i].ended = true;
 			continue;
@@ -263,7 +268,7 @@ report_nameless(struct collect *c, unsigned object, int64_t now_wall_ns)
 
 	if (!seen->used) {
 		o->kind = object == NWSHM_OTHER_FILES ? NWSHM_FILE : NWSHM_CONN;
-		seen_start(seen, o);
+		seen_start(c, seen, o);
 		seen->label.known = false;
 	}
 	if (delta_take(o, seen, &d))

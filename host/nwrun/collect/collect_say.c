@@ -9,6 +9,7 @@
 
 #include "host/nwrun/collect/place.h"
 #include "narrows/eventtype.h"
+#include "narrows/filesystem.h"
 #include "narrows/stage_words.h"
 
 static const enum nw_op lane_op[NWSHM_LANES] = { [NWSHM_DISK_READ] = NW_OP_DISK_READ,
@@ -46,6 +47,18 @@ addr_text(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
 	return inet_ntop(a->family, a->ip, out, INET6_ADDRSTRLEN);
 }
 
+/* The box knows places by the type (narrows/filesystem.h). */
+static void
+kv_mount(struct kv_list *l, const struct mount *m)
+{
+	if (m == NULL)
+		return;
+	kv_text(l, "filesystem", m->type);
+	kv_text(l, "mount", m->point);
+	kv_text(l, "source", m->device);
+	kv_text(l, "server_address", m->address);
+}
+
 static void
 kv_label(struct kv_list *l, const struct label *label)
 {
@@ -54,6 +67,7 @@ kv_label(struct kv_list *l, const struct label *label)
 	if (label->kind == NWSHM_FILE) {
 		kv_text(l, "resource", label->path);
 		kv_int(l, "size", label->size_bytes);
+		kv_mount(l, label->mount);
 		return;
 	}
 	kv_text(l, "src", addr_text(&label->local, l->text[0]));
@@ -68,6 +82,10 @@ kv_place(struct kv_list *l, const struct label *label, char place[PLACE_BYTES])
 {
 	bool file = label->kind == NWSHM_FILE;
 
+	/* a look at a file over a network may wait for the server */
+	if (file && label->mount != NULL &&
+	    nw_fs_is_far(nw_fs_place(label->mount->type, label->mount->device)))
+		return;
 	if (label->known &&
 	    (file ? place_of_file(label->path, place) : place_of_address(&label->local, place)))
 		kv_text(l, file ? "device" : "interface", place);

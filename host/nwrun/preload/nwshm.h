@@ -182,7 +182,8 @@ struct nwshm_object {
 		} conn;
 	} u;
 	uint64_t dev, ino;
-	int64_t born_ns;            /* a file's birth, in its file system's clock; 0: unknown */
+	uint32_t fs_magic; /* f_type of a file system without a block device; 0: not known */
+	int64_t born_ns;   /* a file's birth, in its file system's clock; 0: unknown */
 	_Atomic int64_t size_bytes; /* when first used, and again when closed */
 } __attribute__((aligned(NWSHM_LINE)));
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };

@@ -256,7 +256,8 @@ statx_dev(const struct statx *st)
  * files, because many small files already have an entry each. */
 bool object_is_one_of_many(uint64_t size_bytes);
 /* adds a reference */
-struct nwshm_object *object_get_file(int fd, uint64_t dev, const struct statx *st);
+struct nwshm_object *
+object_get_file(int fd, uint64_t dev, uint32_t fs_magic, const struct statx *st);
 struct nwshm_object *object_get_conn(
     uint64_t dev, uint64_t ino, const struct net_addr *local, const struct net_addr *peer);
 void object_unref(struct nwshm_object *o);

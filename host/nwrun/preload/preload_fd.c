@@ -32,13 +32,9 @@ fd_word(unsigned stage, bool again, const struct nwshm_object *o)
 
 /* /proc and its like are kernel memory behind file calls: no disk. */
 static bool
-ask_pseudo(int fd)
+is_pseudo(uint32_t magic)
 {
-	struct statfs fs;
-
-	if (sys(SYS_fstatfs, fd, &fs) < 0)
-		return false;
-	switch ((unsigned long)fs.f_type) {
+	switch (magic) {
 	case PROC_SUPER_MAGIC:
 	case SYSFS_MAGIC:
 	case CGROUP_SUPER_MAGIC:
@@ -52,27 +48,29 @@ ask_pseudo(int fd)
 	return false;
 }
 
-/* Answers by device, direct mapped: the device's number, a bit that marks the entry, the answer. */
+/* Answers by device, direct mapped: the device's minor number, the answer. 0: no entry. */
 enum { DEVICES = 64 };
-static _Atomic uint64_t pseudo_devices[DEVICES];
+static _Atomic uint64_t fs_magics[DEVICES];
 
-/* Pseudo file systems have no device of their own: their numbers have major 0. Each such number is
- * asked about once. */
-static bool
-is_pseudo_file(int fd, uint64_t dev)
+/* The f_type of a file's file system. Pseudo file systems, and those over a network, have no device
+ * of their own: their numbers have major 0. Each such number is asked about once. 0 for a file on a
+ * device, and where the system does not tell. */
+static uint32_t
+fs_magic_get(int fd, uint64_t dev)
 {
-	_Atomic uint64_t *at = &pseudo_devices[dev % DEVICES];
-	uint64_t known, entry = dev << 2 | 2;
-	bool pseudo;
+	_Atomic uint64_t *at = &fs_magics[dev % DEVICES];
+	uint64_t known;
+	struct statfs fs;
 
 	if (dev >> 32 != 0)
-		return false;
+		return 0;
 	known = atomic_load_explicit(at, memory_order_relaxed);
-	if ((known & ~(uint64_t)1) == entry)
-		return known & 1;
-	pseudo = ask_pseudo(fd);
-	atomic_store_explicit(at, entry | pseudo, memory_order_relaxed);
-	return pseudo;
+	if (known != 0 && known >> 32 == dev)
+		return (uint32_t)known;
+	if (sys(SYS_fstatfs, fd, &fs) < 0)
+		return 0;
+	atomic_store_explicit(at, dev << 32 | (uint32_t)fs.f_type, memory_order_relaxed);
+	return (uint32_t)fs.f_type;
 }
 
 static void
@@ -128,17 +126,18 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 }
 
 static uint32_t
-look_at_file(int fd, uint64_t dev, const struct statx *st, bool reads)
+look_at_file(int fd, uint64_t dev, uint32_t fs_magic, const struct statx *st, bool reads)
 {
 	if (reads && object_is_one_of_many(st->stx_size))
 		return fd_word(NWSHM_DISK_READ, false, &region->object[NWSHM_OTHER_FILES]);
-	return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, st));
+	return fd_word(NWSHM_DISK_READ, false, object_get_file(fd, dev, fs_magic, st));
 }
 
 static uint32_t
 look_at(int fd, bool reads)
 {
 	struct statx st;
+	uint32_t magic = 0;
 	uint64_t dev;
 
 	if (sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME,
@@ -147,8 +146,10 @@ look_at(int fd, bool reads)
 	dev = statx_dev(&st);
 	if (S_ISSOCK(st.stx_mode))
 		return look_at_socket(fd, dev, st.stx_ino);
-	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo_file(fd, dev)))
-		return look_at_file(fd, dev, &st, reads);
+	if (S_ISREG(st.stx_mode))
+		magic = fs_magic_get(fd, dev);
+	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo(magic)))
+		return look_at_file(fd, dev, magic, &st, reads);
 	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
 }
 
@@ -253,7 +254,7 @@ fd_learn(int fd, uint64_t dev, uint64_t size_bytes)
 	uint32_t old = FD_READS | FD_AGAIN;
 
 	if (region == NULL || sealed || in_vfork_child() || !object_is_one_of_many(size_bytes) ||
-	    is_pseudo_file(fd, dev))
+	    is_pseudo(fs_magic_get(fd, dev)))
 		return;
 	atomic_compare_exchange_strong(&tables->fd[fd], &old,
 	    fd_word(NWSHM_DISK_READ, false, &region->object[NWSHM_OTHER_FILES]));

@@ -207,7 +207,7 @@ birth_ns(const struct statx *st)
 }
 
 struct nwshm_object *
-object_get_file(int fd, uint64_t dev, const struct statx *st)
+object_get_file(int fd, uint64_t dev, uint32_t fs_magic, const struct statx *st)
 {
 	uint64_t key = object_hash(NWSHM_FILE, dev, st->stx_ino);
 	int64_t born_ns = birth_ns(st);
@@ -219,6 +219,7 @@ object_get_file(int fd, uint64_t dev, const struct statx *st)
 	if ((o = object_new(NWSHM_FILE, dev, st->stx_ino, &index)) == NULL)
 		return &region->object[NWSHM_OTHER_FILES];
 	o->born_ns = born_ns;
+	o->fs_magic = fs_magic;
 	atomic_store_explicit(&o->size_bytes, (int64_t)st->stx_size, memory_order_relaxed);
 	object_publish(o, index, key);
 	return o;
