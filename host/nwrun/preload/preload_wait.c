@@ -476,6 +476,10 @@ static void
 sleep_begin(struct wait *w, int64_t limit_ns)
 {
 	w->thread = limit_ns > 0 && !in_vfork_child() ? thread_slot_known() : NULL;
+	/* a library below that sleeps in a call: the call's time has the sleep */
+	if (w->thread != NULL &&
+	    atomic_load_explicit(&w->thread->inflight, memory_order_relaxed) != 0)
+		w->thread = NULL;
 	if (w->thread != NULL)
 		wait_begin(w, NWSHM_WAIT_PAUSE, limit_ns);
 }
