@@ -3,11 +3,11 @@
 # blipp measures a scratch directory when a session is over that a rule of the box has ordered it for, not before, within its
 # bounds, and leaves nothing there. A host without the directive writes nothing, whatever the box orders.
 if [ -z "${NARROWS_INSIDE:-}" ]; then
-	unshare -n true 2>/dev/null || { echo "no network name spaces here"; exit 77; }
+	unshare -n true 2>/dev/null || { echo "network namespaces cannot be made"; exit 77; }
 	exec env NARROWS_INSIDE=1 unshare -n sh "$0"
 fi
 . tests/lib.sh
-ip link set lo up || skip "no interfaces here"
+ip link set lo up || skip "network namespaces cannot be made"
 start_box -o rule="open ps:tools:blipp:linux:scratch 1s" -o analysis-interval=1s
 mkdir "$tmp/scratch"
 echo kept >"$tmp/scratch/file"
