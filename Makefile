@@ -24,6 +24,7 @@
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb
 #   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
+#   make old-roots  static agents in roots of Debian 11 and of musl alone, and their bytes on Debian 13; root, five minutes
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
 #   make clean      removes build/
@@ -177,7 +178,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb arm64 soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -387,6 +388,10 @@ arm64:
 	@sh conf/deps.sh box
 	@sh conf/build.sh all
 	@B=$B sh tests/arm64.sh
+old-roots:
+	@sh conf/deps.sh tests
+	$(Q)$(MAKE) --no-print-directory all host-static
+	@B=$B sh tests/old_roots.sh
 help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
