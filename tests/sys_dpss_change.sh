@@ -8,8 +8,8 @@ cd "$tmp"
 
 for i in 1 2 3 4; do
 	grant $i master 300 8192
-	grant $i other 20 4096
 	server $i
+	grant $i other 20 4096
 done
 mkdir master other
 start m "$bin/dpss-master" -s master -L m.log
@@ -17,6 +17,18 @@ start o "$bin/dpss-master" -s other -n other
 export DPSS_MASTER=127.0.0.1/$(cat m.port)
 for i in 1 2 3; do add $i; done
 until_true 10 ups 3 || fail "servers do not come up: $(cat m.err)"
+
+# a grant that is younger than the running server; a refused master says so once
+main=$DPSS_MASTER DPSS_MASTER=127.0.0.1/$(cat o.port)
+tr 0-9a-f 1-9a-f0 <s4.other >s4.wrong
+add 4 wrong
+until_true 10 grep -q server.refused o.err || fail "another secret is not refused: $(cat o.err)"
+sleep 1
+"$bin/dpss" server-drop 1 && add 2 other || fail "the other master's servers"
+until_true 10 ups 1 || fail "a running server does not take a new grant: $(cat o.err s2.err)"
+[ "$(grep -c server.refused o.err)" = 1 ] || fail "refused, and not said once: $(cat o.err)"
+"$bin/dpss" server-drop "$("$bin/dpss" servers | awk '/ up / { print $1 }')" || fail "the other master's server"
+DPSS_MASTER=$main
 head -c 1000003 /dev/urandom >file
 "$bin/dpss" -b 8192 -c 2 load file copies && "$bin/dpss" -b 8192 -k 2 load file parity || fail "load"
 
@@ -28,6 +40,12 @@ placed() { sqlite3 -cmd ".timeout 10000" master/master.db "SELECT count(*) FROM 
 [ "$(placed laid 'logical % 4 = 0 AND (server <> 3 OR disk <> 1)')" = 0 ] && [ "$(placed laid 'logical >= 0')" = 40 ] || fail "the layout is not the wanted one"
 head -c 409600 file | "$bin/dpss" -b 8192 -r 500 record tape 80 >said || fail "record: $(cat said)"
 grep -q '^50 blocks recorded, 0 dropped' said && "$bin/dpss" unload tape out.tape && head -c 409600 file | cmp - out.tape || fail "the recording: $(cat said)"
+head -c 12345 file | "$bin/dpss" -b 8192 record short 80 >said || fail "record a short input: $(cat said)"
+"$bin/dpss" unload short out.short && head -c 12345 file | cmp - out.short || fail "the recording's tail: $(cat said)"
+! head -c 409600 file | "$bin/dpss" -b 1024 -r 100 record fast 400 >said 2>why || fail "dropped blocks, and status 0: $(cat said)"
+grep -q '[1-9][0-9]* dropped$' said && grep -q '^dpss: blocks 1[0-9]* to [0-9]* of the input dropped$' why || fail "which blocks were dropped: $(cat said why)"
+head -c 409600 file | "$bin/dpss" -b 8192 record full 10 >said 2>why || fail "a full set: $(cat said why)"
+grep -q 'nothing from block 10 of the input on' why || fail "a full set: $(cat why)"
 
 # a server that freezes and one that is killed are reported within a second
 "$bin/dpss-cases" watch copies 5 >watched &
@@ -78,7 +96,7 @@ add 1
 until_true 10 ups 3 || fail "the replacement does not come up: $(cat m.err)"
 ! "$bin/dpss" server-drain 2 >moved || fail "blocks without a copy are not missed"
 grep -q '^laid: .* [1-9][0-9]* lost' moved || fail "what is lost is not said: $(cat moved)"
-for set in laid tape; do "$bin/dpss" drop $set || fail "drop"; done
+for set in laid tape short fast full; do "$bin/dpss" drop $set || fail "drop"; done
 "$bin/dpss" server-drain 2 >moved || fail "drain of a dead server: $(cat moved)"
 "$bin/dpss" server-drop 2 || fail "server-drop of a dead server"
 "$bin/dpss" verify parity >said && grep -q ' 123 of 123 blocks are good, 0 of them' said || fail "after the replacement: $(cat said)"

@@ -19,7 +19,8 @@ struct dpss_recorder {
 	int64_t *stamps_wall_ns;
 	size_t cap, first, n;
 	uint64_t written, dropped;
-	int64_t pace_ns; /* between blocks; 0: as fast as can be */
+	uint32_t tail_bytes; /* of the last block, if the block is short; else 0 */
+	int64_t pace_ns;     /* between blocks; 0: as fast as can be */
 	bool over;
 	int rc;
 };
@@ -33,10 +34,10 @@ sleep_until(int64_t mono_ns)
 		;
 }
 
-/* Returns false at the end, with nothing left. The block at `first` belongs to the writer until
- * block_gone(). */
+/* Returns false at the end, with nothing left. The block at `first`, of *len bytes, belongs to the
+ * writer until block_gone(). */
 static bool
-block_wait(struct dpss_recorder *r)
+block_wait(struct dpss_recorder *r, uint32_t *len)
 {
 	bool more;
 
@@ -44,6 +45,9 @@ block_wait(struct dpss_recorder *r)
 	while (r->n == 0 && !r->over)
 		pthread_cond_wait(&r->change, &r->lock);
 	more = r->n > 0;
+	*len = dpss_block_len(r->d, r->written);
+	if (r->n == 1 && r->tail_bytes > 0 && r->tail_bytes < *len)
+		*len = r->tail_bytes;
 	pthread_mutex_unlock(&r->lock);
 	return more;
 }
@@ -66,8 +70,9 @@ recorder_run(void *arg)
 	struct dpss_recorder *r = arg;
 	size_t block = r->d->layout.block_bytes;
 	int64_t next = nw_mono_ns();
+	uint32_t len;
 
-	while (block_wait(r)) {
+	while (block_wait(r, &len)) {
 		if (r->pace_ns > 0) {
 			sleep_until(next);
 			next += r->pace_ns;
@@ -75,9 +80,10 @@ recorder_run(void *arg)
 				next = nw_mono_ns();
 		}
 		block_gone(r,
-		    r->rc != NW_OK ? r->rc
-				   : dpss_write_stamped(r->d, r->written,
-					 r->stamps_wall_ns[r->first], r->ring + r->first * block));
+		    r->rc != NW_OK
+			? r->rc
+			: client_block_write(r->d, r->written, r->stamps_wall_ns[r->first],
+			      r->ring + r->first * block, len));
 	}
 	return NULL;
 }
@@ -118,25 +124,47 @@ dpss_record_begin(
 	return NW_OK;
 }
 
+/* Locked. Puts a copy of a block into the ring. */
+static int
+block_put(struct dpss_recorder *r, const void *data, size_t len)
+{
+	size_t at;
+
+	if (r->rc != NW_OK)
+		return r->rc;
+	if (r->tail_bytes > 0 || r->written + r->n >= dpss_blocks(r->d))
+		return NW_ETOOBIG;
+	if (r->n == r->cap)
+		return NW_EFULL;
+	at = (r->first + r->n++) % r->cap;
+	memcpy(r->ring + at * r->d->layout.block_bytes, data, len);
+	r->stamps_wall_ns[at] = nw_wall_ns();
+	pthread_cond_signal(&r->change);
+	return NW_OK;
+}
+
 int
 dpss_record(struct dpss_recorder *r, const void *data)
 {
-	size_t block = r->d->layout.block_bytes, at;
 	int rc;
 
 	pthread_mutex_lock(&r->lock);
-	if ((rc = r->rc) == NW_OK && r->written + r->n >= dpss_blocks(r->d))
-		rc = NW_ETOOBIG;
-	if (rc == NW_OK && r->n == r->cap) {
-		r->dropped++;
-		rc = NW_EFULL;
-	}
-	if (rc == NW_OK) {
-		at = (r->first + r->n++) % r->cap;
-		memcpy(r->ring + at * block, data, block);
-		r->stamps_wall_ns[at] = nw_wall_ns();
-		pthread_cond_signal(&r->change);
-	}
+	rc = block_put(r, data, r->d->layout.block_bytes);
+	r->dropped += rc == NW_EFULL;
+	pthread_mutex_unlock(&r->lock);
+	return rc;
+}
+
+int
+dpss_record_tail(struct dpss_recorder *r, const void *data, uint32_t len)
+{
+	int rc;
+
+	if (len == 0 || len >= r->d->layout.block_bytes)
+		return NW_EINVAL;
+	pthread_mutex_lock(&r->lock);
+	if ((rc = block_put(r, data, len)) == NW_OK)
+		r->tail_bytes = len;
 	pthread_mutex_unlock(&r->lock);
 	return rc;
 }
@@ -155,6 +183,8 @@ dpss_record_end(struct dpss_recorder *r, uint64_t *written, uint64_t *dropped)
 	*written = r->written;
 	*dropped = r->dropped;
 	bytes = r->written * r->d->layout.block_bytes;
+	if (r->tail_bytes > 0)
+		bytes -= r->d->layout.block_bytes - r->tail_bytes;
 	if ((rc = r->rc) == NW_OK)
 		rc = dpss_finish_at(r->d, bytes < all ? bytes : all);
 	recorder_free(r);

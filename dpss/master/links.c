@@ -18,6 +18,7 @@ struct link {
 	struct catalog_server server;
 	pthread_t thread;
 	bool started;
+	bool refused; /* already in the log */
 	atomic_bool removed;
 	pthread_mutex_t lock;
 	struct channel *wire; /* under lock, to be shut at the end */
@@ -73,6 +74,7 @@ on_space(struct link *l, struct unpacker *u)
 	rc = catalog_server_space(l->all->opts.catalog, l->server.id, block_bytes, slots, n);
 	if (rc == NW_OK) {
 		atomic_store(&l->up, true);
+		l->refused = false;
 		l->all->opts.on_up(l->all->opts.arg, &l->server);
 		log_info("server.up id=%u host=%s port=%u", l->server.id, l->server.host,
 		    (unsigned)l->server.port);
@@ -128,7 +130,11 @@ on_message(struct link *l, struct channel_message *m)
 	case DPSS_DAMAGED: return on_damaged(l, &m->contents);
 	case DPSS_PING: return NW_OK;
 	case DPSS_FAILED:
-		log_warnx("server.refused id=%u: no grant, or another secret", l->server.id);
+		if (!l->refused)
+			log_warnx("server.refused id=%u: no grant, or another secret; the server "
+				  "is asked again and again",
+			    l->server.id);
+		l->refused = true;
 		return NW_ECLOSED;
 	default: return NW_EPROTO;
 	}
@@ -195,6 +201,7 @@ links_add(struct links *all, const struct catalog_server *s)
 	struct link *l = &all->link[s->id];
 
 	l->server = *s;
+	l->refused = false;
 	atomic_store(&l->removed, false);
 	if (pthread_create(&l->thread, NULL, link_run, l) != 0)
 		return NW_ENOMEM;

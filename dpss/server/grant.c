@@ -13,6 +13,7 @@
 
 #include "dpss/server/slot.h"
 #include "narrows/err.h"
+#include "narrows/log.h"
 #include "narrows/tls.h"
 
 enum { PATH_BYTES = 1024, PAGE_SHIFT = 12, RUN_PAGES = 16 };
@@ -96,50 +97,8 @@ line_parse(const char *line, struct grant *g)
 	return ticket_secret_parse(secret, g->secret);
 }
 
-static int
-grant_read(const char *line, struct grants *all, char *why)
-{
-	struct grant *g;
-
-	if (all->n == GRANTS_MAX)
-		return NW_EFULL;
-	if ((g = calloc(1, sizeof(*g))) == NULL)
-		return NW_ENOMEM;
-	if (line_parse(line, g) != NW_OK || grants_find(all, g->name) != NULL) {
-		snprintf(why, GRANT_WHY_BYTES, "%s: line %zu is not NAME SECRET BLOCK_BYTES SLOTS",
-		    file_name, all->n + 1);
-		free(g);
-		return NW_EINVAL;
-	}
-	pthread_mutex_init(&g->lock, NULL);
-	g->index = (uint32_t)all->n;
-	all->all[all->n++] = g;
-	return NW_OK;
-}
-
-static int
-file_read(const char *state_dir, struct grants *all, char *why)
-{
-	char path[PATH_BYTES], *line = NULL;
-	size_t cap = 0;
-	int rc = NW_OK;
-	FILE *f;
-
-	all->n = 0;
-	snprintf(path, sizeof(path), "%s/%s", state_dir, file_name);
-	if ((f = fopen(path, "re")) == NULL) {
-		snprintf(why, GRANT_WHY_BYTES, "%.200s: %s", path, strerror(errno));
-		return errno == ENOENT ? NW_ENOTFOUND : NW_EIO;
-	}
-	while (rc == NW_OK && getline(&line, &cap, f) > 0)
-		rc = grant_read(line, all, why);
-	free(line);
-	fclose(f);
-	return rc;
-}
-
-struct grant *
-grants_find(const struct grants *g, const char *name)
+static struct grant *
+grant_known(const struct grants *g, const char *name)
 {
 	size_t i;
 
@@ -147,46 +106,6 @@ grants_find(const struct grants *g, const char *name)
 		if (strcmp(g->all[i]->name, name) == 0)
 			return g->all[i];
 	return NULL;
-}
-
-void
-grants_clear(struct grants *g)
-{
-	struct grant *one;
-	size_t k;
-
-	while (g->n > 0) {
-		one = g->all[--g->n];
-		for (k = 0; k < one->n_open; k++) {
-			if (one->map[k] != NULL)
-				munmap(one->map[k], one->slots * slot_bytes(one->block_bytes));
-			close(one->fd[k]);
-		}
-		pthread_mutex_destroy(&one->lock);
-		free(one);
-	}
-}
-
-int
-grant_make(const char *state_dir, char *const *disks, size_t n_disks, const char *name,
-    uint64_t slots, uint32_t block_bytes, char why[GRANT_WHY_BYTES])
-{
-	struct grants all;
-	size_t i;
-	int rc = file_read(state_dir, &all, why);
-	bool old = grants_find(&all, name) != NULL;
-
-	grants_clear(&all);
-	if (rc != NW_OK && rc != NW_ENOTFOUND)
-		return rc;
-	if (old || !is_name(name)) {
-		snprintf(why, GRANT_WHY_BYTES, "%.100s: %s", name,
-		    old ? "has a grant" : "a name has letters, digits, '.', '_' and '-'");
-		return old ? NW_ECONFLICT : NW_EINVAL;
-	}
-	for (i = 0, rc = NW_OK; i < n_disks && rc == NW_OK; i++)
-		rc = reserve(disks[i], name, slots * slot_bytes(block_bytes), why);
-	return rc == NW_OK ? line_append(state_dir, name, slots, block_bytes, why) : rc;
 }
 
 static int
@@ -202,6 +121,123 @@ disk_open(struct grant *g, const char *disk, char *why)
 	g->map[k] = map != MAP_FAILED ? map : NULL;
 	g->n_open++;
 	return NW_OK;
+}
+
+static void
+grant_free(struct grant *g)
+{
+	size_t k;
+
+	for (k = 0; k < g->n_open; k++) {
+		if (g->map[k] != NULL)
+			munmap(g->map[k], g->slots * slot_bytes(g->block_bytes));
+		close(g->fd[k]);
+	}
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+}
+
+static int
+grant_read(const char *line, struct grants *all, char *why)
+{
+	struct grant *g;
+	size_t k;
+	int rc;
+
+	if (all->n == GRANTS_MAX) {
+		snprintf(why, GRANT_WHY_BYTES, "%s: more than %d lines", file_name, GRANTS_MAX);
+		return NW_EFULL;
+	}
+	if ((g = calloc(1, sizeof(*g))) == NULL)
+		return NW_ENOMEM;
+	pthread_mutex_init(&g->lock, NULL);
+	g->index = (uint32_t)all->n;
+	if ((rc = line_parse(line, g)) != NW_OK || grant_known(all, g->name) != NULL) {
+		snprintf(why, GRANT_WHY_BYTES, "%s: line %zu is not NAME SECRET BLOCK_BYTES SLOTS",
+		    file_name, all->n + 1);
+		rc = NW_EINVAL;
+	}
+	for (k = 0; k < all->n_disks && rc == NW_OK; k++)
+		rc = disk_open(g, all->disks[k], why);
+	if (rc == NW_OK)
+		all->all[all->n++] = g;
+	else
+		grant_free(g);
+	return rc;
+}
+
+/* Locked. Reads the lines that were not read yet; a line counts with its end. */
+static int
+file_read(struct grants *all, char *why)
+{
+	char path[PATH_BYTES], *line = NULL;
+	size_t cap = 0;
+	ssize_t len;
+	int rc = NW_OK;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", all->state_dir, file_name);
+	if ((f = fopen(path, "re")) == NULL) {
+		snprintf(why, GRANT_WHY_BYTES, "%.200s: %s", path, strerror(errno));
+		return errno == ENOENT ? NW_ENOTFOUND : NW_EIO;
+	}
+	if (fseeko(f, all->read_bytes, SEEK_SET) < 0)
+		rc = NW_EIO;
+	while (rc == NW_OK && (len = getline(&line, &cap, f)) > 0 && line[len - 1] == '\n')
+		if ((rc = grant_read(line, all, why)) == NW_OK)
+			all->read_bytes += len;
+	free(line);
+	fclose(f);
+	return rc;
+}
+
+struct grant *
+grants_find(struct grants *g, const char *name)
+{
+	char path[PATH_BYTES], why[GRANT_WHY_BYTES] = "";
+	struct grant *found;
+	struct stat st;
+
+	pthread_mutex_lock(&g->lock);
+	snprintf(path, sizeof(path), "%s/%s", g->state_dir, file_name);
+	if ((found = grant_known(g, name)) == NULL && stat(path, &st) == 0 &&
+	    st.st_size != g->read_bytes) {
+		if (file_read(g, why) != NW_OK)
+			log_warnx("grant.unread why=\"%s\"", why);
+		found = grant_known(g, name);
+	}
+	pthread_mutex_unlock(&g->lock);
+	return found;
+}
+
+void
+grants_clear(struct grants *g)
+{
+	while (g->n > 0)
+		grant_free(g->all[--g->n]);
+	pthread_mutex_destroy(&g->lock);
+}
+
+int
+grant_make(const char *state_dir, char *const *disks, size_t n_disks, const char *name,
+    uint64_t slots, uint32_t block_bytes, char why[GRANT_WHY_BYTES])
+{
+	struct grants all;
+	size_t i;
+	int rc = grants_load(state_dir, NULL, 0, &all, why);
+	bool old = grants_find(&all, name) != NULL;
+
+	grants_clear(&all);
+	if (rc != NW_OK && rc != NW_ENOTFOUND)
+		return rc;
+	if (old || !is_name(name)) {
+		snprintf(why, GRANT_WHY_BYTES, "%.100s: %s", name,
+		    old ? "has a grant" : "a name has letters, digits, '.', '_' and '-'");
+		return old ? NW_ECONFLICT : NW_EINVAL;
+	}
+	for (i = 0, rc = NW_OK; i < n_disks && rc == NW_OK; i++)
+		rc = reserve(disks[i], name, slots * slot_bytes(block_bytes), why);
+	return rc == NW_OK ? line_append(state_dir, name, slots, block_bytes, why) : rc;
 }
 
 /* The kernel takes pages back in long runs: a few pages of a slot speak for the pages between. If a
@@ -231,13 +267,9 @@ int
 grants_load(const char *state_dir, char *const *disks, size_t n_disks, struct grants *out,
     char why[GRANT_WHY_BYTES])
 {
-	size_t i, k;
-	int rc = file_read(state_dir, out, why);
-
-	for (i = 0; i < out->n && rc == NW_OK; i++)
-		for (k = 0; k < n_disks && rc == NW_OK; k++)
-			rc = disk_open(out->all[i], disks[k], why);
-	return rc;
+	*out = (struct grants){ .state_dir = state_dir, .disks = disks, .n_disks = n_disks };
+	pthread_mutex_init(&out->lock, NULL);
+	return file_read(out, why);
 }
 
 void

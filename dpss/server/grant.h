@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "dpss/outbox.h"
 #include "dpss/proto.h"
@@ -32,18 +33,26 @@ struct grant {
 };
 
 struct grants {
+	const char *state_dir;
+	char *const *disks;
+	size_t n_disks;       /* with 0, no file of slots is opened */
+	pthread_mutex_t lock; /* of the fields below */
 	struct grant *all[GRANTS_MAX];
 	size_t n;
+	off_t read_bytes; /* of the file "grants", so far */
 };
 
 /* Adds a line, with a new secret, and reserves the space on every disk. NW_ECONFLICT: the master
  * has a grant. NW_EIO, NW_EINVAL. */
 int grant_make(const char *state_dir, char *const *disks, size_t n_disks, const char *name,
     uint64_t slots, uint32_t block_bytes, char why[GRANT_WHY_BYTES]);
+/* The directories stay the caller's, as long as the grants. */
 int grants_load(const char *state_dir, char *const *disks, size_t n_disks, struct grants *out,
     char why[GRANT_WHY_BYTES]);
 void grants_clear(struct grants *g); /* after a failure of grants_load(), too */
-struct grant *grants_find(const struct grants *g, const char *name); /* NULL: none */
+/* Reads lines that the file has got since the last reading, before the answer is NULL: none. Any
+ * thread; a grant stays where it is until grants_clear(). */
+struct grant *grants_find(struct grants *g, const char *name);
 
 /* Whether a slot is in the system's memory, as far as its pages at short distances tell: a read
  * needs no disk. */

@@ -19,7 +19,14 @@
 #include "narrows/progwords.h"
 #include "narrows/terminal.h"
 
-enum { EXIT_USAGE = 2, BLOCK_BYTES = 64 << 10, AHEAD = 128, WAIT_MS = 30000, SERVERS_MAX = 255 };
+enum {
+	EXIT_USAGE = 2,
+	BLOCK_BYTES = 64 << 10,
+	AHEAD = 128,
+	WAIT_MS = 30000,
+	SERVERS_MAX = 255,
+	DROPS_TOLD = 20
+};
 
 struct context {
 	struct dpss_opts opts;
@@ -151,34 +158,83 @@ load_blocks(struct dpss *d, int fd, const char *file)
 
 /* --- record --- */
 
-/* Blocks of the input, at the pace of the option; a block without a free buffer is dropped. */
+/* Runs of blocks of the input that were dropped. */
+struct drops {
+	uint64_t first, n, runs;
+};
+
+static void
+drops_tell(struct drops *x)
+{
+	if (x->n > 0 && x->runs++ < DROPS_TOLD)
+		fprintf(stderr, "dpss: blocks %" PRIu64 " to %" PRIu64 " of the input dropped\n",
+		    x->first, x->first + x->n - 1);
+	x->n = 0;
+}
+
+static int
+tail_record(struct dpss_recorder *r, const uint8_t *data, size_t len)
+{
+	int rc = NW_OK;
+
+	while (len > 0 && (rc = dpss_record_tail(r, data, (uint32_t)len)) == NW_EFULL)
+		usleep(1000); /* nothing follows that could be late */
+	return rc;
+}
+
+/* Blocks of the input, until its end or until the set is full; a block without a free buffer is
+ * dropped. */
+static int
+input_record(struct context *c, struct dpss_recorder *r, uint8_t *data, FILE *in)
+{
+	struct drops dropped = { 0 };
+	uint64_t block = 0;
+	int rc = NW_OK;
+	size_t len;
+
+	for (; rc == NW_OK && (len = fread(data, 1, c->layout.block_bytes, in)) > 0; block++) {
+		rc =
+		    len == c->layout.block_bytes ? dpss_record(r, data) : tail_record(r, data, len);
+		if (rc == NW_EFULL) {
+			if (dropped.n++ == 0)
+				dropped.first = block;
+			usleep(1000); /* the input waits, if it can */
+			rc = NW_OK;
+		} else
+			drops_tell(&dropped);
+	}
+	drops_tell(&dropped);
+	if (dropped.runs > DROPS_TOLD)
+		fprintf(
+		    stderr, "dpss: and %" PRIu64 " more such gaps\n", dropped.runs - DROPS_TOLD);
+	if (rc == NW_ETOOBIG)
+		fprintf(stderr,
+		    "dpss: the set is full: nothing from block %" PRIu64 " of the input on was "
+		    "recorded; ask for more blocks\n",
+		    block - 1);
+	if (rc == NW_OK && ferror(in))
+		rc = NW_EIO;
+	return rc == NW_ETOOBIG ? NW_OK : rc;
+}
+
 static int
 record_blocks(struct context *c, struct dpss *d, FILE *in)
 {
 	uint64_t written = 0, dropped = 0;
 	struct dpss_recorder *r;
 	uint8_t *data = malloc(c->layout.block_bytes);
-	int rc = data != NULL ? NW_OK : NW_ENOMEM;
+	int rc = data != NULL ? NW_OK : NW_ENOMEM, end;
 
 	if (rc == NW_OK && (rc = dpss_record_begin(d, c->rate, AHEAD, &r)) == NW_OK) {
-		while (rc == NW_OK && fread(data, c->layout.block_bytes, 1, in) == 1) {
-			rc = dpss_record(r, data);
-			if (rc == NW_EFULL) {
-				usleep(1000); /* the input waits, if it can */
-				rc = NW_OK;
-			}
-		}
-		if (rc == NW_ETOOBIG)
-			rc = NW_OK;
-		if (rc == NW_OK)
-			rc = dpss_record_end(r, &written, &dropped);
-		else
-			dpss_record_end(r, &written, &dropped);
+		rc = input_record(c, r, data, in);
+		end = dpss_record_end(r, &written, &dropped);
+		rc = rc == NW_OK ? end : rc;
 	}
 	free(data);
 	printf("%" PRIu64 " blocks recorded, %" PRIu64 " dropped\n", written, dropped);
-	return rc == NW_OK ? 0
-			   : fail("record", *dpss_why(d) != '\0' ? dpss_why(d) : nw_strerror(rc));
+	if (rc != NW_OK)
+		return fail("record", *dpss_why(d) != '\0' ? dpss_why(d) : nw_strerror(rc));
+	return dropped == 0 ? 0 : 1;
 }
 
 static int

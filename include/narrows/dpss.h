@@ -151,6 +151,9 @@ int dpss_record_begin(
     struct dpss *d, double blocks_per_s, size_t buffer_blocks, struct dpss_recorder **out);
 /* NW_EFULL: the buffer is full, the block is dropped. NW_ETOOBIG: the set is. */
 int dpss_record(struct dpss_recorder *r, const void *data);
+/* The last block, of fewer bytes than a block has. NW_EFULL: the buffer is full; nothing was
+ * dropped, and the caller may try again. */
+int dpss_record_tail(struct dpss_recorder *r, const void *data, uint32_t len);
 /* Waits until everything is stored, and seals the set, which is as long as what was recorded. */
 int dpss_record_end(struct dpss_recorder *r, uint64_t *written, uint64_t *dropped);
 
