@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the tests of the storage system share: . tests/lib.sh and cd "$tmp" first.
 
-start() { # start NAME COMMAND ...: waits for the port file; a second start takes the first one's port
+start() { # start NAME COMMAND ...: waits for the port file; a second start waits for the first one's end, and takes its port
 	name=$1
 	shift
+	[ ! -f "$name.pid" ] || wait "$(cat "$name.pid")" 2>/dev/null || true
 	port=$(cat "$name.port" 2>/dev/null || echo 0)
 	rm -f "$name.port"
 	"$@" -l "127.0.0.1/$port" -P "$name.port" >/dev/null 2>>"$name.err" &

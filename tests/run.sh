@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
-# and "N passed, N failed, N skipped". The unit tests come first, then the system tests of tests/alone, one at a time. Beside
-# those run the tests of tests/quiet, which mostly sleep, and at last the others, two at a time; each of both kinds has a network
-# of its own. A system test that failed runs once more, alone, after all others; a test that passes then is named before
-# the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips
-# a part of itself prints a line "untested: ...". When nothing else is said for SILENCE (6) seconds, a line names the running tests.
-# Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a sample, except in "whole".
+# the last lines of each that failed, and "N passed, N failed, N skipped". The unit tests come first, then the system tests of
+# tests/alone, one at a time. Beside those run the tests of tests/quiet, which mostly sleep, and at last the others, two at a
+# time; each of both kinds has a network of its own. A system test that failed runs once more, alone, after all others; a test
+# that passes then is named before the last line. A skipped test has failed, unless a line of tests/skips has its name and a
+# condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
+# (6) seconds, a line names the running tests. Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a
+# sample, except in "whole".
 # usage: B=build/release tests/run.sh unit|all|whole|only NAME ...|program PATH|single NAME|beside NAME
 set -u
 B=${B:-build/release}
@@ -40,7 +41,7 @@ run() {
 	took="$seconds s"
 	# the last line of the times is that of the test and its children: "0m1.230000s 0m0.040000s"
 	echo "$seconds $name $(tail -n 1 "$file.cpu" | awk '{ gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4 + 0.5) }')" >"$file.seconds"
-	rm -f "$file.cpu"
+	rm -f "$file.cpu" "$file.failure" # of the first run
 	[ "$status" != 77 ] || may_skip || status=78
 }
 
@@ -185,7 +186,7 @@ program | single | beside)
 	[ ! -e "$log/said" ] || "$what" "$1" # the run has ended otherwise
 	exit 0 ;;
 esac
-rm -f "$log"/*.seconds "$log"/*.skipped "$log"/*.running "$log"/*.cpu
+rm -f "$log"/*.seconds "$log"/*.skipped "$log"/*.running "$log"/*.cpu "$log"/*.failure
 : >"$log/said"
 heartbeat &
 heart=$!
@@ -208,5 +209,7 @@ busy=$(cat "$log"/*.seconds 2>/dev/null | sort -k3 -rn | awk '{ n += $3 } NR <= 
 [ -z "$busy" ] || echo "most processor:$busy"
 cat "$log"/*.skipped 2>/dev/null
 [ -z "$second" ] || echo "$(set -- $second; echo $#) passed at their second run:$second"
+# once more at the end, because a long run is often read by its end alone
+[ "$failed" = 0 ] || for f in "$log"/*.failure; do sed -n '1s/^FAIL //p' "$f"; sed 1d "$f" | tail -n 4; done | sed 's/^/FAILED /'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -129,7 +129,7 @@ test_lines(void)
 		size_t n; /* grants that were read until then */
 	} cases[] = {
 		{ "first " SECRET " 1000 5\n", NW_OK, 1 },
-		{ "first " SECRET " 1000 5", NW_OK, 1 },
+		{ "first " SECRET " 1000 5", NW_OK, 0 }, /* a line counts with its end */
 		{ "first " SECRET " 1000 5\nsecond " SECRET " 512 1\n", NW_OK, 2 },
 		{ "first " SECRET " 1000 5\nfirst " SECRET " 1000 5\n", NW_EINVAL, 1 },
 		{ "first " SECRET " 1000\n", NW_EINVAL, 0 },
@@ -166,13 +166,18 @@ test_lines(void)
 static void
 test_too_many(void)
 {
-	char why[GRANT_WHY_BYTES];
+	char why[GRANT_WHY_BYTES], path[128];
 	struct grants g;
 	FILE *f = fopen(file, "w");
-	size_t i;
+	size_t i, k;
 
-	for (i = 0; i < GRANTS_MAX + 1; i++)
+	for (i = 0; i < GRANTS_MAX + 1; i++) {
 		fprintf(f, "grant%zu " SECRET " 512 1\n", i);
+		for (k = 0; k < 2; k++) {
+			snprintf(path, sizeof(path), "%s/grant%zu.blocks", disks[k], i);
+			fclose(fopen(path, "w"));
+		}
+	}
 	fclose(f);
 	CHECK_INT(load(&g, why), NW_EFULL);
 	CHECK_INT(g.n, GRANTS_MAX);
