@@ -103,7 +103,7 @@ run_kind(const struct stat_kind *k, const struct stat_args *a, struct stat_error
 	if ((rc = stat_arg_form(a, &form, err)) != NW_OK ||
 	    (rc = stat_table_dialect(stat_arg(a, "sep"), stat_arg(a, "decimal"), err)) != NW_OK)
 		return rc;
-	if (a->n_files == 0)
+	if (a->n_files == 0 && !stat_arg_given(a, "paper"))
 		return stat_fail(
 		    err, NW_EINVAL, "no file given (see: narrows stat %s --help)", k->name);
 	if ((rc = k->run(a, &doc, err)) == NW_OK)

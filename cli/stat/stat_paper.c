@@ -112,3 +112,56 @@ const struct paper_classes paper_table_4[] = {
 	{ "C-off0-reverse W", "cached", "write", "off0", "reverse0", { 0, 0, 71, 14, 15 } },
 	{ 0 },
 };
+
+/* --- Kissel et al. (2012) --- */
+
+const struct paper_rate paper_rates[] = {
+	{ "H_A", 0, 1, 11.2, 4.8, NAN },
+	{ "H_A", 0, 4, 0.8, 8.8, NAN },
+	{ "H_B", 0, 1, 0.9, 0.8, NAN },
+	{ "H_B", 0, 4, 0.5, 0.8, NAN },
+	{ "TCP", 0, 1, NAN, NAN, 9.5 },
+	{ "TCP", 0, 4, NAN, NAN, 9.5 },
+	{ "TCP", 100, 1, NAN, NAN, 8.0 },
+	{ "TCP", 100, 4, NAN, NAN, 9.4 },
+	{ "UDT", 0, 1, NAN, NAN, 4.1 },
+	{ "UDT", 0, 4, NAN, NAN, 4.0 },
+	{ "UDT", 100, 1, NAN, NAN, 0.8 },
+	{ "UDT", 100, 4, NAN, NAN, 3.2 },
+	{ 0 },
+};
+
+#define DISKS "disk to disk"
+#define DISK  "memory to disk"
+#define WAITS "a receive contains its wait for the sender's disk"
+#define CACHE "writes end in the page cache, faster than the disk"
+#define MIXED "one mean of two states; Figure 3 (d) shows the network"
+#define EMPTY "UDT's reads hide the wait; the text says \"incorrect\""
+
+const struct paper_transfer paper_transfers[] = {
+	{ DISKS, "TCP", 1, 0, 0, "disk.read", NULL },
+	{ DISKS, "TCP", 1, 100, 0, "network", WAITS },
+	{ DISKS, "TCP", 1, 100, 1e-4, NULL, NULL },
+	{ DISKS, "TCP", 4, 0, 0, "disk.read", NULL },
+	{ DISKS, "TCP", 4, 100, 0, "network", WAITS },
+	{ DISKS, "TCP", 4, 100, 1e-4, NULL, NULL },
+	{ DISKS, "UDT", 1, 0, 0, "disk.read", NULL },
+	{ DISKS, "UDT", 1, 100, 0, "disk.read", NULL },
+	{ DISKS, "UDT", 1, 100, 1e-4, NULL, NULL },
+	{ DISKS, "UDT", 4, 0, 0, "disk.read", NULL },
+	{ DISKS, "UDT", 4, 100, 0, "disk.read", NULL },
+	{ DISKS, "UDT", 4, 100, 1e-4, NULL, NULL },
+	{ DISK, "TCP", 1, 0, 0, "network", CACHE },
+	{ DISK, "TCP", 1, 100, 0, "network", CACHE },
+	{ DISK, "TCP", 1, 100, 1e-4, "network", NULL },
+	{ DISK, "TCP", 4, 0, 0, "disk.write", NULL },
+	{ DISK, "TCP", 4, 100, 0, "disk.write", NULL },
+	{ DISK, "TCP", 4, 100, 1e-4, "disk.write", MIXED },
+	{ DISK, "UDT", 1, 0, 0, "network", NULL },
+	{ DISK, "UDT", 1, 100, 0, "network", NULL },
+	{ DISK, "UDT", 1, 100, 1e-4, "network", NULL },
+	{ DISK, "UDT", 4, 0, 0, "network", NULL },
+	{ DISK, "UDT", 4, 100, 0, "network", NULL },
+	{ DISK, "UDT", 4, 100, 1e-4, "disk.write", EMPTY },
+	{ 0 },
+};

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cli/stat/stat_paper.h"
 #include "cli/stat/stat_series.h"
 #include "cli/stat/stat_sets.h"
 
@@ -13,6 +14,9 @@ const struct stat_option ttest_options[] = { { "alpha", "A", "significance level
 	{ "student", NULL, "judge by Student's test (pooled variance), not Welch's" },
 	{ "n-eff", NULL, "effective sample sizes: values one after the other are alike" },
 	{ "group", "COLUMN", "the column of names" }, { "value", "COLUMN", "the column of values" },
+	{ "paper", NULL, "Tables I and II of Kissel et al. (2012), wrong cells marked; no file" },
+	{ "windows", "N", "with --paper: windows behind a rate of Table I (60)" },
+	{ "spread", "F", "with --paper: their standard deviation, of the rate (0.1)" },
 	{ NULL, NULL, NULL } };
 
 static bool
@@ -88,6 +92,8 @@ ttest_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	json_t *p;
 	int rc;
 
+	if (stat_arg_given(a, "paper"))
+		return paper_cells_run(a, out, err);
 	if ((rc = stat_arg_number(a, "alpha", 0, 1, &alpha, err)) != NW_OK ||
 	    (rc = series_table(a, &t, err)) != NW_OK)
 		return rc;
