@@ -71,6 +71,22 @@ path_learn(struct feed_fd *f, uint32_t pid, const struct statx *st)
 	f->path = xstrdup(path);
 }
 
+/* A pipe has no object. The collector asks for the process behind a local socket. */
+static void
+local_learn(struct feed_proc *p, struct feed_fd *f, const struct outside_file *file)
+{
+	char link[64];
+	struct stat st;
+
+	if (f->is_pipe)
+		return;
+	snprintf(link, sizeof(link), "/proc/%u/fd/%d", p->pid, f->fd);
+	f->is_pipe = stat(link, &st) != 0 || !S_ISSOCK(st.st_mode) || st.st_ino != file->ino;
+	if (!f->is_pipe)
+		f->object = object_get_local(dev_of(file->dev), file->ino, 0, "", 0);
+	f->is_pipe = f->object == NULL;
+}
+
 static void
 fd_object_make(struct feed_proc *p, struct feed_fd *f, const struct outside_file *file)
 {
@@ -84,6 +100,8 @@ fd_object_make(struct feed_proc *p, struct feed_fd *f, const struct outside_file
 		address_set(&local, file->family, file->local_ip, file->local_port);
 		address_set(&peer, file->family, file->peer_ip, file->peer_port);
 		f->object = object_get_conn(dev_of(file->dev), file->ino, &local, &peer);
+	} else if (file->stage == NWSHM_PIPE_READ) {
+		local_learn(p, f, file);
 	} else if (file->stage == NWSHM_DISK_READ) {
 		statx_fill(&st, p->pid, f->fd, file);
 		path_learn(f, p->pid, &st);
@@ -97,6 +115,7 @@ entry_forget(struct feed_fd *f)
 	if (f->object != NULL)
 		object_unref(f->object);
 	f->object = NULL;
+	f->is_pipe = false;
 	free(f->path);
 	f->path = NULL;
 }
@@ -183,7 +202,7 @@ feed_fd_object(struct feed_proc *p, int fd, const struct outside_file *file)
 {
 	struct feed_fd *f;
 
-	if (feed_fd_stage(p, file) >= NWSHM_LANES)
+	if (feed_fd_stage(p, file) > NWSHM_PIPE_READ)
 		return NULL;
 	f = entry_get(p, fd);
 	(void)entry_is(f, file);

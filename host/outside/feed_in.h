@@ -19,6 +19,7 @@ struct feed_fd {
 	uint32_t dev;
 	struct nwshm_object *object; /* NULL: none */
 	char *path;                  /* NULL: unknown */
+	bool is_pipe;                /* and so without an object */
 	UT_hash_handle hh;
 };
 

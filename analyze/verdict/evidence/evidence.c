@@ -223,6 +223,8 @@ process_clear(struct evidence_process *p)
 	for (op = 0; op < 2; op++) {
 		free(p->pipe_bytes[op]);
 		free(p->pipe_s[op]);
+		free(p->server[op].program);
+		free(p->server[op].socket);
 	}
 	for (op = 0; op < NW_OP_COUNT; op++) {
 		free(p->bytes[op]);

@@ -43,6 +43,13 @@ struct evidence_host {
 	double *writeback_bytes;       /* written pages waiting for devices, in each window */
 };
 
+/* The program behind most of a process's pipe and local socket bytes in a direction. Without a
+ * program or a socket the text is NULL; pid is negative if unknown. */
+struct evidence_server {
+	char *program, *socket;
+	int64_t pid;
+};
+
 struct evidence_process {
 	size_t host;             /* index into hosts */
 	int64_t pid, parent_pid; /* negative if the sender did not name its process */
@@ -56,6 +63,7 @@ struct evidence_process {
 	/* bytes through pipes and local sockets, read [0] and written [1], and the time in
 	 * calls and waits for them */
 	double *pipe_bytes[2], *pipe_s[2];
+	struct evidence_server server[2]; /* the same directions */
 	/* seconds of each window, by the kernel: on a processor; ready to run without processor
 	 * (longest of all threads); some thread blocked by storage */
 	double *cpu, *starved, *blocked;

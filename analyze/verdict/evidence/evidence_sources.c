@@ -117,10 +117,23 @@ json_either(const json_t *o, const char *a, const char *b, const char *c)
 }
 
 static void
+server_describe(struct evidence_server *s, const json_t *subject, const char *program,
+    const char *socket, const char *pid)
+{
+	free(s->program);
+	free(s->socket);
+	s->program = xstrdup(json_text(subject, program));
+	s->socket = xstrdup(json_text(subject, socket));
+	s->pid = json_number(subject, pid, PID_NOT_TOLD);
+}
+
+static void
 process_describe(struct evidence_process *p, const json_t *subject)
 {
 	const char *by = json_text(subject, "unseen_by");
 
+	server_describe(&p->server[0], subject, "server_read", "socket_read", "server_read_pid");
+	server_describe(&p->server[1], subject, "server_write", "socket_write", "server_write_pid");
 	p->parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
 	if (by == NULL)
 		return;

@@ -2,6 +2,7 @@
 /* A judgement in words: sentence, reasons, route and names of stages. */
 #include "analyze/verdict/judge/judge_in.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -187,27 +188,95 @@ program_of(const struct evidence *e, const struct nw_path *p)
 
 /* --- cannot tell --- */
 
-/* Where all processes waited, the longest wait at a pipe tells where to look: behind that pipe. */
-static void
-neighbour_reason(struct judgement *j, const struct evidence *e)
+static double
+waited_s(const struct evidence *e, const struct evidence_process *p, int dir)
 {
-	const struct evidence_process *waits = NULL;
-	double most = 0.5 * j->path.active_s, s;
-	size_t f, i;
+	double s = 0;
+	size_t i;
 
-	for (f = 0; f < e->n_processes; f++) {
-		for (i = 0, s = 0; e->processes[f].pipe_s[0] != NULL && i < e->n_windows; i++)
-			s += e->processes[f].pipe_s[0][i] + e->processes[f].pipe_s[1][i];
-		if (s > most) {
-			most = s;
-			waits = &e->processes[f];
+	for (i = 0; p->pipe_s[dir] != NULL && i < e->n_windows; i++)
+		s += p->pipe_s[dir][i];
+	return s;
+}
+
+/* The server behind the local socket at which a process waited; NULL without one, and where the
+ * session has the server's own measurement. */
+static const struct evidence_server *
+server_of(const struct evidence *e, const struct evidence_process *p)
+{
+	const struct evidence_server *s = &p->server[waited_s(e, p, 1) > waited_s(e, p, 0) ? 1 : 0];
+	size_t f;
+
+	for (f = 0; s->pid > 0 && f < e->n_processes; f++)
+		if (e->processes[f].host == p->host && e->processes[f].pid == s->pid)
+			return NULL;
+	return s->program != NULL || s->socket != NULL ? s : NULL;
+}
+
+/* "postgres (pid 812) behind the Unix socket /run/postgresql/.s.PGSQL.5432". */
+static char *
+server_text(const struct evidence_server *s)
+{
+	char *name = s->program == NULL ? xstrdup("the server")
+	    : s->pid > 0                ? xasprintf("%s (pid %" PRId64 ")", s->program, s->pid)
+					: xstrdup(s->program);
+	char *text = s->socket == NULL ? xasprintf("%s behind a Unix socket", name)
+				       : xasprintf("%s behind the Unix socket %s", name, s->socket);
+
+	free(name);
+	return text;
+}
+
+/* Where all processes waited, the longest wait at a pipe tells where to look: behind that pipe. A
+ * process that waited about as long for a named server comes first: the others wait for it. */
+static const struct evidence_process *
+neighbour_waiter(const struct judgement *j, const struct evidence *e, double *wait_s)
+{
+	const struct evidence_process *p, *waits = NULL;
+	double s;
+
+	*wait_s = 0.5 * j->path.active_s;
+	for (p = e->processes; p < e->processes + e->n_processes; p++) {
+		s = waited_s(e, p, 0) + waited_s(e, p, 1);
+		if (s > 0.5 * j->path.active_s &&
+		    (waits == NULL || (server_of(e, p) != NULL) > (server_of(e, waits) != NULL) ||
+			((server_of(e, p) != NULL) == (server_of(e, waits) != NULL) &&
+			    s > *wait_s))) {
+			*wait_s = s;
+			waits = p;
 		}
 	}
-	if (waits != NULL)
-		REASON_SAY(j, waited_at_pipe, CLAIM_NO_STAGE,
-		    claim_text(waits->program != NULL ? waits->program : "A program"),
-		    claim_text(evidence_host_name(e, waits->host, "?")),
-		    claim_number(fmin(1, most / j->path.active_s)));
+	return waits;
+}
+
+/* Says in the reasons, and of a server in the sentence, behind what the time passed. */
+static void
+neighbour_words(struct judgement *j, const struct evidence *e)
+{
+	double wait_s;
+	const struct evidence_process *p = neighbour_waiter(j, e, &wait_s);
+	const struct evidence_server *s = p != NULL ? server_of(e, p) : NULL;
+	const char *host = p != NULL ? evidence_host_name(e, p->host, "?") : NULL;
+	double share = fmin(1, wait_s / j->path.active_s);
+	char *server;
+
+	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+	if (s == NULL) {
+		CLAIM_SAY(&j->said, time_outside, CLAIM_NO_STAGE);
+		if (p != NULL)
+			REASON_SAY(j, waited_at_pipe, CLAIM_NO_STAGE,
+			    claim_text(p->program != NULL ? p->program : "A program"),
+			    claim_text(host), claim_number(share));
+		return;
+	}
+	server = server_text(s);
+	CLAIM_SAY(&j->said, time_at_server, CLAIM_NO_STAGE,
+	    claim_text(p->program != NULL ? p->program : "a program"), claim_text(host),
+	    claim_text(server));
+	REASON_SAY(j, waited_at_socket, CLAIM_NO_STAGE,
+	    claim_text(p->program != NULL ? p->program : "A program"), claim_text(host),
+	    claim_text(s->program != NULL ? s->program : "the server"), claim_number(share));
+	free(server);
 }
 
 static void
@@ -230,9 +299,7 @@ unseen_words(struct judgement *j, const struct evidence *e)
 	else
 		REASON_SAY(j, nothing_held_long, j->limit.stage, claim_text(most),
 		    claim_number(limit_held(&j->limit)));
-	neighbour_reason(j, e);
-	CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
-	CLAIM_SAY(&j->said, time_outside, CLAIM_NO_STAGE);
+	neighbour_words(j, e);
 	free(most);
 }
 

@@ -6,6 +6,7 @@
  *	collect_watch.c    the facts of a process, and the system's account of the process
  *	collect_window.c   a process's threads into one caliper window per stage
  *	collect_object.c   files and connections
+ *	collect_local.c    servers behind local sockets
  *	collect_say.c      documents, and the text of NWRUN_REPORT
  *	collect_tcp.c      the kernel's knowledge of a connection (tcpinfo.c)
  *	collect_unseen.c   the first program, when the region never shows any of it
@@ -39,6 +40,7 @@ struct collect_sink {
 	    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
 	void (*end)(void *arg, const char *mid);
 	void (*facts)(void *arg, int pid, unsigned wanted, struct proc_facts *out);
+	void (*socket)(void *arg, struct proc_socket *s); /* NULL: nobody looks */
 };
 
 struct collect_opts {

@@ -61,6 +61,16 @@ struct label {
 	struct net_addr local, peer;
 };
 
+/* What is behind the local sockets of a process that lead to one name, or behind one without. */
+struct server {
+	bool used;
+	int pid; /* 0: not known */
+	uint64_t ino;
+	uint64_t bytes[2]; /* of the process, by direction */
+	char program[NWSHM_NAME_BYTES], path[NWSHM_SOCKET_BYTES];
+};
+enum { WATCH_SERVERS = 4 };
+
 /* A process slot as the collector knows it. */
 struct watch {
 	bool used, said;
@@ -100,6 +110,11 @@ struct watch {
 	bool quota_wanted;    /* the next look asks for the quota of processor time */
 	uint64_t reports;     /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
+	struct server server[WATCH_SERVERS];
+	uint32_t servers; /* count of changes */
+	/* as sent: the change, and by direction the server */
+	uint32_t servers_said;
+	const struct server *server_said[2];
 	struct {
 		char id[UUID_BYTES];
 		bool said;
@@ -144,11 +159,11 @@ struct collect {
 	struct collect_unseen unseen; /* totals of processes that are gone */
 	struct collect_opts opts;
 	const struct collect_sink *sink;
-	int tcp_fd;
+	int tcp_fd; /* also asks about local sockets */
 	double tick_s;
 	uint64_t pid_ns;
 	uint64_t page_bytes;
-	uint32_t objects_said;
+	uint32_t objects_said, servers_asked;
 	int64_t others_mono_ns; /* when the nameless objects were last reported */
 	struct mounts mounts;
 	struct watch watch[NWSHM_PROCS];
@@ -211,6 +226,7 @@ void window_clear(struct collect *c);
 
 /* --- collect_object.c --- */
 
+enum { COLLECT_SERVERS_ASKED = 64 };
 enum { COLLECT_OBJECTS_SAID = 256, COLLECT_SMALL_SAID = 32, COLLECT_OBJECT_SMALL_BYTES = 1 << 20 };
 
 /* Reports the work on the objects of a process; with `gone`, for the last time. */
@@ -263,6 +279,20 @@ copy_text(char *out, const char *text, size_t cap)
 
 /* Looks at the first program while it does not show. Returns whether the program is alive. */
 bool unseen_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
+
+/* --- collect_local.c --- */
+
+struct local_peer {
+	uint32_t ino;                  /* of the socket at the other end; 0: not known */
+	char name[NWSHM_SOCKET_BYTES]; /* of the socket asked about; empty: none */
+};
+/* Asks about a local socket, by a descriptor of tcp_open(). False: the kernel does not tell. */
+bool local_peer_ask(int fd, uint64_t ino, struct local_peer *out);
+/* Adds bytes through a local socket to its server, which is looked for at the `first` bytes. */
+void local_report(struct collect *c, uint32_t owner, const struct nwshm_object *o,
+    const struct object_delta *d, bool first);
+/* The server of most bytes through pipes and local sockets in a direction; NULL: there is none. */
+const struct server *local_server_of(const struct watch *w, enum nwshm_dir dir);
 
 /* --- collect_tcp.c --- */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files and connections. A run may touch any number of them; 256 are reported one by one, half of
+ * Files and connections; bytes of local sockets go to their servers (collect_local.c). A run may
+ * touch any number of files and connections; 256 are reported one by one, half of
  * these places are kept for large ones, and a small file waits until the program closes it before
  * it may take a place. All others are summed up in two objects without a name, the first two of the
  * table.
@@ -15,13 +16,15 @@ label_fill(struct collect *c, uint32_t owner, struct label *l, const struct nwsh
 	const struct watch *w = &c->watch[owner];
 
 	l->known = true;
-	l->kind = o->kind == NWSHM_CONN ? NWSHM_CONN : NWSHM_FILE;
+	l->kind = o->kind == NWSHM_CONN || o->kind == NWSHM_LOCAL ? o->kind : NWSHM_FILE;
 	l->size_bytes = atomic_load_explicit(&o->size_bytes, memory_order_relaxed);
 	if (l->kind == NWSHM_CONN) {
 		l->local = o->u.conn.local;
 		l->peer = o->u.conn.peer;
 		return;
 	}
+	if (l->kind == NWSHM_LOCAL)
+		return;
 	memcpy(l->path, o->u.path, sizeof(l->path));
 	l->path[sizeof(l->path) - 1] = '\0';
 	if (l->mount == NULL && o >= &c->shm->object[NWSHM_OBJECTS_FIXED])
@@ -167,12 +170,18 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	struct object_seen *seen = &c->object[object];
 	struct tcp_sample tcp;
 	struct object_delta d;
-	bool moved, has_tcp, tcp_worked;
+	bool moved, has_tcp, tcp_worked, first;
 
 	if (!seen->used)
 		seen_start(c, seen, o);
+	first = seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0;
 	label_refresh(c, seen, o);
 	moved = delta_take(o, seen, &d);
+	if (seen->label.kind == NWSHM_LOCAL) {
+		if (moved)
+			local_report(c, seen->owner, o, &d, first);
+		return;
+	}
 	label_stage(&c->watch[seen->owner], seen);
 	has_tcp = tcp_look(c, o, seen, &tcp, &tcp_worked);
 	if (!moved && !tcp_worked)
@@ -198,6 +207,8 @@ object_free(struct collect *c, unsigned object)
 		say_object_end(c, object);
 	seen->used = false;
 	cells_clear(c, object);
+	if (seen->label.kind == NWSHM_LOCAL)
+		atomic_fetch_sub(&c->shm->locals, 1);
 	atomic_store(&c->shm->object_key[object], 0);
 	memset((char *)o + sizeof(o->state), 0, sizeof(*o) - sizeof(o->state));
 	atomic_store(&o->cells_ready, ready);

@@ -155,6 +155,20 @@ answer_facts(struct run *r, const struct wire_message *m)
 }
 
 static int
+answer_socket(struct run *r, const struct wire_message *m)
+{
+	struct proc_socket s;
+
+	if (m->len != sizeof(s))
+		return NW_EPROTO;
+	memcpy(&s, m->body, sizeof(s));
+	proc_socket_find(&s);
+	if (wire_put(&r->wire, WIRE_ANSWER, &s, sizeof(s)) < 0)
+		return NW_ENOMEM;
+	return wire_flush(&r->wire, nw_mono_ns() + SECOND_NS);
+}
+
+static int
 take_done(struct run *r, const struct wire_message *m)
 {
 	if (m->len != sizeof(r->done))
@@ -175,7 +189,12 @@ reader_serve(struct run *r)
 	while ((rc = wire_read(&r->wire, deadline_mono_ns, &m)) == NW_OK) {
 		if (m.type == WIRE_DONE)
 			return take_done(r, &m);
-		rc = m.type == WIRE_ASK ? answer_facts(r, &m) : wire_dispatch(&m, &r->sink);
+		if (m.type == WIRE_ASK)
+			rc = answer_facts(r, &m);
+		else if (m.type == WIRE_ASK_SOCKET)
+			rc = answer_socket(r, &m);
+		else
+			rc = wire_dispatch(&m, &r->sink);
 		if (rc < 0)
 			break;
 	}

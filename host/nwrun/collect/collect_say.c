@@ -144,6 +144,35 @@ field(struct field_list *f, const char *name, double value)
 /* --- processes --- */
 
 static void
+kv_server(struct kv_list *l, const struct watch *w, enum nwshm_dir dir)
+{
+	const struct server *s = w->server_said[dir];
+
+	if (s == NULL)
+		return;
+	kv_text(l, dir == NWSHM_READ ? "server_read" : "server_write", s->program);
+	kv_text(l, dir == NWSHM_READ ? "socket_read" : "socket_write", s->path);
+	if (s->pid > 0)
+		kv_int(l, dir == NWSHM_READ ? "server_read_pid" : "server_write_pid", s->pid);
+}
+
+static bool
+servers_changed(const struct watch *w)
+{
+	return w->servers != w->servers_said ||
+	    w->server_said[NWSHM_READ] != local_server_of(w, NWSHM_READ) ||
+	    w->server_said[NWSHM_WRITE] != local_server_of(w, NWSHM_WRITE);
+}
+
+static void
+servers_note(struct watch *w)
+{
+	w->servers_said = w->servers;
+	w->server_said[NWSHM_READ] = local_server_of(w, NWSHM_READ);
+	w->server_said[NWSHM_WRITE] = local_server_of(w, NWSHM_WRITE);
+}
+
+static void
 say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 {
 	uint32_t images = atomic_load_explicit(&c->shm->proc[index].images, memory_order_acquire);
@@ -151,14 +180,17 @@ say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 	struct kv_list subject = { .n = 0 };
 
 	if (w->said && ((images & 1) != 0 || images == w->images_said) &&
-	    w->unseen_by == w->unseen_by_said)
+	    w->unseen_by == w->unseen_by_said && !servers_changed(w))
 		return;
 	w->said = true;
 	w->images_said = images;
 	w->unseen_by_said = w->unseen_by;
+	servers_note(w);
 	watch_describe(c, index);
 	kv_process(&subject, c, w);
 	kv_text(&subject, "unseen_by", w->unseen_by);
+	kv_server(&subject, w, NWSHM_READ);
+	kv_server(&subject, w, NWSHM_WRITE);
 	say_meta(
 	    c, w->id, NULL, NW_TYPE_PROCESS, &subject, collect_interval_ns(c, index, now_mono_ns));
 }
@@ -310,7 +342,7 @@ has_moved(const struct collect *c)
 		if (!is_trifle(&c->watch[i]))
 			return true;
 	for (i = 0; i < sizeof(c->object) / sizeof(c->object[0]); i++)
-		if (c->object[i].used)
+		if (c->object[i].used && c->object[i].label.kind != NWSHM_LOCAL)
 			return true;
 	return false;
 }
@@ -543,7 +575,8 @@ report_object(struct collect *c, unsigned object)
 	char text[2][INET6_ADDRSTRLEN];
 	bool file = seen->label.kind == NWSHM_FILE;
 
-	if (to == NULL || seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0)
+	if (to == NULL || seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0 ||
+	    seen->label.kind == NWSHM_LOCAL)
 		return;
 	fprintf(to, "%s pid=%d read=%llu written=%llu", file ? "file" : "connection",
 	    object < NWSHM_OBJECTS_FIXED ? 0 : c->watch[seen->owner].pid,
@@ -577,6 +610,24 @@ say_object_end(struct collect *c, unsigned object)
 		if (c->object[object].cells_id[dir][0] != '\0')
 			c->sink->end(c->sink->arg, c->object[object].cells_id[dir]);
 	c->sink->end(c->sink->arg, c->object[object].id);
+}
+
+static void
+report_server(FILE *to, const struct watch *w, enum nwshm_dir dir)
+{
+	const struct server *s = local_server_of(w, dir);
+
+	if (s == NULL)
+		return;
+	if (s->program[0] != '\0')
+		collect_report_text(
+		    to, dir == NWSHM_READ ? "server_read" : "server_write", s->program);
+	if (s->pid > 0)
+		fprintf(to, " %s=%d", dir == NWSHM_READ ? "server_read_pid" : "server_write_pid",
+		    s->pid);
+	if (s->path[0] != '\0')
+		collect_report_text(
+		    to, dir == NWSHM_READ ? "socket_read" : "socket_write", s->path);
 }
 
 static void
@@ -627,6 +678,8 @@ report_process(struct collect *c, unsigned index, int64_t end_mono_ns)
 	    (unsigned long long)w->unseen_total[NWSHM_WRITE]);
 	if (w->unseen_by != NULL)
 		collect_report_text(to, "unseen_by", w->unseen_by);
+	report_server(to, w, NWSHM_READ);
+	report_server(to, w, NWSHM_WRITE);
 	collect_report_text(to, "argv", w->argv);
 	putc('\n', to);
 }

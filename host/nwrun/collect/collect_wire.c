@@ -270,24 +270,37 @@ say_end(void *arg, const char *mid)
 
 /* Asks the sender. Without an answer there is no work left for the reader. */
 static void
+ask(struct wire *w, enum wire_type type, const void *question, size_t len, void *out,
+    size_t out_len)
+{
+	int64_t deadline_mono_ns = nw_mono_ns() + REPLY_NS;
+	struct wire_message m;
+
+	if (wire_put(w, type, question, len) < 0 || wire_flush(w, deadline_mono_ns) < 0 ||
+	    wire_read(w, deadline_mono_ns, &m) < 0 || m.type != WIRE_ANSWER || m.len != out_len)
+		_exit(1);
+	memcpy(out, m.body, out_len);
+}
+
+static void
 ask_facts(void *arg, int pid, unsigned wanted, struct proc_facts *out)
 {
 	const int32_t question[2] = { pid, (int32_t)wanted };
-	int64_t deadline_mono_ns = nw_mono_ns() + REPLY_NS;
-	struct wire_message m;
-	struct wire *w = arg;
 
-	if (wire_put(w, WIRE_ASK, question, sizeof(question)) < 0 ||
-	    wire_flush(w, deadline_mono_ns) < 0 || wire_read(w, deadline_mono_ns, &m) < 0 ||
-	    m.type != WIRE_ANSWER || m.len != sizeof(*out))
-		_exit(1);
-	memcpy(out, m.body, sizeof(*out));
+	ask(arg, WIRE_ASK, question, sizeof(question), out, sizeof(*out));
+}
+
+static void
+ask_socket(void *arg, struct proc_socket *s)
+{
+	ask(arg, WIRE_ASK_SOCKET, s, sizeof(*s), s, sizeof(*s));
 }
 
 void
 wire_sink_init(struct collect_sink *sink, struct wire *w)
 {
-	*sink = (struct collect_sink){ w, say_meta, say_caliper, say_data, say_end, ask_facts };
+	*sink = (struct collect_sink){ w, say_meta, say_caliper, say_data, say_end, ask_facts,
+		ask_socket };
 }
 
 /* --- reading messages --- */

@@ -7,8 +7,9 @@
  *
  *	sender                        reader
  *	LOOK (time, interval) ------>
- *	                      <------ ASK (pid), META, DATA, END, in any number
- *	ANSWER (facts) ------------->                      to each ASK
+ *	                      <------ ASK (pid), ASK_SOCKET (inode), META, DATA, END, in any
+ *	                              number
+ *	ANSWER (facts, owner) ------>                      to each ASK and ASK_SOCKET
  *	                      <------ DONE (outcome)
  *
  * A message is its length (4 bytes), its type (1 byte) and its body.
@@ -22,7 +23,16 @@
 
 #include "host/nwrun/collect/collect.h"
 
-enum wire_type { WIRE_LOOK = 1, WIRE_ANSWER, WIRE_ASK, WIRE_META, WIRE_DATA, WIRE_END, WIRE_DONE };
+enum wire_type {
+	WIRE_LOOK = 1,
+	WIRE_ANSWER,
+	WIRE_ASK,
+	WIRE_META,
+	WIRE_DATA,
+	WIRE_END,
+	WIRE_DONE,
+	WIRE_ASK_SOCKET
+};
 
 enum { WIRE_MESSAGE_MAX_BYTES = 256 << 10, WIRE_FIELDS_MAX = 64, WIRE_KV_MAX = 32 };
 

@@ -40,6 +40,18 @@ struct proc_facts {
 	unsigned blind;          /* set of enum proc_blind; filled on request */
 };
 
+/* The process that has a socket open. */
+struct proc_socket {
+	uint32_t ino; /* 0: not known */
+	/* the caller's guess, 0: none; then the process found, 0: none */
+	int32_t pid;
+	int32_t not_pid;  /* looks for itself: no answer */
+	char program[48]; /* by title.h; empty without a process */
+};
+
+/* Looks at the guess first, then at all processes that the caller may look into, a bounded number.
+ * Falls back to the guess. */
+void proc_socket_find(struct proc_socket *s);
 /* `wanted` is a set of enum proc_wanted. */
 void proc_facts_read(int pid, unsigned wanted, struct proc_facts *out);
 void proc_quota_read(int pid, struct proc_quota *out);

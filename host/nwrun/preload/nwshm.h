@@ -43,12 +43,14 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 12,
+	NWSHM_VERSION = 13,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
 	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
+	NWSHM_LOCALS = 32, /* local sockets among them */
+	NWSHM_SOCKET_BYTES = 112,
 	NWSHM_PATH_BYTES = 400,
 	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
 	NWSHM_NAMED_BYTES = 1 << 20, /* the size */
@@ -159,10 +161,10 @@ struct nwshm_proc {
 	char argv[NWSHM_ARGV_BYTES]; /* arguments joined by blanks, cut */
 };
 
-enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN };
+enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN, NWSHM_LOCAL };
 
-/* A file or a connection of a process. The first two objects sum up the rest, which found no
- * slot: no process, no name. */
+/* A file, a connection or a connected local socket of a process. The first two objects
+ * sum up the rest, which found no slot: no process, no name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */
@@ -180,6 +182,12 @@ struct nwshm_object {
 			_Atomic uint32_t tcp_info_len;
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
 		} conn;
+		struct {
+			/* the peer by the kernel, which is the process that began to listen or
+			 * made the pair; 0: not told */
+			int32_t peer_pid;
+			char path[NWSHM_SOCKET_BYTES]; /* the peer's; empty: it has no name */
+		} local;
 	} u;
 	uint64_t dev, ino;
 	uint32_t fs_magic; /* f_type of a file system without a block device; 0: not known */
@@ -237,6 +245,7 @@ struct nwshm {
 	_Atomic uint32_t generation;  /* last number given to an attached process */
 	_Atomic uint32_t small_named; /* small files with a name so far */
 	_Atomic uint32_t lives;       /* files whose steps were followed so far */
+	_Atomic uint32_t locals;      /* objects that are local sockets now */
 	/* where the next search for a free object begins, and the count of freed objects */
 	_Atomic uint32_t objects_from, objects_freed;
 	/* set of the objects that got a path; members may have lost theirs since */

@@ -260,6 +260,9 @@ struct nwshm_object *
 object_get_file(int fd, uint64_t dev, uint32_t fs_magic, const struct statx *st);
 struct nwshm_object *object_get_conn(
     uint64_t dev, uint64_t ino, const struct net_addr *local, const struct net_addr *peer);
+/* A connected local socket; path: the peer's name, len bytes of it. NULL: no place is left. */
+struct nwshm_object *
+object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path, size_t len);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
 /* Asks the kernel for the file's name. */
@@ -361,7 +364,8 @@ quick_begin(struct quick *q, int fd, enum nwshm_dir dir)
 /* The work behind a call, by words that fit into registers. */
 void quick_count(struct nwshm_thread *t, uint64_t begin_ticks, uint64_t fd_and_word, unsigned stage,
     int64_t offset, ssize_t bytes);
-void quick_count_pipe(struct nwshm_thread *t, uint64_t begin_ticks, unsigned stage, ssize_t bytes);
+void quick_count_pipe(
+    struct nwshm_thread *t, uint64_t begin_ticks, uint32_t word, unsigned stage, ssize_t bytes);
 
 static inline __attribute__((always_inline)) void
 quick_end(const struct quick *q, int64_t offset, ssize_t bytes)
@@ -370,7 +374,7 @@ quick_end(const struct quick *q, int64_t offset, ssize_t bytes)
 		quick_count(q->thread, q->begin_ticks, (uint64_t)(unsigned)q->fd << 32 | q->word,
 		    q->stage, offset, bytes);
 	else if (q->stage < NWSHM_TIMED)
-		quick_count_pipe(q->thread, q->begin_ticks, q->stage, bytes);
+		quick_count_pipe(q->thread, q->begin_ticks, q->word, q->stage, bytes);
 	else if (bytes > 0)
 		nwshm_add(&q->thread->other_bytes[q->stage & 1], (uint64_t)bytes);
 }

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 
 static _Atomic uint32_t fd_used;    /* highest number ever entered, plus one */
 static _Atomic bool fd_has_private; /* or had */
@@ -104,6 +105,41 @@ socket_option(int fd, int option)
 	return sys(SYS_getsockopt, fd, SOL_SOCKET, option, &value, &len) < 0 ? -1 : value;
 }
 
+/* The name of a local socket: a path, or '@' and the name that no file has. */
+static size_t
+local_name(const struct sockaddr_un *un, socklen_t len, char out[NWSHM_SOCKET_BYTES])
+{
+	size_t at = offsetof(struct sockaddr_un, sun_path), n = len > at ? len - at : 0;
+
+	if (n > sizeof(un->sun_path))
+		n = sizeof(un->sun_path);
+	memcpy(out, un->sun_path, n);
+	if (n > 0 && out[0] == '\0')
+		out[0] = '@';
+	out[n] = '\0';
+	return strlen(out);
+}
+
+/* What is at a local socket's other end. The collector looks closer. */
+static uint32_t
+look_at_local(int fd, uint64_t dev, uint64_t ino)
+{
+	union {
+		struct sockaddr_storage ss;
+		struct sockaddr_un un;
+	} peer;
+	socklen_t len = sizeof(peer), cred_len = sizeof(struct ucred);
+	struct ucred cred = { .pid = 0 };
+	char name[NWSHM_SOCKET_BYTES];
+
+	if (sys(SYS_getpeername, fd, &peer, &len) < 0)
+		return fd_word(NWSHM_PIPE_READ, socket_option(fd, SO_TYPE) == SOCK_STREAM, NULL);
+	if (sys(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &cred, &cred_len) < 0)
+		cred.pid = 0;
+	return fd_word(NWSHM_PIPE_READ, false,
+	    object_get_local(dev, ino, cred.pid, name, local_name(&peer.un, len, name)));
+}
+
 /* A stream without a connection gets another look with every use until there is a peer. */
 static uint32_t
 look_at_socket(int fd, uint64_t dev, uint64_t ino)
@@ -114,9 +150,10 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 
 	if (sys(SYS_getsockname, fd, &ss, &len) < 0 || socket_option(fd, SO_ACCEPTCONN) == 1)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
+	if (ss.ss_family == AF_UNIX)
+		return look_at_local(fd, dev, ino);
 	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
-		return fd_word(
-		    ss.ss_family == AF_UNIX ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+		return fd_word(NWSHM_OTHER_READ, false, NULL);
 	addr_from_sockaddr(&local, &ss);
 	len = sizeof(ss);
 	if (sys(SYS_getpeername, fd, &ss, &len) < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The files and connections of this process in the region. A short scan finds an object by its key;
+ * The files, connections and local sockets of this process in the region. A short scan finds an
+ * object by its key;
  * when the table is full, two objects without a name take the bytes.
  */
 #include "host/nwrun/preload/preload.h"
@@ -287,6 +288,30 @@ object_get_conn(
 	return o;
 }
 
+/* A server has any number of clients: beyond a few, files need the places. */
+struct nwshm_object *
+object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path, size_t len)
+{
+	uint64_t key = object_hash(NWSHM_LOCAL, dev, ino);
+	struct nwshm_object *o;
+	uint32_t index;
+
+	if ((o = object_find(NWSHM_LOCAL, key, -1, dev, ino, 0)) != NULL)
+		return o;
+	if (atomic_fetch_add(&region->locals, 1) >= NWSHM_LOCALS ||
+	    (o = object_new(NWSHM_LOCAL, dev, ino, &index)) == NULL) {
+		atomic_fetch_sub(&region->locals, 1);
+		return NULL;
+	}
+	o->u.local.peer_pid = peer_pid;
+	if (len >= NWSHM_SOCKET_BYTES)
+		len = NWSHM_SOCKET_BYTES - 1;
+	memcpy(o->u.local.path, path, len);
+	o->u.local.path[len] = '\0';
+	object_publish(o, index, key);
+	return o;
+}
+
 static bool
 path_ends_with(const char *path, const char *name)
 {
@@ -354,6 +379,8 @@ object_closing(struct nwshm_object *o, int fd)
 			atomic_store_explicit(&o->u.conn.tcp_info_len, len, memory_order_release);
 		return;
 	}
+	if (o->kind != NWSHM_FILE)
+		return;
 	object_name_small(o, fd, false);
 	if (o->u.path[0] != '\0' && nwshm_get(&o->bytes[NWSHM_WRITE]) > 0 &&
 	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) == 0)

@@ -104,10 +104,12 @@ lane_and_object_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object 
 }
 
 static inline __attribute__((always_inline)) void
-pipe_add(struct nwshm_thread *t, unsigned stage, int64_t ns, ssize_t bytes)
+pipe_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t ns, ssize_t bytes)
 {
 	if (likely(bytes > 0))
 		nwshm_add(&t->pipe_bytes[stage & 1], (uint64_t)bytes);
+	if (unlikely(o != NULL) && bytes > 0)
+		object_add(o, stage & 1, (uint64_t)bytes, ns, *single_threaded != 0);
 	nwshm_add(&t->busy_ns[stage], (uint64_t)ns);
 }
 
@@ -119,7 +121,7 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 		if (bytes > 0)
 			nwshm_add(&t->other_bytes[stage & 1], (uint64_t)bytes);
 	} else if (stage >= NWSHM_LANES) {
-		pipe_add(t, stage, end_mono_ns - begin_mono_ns, bytes);
+		pipe_add(t, stage, o, end_mono_ns - begin_mono_ns, bytes);
 	} else if (bytes < 0) {
 		nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
 	} else {
@@ -183,11 +185,12 @@ quick_count_rest(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o,
 }
 
 void
-quick_count_pipe(struct nwshm_thread *t, uint64_t begin_ticks, unsigned stage, ssize_t bytes)
+quick_count_pipe(
+    struct nwshm_thread *t, uint64_t begin_ticks, uint32_t word, unsigned stage, ssize_t bytes)
 {
 	struct stop stop = quick_stop(t, begin_ticks);
 
-	pipe_add(t, stage, stop.ns > 0 ? stop.ns : 0, bytes);
+	pipe_add(t, stage, fd_word_object(word), stop.ns > 0 ? stop.ns : 0, bytes);
 }
 
 void

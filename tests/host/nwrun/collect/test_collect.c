@@ -176,7 +176,15 @@ on_facts(void *arg, int pid, unsigned wanted, struct proc_facts *out)
 	proc_facts_read(pid, wanted, out);
 }
 
-static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts };
+static void
+on_socket(void *arg, struct proc_socket *s)
+{
+	(void)arg;
+	proc_socket_find(s);
+}
+
+static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts,
+	on_socket };
 
 static struct said *
 said_stage(int64_t pid, const char *stage)
