@@ -56,17 +56,18 @@ clocks_print(const json_t *list)
 {
 	const json_t *c;
 	size_t i;
-	double by;
+	double by, bound;
 
 	json_array_foreach(list, i, c)
 	{
 		by = result_number(c, KEY_line_clock_corrected_s);
-		if (by == 0 && !isfinite(result_number(c, KEY_line_clock_bound_s)))
-			continue;
-		printf("%s  clock of %s: corrected by %s, ", i == 0 ? "\n" : "",
-		    show_text(c, KEY_line_clock_host, "?"), fmt_si(by, "s").s);
-		printf("may be wrong by %s\n",
-		    fmt_si(result_number(c, KEY_line_clock_bound_s), "s").s);
+		bound = result_number(c, KEY_line_clock_bound_s);
+		printf("%s  clock of %s: %s", i == 0 ? "\n" : "",
+		    show_text(c, KEY_line_clock_host, "?"),
+		    by != 0 ? "corrected by " : "as logged");
+		printf("%s, %s%s\n", by != 0 ? fmt_si(by, "s").s : "",
+		    isfinite(bound) ? "may be wrong by " : "no bound known",
+		    isfinite(bound) ? fmt_si(bound, "s").s : "");
 	}
 }
 

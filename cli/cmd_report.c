@@ -19,6 +19,7 @@
 #include "narrows/result.h"
 #include "narrows/terminal.h"
 #include "narrows/web.h"
+#include "web/answer/clock_words.h"
 
 /* "25 MB/s", "at least 38 MB/s", "25 MB/s to 40 MB/s"; nothing of a stage not measured, or whose
  * only bound is the session's own rate. */
@@ -133,6 +134,23 @@ quality_print(const json_t *quality)
 		putchar('\n');
 }
 
+/* The clock of each host, and its largest error. */
+static void
+clocks_print(const json_t *hosts)
+{
+	const json_t *o;
+	struct clock_words w;
+	size_t i;
+
+	json_array_foreach(hosts, i, o)
+	{
+		w = clock_words(result_get(o, KEY_session_host_clock));
+		printf("%s  %s: %s%s%s\n", i == 0 ? "\n" : "",
+		    show_text(o, KEY_session_host_name, "?"), w.bound,
+		    w.offset[0] != '\0' ? " " : "", w.offset);
+	}
+}
+
 /* Classes of file operations, and the time that the slow ones lost. */
 static void
 iotime_print(const json_t *io)
@@ -198,6 +216,7 @@ report_print(const json_t *doc)
 	    result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));
 	iotime_print(result_get(doc, KEY_result_io));
+	clocks_print(result_get(s, KEY_session_hosts));
 	quality_print(result_get(doc, KEY_result_quality));
 }
 

@@ -306,7 +306,7 @@ clocks_write(struct html *h, const struct lines_view *v)
 		html_raw(h, "</th><td class=\"num\">");
 		html_text(h, c->lead_ns != 0 ? fmt_si((double)c->lead_ns * 1e-9, "s").s : "-");
 		html_raw(h, "</td><td class=\"num\">");
-		html_text(h, isfinite(c->bound_s) ? fmt_si(c->bound_s, "s").s : "unknown");
+		html_text(h, isfinite(c->bound_s) ? fmt_si(c->bound_s, "s").s : "no bound known");
 		html_raw(h, "</td>");
 		causal_cell(h, &c->causal);
 	}

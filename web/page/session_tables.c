@@ -7,6 +7,7 @@
 
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/answer/clock_words.h"
 #include "web/page/html_table.h"
 
 enum { ROWS_MAX = TABLE_ROWS_MAX };
@@ -16,24 +17,13 @@ enum { ROWS_MAX = TABLE_ROWS_MAX };
 static void
 write_clock(struct html *h, const json_t *clock)
 {
-	double bound = result_number(clock, KEY_clock_bound_s),
-	       offset = result_number(clock, KEY_clock_offset_s);
+	struct clock_words w = clock_words(clock);
 
-	if (result_bool(clock, KEY_clock_known) != 1) {
-		html_raw(h, "clock not reported");
-		return;
-	}
-	if (result_bool(clock, KEY_clock_synchronised) != 1)
-		html_raw(h, "clock not synchronised");
-	else if (isfinite(bound)) {
-		html_raw(h, "clock right within ");
-		html_text(h, fmt_duration(bound).s);
-	} else
-		html_raw(h, "clock synchronised, its error is not reported");
-	if (isfinite(offset)) {
-		html_raw(h, " <span class=\"soft\">(offset ");
-		html_text(h, fmt_duration(offset).s);
-		html_raw(h, ")</span>");
+	html_text(h, w.bound);
+	if (w.offset[0] != '\0') {
+		html_raw(h, " <span class=\"soft\">");
+		html_text(h, w.offset);
+		html_raw(h, "</span>");
 	}
 }
 
