@@ -90,10 +90,10 @@ nw_line_order_of(const struct nw_lines *l, size_t line, unsigned from, unsigned 
 	const uint32_t *host = l->host + (size_t)l->lane[line] * l->n_points;
 	double s = line_seconds(line_times(l, line)[from], line_times(l, line)[to]), bound = 0;
 
-	if (host[from] != host[to]) {
-		bound += isfinite(l->bound_s[host[from]]) ? l->bound_s[host[from]] : 0;
-		bound += isfinite(l->bound_s[host[to]]) ? l->bound_s[host[to]] : 0;
-	}
+	if (host[from] == host[to])
+		return s < 0 ? NW_LINE_REVERSED : NW_LINE_SURE;
+	bound += isfinite(l->bound_s[host[from]]) ? l->bound_s[host[from]] : 0;
+	bound += isfinite(l->bound_s[host[to]]) ? l->bound_s[host[to]] : 0;
 	return s < -bound ? NW_LINE_IMPOSSIBLE : s < bound ? NW_LINE_UNCERTAIN : NW_LINE_SURE;
 }
 
@@ -212,6 +212,7 @@ segment_fill(const struct nw_lines *l, struct nw_line_segment *s, struct room *r
 		order = nw_line_order_of(l, r->line[i], s->from, s->to);
 		s->backwards += order == NW_LINE_IMPOSSIBLE;
 		s->uncertain += order == NW_LINE_UNCERTAIN;
+		s->reversed += order == NW_LINE_REVERSED;
 		sum += r->s[i];
 	}
 	s->mean_s = sum / (double)s->n;

@@ -57,6 +57,7 @@ struct nw_line_segment {
 	size_t lane_crossings; /* those of one lane */
 	size_t backwards; /* lines whose order is impossible, beyond the bounds of the clocks */
 	size_t uncertain; /* lines whose order the bounds of the clocks leave open */
+	size_t reversed;  /* lines that a single host's clock saw in the other order */
 	/* share of the segment in what the slow lines take more than the median, and its 95 %
 	 * interval over moments; NaN without slow lines */
 	double excess_share, excess_low, excess_high;
@@ -82,7 +83,9 @@ unsigned nw_line_before(const struct nw_lines *l, size_t line, unsigned to);
 
 /* --- order and clocks --- */
 
-enum nw_line_order { NW_LINE_SURE, NW_LINE_UNCERTAIN, NW_LINE_IMPOSSIBLE };
+/* REVERSED: the clock of one host saw the second point first, so the path does not hold for the
+ * line. IMPOSSIBLE: a clock of the two hosts is wrong. */
+enum nw_line_order { NW_LINE_SURE, NW_LINE_UNCERTAIN, NW_LINE_REVERSED, NW_LINE_IMPOSSIBLE };
 /* Of two neighbours on a line. A clock without known bound counts as right, so its impossible order
  * is told. */
 enum nw_line_order

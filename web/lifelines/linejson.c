@@ -129,6 +129,7 @@ segments_json(const struct lineset *s, const struct chosen *k, const struct line
 		result_put_int(o, KEY_line_segment_crossings_of_one_server, g->lane_crossings);
 		result_put_int(o, KEY_line_segment_order_impossible, g->backwards);
 		result_put_int(o, KEY_line_segment_order_uncertain, g->uncertain);
+		result_put_int(o, KEY_line_segment_order_reversed, g->reversed);
 		json_array_append_new(list, o);
 	}
 	return list;

@@ -214,10 +214,15 @@ say_order(const struct lineset *s, struct linereport *p)
 		    "wrong by %s.",
 		    fmt_duration(worst).s);
 	if (p->n_backwards > 0)
+		say(p, " %zu segments run backwards in time: %s wrong%s.", p->n_backwards,
+		    s->path_source == LINESET_LEARNED ? "the learnt order of points, or a clock, is"
+						      : "a clock is",
+		    s->path_source == LINESET_LEARNED ? "" : " by more than its known error");
+	if (p->n_reversed > 0)
 		say(p,
-		    " %zu segments run backwards in time: a clock is wrong by more than its known "
-		    "error.",
-		    p->n_backwards);
+		    " %zu segments run against the path by the clock of a single host: the path "
+		    "does not hold for them.",
+		    p->n_reversed);
 }
 
 /* --- all of it --- */
@@ -232,8 +237,10 @@ states_count(const struct lineset *s, const struct chosen *k, struct linereport 
 		p->n_flushed += s->state[k->line[i]] == LINESET_FLUSHED;
 		p->n_unfinished += s->state[k->line[i]] == LINESET_UNFINISHED;
 	}
-	for (i = 0; i < p->segments.n; i++)
+	for (i = 0; i < p->segments.n; i++) {
 		p->n_backwards += p->segments.segment[i].backwards;
+		p->n_reversed += p->segments.segment[i].reversed;
+	}
 }
 
 /* Stalls of the finding's segment; without a finding, of the last segment that most lines take. */

@@ -21,7 +21,7 @@ struct linereport {
 	size_t n_stalls;
 	struct linereport_with *with; /* the most surprising first */
 	size_t n_with;
-	size_t n_finished, n_flushed, n_unfinished, n_backwards;
+	size_t n_finished, n_flushed, n_unfinished, n_backwards, n_reversed;
 	char sentence[LINEREPORT_SENTENCE_BYTES];
 };
 

@@ -125,9 +125,9 @@ otlp_attribute(FILE *f, const char *key, const char *value)
 	fputs("}}", f);
 }
 
-/* Ends a span; a span that ran backwards says so. */
+/* Ends a span; a span that ran backwards says whether a clock or the path is wrong. */
 static void
-otlp_end(FILE *f, const struct lineset *s, size_t line, const char *host, bool backwards)
+otlp_end(FILE *f, const struct lineset *s, size_t line, const char *host, enum nw_line_order order)
 {
 	fputs(",\"attributes\":[", f);
 	otlp_attribute(f, "narrows.ids", s->label[line]);
@@ -135,9 +135,10 @@ otlp_end(FILE *f, const struct lineset *s, size_t line, const char *host, bool b
 	otlp_attribute(f, "narrows.server", s->lanes.text[s->lane[line]]);
 	fputc(',', f);
 	otlp_attribute(f, "host.name", host);
-	if (backwards) {
+	if (order >= NW_LINE_REVERSED) {
 		fputc(',', f);
-		otlp_attribute(f, "narrows.order", "impossible");
+		otlp_attribute(
+		    f, "narrows.order", order == NW_LINE_REVERSED ? "reversed" : "impossible");
 	}
 	fputs("]}", f);
 }
@@ -165,14 +166,16 @@ otlp_line(FILE *f, const struct lineset *s, size_t line, bool *first)
 			snprintf(name, sizeof(name), "%.190s to %.190s", lineset_point(s, last),
 			    lineset_point(s, p));
 			otlp_span(f, &x, mix(root, p + 1) | 1, root, name, t[last], t[p]);
-			otlp_end(f, s, line, lineset_host(s, line, last), t[p] < t[last]);
+			otlp_end(f, s, line, lineset_host(s, line, last),
+			    nw_line_order_of(&s->lines, line, last, p));
 		}
 		last = p;
 	}
 	fputs(*first ? "" : ",\n", f);
 	*first = false;
 	otlp_span(f, &x, root, 0, s->label[line], t[begin], t[last]);
-	otlp_end(f, s, line, lineset_host(s, line, begin), t[last] < t[begin]);
+	otlp_end(f, s, line, lineset_host(s, line, begin),
+	    nw_line_order_of(&s->lines, line, begin, last));
 }
 
 int

@@ -391,6 +391,8 @@ point_row(struct html *h, const struct lines_view *v, size_t i, unsigned p, unsi
 		html_raw(h, "<b>impossible order</b>");
 	else if (last < l->n_points && nw_line_order_of(l, i, last, p) == NW_LINE_UNCERTAIN)
 		html_raw(h, "order not known");
+	else if (last < l->n_points && nw_line_order_of(l, i, last, p) == NW_LINE_REVERSED)
+		html_raw(h, "against the path");
 	html_raw(h, "</td><td>measure ");
 	link_to(h, v->c, "a", mark, "from here");
 	html_raw(h, " ");

@@ -70,7 +70,8 @@ test_orders(void)
 {
 	static const int64_t t[] = { 0, -4 * MS, -3 * MS, 3 * MS, 10 * MS, 6 * MS, 6 * MS,
 		12 * MS };
-	static const uint32_t lane[] = { 0, 0 }, host[] = { 0, 1, 1, 0 };
+	static const uint32_t lane[] = { 0, 0 };
+	uint32_t host[] = { 0, 1, 1, 0 };
 	double bound[] = { 0.0001, 0.0001 };
 	struct nw_line_clock clocks[2];
 	struct nw_lines l = lines_of(t, 2, 4, 1, lane, host, bound, 2);
@@ -82,8 +83,16 @@ test_orders(void)
 	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_UNCERTAIN);
 	bound[1] = NAN; /* not known: told */
 	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_IMPOSSIBLE);
+	host[1] = 0; /* one clock saw both: no clock is wrong, whatever its bound */
+	CHECK_INT(nw_line_order_of(&l, 0, 0, 1), NW_LINE_REVERSED);
+	CHECK_INT(nw_line_order_of(&l, 1, 0, 1), NW_LINE_REVERSED);
+	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
+	CHECK_INT(segments.segment[0].backwards, 0);
+	CHECK_INT(segments.segment[0].reversed, 2);
+	host[1] = 1;
 	CHECK_INT(nw_lines_segments(&l, &segments), NW_OK);
 	CHECK_INT(segments.segment[0].backwards, 2);
+	CHECK_INT(segments.segment[0].reversed, 0);
 	/* left at 0, seen there at -4: at least 4 behind; came back at 3, seen there at -3 */
 	nw_lines_clocks(&l, clocks);
 	CHECK_NEAR(clocks[1].high_s, -0.004, 1e-9, 0);

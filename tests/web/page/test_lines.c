@@ -409,6 +409,40 @@ test_clocks(void)
 	clear();
 }
 
+/* One host logs two points in either order: its clock cannot be wrong about that. */
+static void
+test_one_host(void)
+{
+	struct lifelog l;
+	char id[20];
+	int64_t i;
+	json_t *doc;
+	char *text;
+	int rc;
+
+	begin(&l);
+	for (i = 0; i < 60; i++) {
+		snprintf(id, sizeof(id), "r%d", (int)i);
+		event(&l, "ask", "c", T0 + i * 10 * MS, id, NULL);
+		event(&l, "take", "c", T0 + i * 10 * MS + (i % 3 == 0 ? -MS : MS), id, NULL);
+	}
+	end(&l);
+	doc = ask_json(NULL);
+	CHECK(strstr(word(doc, "sentence"), "clock is wrong") == NULL);
+	CHECK(strstr(word(doc, "sentence"),
+		  "20 segments run against the path by the clock of a single host") != NULL);
+	CHECK_INT(
+	    number(json_array_get(json_object_get(doc, "segments"), 0), "order_reversed"), 20);
+	CHECK_INT(
+	    number(json_array_get(json_object_get(doc, "segments"), 0), "order_impossible"), 0);
+	json_decref(doc);
+	text = ask(LINES_PAGE, "id=r3", &rc);
+	CHECK(strstr(text, "against the path") != NULL);
+	CHECK(strstr(text, "impossible order") == NULL);
+	free(text);
+	clear();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -417,5 +451,6 @@ main(int argc, char **argv)
 	test_hostile();
 	test_states();
 	test_clocks();
+	test_one_host();
 	return check_done("lines");
 }
