@@ -29,6 +29,8 @@ app "$bin/tv_sim" -t 1 -r 10 -n 20 -w 8 -L app.log set >said || fail "tv_sim: $(
 # nothing is known of the clock: order that cannot be is marked, on the page, too
 nw import -n unknown app.log >said || fail "import: $(cat said)"
 nw lifelines last >said
+grep -q -E '^The clock of 127\.0\.0\.1 is .* ahead of that of app\. ' said || fail "the wrong clock is not the finding: $(head -3 said)"
+nw lifelines --raw last >said
 grep -q '[0-9]* segments run backwards in time: a clock is wrong by more than its known error' said || fail "a wrong clock is not marked: $(head -3 said)"
 marked=$(awk '$1 ~ /^(APP|DPSS)_/ { n += $NF } END { print n }' said)
 [ "$marked" -ge 1 ] || fail "no segment is marked: $(cat said)"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Lifelines of an imported log: the delay that was planted is named with its size, in words, JSON, and on the page of a
-# running box; a log without a delay says nothing; a server's clock that is 5 ms behind is marked.
+# running box; a log without a delay says nothing; a server's clock that is 5 ms behind is the finding, by host
+# and size, and no delay.
 . tests/lib.sh
 cd "$tmp"
 
@@ -35,6 +36,10 @@ grep -q '^Nothing stands out' said || fail "nothing was planted: $(cat said)"
 "$bin/narrows" -s state lifelines --server s2 --percentile 90-100 --csv "$1" >said || fail "csv"
 [ "$(grep -c ',s2,finished,' said)" -ge 20 ] && ! grep -q ',s1,' said || fail "a choice: $(head -3 said)"
 "$bin/narrows" -s state lifelines "$3" >said || fail "lifelines"
+grep -q -E '^The clock of s2 is 4[^ ]*ms to 7[^ ]*ms behind that of app\. .* Nothing stands out' said || fail "the wrong clock: $(cat said)"
+! grep -q 'longer' said || fail "the clock is told as a delay: $(cat said)"
+"$bin/narrows" -s state lifelines --raw "$3" >said || fail "lifelines"
+! grep -q 'longer' said || fail "as logged, the clock is told as a delay: $(cat said)"
 grep -q '[0-9]* segments run backwards in time' said || fail "a wrong clock: $(cat said)"
 "$bin/narrows" -s state lifelines --otlp -o spans.json "$1" && python3 -m json.tool spans.json >/dev/null || fail "spans"
 "$bin/narrows" -s state lifelines --svg "$1" >said && grep -q '^<svg' said || fail "drawing"

@@ -83,6 +83,8 @@ unsigned nw_line_before(const struct nw_lines *l, size_t line, unsigned to);
 
 /* --- order and clocks --- */
 
+#define NW_LINE_ANY UINT32_MAX
+
 /* REVERSED: the clock of one host saw the second point first, so the path does not hold for the
  * line. IMPOSSIBLE: a clock of the two hosts is wrong. */
 enum nw_line_order { NW_LINE_SURE, NW_LINE_UNCERTAIN, NW_LINE_REVERSED, NW_LINE_IMPOSSIBLE };
@@ -97,8 +99,19 @@ struct nw_line_clock {
 	double low_s, high_s; /* lead of the host's clock; infinite where no line bounds the lead */
 	size_t n;             /* events of the host that bound the lead from below */
 };
-/* out: n_hosts. */
+/* out: n_hosts. Lines without the last point say nothing. */
 void nw_lines_clocks(const struct nw_lines *l, struct nw_line_clock *out);
+
+/* A clock that the lines prove wrong: its lead is not 0, beyond the known errors of both clocks. */
+struct nw_line_wrong {
+	uint32_t host, against; /* NW_LINE_ANY: the clocks of all other hosts */
+	double low_s, high_s;   /* lead; high_s is infinite without an upper bound */
+};
+/* c: of nw_lines_clocks(). out: n_hosts. Returns their number; 0 if lines end on several hosts. If
+ * all other clocks, at least two, lead or trail alike, the clock at the ends of the path is wrong.
+ */
+size_t
+nw_lines_wrong(const struct nw_lines *l, const struct nw_line_clock *c, struct nw_line_wrong *out);
 
 /* --- blocked and unblocked --- */
 
@@ -125,7 +138,6 @@ enum nw_line_kind {
 	NW_LINE_STALL, /* a lane stands still again and again */
 	NW_LINE_STEP   /* from first_ns on, lines take longer */
 };
-#define NW_LINE_ANY UINT32_MAX
 
 struct nw_line_finding {
 	enum nw_line_kind kind;

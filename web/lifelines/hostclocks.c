@@ -127,7 +127,8 @@ hostclock_settle(struct lineset_clock *c, bool raw)
 
 	if (isnan(bound))
 		return bound;
-	if (far && !raw)
+	c->measured = far && !raw;
+	if (c->measured)
 		c->lead_ns = llround(c->offset_s * 1e9);
 	else
 		c->bound_s += fabs(c->offset_s);

@@ -67,6 +67,26 @@ clocks_json(const struct lineset *s)
 	return list;
 }
 
+static json_t *
+wrong_json(const struct lineset *s)
+{
+	json_t *list = json_array(), *o;
+	size_t i;
+
+	for (i = 0; i < s->n_wrong; i++) {
+		const struct nw_line_wrong *w = &s->wrong[i];
+
+		o = json_object();
+		result_put_text(o, KEY_line_wrong_host, s->hosts.text[w->host]);
+		put(o, KEY_line_wrong_against,
+		    w->against != NW_LINE_ANY ? json_string(s->hosts.text[w->against]) : NULL);
+		result_put_real(o, KEY_line_wrong_low_s, w->low_s);
+		result_put_real(o, KEY_line_wrong_high_s, w->high_s);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 /* Curve of ln duration as [seconds, density] pairs; null where durations have none. */
 static json_t *
 density_json(const struct chosen *k, const struct nw_line_segment *g)
@@ -336,6 +356,7 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 	put(o, KEY_lifelines_stalls, stalls_json(s, p));
 	put(o, KEY_lifelines_host_events, with_json(s, p));
 	put(o, KEY_lifelines_clocks, clocks_json(s));
+	put(o, KEY_lifelines_wrong_clocks, wrong_json(s));
 	put(o, KEY_lifelines_notes, notes_json(s));
 	put(o, KEY_lifelines_measure, linereport_measure(s, c));
 	return o;

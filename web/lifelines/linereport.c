@@ -9,8 +9,12 @@
 
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "web/lifelines/lineclock.h"
 
-#define WITH_P 0.001 /* events count as together with the finding below this chance */
+#define WITH_P     0.001 /* events count as together with the finding below this chance */
+#define LANE_WHOLE 0.9 /* a delay of such a share of a server's lines is one of the whole server */
+
+enum { CLOCKS_TOLD = 3 };
 
 /* --- events of hosts --- */
 
@@ -130,6 +134,17 @@ say_nothing(const struct lineset *s, struct linereport *p)
 		    fmt_duration(p->segments.total_s[NW_LINE_Q99]).s);
 }
 
+/* A delay of a whole server between two hosts that their clocks can explain; *proven: one of the
+ * clocks is wrong by that. */
+static bool
+may_be_clock(const struct lineset *s, const struct nw_line_finding *f, bool *proven)
+{
+	*proven = false;
+	return (f->kind == NW_LINE_LANE ||
+		   (f->kind == NW_LINE_CLASS && f->lane != NW_LINE_ANY && f->share > LANE_WHOLE)) &&
+	    f->size_low_s <= lineclock_doubt(s, f->lane, f->from, f->to, proven);
+}
+
 static void
 say_finding(const struct lineset *s, struct linereport *p)
 {
@@ -138,6 +153,7 @@ say_finding(const struct lineset *s, struct linereport *p)
 		   *from = lineset_point(s, f->from), *to = lineset_point(s, f->to);
 	struct fmt size = fmt_duration(f->size_s), low = fmt_duration(f->size_low_s),
 		   high = fmt_duration(f->size_high_s);
+	bool proven;
 
 	if (f->kind == NW_LINE_STALL)
 		say(p,
@@ -162,6 +178,8 @@ say_finding(const struct lineset *s, struct linereport *p)
 		    "others (%s to %s).",
 		    from, to, f->n_lines, lane != NULL ? " of server " : "",
 		    lane != NULL ? lane : "", fmt_share(f->share).s, size.s, low.s, high.s);
+	if (may_be_clock(s, f, &proven))
+		say(p, " The clocks may be wrong by so much: no proof of a delay.");
 }
 
 static void
@@ -195,24 +213,38 @@ say_stall(const struct lineset *s, struct linereport *p)
 		    fmt_iso(longest->unblocked_ns, 3).s, longest->waiting);
 }
 
+/* Clocks whose measured offset was taken off, and the error that is left. */
+static void
+say_measured(const struct lineset *s, struct linereport *p)
+{
+	const struct lineset_clock *c;
+	double worst = 0;
+	size_t i, n = 0;
+
+	for (i = 0; i < s->hosts.n; i++) {
+		c = &s->clock[i];
+		if (c->bound_s > worst)
+			worst = c->bound_s;
+		if (!c->measured || ++n > CLOCKS_TOLD)
+			continue;
+		say(p, "%s%.80s %s %s the box", n == 1 ? " By exchanged time stamps " : ", ",
+		    s->hosts.text[i], fmt_duration(fabs(c->offset_s)).s,
+		    c->offset_s < 0 ? "behind" : "ahead of");
+	}
+	if (n > CLOCKS_TOLD)
+		say(p, ", %zu more", n - CLOCKS_TOLD);
+	if (n > 0)
+		say(p,
+		    ". Times are corrected by the measured offsets of the clocks, and may be "
+		    "wrong by %s.",
+		    fmt_duration(worst).s);
+}
+
 /* Impossible order, and the error of the clocks. */
 static void
 say_order(const struct lineset *s, struct linereport *p)
 {
-	double worst = 0;
-	size_t i;
-	bool corrected = false;
-
-	for (i = 0; i < s->hosts.n; i++) {
-		corrected |= s->clock[i].lead_ns != 0;
-		if (s->clock[i].bound_s > worst)
-			worst = s->clock[i].bound_s;
-	}
-	if (corrected)
-		say(p,
-		    " Times are corrected by the measured offsets of the clocks, and may be "
-		    "wrong by %s.",
-		    fmt_duration(worst).s);
+	say_measured(s, p);
 	if (p->n_backwards > 0)
 		say(p, " %zu segments run backwards in time: %s wrong%s.", p->n_backwards,
 		    s->path_source == LINESET_LEARNED ? "the learnt order of points, or a clock, is"
@@ -290,6 +322,19 @@ find(const struct lineset *s, const struct chosen *k, struct linereport *p)
 	return rc;
 }
 
+/* The error of a clock is no delay. */
+static void
+clock_errors_drop(const struct lineset *s, struct linereport *p)
+{
+	size_t i, n = 0;
+	bool proven;
+
+	for (i = 0; i < p->found.n; i++)
+		if (!may_be_clock(s, &p->found.finding[i], &proven) || !proven)
+			p->found.finding[n++] = p->found.finding[i];
+	p->found.n = n;
+}
+
 static int
 analyse(const struct lineset *s, const struct chosen *k, struct linereport *p)
 {
@@ -300,6 +345,7 @@ analyse(const struct lineset *s, const struct chosen *k, struct linereport *p)
 		rc = p->segments.n_finished == k->lines.n
 		    ? nw_lines_find(&k->lines, &p->segments, &p->found)
 		    : find(s, k, p);
+	clock_errors_drop(s, p);
 	if (rc == NW_OK)
 		rc = stalls_fill(k, p);
 	if (rc == NW_OK && p->found.n > 0) {
@@ -322,6 +368,7 @@ linereport_make(const struct lineset *s, const struct chosen *k, struct linerepo
 		rc = analyse(s, k, p);
 	if (rc == NW_OK) {
 		states_count(s, k, p);
+		lineclock_words(s, p->sentence, sizeof(p->sentence));
 		if (p->found.n > 0)
 			say_finding(s, p);
 		else

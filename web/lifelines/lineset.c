@@ -14,6 +14,7 @@
 #include "narrows/err.h"
 #include "web/lifelines/hostclocks.h"
 #include "web/lifelines/keys.h"
+#include "web/lifelines/lineclock.h"
 
 enum { LABEL_BYTES = 512, FLUSHED_BIT = 1 };
 
@@ -468,8 +469,10 @@ lines_make(struct reading *d)
 	}
 	if (rc == NW_OK) {
 		lines_point(s);
-		states_find(s, d->flags);
+		rc = lineclock_settle(s, new_host, d->o->raw);
 	}
+	if (rc == NW_OK)
+		states_find(s, d->flags);
 	free(t);
 	free(host);
 	free(new_host);
@@ -673,6 +676,7 @@ lineset_free(struct lineset *s)
 	free(s->bound);
 	free(s->state);
 	free(s->clock);
+	free(s->wrong);
 	free(s->side);
 	free(s);
 }

@@ -51,6 +51,7 @@ struct lineset_clock {
 	double offset_s; /* host minus box; NaN without a measurement */
 	double bound_s;  /* largest error of the times as they are used here; NaN: not known */
 	int64_t lead_ns; /* subtracted from all times of the host */
+	bool measured;   /* the measured offset is part of lead_ns */
 	struct nw_line_clock causal;
 };
 
@@ -83,6 +84,8 @@ struct lineset {
 	size_t n_labels;
 	uint8_t *state;
 	struct lineset_clock *clock; /* by host */
+	struct nw_line_wrong *wrong; /* clocks that the lines prove wrong */
+	size_t n_wrong, n_shifted;   /* n_shifted: corrected by their lines */
 	struct lineset_side *side;   /* rising in time */
 	size_t n_side;
 	struct lineset_note *notes; /* rising in time */

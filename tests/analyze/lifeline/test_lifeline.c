@@ -100,6 +100,65 @@ test_orders(void)
 	CHECK_INT(clocks[1].n, 4);
 }
 
+/* Three requests from host 0 over hosts 1 and 2 and back; a lead in ms is planted on each host. */
+static size_t
+wrong_of(
+    const int64_t *lead_ms, const double *bound, bool there_and_back, struct nw_line_wrong *out)
+{
+	static const uint32_t lane[] = { 0, 0, 0 }, host[] = { 0, 1, 2, 0 };
+	int64_t t[12];
+	struct nw_line_clock clocks[3];
+	struct nw_lines l = lines_of(t, 3, 4, 1, lane, host, bound, 3);
+	size_t i, p;
+
+	for (i = 0; i < 3; i++)
+		for (p = 0; p < 4; p++)
+			t[4 * i + p] = (int64_t)(100 * i + 2 * p) * MS + lead_ms[host[p]] * MS;
+	if (!there_and_back)
+		for (i = 0; i < 3; i++)
+			t[4 * i] = NEVER;
+	nw_lines_clocks(&l, clocks);
+	return nw_lines_wrong(&l, clocks, out);
+}
+
+static void
+test_wrong_clocks(void)
+{
+	static const struct {
+		int64_t lead_ms[3];
+		double bound[3];
+		bool back;
+		size_t n;
+		uint32_t host, against;
+		double low_s, high_s;
+	} cases[] = {
+		{ { 0, 0, 0 }, { NAN, NAN, NAN }, true, 0, 0, 0, 0, 0 },
+		{ { 0, 0, -9 }, { NAN, NAN, NAN }, true, 1, 2, 0, -0.011, -0.005 },
+		{ { 0, 9, 0 }, { 0.001, 0.001, 0.001 }, true, 1, 1, 0, 0.005, 0.011 },
+		{ { 0, 9, 0 }, { 0.001, 0.004, 0.001 }, true, 0, 0, 0, 0, 0 },
+		{ { 9, 0, 0 }, { NAN, NAN, NAN }, true, 1, 0, NW_LINE_ANY, 0.007, 0.011 },
+		{ { 0, 9, -9 }, { NAN, NAN, NAN }, true, 2, 1, 0, 0.005, 0.011 },
+		{ { 0, 9, 0 }, { NAN, NAN, NAN }, false, 1, 1, 0, 0.005, INFINITY },
+		{ { 0, -9, 0 }, { NAN, NAN, NAN }, false, 0, 0, 0, 0, 0 },
+	};
+	struct nw_line_wrong wrong[3];
+	size_t i, n;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		n = wrong_of(cases[i].lead_ms, cases[i].bound, cases[i].back, wrong);
+		CHECK_INT(n, cases[i].n);
+		if (n == 0 || n != cases[i].n)
+			continue;
+		CHECK_INT(wrong[0].host, cases[i].host);
+		CHECK_INT(wrong[0].against, cases[i].against);
+		CHECK_NEAR(wrong[0].low_s, cases[i].low_s, 1e-9, 0);
+		if (isfinite(cases[i].high_s))
+			CHECK_NEAR(wrong[0].high_s, cases[i].high_s, 1e-9, 0);
+		else
+			CHECK(isinf(wrong[0].high_s));
+	}
+}
+
 /* Blocks arrive every millisecond, but nothing does from 100 to 160 ms, and again later. */
 static void
 test_stalls(void)
@@ -253,6 +312,7 @@ main(int argc, char **argv)
 	test_path();
 	test_segments();
 	test_orders();
+	test_wrong_clocks();
 	test_stalls();
 	test_plants();
 	test_step();

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/lifelines/lineclock.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "narrows/err.h"
+#include "narrows/format.h"
+
+enum { TOLD_MAX = 3 };
+
+static void
+times_shift(struct lineset *s, const uint16_t *host, const struct nw_line_wrong *w)
+{
+	int64_t lead_ns = llround((w->low_s + w->high_s) / 2 * 1e9);
+	size_t i;
+
+	for (i = 0; i < s->lines.n * s->lines.n_points; i++)
+		if (s->t[i] != NW_LINE_NEVER && host[i] == w->host &&
+		    __builtin_sub_overflow(s->t[i], lead_ns, &s->t[i]))
+			s->t[i] = INT64_MAX;
+	s->clock[w->host].lead_ns += lead_ns;
+	s->clock[w->host].bound_s = s->bound[w->host] = (w->high_s - w->low_s) / 2;
+}
+
+int
+lineclock_settle(struct lineset *s, const uint16_t *host, bool raw)
+{
+	struct nw_line_clock *c = calloc(s->hosts.n + 1, sizeof(*c));
+	size_t i;
+
+	s->wrong = calloc(s->hosts.n + 1, sizeof(*s->wrong));
+	if (c == NULL || s->wrong == NULL) {
+		free(c);
+		return NW_ENOMEM;
+	}
+	if (s->lines.n_points > 0 && s->path_source != LINESET_LEARNED) {
+		nw_lines_clocks(&s->lines, c);
+		s->n_wrong = nw_lines_wrong(&s->lines, c, s->wrong);
+	}
+	for (i = 0; i < s->n_wrong && !raw; i++)
+		if (isfinite(s->wrong[i].high_s)) {
+			times_shift(s, host, &s->wrong[i]);
+			s->n_shifted++;
+		}
+	free(c);
+	return NW_OK;
+}
+
+static int
+one_tell(const struct lineset *s, const struct nw_line_wrong *w, char *out, size_t size)
+{
+	bool behind = w->high_s < 0;
+	double least = fmin(fabs(w->low_s), fabs(w->high_s)),
+	       most = fmax(fabs(w->low_s), fabs(w->high_s));
+	const char *against =
+	    w->against != NW_LINE_ANY ? s->hosts.text[w->against] : "all other hosts";
+
+	return snprintf(out, size, "The clock of %.80s is %s%s%s%s %s that of %.80s. ",
+	    s->hosts.text[w->host], isfinite(most) ? "" : "at least ", fmt_duration(least).s,
+	    isfinite(most) ? " to " : "", isfinite(most) ? fmt_duration(most).s : "",
+	    behind ? "behind" : "ahead of", against);
+}
+
+size_t
+lineclock_words(const struct lineset *s, char *out, size_t size)
+{
+	size_t i, len = 0;
+
+	out[0] = '\0';
+	for (i = 0; i < s->n_wrong && i < TOLD_MAX && len < size; i++)
+		len += (size_t)one_tell(s, &s->wrong[i], out + len, size - len);
+	if (s->n_wrong > TOLD_MAX && len < size)
+		len += (size_t)snprintf(
+		    out + len, size - len, "So are %zu more clocks. ", s->n_wrong - TOLD_MAX);
+	if (s->n_wrong > 0 && len < size)
+		len += (size_t)snprintf(out + len, size - len,
+		    "Nothing arrives before its sending, so the lines prove that. %s",
+		    s->n_shifted > 0 ? "With the middle taken off: " : "");
+	return len < size ? len : size - 1;
+}
+
+/* Of a host's clock against the clock where lines end. */
+static double
+host_doubt(const struct lineset *s, uint32_t host, bool *proven)
+{
+	const struct nw_line_clock *c = &s->clock[host].causal;
+	double by_lines = fmax(fabs(c->low_s), fabs(c->high_s));
+	size_t i;
+
+	if (c->n == 0 && !isfinite(c->low_s) && !isfinite(c->high_s))
+		return isfinite(s->bound[host]) ? s->bound[host] : 0; /* where lines end */
+	for (i = 0; i < s->n_wrong; i++)
+		if (s->wrong[i].host == host) {
+			*proven = true;
+			return by_lines;
+		}
+	return fmin(isfinite(s->bound[host]) ? s->bound[host] : INFINITY, by_lines);
+}
+
+double
+lineclock_doubt(const struct lineset *s, uint32_t lane, unsigned from, unsigned to, bool *proven)
+{
+	const uint32_t *host = s->lane_host + (size_t)lane * s->lines.n_points;
+
+	*proven = false;
+	return host[from] == host[to]
+	    ? 0
+	    : host_doubt(s, host[from], proven) + host_doubt(s, host[to], proven);
+}
