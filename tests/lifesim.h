@@ -23,7 +23,8 @@ enum sim_point {
 };
 
 enum sim_place { SIM_NOWHERE, SIM_DISK, SIM_CPU, SIM_LOSS, SIM_CLIENT, SIM_PLACES };
-enum sim_who { SIM_SOME, SIM_SERVER, SIM_LATER }; /* a share of blocks, a server, from a time on */
+/* a share of blocks, a server, from a time on; a server stands still once for size_s */
+enum sim_who { SIM_SOME, SIM_SERVER, SIM_LATER, SIM_ONCE };
 enum sim_shape { SIM_EXPONENTIAL, SIM_LOGNORMAL, SIM_GAMMA, SIM_HEAVY, SIM_SHAPES };
 
 static const char *const sim_place_names[SIM_PLACES] = { "nothing", "disk", "server CPU",
@@ -83,7 +84,18 @@ sim_planted(const struct sim *m, enum sim_place place, size_t server, double at_
 	    : m->who == SIM_SERVER    ? server == 1
 				      : at_s > m->period_s * (double)m->lists * (1 - m->share);
 
-	return place == m->place && hit ? m->size_s : 0;
+	return place == m->place && hit && m->who != SIM_ONCE ? m->size_s : 0;
+}
+
+/* When what is ready at a time passes a server that stands still once, in the middle of the run. */
+static double
+sim_pass(const struct sim *m, enum sim_place place, size_t server, double at_s)
+{
+	double begin = m->period_s * (double)m->lists / 2, end = begin + m->size_s;
+
+	return m->who == SIM_ONCE && m->place == place && server == 1 && at_s >= begin && at_s < end
+	    ? end
+	    : at_s;
 }
 
 /* Serves from `at` or when free, for s; returns the beginning. */
@@ -104,11 +116,14 @@ sim_block(const struct sim *m, struct sim_free *f, size_t server, double *t)
 	       arrive;
 
 	t[SIM_START_READ] = sim_serve(m, &f->disk[server], t[SIM_SERV_IN] + parse, read);
-	t[SIM_END_READ] = t[SIM_START_READ] + read;
+	t[SIM_END_READ] = sim_pass(m, SIM_DISK, server, t[SIM_START_READ] + read);
+	if (f->disk[server] < t[SIM_END_READ])
+		f->disk[server] = t[SIM_END_READ];
 	t[SIM_START_WRITE] = sim_serve(m, &f->writer[server],
 	    t[SIM_END_READ] + sim_draw(m->shape, 2e-4), sim_draw(m->shape, 1e-3));
 	arrive = t[SIM_START_WRITE] + 5e-3 + sim_draw(m->shape, 1e-3) +
 	    sim_planted(m, SIM_LOSS, server, t[SIM_SEND]);
+	arrive = sim_pass(m, SIM_LOSS, server, arrive);
 	if (m->queues && f->wire[server] > arrive)
 		arrive = f->wire[server] + 1e-5;
 	f->wire[server] = arrive;

@@ -742,6 +742,8 @@ nw_lines_find(
 	out->n = 0;
 	for (i = 0; rc == NW_OK && i < s->n; i++)
 		rc = segment_search(&f, &s->segment[i]);
+	if (rc == NW_OK && out->n == 0)
+		rc = line_once(l, s, f.material_s, out);
 	if (rc == NW_OK)
 		rc = consequences_drop(&f);
 	qsort(out->finding, out->n, sizeof(*out->finding), by_cost);

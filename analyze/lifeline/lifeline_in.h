@@ -29,6 +29,21 @@ struct line_step {
 /* Durations in the order of time; room for n. Returns false if there is no step. */
 bool line_step(const double *s, size_t n, double *scratch, struct line_step *out);
 
+/* The longest wait of a segment, and the longest one at another time. */
+struct line_longest {
+	struct nw_line_stall stall;
+	bool alone;     /* no other lane waits meanwhile */
+	double rival_s; /* 0: there is none */
+	bool *hit;      /* by line: waits at the end of the wait; room for l->n */
+};
+/* Sets stall.waiting to 0 if no wait is unusually long. NW_ENOMEM. */
+int
+line_longest(const struct nw_lines *l, const struct nw_line_segment *s, struct line_longest *out);
+
+/* Adds a single stall that stands out; material_s: shorter ones do not matter. NW_ENOMEM. */
+int line_once(const struct nw_lines *l, const struct nw_line_segments *s, double material_s,
+    struct nw_line_findings *out);
+
 /* Shares of excess of the slow lines, into the segments. NW_ENOMEM. */
 int line_excess(const struct nw_lines *l, struct nw_line_segments *out);
 

@@ -18,7 +18,7 @@ enum { WAITS_MIN = 20 };
 struct passing {
 	int64_t from, to;
 	int64_t first; /* earliest `from` of this and all later passings */
-	uint32_t lane;
+	uint32_t lane, line;
 };
 
 static int
@@ -41,7 +41,8 @@ passings(const struct nw_lines *l, const struct nw_line_segment *s, double *seco
 	for (i = 0; i < n; i++) {
 		const int64_t *t = line_times(l, line[i]);
 
-		p[i] = (struct passing){ t[s->from], t[s->to], t[s->from], l->lane[line[i]] };
+		p[i] =
+		    (struct passing){ t[s->from], t[s->to], t[s->from], l->lane[line[i]], line[i] };
 	}
 	qsort(p, n, sizeof(*p), by_lane_and_to);
 	for (i = n; i-- > 1;)
@@ -132,6 +133,78 @@ nw_lines_stalls(const struct nw_lines *l, const struct nw_line_segment *s,
 		free(*out);
 		*out = NULL;
 		*n = 0;
+	}
+	free(seconds);
+	free(line);
+	free(p);
+	return rc;
+}
+
+/* --- the longest wait --- */
+
+static double
+wait_s(const struct passing *p, size_t i)
+{
+	return line_seconds(wait_begin(p, i), p[i].to);
+}
+
+static bool
+is_meanwhile(const struct passing *p, size_t i, const struct nw_line_stall *stall)
+{
+	return wait_begin(p, i) < stall->unblocked_ns && p[i].to > stall->blocked_ns;
+}
+
+/* Waits of other lanes at the same time, and waits at other times. */
+static void
+rivals_find(const struct passing *p, size_t n, size_t at, struct line_longest *out)
+{
+	double longest_s = wait_s(p, at);
+	size_t i;
+
+	out->alone = true;
+	out->rival_s = 0;
+	for (i = 0; i < n; i++)
+		if (i != at && !is_meanwhile(p, i, &out->stall))
+			out->rival_s = fmax(out->rival_s, wait_s(p, i));
+		else if (p[i].lane != out->stall.lane && wait_s(p, i) > longest_s / 2)
+			out->alone = false;
+}
+
+/* Lines that came before the end of the wait and passed not before; of all lanes that waited. */
+static void
+hits_mark(const struct passing *p, size_t n, struct line_longest *out)
+{
+	size_t i;
+
+	out->stall.waiting = 0;
+	for (i = 0; i < n; i++)
+		if (p[i].from < out->stall.unblocked_ns && p[i].to >= out->stall.unblocked_ns &&
+		    (!out->alone || p[i].lane == out->stall.lane)) {
+			out->hit[p[i].line] = true;
+			out->stall.waiting++;
+		}
+}
+
+int
+line_longest(const struct nw_lines *l, const struct nw_line_segment *s, struct line_longest *out)
+{
+	double *seconds = calloc(l->n + 1, sizeof(*seconds)), threshold_s;
+	uint32_t *line = calloc(l->n + 1, sizeof(*line));
+	struct passing *p = calloc(l->n + 1, sizeof(*p));
+	int rc = seconds != NULL && line != NULL && p != NULL ? NW_OK : NW_ENOMEM;
+	size_t i, n, at = 0;
+
+	out->stall.waiting = 0;
+	if (rc == NW_OK && (n = passings(l, s, seconds, line, p)) > 0) {
+		for (i = 1; i < n; i++)
+			if (wait_s(p, i) > wait_s(p, at))
+				at = i;
+		threshold_s = wait_threshold(p, n, seconds);
+		if (wait_s(p, at) >= threshold_s) {
+			out->stall = stall_at(s, p, n, at);
+			rivals_find(p, n, at, out);
+			hits_mark(p, n, out);
+		}
 	}
 	free(seconds);
 	free(line);

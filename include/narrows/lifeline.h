@@ -135,7 +135,7 @@ int nw_lines_stalls(const struct nw_lines *l, const struct nw_line_segment *s,
 enum nw_line_kind {
 	NW_LINE_CLASS, /* some lines take longer than the others, by about the same time */
 	NW_LINE_LANE,  /* the lines of a lane take longer */
-	NW_LINE_STALL, /* a lane stands still again and again */
+	NW_LINE_STALL, /* a lane stands still again and again, or once (one moment) */
 	NW_LINE_STEP   /* from first_ns on, lines take longer */
 };
 
@@ -145,9 +145,11 @@ struct nw_line_finding {
 	uint32_t lane;  /* lane of nine in ten such lines, or NW_LINE_ANY */
 	double split_s; /* slow lines take at least so long between the points */
 	double size_s, size_low_s,
-	    size_high_s;           /* time added to a line that is hit; 95 % interval */
+	    size_high_s; /* time added to a line that is hit; 95 % interval, NaN of one stall */
 	size_t n_lines, n_moments; /* lines with the delay; pairs of times among these */
-	double share;  /* share of lines with the delay; of a stall, share of the time */
+	/* share of lines with the delay; of stalls, share of the time; of one stall, share of the
+	 * slow lines' excess */
+	double share;
 	double cost_s; /* added time of all lines */
 	int64_t first_ns, last_ns;
 };
@@ -163,8 +165,9 @@ struct nw_line_findings {
  * between them (narrows/density.h), if a lane differs from all others, if the lane stands still, or
  * if all durations are longer from some moment on. The delays of classes and stalls come again and
  * again, and a delay below a fifth of the median line, or below the noise of a busy machine,
- * does not matter. Lines that wait in front of a segment because that segment is occupied are its
- * consequence, and no finding.
+ * does not matter. Where nothing comes again, a single stall counts that is far longer than any
+ * other wait and has most of what the slow lines lost. Lines that wait in front of a segment
+ * because that segment is occupied are its consequence, and no finding.
  */
 int nw_lines_find(
     const struct nw_lines *l, const struct nw_line_segments *s, struct nw_line_findings *out);

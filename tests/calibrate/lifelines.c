@@ -9,7 +9,7 @@
 #include "tests/lifesim.h"
 
 struct count {
-	size_t runs, spoke, named, sized;
+	size_t runs, spoke, named, sized, stood;
 };
 
 static void
@@ -29,6 +29,7 @@ run_once(const struct sim *m, struct count *c)
 	c->runs++;
 	c->spoke += found.n > 0;
 	c->named += named;
+	c->stood += named && f->n_moments == 1 && fabs(f->cost_s / m->size_s - 1) <= 0.1;
 	c->sized += named && fabs(f->size_s / m->size_s - 1) <= 0.1;
 	sim_free(&s);
 }
@@ -65,7 +66,7 @@ nothing_planted(struct calibration *c, struct sim m)
 static void
 something_planted(struct calibration *c, struct sim m)
 {
-	static const char *const whose[] = { "some", "a server", "later" };
+	static const char *const whose[] = { "some", "a server", "later", "once" };
 	struct count n;
 	char text[160];
 
@@ -75,6 +76,23 @@ something_planted(struct calibration *c, struct sim m)
 	cell_at_least(c, text, n.named, n.runs, 0.95);
 	(void)snprintf(text, sizeof(text), "  size within 10 %%");
 	cell_at_least(c, text, n.sized, n.runs, 0.95);
+}
+
+/* A server stands still once. The share of runs in which that is told, and its length is right. */
+static void
+stall_planted(struct calibration *c, struct sim m)
+{
+	struct count n = { 0 };
+	char text[160];
+	size_t i, runs = calibrate_runs(c, 100);
+
+	for (i = 0; i < runs; i++)
+		run_once(&m, &n);
+	(void)snprintf(text, sizeof(text), "%s, one stall of %g s, %s", sim_place_names[m.place],
+	    m.size_s, sim_shape_names[m.shape]);
+	cell_at_least(c, text, n.named, n.runs, 0.95);
+	(void)snprintf(text, sizeof(text), "  length within 10 %%");
+	cell_at_least(c, text, n.stood, n.runs, 0.95);
 }
 
 void
@@ -97,4 +115,10 @@ calibrate_lifelines(struct calibration *c)
 					m.size_s = m.who == SIM_SOME ? 0.1 : 0.03;
 					something_planted(c, m);
 				}
+	m.who = SIM_ONCE;
+	m.queues = true;
+	m.size_s = 1.5;
+	for (m.place = SIM_DISK; m.place <= SIM_LOSS; m.place += SIM_LOSS - SIM_DISK)
+		for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
+			stall_planted(c, m);
 }

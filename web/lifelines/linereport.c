@@ -155,7 +155,14 @@ say_finding(const struct lineset *s, struct linereport *p)
 		   high = fmt_duration(f->size_high_s);
 	bool proven;
 
-	if (f->kind == NW_LINE_STALL)
+	if (f->kind == NW_LINE_STALL && f->n_moments == 1)
+		say(p,
+		    "Between %.80s and %.80s, %s%.80s stood still once, for %s from %s on: %zu "
+		    "lines waited, with %s of the time that slow lines lost.",
+		    from, to, lane != NULL ? "server " : "", lane != NULL ? lane : "all",
+		    fmt_duration(f->cost_s).s, fmt_iso(f->first_ns, 3).s, f->n_lines,
+		    fmt_share(f->share).s);
+	else if (f->kind == NW_LINE_STALL)
 		say(p,
 		    "Between %.80s and %.80s, %s%.80s stood still %zu times, and a line that "
 		    "waited lost %s (%s to %s).",
@@ -194,14 +201,18 @@ say_with(const struct lineset *s, struct linereport *p)
 	    fmt_ratio(w->with.expected).s);
 }
 
-/* The longest stretch in which a server stood still: the server, and both times. */
+/* Of stalls that come again, the longest one: the server, and both times. Long waits without such a
+ * finding are no evidence. */
 static void
 say_stall(const struct lineset *s, struct linereport *p)
 {
 	const struct nw_line_stall *longest = NULL;
 	size_t i;
 
-	for (i = 0; i < p->n_stalls && p->found.n > 0; i++)
+	if (p->found.n == 0 || p->found.finding[0].kind != NW_LINE_STALL ||
+	    p->found.finding[0].n_moments == 1)
+		return;
+	for (i = 0; i < p->n_stalls; i++)
 		if (longest == NULL ||
 		    (double)p->stall[i].unblocked_ns - (double)p->stall[i].blocked_ns >
 			(double)longest->unblocked_ns - (double)longest->blocked_ns)

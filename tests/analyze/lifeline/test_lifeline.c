@@ -279,6 +279,33 @@ test_step(void)
 	CHECK_INT(found.n, 0);
 }
 
+/* A server stands still once, for longer than lines take otherwise: told, with place and length. */
+static void
+test_once(void)
+{
+	struct sim m = { .lists = 60,
+		.blocks = 30,
+		.servers = 3,
+		.period_s = 0.4,
+		.queues = true,
+		.place = SIM_LOSS,
+		.who = SIM_ONCE,
+		.size_s = 1.5 };
+	const struct nw_line_finding *f = &found.finding[0];
+
+	for (; m.place >= SIM_DISK; m.place = m.place == SIM_LOSS ? SIM_DISK : SIM_NOWHERE) {
+		look(&m);
+		CHECK(found.n > 0 && f->kind == NW_LINE_STALL);
+		CHECK_INT(f->n_moments, 1);
+		CHECK_INT(f->from, sim_from(m.place));
+		CHECK_INT(f->lane, 1);
+		CHECK_NEAR(f->cost_s, 1.5, 0.1, 0);
+		CHECK(f->share >= 0.75);
+	}
+	look(&m);
+	CHECK_INT(found.n, 0);
+}
+
 /* Times of hostile logs: nothing overflows. */
 static void
 test_extremes(void)
@@ -316,6 +343,7 @@ main(int argc, char **argv)
 	test_stalls();
 	test_plants();
 	test_step();
+	test_once();
 	test_extremes();
 	return check_done("lifeline");
 }

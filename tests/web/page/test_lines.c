@@ -244,6 +244,56 @@ test_planted(void)
 	clear();
 }
 
+static void
+sim_session(const struct sim *m)
+{
+	struct sim_lines s;
+	struct lifelog l;
+
+	begin(&l);
+	sim_run(m, &s);
+	lifelog_sim(&l, &s);
+	sim_free(&s);
+	end(&l);
+}
+
+/* A single stall is spoken, with its length and the lines behind it; a delay of some lines speaks
+ * of no stall. */
+static void
+test_stalled_once(void)
+{
+	struct sim m = { .lists = 60,
+		.blocks = 12,
+		.servers = 3,
+		.period_s = 0.4,
+		.queues = true,
+		.place = SIM_LOSS,
+		.who = SIM_ONCE,
+		.size_s = 1.5 };
+	json_t *doc;
+
+	sim_session(&m);
+	doc = ask_json(NULL);
+	CHECK(strncmp(word(doc, "sentence"), "Between DPSS_START_WRITE and APP_RECEIVE, server ",
+		  49) == 0);
+	CHECK(strstr(word(doc, "sentence"), "stood still once, for 1.5") != NULL);
+	CHECK(strstr(word(doc, "sentence"), " lines waited, with ") != NULL);
+	CHECK(strstr(word(doc, "sentence"), "let no line through") == NULL);
+	json_decref(doc);
+	clear();
+	m.place = SIM_DISK;
+	m.who = SIM_SOME;
+	m.size_s = 0.5;
+	m.share = 0.02;
+	sim_session(&m);
+	doc = ask_json(NULL);
+	CHECK(json_array_size(json_object_get(doc, "stalls")) > 0);
+	CHECK(strstr(word(doc, "sentence"), "take ") != NULL);
+	CHECK(strstr(word(doc, "sentence"), "let no line through") == NULL);
+	json_decref(doc);
+	clear();
+}
+
 /* --- strange logs --- */
 
 #define T0 INT64_C(1795162331000000000)
@@ -469,6 +519,7 @@ main(int argc, char **argv)
 {
 	noise_seed(argc, argv, 3);
 	test_planted();
+	test_stalled_once();
 	test_hostile();
 	test_states();
 	test_clocks();
