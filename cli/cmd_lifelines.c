@@ -74,14 +74,17 @@ clocks_print(const json_t *list)
 static void
 measure_print(const json_t *m)
 {
+	double rate = result_number(m, KEY_line_measure_bytes_per_s);
+
 	if (!json_is_object(m))
 		return;
 	printf("\n  from %s at ", show_text(m, KEY_line_measure_a, "?"));
 	printf("%s to ", show_text(m, KEY_line_measure_a_point, "?"));
 	printf("%s at ", show_text(m, KEY_line_measure_b, "?"));
-	printf("%s: %s, %s lines a second\n", show_text(m, KEY_line_measure_b_point, "?"),
+	printf("%s: %s, %s lines a second, %s\n", show_text(m, KEY_line_measure_b_point, "?"),
 	    fmt_si(result_number(m, KEY_line_measure_seconds), "s").s,
-	    fmt_ratio(result_number(m, KEY_line_measure_lines_per_s)).s);
+	    fmt_ratio(result_number(m, KEY_line_measure_lines_per_s)).s,
+	    isfinite(rate) ? fmt_bytes_per_s(rate).s : "bytes not known");
 }
 
 static int
@@ -167,6 +170,7 @@ static const struct option longs[] = {
 	{ "lane", required_argument, NULL, OPTION_CHOICE },
 	{ "a", required_argument, NULL, OPTION_CHOICE },
 	{ "b", required_argument, NULL, OPTION_CHOICE },
+	{ "bytes", required_argument, NULL, OPTION_CHOICE },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -231,7 +235,8 @@ const struct command command_lifelines = {
 		"  --lane KEY            the attribute that names the server\n"
 		"  --against SESSION     compares the segments with another session's\n"
 		"  --raw                 times as logged, without correction of clocks\n"
-		"  --a, --b IDS@POINT    measures from a point of a line to another\n",
+		"  --a, --b IDS@POINT    measures from a point of a line to another\n"
+		"  --bytes N             size of a line whose events tell none, for rates\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

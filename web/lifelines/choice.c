@@ -93,6 +93,12 @@ take_seconds(void *out, const char *text)
 }
 
 static bool
+take_bytes(void *out, const char *text)
+{
+	return number(text, 1, 1e15, out);
+}
+
+static bool
 take_session(void *out, const char *text)
 {
 	double v;
@@ -134,6 +140,9 @@ const struct param choice_params[] = {
 	    .example = "12@app.ask" },
 	{ "b", AT(b), .take = take_mark, .meaning = "End of a measurement.", .form = "IDS@POINT",
 	    .example = "12@app.get" },
+	{ "bytes", AT(line_bytes), .take = take_bytes,
+	    .meaning = "Size of a line without a size of its own.", .form = "bytes",
+	    .example = "65536" },
 	{ "against", AT(against), .take = take_session,
 	    .meaning = "Another session beside this one.", .form = "a number", .example = "3" },
 	{ "clock", PARAM_WORD, .words = clocks, AT(raw), .take = take_clock,
@@ -161,9 +170,11 @@ choice_parse(struct choice *c, const char *query, const char **why)
 {
 	size_t len, key;
 
-	*c = (struct choice){
-		.percentile_low = NAN, .percentile_high = NAN, .from_s = NAN, .to_s = NAN
-	};
+	*c = (struct choice){ .percentile_low = NAN,
+		.percentile_high = NAN,
+		.from_s = NAN,
+		.to_s = NAN,
+		.line_bytes = NAN };
 	for (; query != NULL && *query != '\0'; query += len + (query[len] == '&')) {
 		len = strcspn(query, "&");
 		key = strcspn(query, "=&");
@@ -172,7 +183,7 @@ choice_parse(struct choice *c, const char *query, const char **why)
 		if (key >= len || !take(c, query, key, query + key + 1, len - key - 1)) {
 			*why =
 			    "id, server, lane, by, path: text; percentile: 95 or 40-60; from, to: "
-			    "seconds; a, b: IDS@POINT; clock: raw or corrected; "
+			    "seconds; a, b: IDS@POINT; bytes: of a line; clock: raw or corrected; "
 			    "against: a session";
 			return NW_EINVAL;
 		}
@@ -368,6 +379,7 @@ choice_href(char out[CHOICE_HREF_BYTES], const struct choice *c, const char *key
 	number_put(&a, "to", c->to_s);
 	mark_put(&a, "a", &c->a);
 	mark_put(&a, "b", &c->b);
+	number_put(&a, "bytes", c->line_bytes);
 	address_put(&a, "by", c->by);
 	address_put(&a, "lane", c->lane);
 	address_put(&a, "path", c->path);

@@ -19,6 +19,7 @@ struct choice {
 	double percentile_low, percentile_high; /* of the duration of finished lines */
 	double from_s, to_s; /* since the session's first event: lines with any time within */
 	struct choice_mark a, b;
+	double line_bytes; /* of a line whose events tell no size */
 	char path[CHOICE_LIST_BYTES], by[CHOICE_TEXT_BYTES], lane[CHOICE_TEXT_BYTES];
 	bool raw;
 	int64_t against;         /* session to compare with, or 0 */

@@ -261,26 +261,35 @@ bound_at(const struct lineset *s, const struct spot *x)
 	return s->bound[s->lane_host[s->lane[x->line] * s->lines.n_points + x->point]];
 }
 
-/* How many lines pass the point from a time to another. */
-static size_t
-passes(const struct lineset *s, unsigned point, int64_t from, int64_t to)
+struct passed {
+	size_t n;
+	double bytes; /* NaN: a line of unknown size is among them */
+};
+
+/* The lines that pass the point from a time to another. */
+static struct passed
+passes(const struct lineset *s, const struct choice *c, unsigned point, int64_t from, int64_t to)
 {
-	size_t i, n = 0;
+	struct passed out = { 0, 0 };
+	size_t i;
 
 	for (i = 0; i < s->lines.n; i++) {
 		int64_t t = s->t[i * s->lines.n_points + point];
 
-		n += t != NW_LINE_NEVER && t > from && t <= to;
+		if (t == NW_LINE_NEVER || t <= from || t > to)
+			continue;
+		out.n++;
+		out.bytes += isnan(s->bytes[i]) ? c->line_bytes : s->bytes[i];
 	}
-	return n;
+	return out;
 }
 
 json_t *
 linereport_measure(const struct lineset *s, const struct choice *c)
 {
 	struct spot a, b;
-	double seconds, error;
-	size_t n;
+	struct passed passed;
+	double seconds, error, rate;
 	json_t *o;
 
 	if (!spot_find(s, &c->a, &a) || !spot_find(s, &c->b, &b))
@@ -289,7 +298,8 @@ linereport_measure(const struct lineset *s, const struct choice *c)
 	error = lineset_host(s, a.line, a.point) == lineset_host(s, b.line, b.point)
 	    ? 0
 	    : bound_at(s, &a) + bound_at(s, &b);
-	n = a.t < b.t ? passes(s, b.point, a.t, b.t) : passes(s, b.point, b.t, a.t);
+	passed = a.t < b.t ? passes(s, c, b.point, a.t, b.t) : passes(s, c, b.point, b.t, a.t);
+	rate = seconds != 0 ? 1 / fabs(seconds) : NAN;
 	o = json_object();
 	result_put_text(o, KEY_line_measure_a, s->label[a.line]);
 	result_put_text(o, KEY_line_measure_a_point, lineset_point(s, a.point));
@@ -297,9 +307,10 @@ linereport_measure(const struct lineset *s, const struct choice *c)
 	result_put_text(o, KEY_line_measure_b_point, lineset_point(s, b.point));
 	result_put_real(o, KEY_line_measure_seconds, seconds);
 	result_put_real(o, KEY_line_measure_error_s, error);
-	result_put_int(o, KEY_line_measure_lines_between, n);
-	result_put_real(
-	    o, KEY_line_measure_lines_per_s, seconds != 0 ? (double)n / fabs(seconds) : NAN);
+	result_put_int(o, KEY_line_measure_lines_between, passed.n);
+	result_put_real(o, KEY_line_measure_lines_per_s, (double)passed.n * rate);
+	result_put_real(o, KEY_line_measure_bytes_between, passed.bytes);
+	result_put_real(o, KEY_line_measure_bytes_per_s, passed.bytes * rate);
 	return o;
 }
 

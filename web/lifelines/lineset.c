@@ -17,6 +17,7 @@
 #include "web/lifelines/lineclock.h"
 
 enum { LABEL_BYTES = 512, FLUSHED_BIT = 1 };
+#define BYTES_MOST 1e15 /* of an object */
 
 struct object {
 	uint32_t line;  /* newest */
@@ -41,6 +42,7 @@ struct reading {
 	char **label;                    /* by line */
 	uint8_t *flags;                  /* by line */
 	uint64_t *seen;                  /* by line: mask of the line's names below 64 */
+	double *bytes;                   /* by line; NaN: not told */
 	size_t count[LINESET_NAMES_MAX]; /* events of lines by name */
 };
 
@@ -82,17 +84,19 @@ label_of(const struct reading *d, const struct nw_event *e, char *out)
 static int
 line_new(struct reading *d, const char *label)
 {
-	size_t cap[3] = { d->cap_lines, d->cap_lines, d->cap_lines }, n = d->n_lines;
+	size_t cap[4] = { d->cap_lines, d->cap_lines, d->cap_lines, d->cap_lines }, n = d->n_lines;
 
 	if (!array_room(&d->lane, &cap[0], n + 1, sizeof(*d->lane)) ||
 	    !array_room(&d->label, &cap[1], n + 1, sizeof(*d->label)) ||
 	    !array_room(&d->flags, &cap[2], n + 1, sizeof(*d->flags)) ||
+	    !array_room(&d->bytes, &cap[3], n + 1, sizeof(*d->bytes)) ||
 	    !array_room(&d->seen, &d->cap_lines, n + 1, sizeof(*d->seen)) ||
 	    (d->label[n] = strdup(label)) == NULL)
 		return NW_ENOMEM;
 	d->lane[n] = UINT32_MAX;
 	d->flags[n] = 0;
 	d->seen[n] = 0;
+	d->bytes[n] = NAN;
 	d->n_lines++;
 	return NW_OK;
 }
@@ -136,6 +140,29 @@ row_put(struct reading *d, int64_t t, uint32_t line, uint32_t name, uint32_t hos
 	return NW_OK;
 }
 
+/* The size that an event tells of its object; NaN: none. */
+static double
+bytes_of(const struct nw_event *e)
+{
+	static const char *const keys[] = { "bytes", "nbytes", "size", "length", "len" };
+	const struct nw_attr *a;
+	double v;
+	size_t i, k;
+
+	for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++)
+		for (i = 0; i < e->n_attrs; i++) {
+			a = &e->attrs[i];
+			if (a->is_id || strcasecmp(a->key, keys[k]) != 0)
+				continue;
+			v = a->type == NW_ATTR_INT    ? (double)a->v.i
+			    : a->type == NW_ATTR_REAL ? a->v.d
+						      : strtod(a->v.text, NULL);
+			if (v > 0 && v < BYTES_MOST)
+				return v;
+		}
+	return NAN;
+}
+
 static int
 point_put(
     struct reading *d, const struct nw_event *e, const char *label, uint32_t name, uint32_t host)
@@ -162,6 +189,7 @@ point_put(
 		if ((d->lane[o->line] = linename_put(&d->s->lanes, text)) == UINT32_MAX)
 			return NW_ENOMEM;
 	}
+	d->bytes[o->line] = fmax(d->bytes[o->line], bytes_of(e));
 	if (is_flush(e->name)) {
 		d->flags[o->line] |= FLUSHED_BIT;
 		return NW_OK;
@@ -513,6 +541,8 @@ reading_clear(struct reading *d)
 		free(d->label);
 	if (d->s->lane == NULL)
 		free(d->lane);
+	if (d->s->bytes == NULL)
+		free(d->bytes);
 	free(d->rows);
 	free(d->flags);
 	free(d->seen);
@@ -637,6 +667,7 @@ lineset_load(
 	if (rc == NW_OK) {
 		s->lane = d->lane;
 		s->label = d->label;
+		s->bytes = d->bytes;
 		s->n_labels = d->n_lines;
 		rc = lines_make(d);
 		sides_correct(s);
@@ -675,6 +706,7 @@ lineset_free(struct lineset *s)
 	free(s->lane_host);
 	free(s->bound);
 	free(s->state);
+	free(s->bytes);
 	free(s->clock);
 	free(s->wrong);
 	free(s->side);

@@ -83,6 +83,7 @@ struct lineset {
 	char **label; /* ids of each line */
 	size_t n_labels;
 	uint8_t *state;
+	double *bytes;               /* of each line, as its events tell; NaN: not told */
 	struct lineset_clock *clock; /* by host */
 	struct nw_line_wrong *wrong; /* clocks that the lines prove wrong */
 	size_t n_wrong, n_shifted;   /* n_shifted: corrected by their lines */

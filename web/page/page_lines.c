@@ -431,7 +431,8 @@ measure_write(struct html *h, const struct lines_view *v)
 	json_t *m = linereport_measure(v->s, v->c);
 	double seconds = json_number_value(result_get(m, KEY_line_measure_seconds)),
 	       error = json_number_value(result_get(m, KEY_line_measure_error_s)),
-	       rate = json_number_value(result_get(m, KEY_line_measure_lines_per_s));
+	       rate = json_number_value(result_get(m, KEY_line_measure_lines_per_s)),
+	       bytes = result_number(m, KEY_line_measure_bytes_per_s);
 
 	if (json_is_object(m)) {
 		html_raw(h, "<section><h2>Measured</h2><p>From ");
@@ -448,12 +449,19 @@ measure_write(struct html *h, const struct lines_view *v)
 		if (error > 0) {
 			html_raw(h, ", which the clocks may falsify by ");
 			html_text(h, fmt_si(error, "s").s);
-		}
+		} else if (isnan(result_number(m, KEY_line_measure_error_s)))
+			html_raw(h, ", by clocks without a known bound");
 		html_raw(h, ". Meanwhile ");
 		html_int(h, json_integer_value(result_get(m, KEY_line_measure_lines_between)));
 		html_raw(h, " lines pass the second point, ");
 		html_text(h, fmt_ratio(rate).s);
-		html_raw(h, " a second.</p></section>");
+		html_raw(h, " a second");
+		if (isfinite(bytes)) {
+			html_raw(h, ": <b>");
+			html_text(h, fmt_bytes_per_s(bytes).s);
+			html_raw(h, "</b>");
+		}
+		html_raw(h, ".</p></section>");
 	} else if (v->c->a.line[0] != '\0' && v->c->b.line[0] != '\0')
 		html_raw(h, "<p class=\"note\">There is no such pair of points to measure.</p>");
 	json_decref(m);

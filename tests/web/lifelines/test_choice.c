@@ -13,12 +13,13 @@ test_refusals(void)
 {
 	static const char *const taken[] = { "", "id=", "percentile=95", "percentile=0-100",
 		"percentile=40-40", "percentile=", "from=-1.5&to=2", "a=block+7@READ", "clock=raw",
-		"clock=corrected", "against=1", "against=9e15", "&&id=x&", "id=%41", "a=x@y@READ" };
+		"clock=corrected", "bytes=65536", "against=1", "against=9e15", "&&id=x&", "id=%41",
+		"a=x@y@READ" };
 	static const char *const refused[] = { "id", "what=1", "percentile=101", "percentile=-1",
 		"percentile=60-40", "percentile=40-101", "percentile=x", "percentile=5-",
-		"percentile=nan", "from=1s", "from=1e10", "from=nan", "a=READ", "clock=true",
-		"against=0", "against=1.5", "against=9.1e15", "id=%", "id=%4", "id=%4g", "id=%00",
-		"i%64=x" };
+		"percentile=nan", "bytes=0", "bytes=x", "from=1s", "from=1e10", "from=nan",
+		"a=READ", "clock=true", "against=0", "against=1.5", "against=9.1e15", "id=%",
+		"id=%4", "id=%4g", "id=%00", "i%64=x" };
 	const char *why;
 	struct choice c;
 	size_t i;

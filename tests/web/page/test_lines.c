@@ -514,6 +514,49 @@ test_one_host(void)
 	clear();
 }
 
+/* Lines of 1000 bytes each but one of 5000, one every 10 ms; the last one tells no size. */
+static void
+test_rates(void)
+{
+	struct nw_attr attrs[2] = { { .key = "guid", .type = NW_ATTR_TEXT, .is_id = true },
+		{ .key = "NBYTES", .type = NW_ATTR_INT } };
+	struct nw_event e = { .name = "ask", .host = "c", .attrs = attrs, .n_attrs = 2 };
+	struct lifelog l;
+	const json_t *m;
+	json_t *doc;
+	char id[20], *text;
+	int i, rc;
+
+	begin(&l);
+	for (i = 0; i < 12; i++) {
+		snprintf(id, sizeof(id), "r%02d", i);
+		attrs[0].v.text = id;
+		attrs[1].v.i = i == 4 ? 5000 : 1000;
+		e.t_wall_ns = T0 + i * 10 * MS;
+		e.n_attrs = i == 11 ? 1 : 2;
+		CHECK_INT(lifelog_put(&l, &e), NW_OK);
+		event(&l, "get", "c", T0 + i * 10 * MS + 5 * MS, id, NULL);
+	}
+	end(&l);
+	doc = ask_json("a=r00@get&b=r10@get");
+	m = json_object_get(doc, "measure");
+	CHECK_INT(number(m, "lines_between"), 10);
+	CHECK_NEAR(number(m, "bytes_between"), 14000, 0, 0);
+	CHECK_NEAR(number(m, "bytes_per_s"), 140000, 1e-9, 0);
+	json_decref(doc);
+	doc = ask_json("a=r00@ask&b=r11@get");
+	CHECK(json_is_null(json_object_get(json_object_get(doc, "measure"), "bytes_per_s")));
+	json_decref(doc);
+	doc = ask_json("a=r09@get&b=r11@get&bytes=3000"); /* own sizes count before the query's */
+	m = json_object_get(doc, "measure");
+	CHECK_NEAR(number(m, "bytes_between"), 4000, 0, 0);
+	json_decref(doc);
+	text = ask(LINES_PAGE, "a=r00@get&b=r10@get", &rc);
+	CHECK(strstr(text, "<b>140\xc2\xa0kB/s</b>") != NULL);
+	free(text);
+	clear();
+}
+
 int
 main(int argc, char **argv)
 {
@@ -524,5 +567,6 @@ main(int argc, char **argv)
 	test_states();
 	test_clocks();
 	test_one_host();
+	test_rates();
 	return check_done("lines");
 }
