@@ -23,4 +23,6 @@ struct lines_view {
 
 /* The drawing; alone: as a file of its own, without links. */
 void lines_draw(struct html *h, struct lines_view *v, bool alone);
+/* Durations over time, for more lines than are drawn one by one. */
+void lines_times_draw(struct html *h, const struct lines_view *v);
 #endif

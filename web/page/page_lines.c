@@ -197,7 +197,7 @@ segments_write(struct html *h, const struct lines_view *v)
 		return;
 	html_raw(h,
 	    "<section><h2>Segments</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	    "aria-label=\"Segments\"><table><thead><tr><th>Segment</th>"
+	    "aria-label=\"Segments\"><table class=\"wide-names\"><thead><tr><th>Segment</th>"
 	    "<th class=\"num\">Lines</th><th class=\"num\">5 %</th><th class=\"num\">Median</th>"
 	    "<th class=\"num\">95 %</th><th class=\"num\">99 %</th><th class=\"num\">Longest</th>"
 	    "<th class=\"num\">Share of the slow lines' excess</th><th class=\"num\">Crossings</th>"
@@ -521,6 +521,26 @@ links_write(struct html *h, const struct lines_view *v)
 	html_raw(h, "</p>");
 }
 
+/* Of many lines, how long they take over time, before a choice of them is drawn one by one. */
+static void
+durations_write(struct html *h, const struct lines_view *v)
+{
+	if (v->k->lines.n <= LINES_DRAWN_MAX)
+		return;
+	html_raw(h,
+	    "<figure class=\"plot\"><div class=\"scroll lifescroll\" tabindex=\"0\" "
+	    "role=\"region\" aria-label=\"Durations of the lifelines\">");
+	lines_times_draw(h, v);
+	html_raw(h,
+	    "</div><figcaption class=\"note\">Duration of each line over the time of its "
+	    "beginning; darker where more lines are. In colour: ");
+	html_text(h,
+	    v->p->found.n > 0 && v->p->found.finding[0].kind == NW_LINE_CLASS
+		? "the lines of the finding."
+		: "the slowest of a hundred.");
+	html_raw(h, "</figcaption></figure>");
+}
+
 static void
 drawing_write(struct html *h, struct lines_view *v)
 {
@@ -567,6 +587,7 @@ page_write(struct html *h, struct lines_view *v)
 	}
 	facts_write(h, v);
 	form_write(h, v->c);
+	durations_write(h, v);
 	drawing_write(h, v);
 	measure_write(h, v);
 	notes_write(h, v);

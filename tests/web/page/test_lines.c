@@ -294,6 +294,36 @@ test_stalled_once(void)
 	clear();
 }
 
+/* Of many lines, durations over time, the delayed minority apart; of few, the lines alone. */
+static void
+test_many(void)
+{
+	struct sim m = { .lists = 100,
+		.blocks = 30,
+		.servers = 3,
+		.period_s = 0.4,
+		.queues = true,
+		.place = SIM_DISK,
+		.who = SIM_SOME,
+		.share = 0.02,
+		.size_s = 0.1 };
+	const char *slow;
+	char *text;
+	int rc;
+
+	sim_session(&m);
+	text = ask(LINES_PAGE, NULL, &rc);
+	CHECK(strstr(text, "Durations of the lifelines over the time of their beginning") != NULL);
+	CHECK(strstr(text, "In colour: the lines of the finding.") != NULL);
+	slow = strstr(text, "<g class=\"slow\"");
+	CHECK(slow != NULL && strncmp(strstr(slow, "d=\""), "d=\"M", 4) == 0);
+	free(text);
+	text = ask(LINES_PAGE, "percentile=60-100", &rc);
+	CHECK(strstr(text, "class=\"slow\"") == NULL);
+	free(text);
+	clear();
+}
+
 /* --- strange logs --- */
 
 #define T0 INT64_C(1795162331000000000)
@@ -563,6 +593,7 @@ main(int argc, char **argv)
 	noise_seed(argc, argv, 3);
 	test_planted();
 	test_stalled_once();
+	test_many();
 	test_hostile();
 	test_states();
 	test_clocks();
