@@ -69,20 +69,34 @@ pagecache_share(struct pagecache *p, uint64_t offset, uint64_t len)
 	return (double)in / (double)pages;
 }
 
-double
-pagecache_share_at_once(const struct pagecache *p, int fd)
+/* Returns 1 if a byte at the offset is readable at once, 0 if not, and -1 if the file system has no
+ * such reads. The question itself begins to read a missing page, and a fast device, or a pause of
+ * this process, lets that read end within the question. A page that mincore(2) reports as missing
+ * before the question and in memory after the question was not readable at once. */
+static int
+byte_at_once(struct pagecache *p, int fd, uint64_t offset)
 {
-	uint64_t pages = (p->bytes + p->page_bytes - 1) / p->page_bytes;
-	uint64_t asked = pages < ASKED_PAGES ? pages : ASKED_PAGES, i, in = 0;
+	double before = pagecache_share(p, offset, 1);
 	char byte;
 	struct iovec v = { &byte, 1 };
 
+	if (preadv2(fd, &v, 1, (off_t)offset, RWF_NOWAIT) != 1)
+		return errno == EAGAIN ? 0 : -1;
+	return !(before == 0 && pagecache_share(p, offset, 1) == 1);
+}
+
+double
+pagecache_share_at_once(struct pagecache *p, int fd)
+{
+	uint64_t pages = (p->bytes + p->page_bytes - 1) / p->page_bytes;
+	uint64_t asked = pages < ASKED_PAGES ? pages : ASKED_PAGES, i, in = 0;
+	int is_in;
+
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* no page but the asked page is read */
 	for (i = 0; i < asked; i++) {
-		if (preadv2(fd, &v, 1, (off_t)(i * pages / asked * p->page_bytes), RWF_NOWAIT) == 1)
-			in++;
-		else if (errno != EAGAIN)
+		if ((is_in = byte_at_once(p, fd, i * pages / asked * p->page_bytes)) < 0)
 			break;
+		in += (uint64_t)is_in;
 	}
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_NORMAL);
 	return i < asked || asked == 0 ? NAN : (double)in / (double)asked;

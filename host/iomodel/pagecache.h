@@ -20,9 +20,9 @@ void pagecache_close(struct pagecache *p);
 /* Share of the pages of a range that are in memory; NaN when the kernel does not tell. */
 double pagecache_share(struct pagecache *p, uint64_t offset, uint64_t len);
 /* Share of some pages, spread over the file, readable without waiting; NaN if the file system
- * has no such reads. The question may begin to read a missing page. The share is a second
- * witness: to strangers mincore(2) reports all pages as in memory. */
-double pagecache_share_at_once(const struct pagecache *p, int fd);
+ * has no such reads. The question may begin to read a missing page, which counts as missing. The
+ * share is a second witness: to strangers mincore(2) reports all pages as in memory. */
+double pagecache_share_at_once(struct pagecache *p, int fd);
 /* Writes dirty pages and drops all, as mincore(2) and reads that do not wait confirm; NW_ECONFLICT
  * if pages stay. */
 int pagecache_drop(struct pagecache *p, int fd);

@@ -12,7 +12,7 @@
 #include "narrows/err.h"
 #include "tests/check.h"
 
-enum { MIB = 1 << 20, FILE_BYTES = 8 * MIB };
+enum { MIB = 1 << 20, FILE_BYTES = 8 * MIB, ROUNDS = 100 };
 
 static int
 make_file(const char *dir)
@@ -31,7 +31,22 @@ make_file(const char *dir)
 	return fd;
 }
 
-/* False: this file system keeps its files in memory. */
+/* A missing page whose read ends within the question counts as missing. On a fast device one of some
+ * thousand such reads ends in time. */
+static void
+test_missing_at_once(struct pagecache *p, int fd)
+{
+	double at_once = 0;
+	int i;
+
+	for (i = 0; i < ROUNDS && (isnan(at_once) || at_once == 0); i++) {
+		CHECK_INT(pagecache_drop(p, fd), NW_OK);
+		at_once = pagecache_share_at_once(p, fd);
+	}
+	CHECK(isnan(at_once) || at_once == 0);
+}
+
+/* Returns false if this file system keeps its files in memory. */
 static bool
 test_states(int fd)
 {
@@ -49,8 +64,7 @@ test_states(int fd)
 		return false;
 	}
 	CHECK(pagecache_share(&p, 0, FILE_BYTES) < 0.001);
-	at_once = pagecache_share_at_once(&p, fd);
-	CHECK(isnan(at_once) || at_once == 0);
+	test_missing_at_once(&p, fd);
 	/* a quarter comes back */
 	CHECK_INT(pagecache_drop(&p, fd), NW_OK);
 	CHECK(pread(fd, block, sizeof(block), 0) == (ssize_t)sizeof(block));
