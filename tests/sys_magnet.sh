@@ -191,12 +191,39 @@ preempted() {
 		END { if (!(sum >= 0.8 * least && sum <= 1.02 * most)) { print "waits of a loop: " sum " ns, /proc: " least " to " most "\n" all; exit 1 } }' \
 		"$tmp/stat" || fail "waits of a pre-empted program"
 }
-# the kernel's programs know a process by its number outside all namespaces of processes
-if [ "$(awk '/^NSpid:/ { print NF }' /proc/self/status)" = 2 ] && [ "$(readlink /proc/self/ns/pid)" = "pid:[4026531836]" ]; then
-	preempted
-else
-	echo "untested: waits of a pre-empted program, in a namespace of processes"
-fi
+preempted
+
+# In a name space of processes filters and records have the numbers that its processes see, also of a process below, whose own
+# number is 1.
+cat >"$tmp/inside.sh" <<'S'
+magnet=$1 tmp=$2 port=$3
+go='until [ -e "$0" ]; do sleep 0.01; done; exec python3 "$1" 97 "$2"'
+sh -c "$go" "$tmp/go1" "$tmp/datagrams.py" "$port" &
+first=$!
+unshare --pid --fork sh -c "$go" "$tmp/go2" "$tmp/datagrams.py" "$port" &
+parent=$!
+until [ -n "$(cat "/proc/$parent/task/$parent/children")" ]; do sleep 0.01; done
+below=$(cat "/proc/$parent/task/$parent/children")
+"$magnet" record -o "$tmp/inside" -T 50 -p socket.tx,sched.exit -f pid=$first -f pid=$((below)) 2>"$tmp/record" &
+recorder=$!
+n=0
+until [ -s "$tmp/inside" ]; do n=$((n + 1)); [ $n -lt 2000 ] || exit 1; sleep 0.01; done
+: >"$tmp/go1"
+wait $first
+: >"$tmp/go2"
+wait $parent
+kill $recorder
+wait $recorder
+echo "$first $((below)) $parent" >"$tmp/numbers"
+S
+unshare --pid --fork --mount --mount-proc --kill-child sh "$tmp/inside.sh" "$magnet" "$tmp" "$port" || fail "in a name space of processes: $(cat "$tmp/record")"
+read -r first below parent <"$tmp/numbers"
+"$magnet" dump -F csv "$tmp/inside" | tail -n +2 | awk -F, -v first="$first" -v below="$below" '
+	$4 != first && $4 != below { print "of " $4 ": " $0; exit 1 }
+	$2 == "socket.tx" { n[$4]++ }
+	$2 == "sched.exit" && $6 == $5 { ends[$4]++ }
+	END { if (n[first] != 97 || n[below] != 97 || !ends[first] || !ends[below]) { print n[first] + 0, n[below] + 0, ends[first] + 0, ends[below] + 0; exit 1 } }' \
+	>"$tmp/out" || fail "in a name space of processes, $first and $below: $(cat "$tmp/out")"
 
 # Whatever is refused for want of a capability names the capability.
 bare() { setpriv --reuid 65534 --clear-groups --inh-caps "$1" --ambient-caps "$1" --bounding-set "-all,$1" "$magnet" "$2" -p "$3" -n 1; }

@@ -35,7 +35,7 @@ until_true 20 test -s "$tmp/forks" || fail "the recording does not begin: $(cat 
 wait $parent
 kill $recorder
 wait $recorder || fail "the recording failed: $(cat "$tmp/record")"
-# The kernel's numbers of processes are those of the first namespace of processes: elsewhere one parent has 53 children.
+# Members of a structure are the kernel's own numbers, those of the first name space of processes: elsewhere one parent has 53 children.
 [ "$(readlink /proc/self/ns/pid)" = "pid:[4026531836]" ] && known=1 || known=0
 "$magnet" dump -F csv "$tmp/forks" 2>/dev/null | awk -F, -v p=$parent -v me=$$ -v known=$known '
 	$2 == "births" { n[$6]++; bad[$6] += $8 != $14 || (n[$6] > 1 && $15 != of[$6]); of[$6] = $15 }

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 
+#include "host/lib/pidspace.h"
 #include "host/magnet/object.h"
 #include "narrows/err.h"
 
@@ -27,8 +28,8 @@ enum {
 /* The verifier's words about the last program that was loaded, at least their begin. */
 static char verifier_log[1 << 16];
 
-struct bpf_object *
-program_object_open(const void *bytes, size_t len)
+static struct bpf_object *
+object_open(const void *bytes, size_t len)
 {
 	DECLARE_LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "points",
 	    .kernel_log_buf = verifier_log, .kernel_log_size = sizeof(verifier_log),
@@ -125,6 +126,44 @@ name_ends(const char *name, const char *end)
 	return n >= m && strcmp(name + n - m, end) == 0;
 }
 
+/* The object of the points, without the level that its programs ask for. */
+static struct bpf_object *
+level_object_open(void)
+{
+	return object_open(magnet_object, magnet_object_bytes);
+}
+
+/* What the kernel and this process are, for each object of programs. A program of a user's own may
+ * use none of these constants, and then lacks them. */
+static void
+constants_set(struct bpf_object *o)
+{
+	static int by_address = -1;
+	static struct pidspace space;
+	uint8_t constant;
+
+	if (by_address < 0) {
+		by_address = !kernel_has("bpf_rdonly_cast");
+		/* a kernel that does not answer counts by its own numbers */
+		if (pidspace_find(&space, level_object_open, "magnet_level") < 0)
+			space = (struct pidspace){ 0 };
+	}
+	constant = (uint8_t)by_address;
+	(void)program_constant_set(o, "reads_by_address", &constant, sizeof(constant));
+	(void)program_constant_set(o, "pid_level", &space.level, sizeof(space.level));
+	(void)program_constant_set(o, "pid_ns", &space.ns, sizeof(space.ns));
+}
+
+struct bpf_object *
+program_object_open(const void *bytes, size_t len)
+{
+	struct bpf_object *o = object_open(bytes, len);
+
+	if (o != NULL)
+		constants_set(o);
+	return o;
+}
+
 /* Gives an object the maps of another; constants, and libbpf's notes on probes in programs, stay
  * each object's own. */
 static int
@@ -152,16 +191,7 @@ maps_share(struct bpf_object *maps, struct bpf_object *o)
 struct bpf_object *
 program_object(void)
 {
-	static int by_address = -1;
-	struct bpf_object *o = program_object_open(magnet_object, magnet_object_bytes);
-	uint8_t constant;
-
-	if (by_address < 0)
-		by_address = !kernel_has("bpf_rdonly_cast");
-	constant = (uint8_t)by_address;
-	if (o != NULL)
-		(void)program_constant_set(o, "reads_by_address", &constant, sizeof(constant));
-	return o;
+	return program_object_open(magnet_object, magnet_object_bytes);
 }
 
 int

@@ -14,13 +14,15 @@
 #include <bpf/libbpf.h>
 
 #include "host/lib/capability.h"
+#include "host/lib/pidspace.h"
 #include "host/nwrun/preload/stages.h"
 #include "host/outside/outside_object.h"
 #include "narrows/err.h"
 
-/* The first numbers of name spaces: those of the whole system. */
-#define PID_NS_FIRST  0xEFFFFFFCu
+/* The number of the first name space of users: that of the whole system. */
 #define USER_NS_FIRST 0xEFFFFFFDu
+
+#define LEVEL_PROGRAM "outside_level"
 
 enum { LINKS_MAX = 16, PATH_BYTES = 320, LINE_BYTES = 256, FDS_MAX = 65536 };
 
@@ -63,60 +65,19 @@ object_open(void)
 static bool
 is_level(const struct bpf_program *p)
 {
-	return strcmp(bpf_program__name(p), "outside_level") == 0;
-}
-
-/* The level of this process's name space, from the kernel; negative on failure. */
-static int
-level_ask(void)
-{
-	DECLARE_LIBBPF_OPTS(bpf_test_run_opts, run);
-	struct bpf_object *object = object_open();
-	struct bpf_program *p, *asked = NULL;
-	struct bpf_map *m;
-	int rc;
-
-	if (object == NULL)
-		return -errno;
-	bpf_object__for_each_program(p, object)
-	{
-		bpf_program__set_autoload(p, is_level(p));
-		if (is_level(p))
-			asked = p;
-	}
-	bpf_object__for_each_map(m, object)(void) bpf_map__set_autocreate(m, false);
-	if ((rc = bpf_object__load(object)) == 0 &&
-	    (rc = bpf_prog_test_run_opts(bpf_program__fd(asked), &run)) == 0)
-		rc = (int)run.retval;
-	bpf_object__close(object);
-	return rc;
+	return strcmp(bpf_program__name(p), LEVEL_PROGRAM) == 0;
 }
 
 /* In a container the programs count processes as the container does. */
-static int
-own_find(struct outside_own *out)
-{
-	struct stat st;
-	int level;
-
-	*out = (struct outside_own){ 0 };
-	if (stat("/proc/self/ns/pid", &st) != 0)
-		return -errno;
-	if (st.st_ino == PID_NS_FIRST)
-		return 0;
-	if ((level = level_ask()) < 0)
-		return level;
-	*out = (struct outside_own){ (uint32_t)level, (uint32_t)st.st_ino };
-	return 0;
-}
-
 static int
 own_set(struct bpf_object *object)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(object, ".rodata.own");
 	struct outside_own own;
-	int rc = own_find(&own);
+	struct pidspace space;
+	int rc = pidspace_find(&space, object_open, LEVEL_PROGRAM);
 
+	own = (struct outside_own){ space.level, space.ns };
 	if (rc == 0)
 		rc = m == NULL ? -ENOENT : bpf_map__set_initial_value(m, &own, sizeof(own));
 	return rc;

@@ -103,6 +103,69 @@ struct {
 	    value, struct scratch { uint8_t bytes[4096]; });
 } scratches SEC(".maps");
 
+extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
+
+/* Whether the kernel (before 6.2) lacks bpf_rdonly_cast(): then, and only then, memory is read by
+ * address, which lockdown=confidentiality forbids. A constant, so that the other way is no part of
+ * the program. */
+const volatile uint8_t reads_by_address = 0;
+
+/* A field of a structure of the kernel at an address without type. */
+#define READ(type, at, field)                                                                    \
+	({                                                                                       \
+		__typeof__(((type *)0)->field) read_value;                                       \
+		if (reads_by_address)                                                            \
+			bpf_core_read(&read_value, sizeof(read_value), &((type *)(at))->field);  \
+		else                                                                             \
+			read_value =                                                             \
+			    ((type *)bpf_rdonly_cast(at, bpf_core_type_id_kernel(type)))->field; \
+		read_value;                                                                      \
+	})
+
+/* The name space of processes of the maps' owner, whose numbers filters and records have. Level 0:
+ * all processes, by the kernel's own numbers. A constant, as above. */
+const volatile uint32_t pid_level = 0, pid_ns = 0;
+
+/* The number in the owner's name space; 0: not there. A process has a number at each level, so
+ * processes in name spaces below the owner's have one. */
+static __always_inline uint32_t
+number_of(struct pid *p)
+{
+	const char *id, *ns;
+
+	if (p == 0 || p->level < pid_level)
+		return 0;
+	id = (const char *)p + bpf_core_field_offset(struct pid, numbers) +
+	    pid_level * sizeof(struct upid);
+	ns = (const char *)READ(struct upid, id, ns);
+	return READ(struct pid_namespace, ns, ns.inum) == pid_ns ? (uint32_t)READ(struct upid, id, nr)
+								: 0;
+}
+
+static __always_inline uint32_t
+tid_of(struct task_struct *t)
+{
+	return pid_level == 0 ? (uint32_t)t->pid : number_of(t->thread_pid);
+}
+
+static __always_inline uint32_t
+tgid_of(struct task_struct *t)
+{
+	return pid_level == 0 ? (uint32_t)t->tgid : number_of(t->group_leader->thread_pid);
+}
+
+/* The process that runs, times 2^32, and its thread. */
+static __always_inline uint64_t
+current_numbers(void)
+{
+	struct task_struct *t;
+
+	if (pid_level == 0)
+		return bpf_get_current_pid_tgid();
+	t = bpf_get_current_task_btf();
+	return (uint64_t)tgid_of(t) << 32 | tid_of(t);
+}
+
 /* An event on its way, on the program's stack. */
 struct event {
 	uint64_t id, cgroup, netns, device;
@@ -134,7 +197,7 @@ filters_admit(const struct event *e)
 		if (!(control.cpu_mask[(cpu >> 6) & (MAGNET_CPUS_MAX / 64 - 1)] >> (cpu & 63) & 1))
 			return 0;
 	}
-	if (control.by_pid && !set_has(&pids, bpf_get_current_pid_tgid() >> 32))
+	if (control.by_pid && !set_has(&pids, current_numbers() >> 32))
 		return 0;
 	if (control.by_id && !set_has(&ids, e->id))
 		return 0;
@@ -237,7 +300,7 @@ static __always_inline void
 record_fill(
     struct magnet_record *r, uint32_t point, uint32_t seq, const struct event *e, uint32_t size)
 {
-	uint64_t who = bpf_get_current_pid_tgid();
+	uint64_t who = current_numbers();
 
 	r->size_bytes = size;
 	r->point = point;

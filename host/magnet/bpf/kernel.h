@@ -111,8 +111,24 @@ struct bpf_nf_ctx {
 struct css_set {
 	struct cgroup *dfl_cgrp;
 };
+struct ns_common {
+	unsigned int inum;
+};
+struct pid_namespace {
+	struct ns_common ns;
+};
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
 struct task_struct {
 	int pid, tgid, prio;
+	struct pid *thread_pid;
+	struct task_struct *group_leader;
 	unsigned int __state; /* since Linux 5.14 */
 	struct css_set *cgroups;
 };

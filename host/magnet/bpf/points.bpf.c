@@ -7,32 +7,13 @@
  *
  * No program reads kernel memory by address, so the programs load under every lockdown mode: fields
  * are reached through typed pointers, a packet's headers by bpf_rdonly_cast(). Kernels before 6.2
- * lack the latter (READ below).
+ * lack the latter (READ in event.h).
  */
 #include "event.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum { STARTS_MAX = 16384 };
-
-extern void *bpf_rdonly_cast(const void *object, uint32_t btf_id) __ksym __weak;
-
-/* Whether the kernel (before 6.2) lacks bpf_rdonly_cast(): then, and only then, memory is read by
- * address, which lockdown=confidentiality forbids. A constant, so that the other way is no part of
- * the program. */
-const volatile uint8_t reads_by_address = 0;
-
-/* A field of a structure of the kernel at an address without type. */
-#define READ(type, at, field)                                                                    \
-	({                                                                                       \
-		__typeof__(((type *)0)->field) read_value;                                       \
-		if (reads_by_address)                                                            \
-			bpf_core_read(&read_value, sizeof(read_value), &((type *)(at))->field);  \
-		else                                                                             \
-			read_value =                                                             \
-			    ((type *)bpf_rdonly_cast(at, bpf_core_type_id_kernel(type)))->field; \
-		read_value;                                                                      \
-	})
 
 struct start {
 	uint64_t t_mono_ns, id, mark;
@@ -191,9 +172,8 @@ task_event(uint32_t point, struct task_struct *task, uint32_t other, int32_t val
 {
 	struct event e = { .form = MAGNET_TASK, .value = value };
 
-	e.id = task->pid;
-	e.task.pid = task->tgid;
-	e.task.tid = task->pid;
+	e.id = e.task.tid = tid_of(task);
+	e.task.pid = tgid_of(task);
 	e.task.priority = task->prio;
 	e.task.other = other;
 	e.cgroup = e.task.cgroup = task->cgroups->dfl_cgrp->kn->id;
@@ -219,7 +199,7 @@ memory_event(uint32_t point, uint64_t address, uint64_t error, uint64_t size)
 {
 	struct event e = { .form = MAGNET_MEMORY, .value = size > 0x7fffffff ? 0x7fffffff : size };
 
-	e.id = (uint32_t)bpf_get_current_pid_tgid();
+	e.id = (uint32_t)current_numbers();
 	e.memory.address = address;
 	e.memory.error = error;
 	e.memory.size = size;
@@ -508,7 +488,7 @@ TRACEPOINT(
     sched_switch, sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	return OFF(POINT_SCHED_SWITCH) ? 0
-				       : task_event(POINT_SCHED_SWITCH, next, prev->pid, preempt);
+				       : task_event(POINT_SCHED_SWITCH, next, tid_of(prev), preempt);
 }
 TRACEPOINT(sched_wakeup, sched_wakeup, struct task_struct *p)
 {
@@ -520,10 +500,13 @@ TRACEPOINT(sched_migrate_task, sched_migrate, struct task_struct *p, int cpu)
 }
 TRACEPOINT(sched_process_fork, sched_fork, struct task_struct *parent, struct task_struct *child)
 {
-	return OFF(POINT_SCHED_FORK) ? 0 : task_event(POINT_SCHED_FORK, child, parent->tgid, 0);
+	return OFF(POINT_SCHED_FORK) ? 0 : task_event(POINT_SCHED_FORK, child, tgid_of(parent), 0);
 }
 TRACEPOINT(sched_process_exec, sched_exec, struct task_struct *p, int old_pid)
 {
+	/* the kernel passes its own number only, which another level has only of the same thread */
+	if (pid_level != 0)
+		old_pid = old_pid == p->pid ? (int)tid_of(p) : 0;
 	return OFF(POINT_SCHED_EXEC) ? 0 : task_event(POINT_SCHED_EXEC, p, old_pid, 0);
 }
 TRACEPOINT(sched_process_exit, sched_exit, struct task_struct *p)
@@ -600,6 +583,16 @@ struct user_event {
 	uint32_t point;
 	int32_t value;
 };
+
+/* Never attached: the owner of the maps runs the program once and learns its own level. */
+SEC("?raw_tp/sys_enter")
+int
+magnet_level(void *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	return (int)t->thread_pid->level;
+}
 
 SEC("?syscall")
 int
@@ -840,7 +833,7 @@ BPF_PROG(
 static __always_inline void
 run_queue_begin(struct task_struct *p)
 {
-	uint32_t tid = p->pid;
+	uint32_t tid = p->pid, tgid = tgid_of(p);
 	uint64_t *flow = 0;
 
 	if (control.latency & MAGNET_WAITS_FLOWS)
@@ -848,8 +841,8 @@ run_queue_begin(struct task_struct *p)
 	if (flow != 0 && slot_is_sampled())
 		wait_begin(WAIT_RUN_QUEUE, tid, *flow, 0, 0);
 	else if (control.latency & (MAGNET_WAITS_ALL | MAGNET_WAITS_HOST) &&
-	    (!control.by_pid || set_has(&pids, p->tgid)) && slot_is_sampled())
-		wait_begin(WAIT_RUN_QUEUE, tid, p->tgid, 0, 0);
+	    (!control.by_pid || set_has(&pids, tgid)) && slot_is_sampled())
+		wait_begin(WAIT_RUN_QUEUE, tid, tgid, 0, 0);
 }
 /* Whether a task that leaves the processor could go on: it was preempted, in the kernel or on its
  * way back to the program. Its state was RUNNING then, which is 0. */
