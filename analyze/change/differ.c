@@ -11,39 +11,6 @@
 #include "narrows/special.h"
 #include "narrows/summary.h"
 
-/* --- traits --- */
-
-static double
-place_chance(const bool *trait, size_t n, size_t low, size_t high)
-{
-	size_t i, all = 0, inside = 0;
-
-	for (i = 1; i < n; i++) {
-		if (trait[i] == trait[i - 1])
-			continue;
-		all++;
-		inside += i >= low && i <= high;
-	}
-	return inside == 0 ? 1 : fmin(1, (double)(all * (high - low + 1)) / (double)(n - 1));
-}
-
-double
-nw_trait_chance(const bool *trait, size_t n, size_t split, size_t low, size_t high)
-{
-	size_t i, seen = 1;
-
-	if (split < NW_DIFFER_BEFORE_MIN || split >= n || !trait[n - 1])
-		return 1;
-	if (n - split >= NW_DIFFER_AFTER_MIN)
-		return place_chance(trait, n, low, high);
-	for (i = 0; i < split; i++)
-		seen += trait[i];
-	for (i = split; i < n; i++)
-		if (!trait[i])
-			return 1;
-	return (double)seen / (double)(split + 1);
-}
-
 /* --- levels --- */
 
 struct level {

@@ -466,6 +466,8 @@ int store_config_at(
 /* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */
 int store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
     int64_t to_wall_ns, store_setting_fn *fn, void *arg);
+/* How often the setting changed on any host until a time; first reports are no changes. */
+int store_config_moves(struct store_reader *r, const char *name, int64_t to_wall_ns, uint64_t *n);
 /* Rising in the time described by the notes. */
 int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
 /* Notes of all sessions with a line and point. */

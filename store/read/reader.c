@@ -130,6 +130,10 @@ static const char *const sql[R_STMTS] = {
 	    " b.host_id = c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC"
 	    " LIMIT 1), " SETTING_FIRST " FROM config c WHERE c.host_id = ?1 AND c.t_ns > ?2"
 	    " AND c.t_ns <= ?3 ORDER BY c.t_ns, c.name",
+	[R_CONFIG_MOVES] =
+	    "SELECT count(*) FROM host h JOIN config c ON c.host_id = h.id AND c.name = ?1"
+	    " WHERE c.t_ns <= ?2 AND EXISTS (SELECT 1 FROM config b WHERE b.host_id = c.host_id"
+	    " AND b.name = c.name AND b.t_ns < c.t_ns)",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_OF_HOST] =
@@ -1001,6 +1005,16 @@ store_notes_count(struct store_reader *r, const char *line, const char *point, u
 	int rc = db_take(&r->stmts, R_NOTES_COUNT, &st, "tt", line, point);
 
 	return rc == NW_OK ? each(r, R_NOTES_COUNT, st, count_row, &s) : rc;
+}
+
+int
+store_config_moves(struct store_reader *r, const char *name, int64_t to_wall_ns, uint64_t *n)
+{
+	struct sink s = { .arg = n };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_CONFIG_MOVES, &st, "ti", name, to_wall_ns);
+
+	return rc == NW_OK ? each(r, R_CONFIG_MOVES, st, count_row, &s) : rc;
 }
 
 int

@@ -47,5 +47,6 @@ void calibrate_classes(struct calibration *c);
 void calibrate_reduction(struct calibration *c);
 void calibrate_lifelines(struct calibration *c);
 void calibrate_reached(struct calibration *c);
+void calibrate_causes(struct calibration *c);
 
 #endif

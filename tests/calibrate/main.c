@@ -28,6 +28,7 @@ static const struct {
 	{ "reduction", calibrate_reduction },
 	{ "lifelines", calibrate_lifelines },
 	{ "reached", calibrate_reached },
+	{ "causes", calibrate_causes },
 };
 
 double

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What differs from the usual sessions: settings and metrics, those beyond chance first. */
+/* What differs from the usual sessions: settings and metrics, the likely causes first. */
 #include "web/page/page.h"
 
 #include <math.h>
@@ -87,14 +87,19 @@ column_after(struct html *h, const json_t *row)
 }
 
 static void
-column_chance(struct html *h, const json_t *row)
+column_weight(struct html *h, const json_t *row)
 {
-	double q = result_number(row, KEY_difference_q);
+	double q = result_number(row, KEY_difference_q),
+	       w = result_number(row, KEY_difference_weight);
 
-	if (result_bool(row, KEY_difference_beyond_chance) == 1)
-		table_value(h, q, fmt_p(q));
-	else
+	if (w >= 0.005)
+		table_value(h, w, fmt_share(w));
+	else if (isfinite(q) && result_bool(row, KEY_difference_beyond_chance) == 1)
+		html_raw(h, "moved with the rate");
+	else if (isfinite(q))
 		html_raw(h, "may be chance");
+	else
+		html_raw(h, "hardly");
 }
 
 /* The differences beyond chance, and all others; new references. */
@@ -118,10 +123,11 @@ session_differences(struct html *h, const json_t *changed)
 		{ "Host", column_host, false },
 		{ "Before", column_before, false },
 		{ "Since", column_after, false },
-		{ "q", column_chance, true },
+		{ "As the cause", column_weight, true },
 	};
 	const size_t n_columns = sizeof(columns) / sizeof(columns[0]);
 	const json_t *list = result_list(changed, KEY_changed_differences);
+	const double unexplained = result_number(changed, KEY_changed_unexplained);
 	json_t *beyond, *other;
 
 	html_raw(h, "<p>");
@@ -133,7 +139,7 @@ session_differences(struct html *h, const json_t *changed)
 	if (json_array_size(beyond) > 0)
 		table_write(h, beyond, columns, n_columns);
 	if (json_array_size(other) > 0) {
-		html_raw(h, "<details class=\"fold\"><summary>What may be chance: ");
+		html_raw(h, "<details class=\"fold\"><summary>Less likely: ");
 		html_int(h, (int64_t)json_array_size(other));
 		html_raw(h, "</summary>");
 		table_write(h, other, columns, n_columns);
@@ -146,11 +152,14 @@ session_differences(struct html *h, const json_t *changed)
 	html_raw(h, " sessions before and ");
 	html_text(h, fmt_count((uint64_t)fmax(result_number(changed, KEY_changed_n_after), 0)).s);
 	html_raw(h,
-	    " since. q: the expected share of false differences among this difference and all "
-	    "surer differences of its kind. A setting is beyond chance if it changed just when the "
-	    "rates did, and if few other settings changed at all. A change at the same time is not "
-	    "always the cause."
-	    "</p>");
+	    " since. The weight of a cause grows if such a change is known to slow the limiting "
+	    "stage down, came just before the first slow session, was large, and is rare. ");
+	if (isfinite(unexplained)) {
+		html_raw(h, "The weight of no recorded cause is ");
+		html_text(h, fmt_share(unexplained).s);
+		html_raw(h, ". ");
+	}
+	html_raw(h, "A change at the same time is not always the cause.</p>");
 }
 
 void

@@ -105,6 +105,8 @@ difference_doc(const struct difference *d)
 	    setting ? resultdoc_text(d->before_text) : resultdoc_real(d->before));
 	result_set(o, KEY_difference_after,
 	    setting ? resultdoc_text(d->after_text) : resultdoc_real(d->after));
+	put_real(o, KEY_difference_weight, d->weight);
+	result_set(o, KEY_difference_named, json_boolean(d->named));
 	put_real(o, KEY_difference_p, d->p);
 	put_real(o, KEY_difference_q, d->q);
 	result_set(o, KEY_difference_beyond_chance, json_boolean(d->beyond));
@@ -129,7 +131,8 @@ resultdoc_changed(const struct changed *c)
 	put_count(o, KEY_changed_n_after, c->n_after);
 	put_count(o, KEY_changed_n_settings, c->n_settings);
 	put_count(o, KEY_changed_n_metrics, c->n_metrics);
-	put_real(o, KEY_changed_q_settings, CHANGED_Q_SETTINGS);
+	put_count(o, KEY_changed_n_named, c->n_named);
+	put_real(o, KEY_changed_unexplained, c->unexplained);
 	put_real(o, KEY_changed_q_metrics, changed_q_metrics(c));
 	result_set(o, KEY_changed_differences, list);
 	return o;

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/cause.h"
 #include "narrows/differ.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
 double
@@ -16,7 +18,94 @@ changed_q_metrics(const struct changed *c)
 	return c->n_after < NW_DIFFER_AFTER_MIN ? CHANGED_Q_ALONE : CHANGED_Q_METRICS;
 }
 
-/* --- ranks --- */
+/* --- weights --- */
+
+static enum nw_stage_kind
+stage_of(const struct changed_ask *ask)
+{
+	const char *stage =
+	    result_text(result_get(ask->own, KEY_result_verdict), KEY_verdict_stage);
+	enum nw_stage_kind kind;
+
+	return nw_stage_kind_find(stage, &kind) ? kind : NW_STAGE_COUNT;
+}
+
+static void
+differences_weigh(const struct changed_ask *ask, struct changed *c)
+{
+	const struct nw_begin begin = { ask->n, ask->low, ask->high, c->n_survived };
+	struct nw_cause *cause = xcalloc(c->n + 1, sizeof(*cause));
+	const struct difference *d;
+	size_t i;
+
+	for (i = 0; i < c->n; i++) {
+		d = &c->difference[i];
+		cause[i] = (struct nw_cause){ .name = d->name,
+			.before = d->before_text,
+			.after = d->after_text,
+			.host = d->host_at,
+			.moved = d->moved,
+			.n_quiet = d->n_quiet,
+			.chance = d->p,
+			.rose = d->after > d->before };
+	}
+	nw_causes_weigh(cause, c->n, &begin, stage_of(ask), &c->unexplained);
+	for (i = 0; i < c->n; i++)
+		c->difference[i].weight = cause[i].weight;
+	free(cause);
+}
+
+static int
+weight_compare(const void *a, const void *b)
+{
+	const struct difference *x = a, *y = b;
+
+	return x->weight < y->weight ? 1 : -(x->weight > y->weight);
+}
+
+/* Marks the few heaviest differences as the cause. */
+static void
+causes_name(struct changed *c)
+{
+	double *weight = xcalloc(c->n + 1, sizeof(*weight));
+	size_t i;
+
+	if (c->n > 0)
+		qsort(c->difference, c->n, sizeof(*c->difference), weight_compare);
+	for (i = 0; i < c->n; i++)
+		weight[i] = c->difference[i].weight;
+	c->n_named = nw_causes_named(weight, c->n, c->unexplained);
+	for (i = 0; i < c->n_named; i++)
+		c->difference[i].named = true;
+	free(weight);
+}
+
+/* --- chances of metrics --- */
+
+static int
+metrics_judge(struct changed *c)
+{
+	double *p = xcalloc(c->n + 1, sizeof(*p)), *q = xcalloc(c->n + 1, sizeof(*q));
+	struct difference *d;
+	size_t n = 0;
+	int rc;
+
+	for (d = c->difference; d < c->difference + c->n; d++)
+		if (d->kind == DIFFERENCE_METRIC)
+			p[n++] = d->p;
+	rc = nw_false_discoveries(p, n, q);
+	n = 0;
+	for (d = c->difference; d < c->difference + c->n; d++) {
+		if (d->kind == DIFFERENCE_METRIC)
+			d->q = q[n++];
+		d->beyond = d->named || d->q <= changed_q_metrics(c);
+	}
+	free(p);
+	free(q);
+	return rc;
+}
+
+/* --- order --- */
 
 static double
 effect_of(const struct difference *d)
@@ -26,61 +115,30 @@ effect_of(const struct difference *d)
 	return d->before > 0 && d->after > 0 ? fabs(log(ratio)) : isfinite(ratio) ? 10 : 0;
 }
 
-/* Settings with a bearing on the limiting stage, metrics of the stage, other settings, the rest. */
+/* Named causes, metrics beyond chance (those of the limiting stage first), settings, the rest. */
 static int
 place_of(const struct difference *d)
 {
-	return d->kind == DIFFERENCE_SETTING ? (d->limits ? 0 : 2) : d->limits ? 1 : 3;
+	if (d->named)
+		return 0;
+	if (d->kind == DIFFERENCE_METRIC)
+		return d->beyond ? (d->limits ? 1 : 2) : 4;
+	return 3;
 }
 
-/* What is beyond chance comes first; then by place; then the surer setting or the larger effect. */
 static int
 difference_compare(const void *a, const void *b)
 {
 	const struct difference *x = a, *y = b;
 	double ex, ey;
 
-	if (x->beyond != y->beyond)
-		return x->beyond ? -1 : 1;
 	if (place_of(x) != place_of(y))
 		return place_of(x) < place_of(y) ? -1 : 1;
-	if (x->kind == DIFFERENCE_SETTING && x->p != y->p)
-		return x->p < y->p ? -1 : 1;
-	if (x->known != y->known)
-		return x->known ? -1 : 1;
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
 	ex = effect_of(x);
 	ey = effect_of(y);
 	return ex > ey ? -1 : ex < ey;
-}
-
-/*
- * q of a kind. Settings with a common change are one chance; settings with a bearing on the
- * limiting stage and settings without are judged apart.
- */
-static int
-kind_judge(struct changed *c, enum difference_kind kind, bool limits, size_t n, double level)
-{
-	double *p = xcalloc(n + 1, sizeof(*p)), *q = xcalloc(n + 1, sizeof(*q));
-	size_t *at = xcalloc(n + 1, sizeof(*at)), n_p = 0;
-	struct difference *d;
-	int rc;
-
-	for (d = c->difference; d < c->difference + c->n; d++)
-		if (d->kind == kind && (kind == DIFFERENCE_METRIC || d->limits == limits) &&
-		    at[d->course] == 0) {
-			p[n_p] = d->p;
-			at[d->course] = ++n_p;
-		}
-	rc = nw_false_discoveries(p, n_p, q);
-	for (d = c->difference; d < c->difference + c->n; d++)
-		if (d->kind == kind && (kind == DIFFERENCE_METRIC || d->limits == limits)) {
-			d->q = q[at[d->course] - 1];
-			d->beyond = d->q <= level;
-		}
-	free(at);
-	free(p);
-	free(q);
-	return rc;
 }
 
 /* --- words --- */
@@ -117,27 +175,56 @@ setting_text(const char *value, const char *other)
 				    : xasprintf("... %.*s", SETTING_SHOWN, value + same);
 }
 
+/* A value before or after; free() the text. */
+static char *
+value_text(const struct difference *d, bool after)
+{
+	if (d->kind == DIFFERENCE_METRIC)
+		return xstrdup(metric_text(d, after ? d->after : d->before).s);
+	return after ? setting_text(d->after_text, d->before_text)
+		     : setting_text(d->before_text, d->after_text);
+}
+
+/* The values of a claim about a difference, on loan until the texts are freed. */
+struct difference_words {
+	char *before, *after, *since;
+	struct claim_value name, on, host;
+};
+
+static void
+words_make(const struct difference *d, struct difference_words *w)
+{
+	*w = (struct difference_words){ .before = value_text(d, false),
+		.after = value_text(d, true),
+		.since = d->kind == DIFFERENCE_SETTING
+		    ? xasprintf(" since %s", fmt_time(d->at_wall_ns).s)
+		    : xstrdup(""),
+		.name = claim_text(d->name),
+		.on = claim_text(d->host != NULL ? " on " : ""),
+		.host = claim_text(d->host) };
+}
+
+static void
+words_clear(struct difference_words *w)
+{
+	free(w->before);
+	free(w->after);
+	free(w->since);
+}
+
 static void
 difference_say(const struct difference *d, struct claims *told)
 {
-	const struct claim_value name = claim_text(d->name),
-				 on = claim_text(d->host != NULL ? " on " : ""),
-				 host = claim_text(d->host);
-	char *before, *after;
+	struct difference_words w;
 
-	if (d->kind == DIFFERENCE_SETTING) {
-		before = setting_text(d->before_text, d->after_text);
-		after = setting_text(d->after_text, d->before_text);
-		CLAIM_SAY(told, setting_changed, CLAIM_NO_STAGE, name, on, host, claim_text(before),
-		    claim_text(after), claim_text(fmt_time(d->at_wall_ns).s));
-	} else {
-		before = xstrdup(metric_text(d, d->before).s);
-		after = xstrdup(metric_text(d, d->after).s);
-		CLAIM_SAY(told, metric_changed, CLAIM_NO_STAGE, name, on, host, claim_text(before),
-		    claim_text(after));
-	}
-	free(before);
-	free(after);
+	words_make(d, &w);
+	if (d->kind == DIFFERENCE_SETTING)
+		CLAIM_SAY(told, setting_changed, CLAIM_NO_STAGE, w.name, w.on, w.host,
+		    claim_text(w.before), claim_text(w.after), claim_text(w.since));
+	else
+		CLAIM_SAY(told, metric_changed, CLAIM_NO_STAGE, w.name, w.on, w.host,
+		    claim_text(w.before), claim_text(w.after));
+	words_clear(&w);
 }
 
 static void
@@ -145,6 +232,7 @@ difference_clear(struct difference *d)
 {
 	free(d->host);
 	free(d->name);
+	free(d->moved);
 	free(d->before_text);
 	free(d->after_text);
 	free(d->sentence);
@@ -158,11 +246,49 @@ same_drop(struct changed *c)
 	size_t i, kept = 0;
 
 	for (i = 0; i < c->n; i++)
-		if (c->difference[i].kind == DIFFERENCE_METRIC && c->difference[i].q > 0.5)
+		if (c->difference[i].kind == DIFFERENCE_METRIC && !c->difference[i].beyond &&
+		    c->difference[i].q > 0.5)
 			difference_clear(&c->difference[i]);
 		else
 			c->difference[kept++] = c->difference[i];
 	c->n = kept;
+}
+
+/* The cause, or the few that share most of the weight. */
+static void
+causes_say(struct changed *c)
+{
+	const struct difference *d;
+	struct difference_words w;
+	double together = 0;
+
+	for (d = c->difference; d < c->difference + c->n_named; d++)
+		together += d->weight;
+	if (c->n_named == 1)
+		CLAIM_SAY(&c->told, cause_one, CLAIM_NO_STAGE, claim_text(nw_cause_words(together)),
+		    claim_number(together));
+	else
+		CLAIM_SAY(&c->told, cause_several, CLAIM_NO_STAGE,
+		    claim_text(nw_cause_words(together)), claim_number((double)c->n_named),
+		    claim_number(together));
+	for (d = c->difference; d < c->difference + c->n_named; d++) {
+		words_make(d, &w);
+		CLAIM_SAY(&c->told, cause_is, CLAIM_NO_STAGE,
+		    claim_text(d == c->difference ? ": " : "; or "), w.name, w.on, w.host,
+		    claim_text(w.before), claim_text(w.after), claim_text(w.since));
+		words_clear(&w);
+	}
+}
+
+static void
+unexplained_say(struct changed *c)
+{
+	CLAIM_SAY(&c->told, unexplained, CLAIM_NO_STAGE, claim_number((double)c->n_settings),
+	    claim_number((double)c->n_metrics));
+	if (c->n > 0 && c->difference[0].beyond) {
+		CLAIM_SAY(&c->told, moved_with_it, CLAIM_NO_STAGE);
+		claims_append(&c->told, &c->difference[0].told);
+	}
 }
 
 static void
@@ -178,11 +304,10 @@ changed_say(struct changed *c)
 		difference_say(&c->difference[i], &c->difference[i].told);
 		c->difference[i].sentence = claims_text(&c->difference[i].told);
 	}
-	if (c->n > 0 && c->difference[0].beyond)
-		claims_append(&c->told, &c->difference[0].told);
+	if (c->n_named > 0)
+		causes_say(c);
 	else
-		CLAIM_SAY(&c->told, nothing_changed, CLAIM_NO_STAGE,
-		    claim_number((double)c->n_settings), claim_number((double)c->n_metrics));
+		unexplained_say(c);
 	c->sentence = claims_text(&c->told);
 }
 
@@ -194,13 +319,13 @@ changed_find(struct store_reader *r, const struct changed_ask *ask, struct chang
 	*out = (struct changed){
 		.asked = true, .n_before = ask->split, .n_after = ask->n - ask->split
 	};
-	if ((rc = changed_settings(r, ask, out)) < 0 || (rc = changed_metrics(r, ask, out)) < 0 ||
-	    (rc = kind_judge(out, DIFFERENCE_SETTING, true, out->n_settings, CHANGED_Q_SETTINGS)) <
-		0 ||
-	    (rc = kind_judge(out, DIFFERENCE_SETTING, false, out->n_settings, CHANGED_Q_SETTINGS)) <
-		0 ||
-	    (rc = kind_judge(
-		 out, DIFFERENCE_METRIC, true, out->n_metrics, changed_q_metrics(out))) < 0) {
+	if ((rc = changed_settings(r, ask, out)) == NW_OK &&
+	    (rc = changed_metrics(r, ask, out)) == NW_OK) {
+		differences_weigh(ask, out);
+		causes_name(out);
+		rc = metrics_judge(out);
+	}
+	if (rc < 0) {
 		changed_clear(out);
 		return rc;
 	}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What changed: differences between the sessions of a route before and after a change of its rates,
- * settings of the hosts and metrics of the sessions alike, ranked.
+ * settings of the hosts and metrics of the sessions alike. Changes that may be the cause are weighed
+ * against each other (narrows/cause.h); metrics are also told by their chance.
  *
  * Settings are those of the hosts at the begin of each session. Metrics come from the result
  * documents: what each stage could carry, how long the stage held the data, hosts, connections,
@@ -16,9 +17,8 @@
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/usual/past.h"
 
-#define CHANGED_Q_SETTINGS 0.25
-#define CHANGED_Q_METRICS  0.05
-#define CHANGED_Q_ALONE    0.001 /* for metrics of a single session, chosen as a slow one */
+#define CHANGED_Q_METRICS 0.05
+#define CHANGED_Q_ALONE   0.001 /* for metrics of a single session, chosen as a slow one */
 
 enum { DIFFERENCES_MAX = 20, CHANGED_BEFORE_MAX = 40, CHANGED_AFTER_MAX = 40 };
 
@@ -32,11 +32,14 @@ struct difference {
 	int64_t at_wall_ns;             /* of a setting */
 	char *before_text, *after_text; /* of a setting; NULL: the host had none */
 	double before, after;           /* of a metric */
-	size_t course; /* differences of a kind with the same course count as one */
-	double p, q;
-	bool beyond;
-	bool limits; /* whether about the limiting stage of our session */
-	bool known;  /* a setting known to matter to transfers */
+	double p, q;                    /* of a metric; NaN: of a setting */
+	bool *moved;                    /* of a setting: see struct nw_cause */
+	size_t host_at;                 /* of a setting, index in the evidence */
+	uint64_t n_quiet;               /* of a setting: its earlier moves, on any host */
+	double weight;                  /* as the cause */
+	bool named;                     /* whether among the few that are told as the cause */
+	bool beyond;                    /* named, or a metric beyond chance */
+	bool limits; /* whether a metric is about the limiting stage of our session */
 	char *sentence;
 	struct claims told; /* the sentence's */
 };
@@ -54,6 +57,9 @@ struct changed {
 	bool asked;
 	size_t n_before, n_after;
 	size_t n_settings, n_metrics;
+	size_t n_survived;             /* moments of changes outside of the interval */
+	size_t n_named;                /* differences told as the cause */
+	double unexplained;            /* weight of no recorded change */
 	struct difference *difference; /* first the one most worth a look */
 	size_t n;
 	char *sentence;
@@ -64,7 +70,7 @@ struct changed {
 int changed_find(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
 void changed_clear(struct changed *c);
 
-/* Each adds what differs, with p and course, and sets the number of courses. */
+/* Each adds what differs, and sets the number of what was compared. */
 int changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
 int changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
 /* Largest q of a metric beyond chance. */

@@ -9,6 +9,6 @@ changed_add(struct changed *c, enum difference_kind kind)
 {
 	c->difference = xreallocarray(c->difference, c->n + 1, sizeof(*c->difference));
 	c->difference[c->n] =
-	    (struct difference){ .kind = kind, .before = NAN, .after = NAN, .p = 1, .q = 1 };
+	    (struct difference){ .kind = kind, .before = NAN, .after = NAN, .p = NAN, .q = NAN };
 	return &c->difference[c->n++];
 }

@@ -164,6 +164,8 @@ session_read(struct metrics *m, const json_t *doc)
 
 	metric_put(m, "Bytes of the session", NULL, "By", result_number(s, KEY_session_bytes));
 	metric_put(m, "Files", NULL, "1", files);
+	metric_put(m, "Mean size of a file", NULL, "By",
+	    files > 0 ? result_number(s, KEY_session_bytes) / files : NAN);
 	json_array_foreach(others, i, o) share += fmax(0, result_number(o, KEY_other_share));
 	metric_put(m, "Share of others at the limiting resource", NULL, "%", fmin(1, share));
 	stages_read(m, doc);
@@ -206,7 +208,7 @@ metric_compare(const struct metrics *m, const struct metric *x, size_t split, st
 	d->after = b;
 	d->p = fabs(a - b) < 0.1 * fmax(fabs(a), fabs(b)) ? 1 : p;
 	d->limits = x->limits;
-	d->course = out->n_metrics++;
+	out->n_metrics++;
 }
 
 int

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/differ.h"
 #include "narrows/err.h"
-#include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
 enum { LINES_MAX = 20000 };
@@ -61,53 +59,6 @@ line_compare(const void *a, const void *b)
 	return c != 0 ? c : x->t_wall_ns < y->t_wall_ns ? -1 : x->t_wall_ns > y->t_wall_ns;
 }
 
-/* Groups of settings by their first word, and the stages they affect. A missing group affects
- * none. */
-static bool
-is_about(const char *name, const char *stage)
-{
-	static const char disk[] = " disk mount sysctl.vm kernel cgroup ",
-			  storage[] = " mount net sysctl.net sysctl.vm kernel cgroup ",
-			  net[] = " net sysctl.net kernel cgroup ",
-			  host[] = " cpu memory kernel cgroup program sysctl.vm sysctl.kernel ";
-	static const char *const groups[NW_STAGE_COUNT] = { [NW_STAGE_DISK_READ] = disk,
-		[NW_STAGE_STORAGE_READ] = storage,
-		[NW_STAGE_SENDER_HOST] = host,
-		[NW_STAGE_NET_WRITE] = net,
-		[NW_STAGE_NETWORK] = net,
-		[NW_STAGE_NET_READ] = net,
-		[NW_STAGE_RECEIVER_HOST] = host,
-		[NW_STAGE_HOST] = host,
-		[NW_STAGE_DISK_WRITE] = disk,
-		[NW_STAGE_STORAGE_WRITE] = storage };
-	enum nw_stage_kind kind;
-	size_t len = strcspn(name, ".");
-	char group[64];
-
-	if (strncmp(name, "sysctl.", 7) == 0)
-		len = 7 + strcspn(name + 7, ".");
-	snprintf(group, sizeof(group), " %.*s ", (int)(len < 60 ? len : 60), name);
-	return !nw_stage_kind_find(stage, &kind) || strstr(groups[kind], group) != NULL;
-}
-
-/* Of settings that changed together, settings known to matter to transfers come first. */
-static bool
-is_known(const char *name)
-{
-	static const char *const parts[] = { "tcp_rmem", "tcp_wmem", "rmem_max", "wmem_max",
-		"congestion", "qdisc", ".mtu", ".speed", ".duplex", ".offload.", "_ring",
-		"scheduler", "read_ahead", "mount.", ".dirty_", "_max", "governor", "nr_requests",
-		"driver", "firmware", "kernel.release", "tcp_window_scaling", "tcp_sack",
-		"tcp_timestamps", "tcp_mtu_probing", "tcp_slow_start_after_idle", "write_cache",
-		"swappiness", "netdev_", "microcode" };
-	size_t i;
-
-	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-		if (strstr(name, parts[i]) != NULL)
-			return true;
-	return false;
-}
-
 /* Settings with changes of their own, or with another setting in their place. */
 static bool
 is_noise(const char *name)
@@ -154,26 +105,11 @@ value_at(const struct line *line, size_t n, int64_t t_wall_ns)
 struct setting_test {
 	const struct changed_ask *ask;
 	struct changed *out;
-	const char *host, *stage; /* stage limiting our session; NULL: cannot tell */
-	bool *trait;
-	bool *seen; /* traits tested before, in a row */
-	size_t n_seen;
+	const char *host;
+	size_t host_at;
+	int64_t *quiet_wall_ns; /* changes outside of the interval */
+	size_t n_quiet;
 };
-
-/* The number of the trait's course: settings with a common change share the number. */
-static size_t
-course_of(struct setting_test *t)
-{
-	const size_t n = t->ask->n;
-	size_t i;
-
-	for (i = 0; i < t->n_seen; i++)
-		if (memcmp(t->seen + i * n, t->trait, n * sizeof(*t->trait)) == 0)
-			return i;
-	t->seen = xreallocarray(t->seen, (t->n_seen + 1) * n, sizeof(*t->seen));
-	memcpy(t->seen + t->n_seen * n, t->trait, n * sizeof(*t->trait));
-	return t->n_seen++;
-}
 
 /* The end of a session, when its settings are known: blipp reports a change seconds after the
  * session's start. */
@@ -186,18 +122,57 @@ settled(const struct changed_ask *ask, size_t i)
 	return p->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
 }
 
-static const char *
-value_before(const struct setting_test *t, const struct line *line, size_t n, const char *now)
+/* The sessions that a change is compared by: `base` has the old value. */
+static size_t
+base_of(const struct changed_ask *ask)
 {
-	const char *value = value_at(line, n, 0);
+	return ask->low > 1 ? ask->low - 2 : 0;
+}
+
+/* The line of the change to the new value; n: no session since the base has another value. */
+static size_t
+change_find(const struct changed_ask *ask, const struct line *line, size_t n, size_t *first)
+{
+	const char *base = value_at(line, n, settled(ask, base_of(ask)));
 	size_t i;
 
-	for (i = t->ask->split; i-- > 0;) {
-		value = value_at(line, n, settled(t->ask, i));
-		if (!is_same(value, now))
+	for (*first = base_of(ask) + 1; *first < ask->n; ++*first)
+		if (!is_same(value_at(line, n, settled(ask, *first)), base))
 			break;
+	if (*first >= ask->n)
+		return n;
+	for (i = n; i-- > 0 && line[i].t_wall_ns > settled(ask, *first);)
+		;
+	return i < n ? i : 0;
+}
+
+static bool *
+moved_of(const struct changed_ask *ask, const struct line *line, size_t n, const char *value)
+{
+	const char *base = value_at(line, n, settled(ask, base_of(ask))), *at;
+	bool *moved = xcalloc(ask->n, sizeof(*moved));
+	size_t i;
+
+	for (i = 0; i < ask->n; i++) {
+		at = value_at(line, n, settled(ask, i));
+		moved[i] = i + 1 < ask->low ? is_same(at, value) : !is_same(at, base);
 	}
-	return value;
+	return moved;
+}
+
+/* Changes that came before the interval, and so had no effect. */
+static void
+quiet_add(struct setting_test *t, const struct line *line, size_t n)
+{
+	const int64_t until = settled(t->ask, base_of(t->ask));
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (line[i].t_wall_ns <= until && !line[i].first && line[i].before != NULL) {
+			t->quiet_wall_ns = xreallocarray(
+			    t->quiet_wall_ns, t->n_quiet + 1, sizeof(*t->quiet_wall_ns));
+			t->quiet_wall_ns[t->n_quiet++] = line[i].t_wall_ns;
+		}
 }
 
 /* A setting with lines in time order. */
@@ -205,31 +180,23 @@ static void
 setting_test(struct setting_test *t, const struct line *line, size_t n)
 {
 	const struct changed_ask *ask = t->ask;
-	const char *now = value_at(line, n, settled(ask, ask->n - 1));
 	struct difference *d;
-	size_t i, same = 0, last = 0;
+	size_t first, change = change_find(ask, line, n, &first);
+	const char *value;
 
-	for (i = 0; i < ask->n; i++) {
-		t->trait[i] = is_same(value_at(line, n, settled(ask, i)), now);
-		same += t->trait[i];
-	}
-	/* a setting that differs only from sessions since the change was the same before */
-	if (same == ask->n || is_same(value_before(t, line, n, now), now))
+	quiet_add(t, line, n);
+	if (change == n)
 		return;
+	value = value_at(line, n, settled(ask, first));
 	d = changed_add(t->out, DIFFERENCE_SETTING);
 	d->name = xstrdup(line[0].name);
 	d->host = xstrdup(t->host);
-	d->before_text = xstrdup(value_before(t, line, n, now));
-	d->after_text = xstrdup(now);
-	for (i = 0; i < n; i++)
-		if (line[i].t_wall_ns <= settled(ask, ask->n - 1))
-			last = i;
-	d->at_wall_ns = line[last].t_wall_ns;
-	d->p = nw_trait_chance(t->trait, ask->n, ask->split, ask->low, ask->high);
-	d->limits = t->stage == NULL || is_about(line[0].name, t->stage);
-	d->known = is_known(line[0].name);
-	d->course = course_of(t);
-	t->out->n_settings = t->n_seen;
+	d->host_at = t->host_at;
+	d->before_text = xstrdup(value_at(line, n, settled(ask, base_of(ask))));
+	d->after_text = xstrdup(value);
+	d->at_wall_ns = line[change].t_wall_ns;
+	d->moved = moved_of(ask, line, n, value);
+	t->out->n_settings++;
 }
 
 static void
@@ -246,26 +213,60 @@ host_test(struct setting_test *t, struct lines *l)
 	}
 }
 
+static int
+time_compare(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Counts changes that came together as one. */
+static size_t
+moments_count(int64_t *t_wall_ns, size_t n)
+{
+	size_t i, moments = 0;
+
+	if (n > 0)
+		qsort(t_wall_ns, n, sizeof(*t_wall_ns), time_compare);
+	for (i = 0; i < n; i++)
+		moments += i == 0 || t_wall_ns[i] != t_wall_ns[i - 1];
+	return moments;
+}
+
+/* Moves of the found settings on all hosts, until a day before the last usual session: a change
+ * that comes to many hosts at once is no quiet one. */
+static int
+moves_count(struct store_reader *r, const struct changed_ask *ask, struct changed *out)
+{
+	const int64_t until =
+	    ask->session[ask->low > 0 ? ask->low - 1 : 0].start_wall_ns - INT64_C(86400000000000);
+	struct difference *d;
+	int rc = NW_OK;
+
+	for (d = out->difference; d < out->difference + out->n && rc == NW_OK; d++)
+		rc = store_config_moves(r, d->name, until, &d->n_quiet);
+	return rc;
+}
+
 int
 changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out)
 {
 	struct setting_test t = { .ask = ask, .out = out };
-	size_t i;
 	int rc = NW_OK;
 
-	t.stage = result_text(result_get(ask->own, KEY_result_verdict), KEY_verdict_stage);
-	t.trait = xcalloc(ask->n, sizeof(*t.trait));
-	for (i = 0; i < ask->evidence->n_hosts && rc == NW_OK; i++) {
+	for (; t.host_at < ask->evidence->n_hosts && rc == NW_OK; t.host_at++) {
+		const struct evidence_host *host = &ask->evidence->hosts[t.host_at];
 		struct lines l = { 0 };
 
-		t.host = ask->evidence->hosts[i].name;
-		rc = store_config_changes(r, ask->evidence->hosts[i].id,
-		    ask->session[0].start_wall_ns, settled(ask, ask->n - 1), on_line, &l);
+		t.host = host->name;
+		rc = store_config_changes(r, host->id, ask->session[0].start_wall_ns,
+		    settled(ask, ask->n - 1), on_line, &l);
 		if (rc == NW_OK && l.n > 0)
 			host_test(&t, &l);
 		lines_clear(&l);
 	}
-	free(t.trait);
-	free(t.seen);
-	return rc;
+	out->n_survived = moments_count(t.quiet_wall_ns, t.n_quiet);
+	free(t.quiet_wall_ns);
+	return rc == NW_OK ? moves_count(r, ask, out) : rc;
 }

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Causes: is the planted change named, an innocent one never surely, and nothing where nothing is
+ * known? Each table is judged at every one of the first sessions of a slowdown. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/cause.h"
+#include "tests/calibrate/calibrate.h"
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+enum { SESSIONS_MAX = 120, CHANGES_MAX = 51, SLOW_MAX = 6 };
+
+/* Names that blipp and nwrun send: a sample of one sysctl in four, and everything else. */
+static const char *const sysctls[] = {
+	"sysctl.fs.dentry-negative", "sysctl.fs.epoll.max_user_watches",
+	"sysctl.fs.fanotify.max_user_groups", "sysctl.fs.inotify.max_queued_events",
+	"sysctl.fs.inotify.max_user_instances", "sysctl.fs.mount-max",
+	"sysctl.fs.mqueue.msg_default", "sysctl.fs.mqueue.msg_max", "sysctl.fs.nr_open",
+	"sysctl.fs.overflowgid", "sysctl.fs.protected_regular", "sysctl.fs.protected_symlinks",
+	"sysctl.fs.suid_dumpable", "sysctl.fs.xfs.error_level",
+	"sysctl.fs.xfs.speculative_prealloc_lifetime", "sysctl.kernel.acct",
+	"sysctl.kernel.core_file_note_size_limit", "sysctl.kernel.core_uses_pid",
+	"sysctl.kernel.hung_task_check_count", "sysctl.kernel.hung_task_panic",
+	"sysctl.kernel.init_private_helper", "sysctl.kernel.init_private_vsock_port",
+	"sysctl.kernel.keys.gc_delay", "sysctl.kernel.keys.maxbytes",
+	"sysctl.kernel.keys.maxkeys", "sysctl.kernel.keys.persistent_keyring_expiry",
+	"sysctl.kernel.keys.root_maxbytes", "sysctl.kernel.keys.root_maxkeys",
+	"sysctl.kernel.perf_event_max_sample_rate", "sysctl.kernel.perf_event_paranoid",
+	"sysctl.kernel.poweroff_cmd", "sysctl.kernel.print-fatal-signals",
+	"sysctl.kernel.printk_ratelimit_burst", "sysctl.kernel.pty.reserve",
+	"sysctl.kernel.random.write_wakeup_threshold", "sysctl.kernel.real-root-dev",
+	"sysctl.kernel.sched_rr_timeslice_ms", "sysctl.kernel.sched_rt_period_us",
+	"sysctl.kernel.seccomp.actions_logged", "sysctl.kernel.split_lock_mitigate",
+	"sysctl.kernel.tainted", "sysctl.kernel.watchdog_thresh",
+	"sysctl.net.bridge.bridge-nf-call-arptables",
+	"sysctl.net.bridge.bridge-nf-call-ip6tables",
+	"sysctl.net.bridge.bridge-nf-call-iptables",
+	"sysctl.net.bridge.bridge-nf-filter-vlan-tagged", "sysctl.net.core.bpf_jit_enable",
+	"sysctl.net.core.bpf_jit_harden", "sysctl.net.core.dev_weight_rx_bias",
+	"sysctl.net.core.dev_weight_tx_bias", "sysctl.net.core.gro_normal_batch",
+	"sysctl.net.core.netdev_max_backlog", "sysctl.net.core.optmem_max",
+	"sysctl.net.core.rmem_max", "sysctl.net.core.warnings",
+	"sysctl.net.core.xfrm_larval_drop", "sysctl.net.ipv4.cipso_cache_bucket_size",
+	"sysctl.net.ipv4.cipso_cache_enable", "sysctl.net.ipv4.cipso_rbm_optfmt",
+	"sysctl.net.ipv4.conf.eth0.bootp_relay", "sysctl.net.ipv4.conf.eth0.forwarding",
+	"sysctl.net.ipv4.conf.ifb0.drop_unicast_in_l2_multicast",
+	"sysctl.net.ipv4.fib_multipath_hash_policy",
+	"sysctl.net.ipv4.fib_notify_on_flag_change", "sysctl.net.ipv4.fib_sync_mem",
+	"sysctl.net.ipv4.icmp_msgs_per_sec", "sysctl.net.ipv4.igmp_max_msf",
+	"sysctl.net.ipv4.ip_autobind_reuse", "sysctl.net.ipv4.ip_early_demux",
+	"sysctl.net.ipv4.ip_nonlocal_bind", "sysctl.net.ipv4.ipfrag_time",
+	"sysctl.net.ipv4.raw_l3mdev_accept", "sysctl.net.ipv4.route.gc_interval",
+	"sysctl.net.ipv4.route.gc_thresh", "sysctl.net.ipv4.route.redirect_silence",
+	"sysctl.net.ipv4.tcp_app_win", "sysctl.net.ipv4.tcp_child_ehash_entries",
+	"sysctl.net.ipv4.tcp_comp_sack_nr", "sysctl.net.ipv4.tcp_comp_sack_slack_ns",
+	"sysctl.net.ipv4.tcp_ecn_fallback", "sysctl.net.ipv4.tcp_fastopen_key",
+	"sysctl.net.ipv4.tcp_fin_timeout", "sysctl.net.ipv4.tcp_frto",
+	"sysctl.net.ipv4.tcp_keepalive_intvl", "sysctl.net.ipv4.tcp_keepalive_probes",
+	"sysctl.net.ipv4.tcp_keepalive_time", "sysctl.net.ipv4.tcp_max_orphans",
+	"sysctl.net.ipv4.tcp_min_rtt_wlen", "sysctl.net.ipv4.tcp_moderate_rcvbuf",
+	"sysctl.net.ipv4.tcp_orphan_retries", "sysctl.net.ipv4.tcp_plb_rehash_rounds",
+	"sysctl.net.ipv4.tcp_retrans_collapse", "sysctl.net.ipv4.tcp_retries2",
+	"sysctl.net.ipv4.tcp_rmem", "sysctl.net.ipv4.tcp_slow_start_after_idle",
+	"sysctl.net.ipv4.tcp_stdurg", "sysctl.net.ipv4.tcp_syn_linear_timeouts",
+	"sysctl.net.ipv4.tcp_syncookies", "sysctl.net.ipv4.tcp_thin_linear_timeouts",
+	"sysctl.net.ipv4.tcp_tw_reuse_delay", "sysctl.net.ipv4.udp_early_demux",
+	"sysctl.net.ipv4.udp_l3mdev_accept", "sysctl.net.ipv4.udp_mem",
+	"sysctl.net.ipv4.xfrm4_gc_thresh", "sysctl.net.ipv6.conf.all.accept_ra_from_local",
+	"sysctl.net.ipv6.conf.all.accept_ra_min_hop_limit",
+	"sysctl.net.ipv6.conf.all.optimistic_dad",
+	"sysctl.net.ipv6.conf.default.accept_source_route",
+	"sysctl.net.ipv6.conf.ifb0.enhanced_dad", "sysctl.net.ipv6.conf.ifb0.seg6_enabled",
+	"sysctl.net.ipv6.conf.ifb0.temp_prefered_lft",
+	"sysctl.net.ipv6.conf.ifb1.ra_honor_pio_pflag",
+	"sysctl.net.ipv6.conf.lo.accept_ra_rt_info_max_plen",
+	"sysctl.net.ipv6.conf.lo.accept_source_route",
+	"sysctl.net.ipv6.fib_multipath_hash_policy",
+	"sysctl.net.ipv6.fib_notify_on_flag_change",
+	"sysctl.net.ipv6.icmp.echo_ignore_multicast",
+	"sysctl.net.ipv6.icmp.error_anycast_as_unicast", "sysctl.net.ipv6.route.gc_timeout",
+	"sysctl.net.mptcp.scheduler", "sysctl.net.netfilter.nf_conntrack_events",
+	"sysctl.net.netfilter.nf_conntrack_frag6_timeout",
+	"sysctl.net.netfilter.nf_conntrack_log_invalid",
+	"sysctl.net.netfilter.nf_conntrack_sctp_timeout_closed",
+	"sysctl.net.netfilter.nf_conntrack_sctp_timeout_shutdown_recd",
+	"sysctl.net.netfilter.nf_conntrack_tcp_be_liberal",
+	"sysctl.net.netfilter.nf_conntrack_tcp_max_retrans",
+	"sysctl.net.netfilter.nf_conntrack_tcp_timeout_established",
+	"sysctl.net.netfilter.nf_conntrack_udp_timeout_stream",
+	"sysctl.net.netfilter.nf_log.3", "sysctl.net.netfilter.nf_log.5",
+	"sysctl.user.max_fanotify_marks", "sysctl.user.max_ipc_namespaces",
+	"sysctl.user.max_mnt_namespaces", "sysctl.user.max_time_namespaces",
+	"sysctl.vm.compact_unevictable_allowed", "sysctl.vm.dirty_writeback_centisecs",
+	"sysctl.vm.dirtytime_expire_seconds", "sysctl.vm.hugetlb_optimize_vmemmap",
+	"sysctl.vm.max_map_count", "sysctl.vm.memfd_noexec", "sysctl.vm.min_slab_ratio",
+	"sysctl.vm.mmap_min_addr", "sysctl.vm.nr_overcommit_hugepages",
+	"sysctl.vm.numa_zonelist_order", "sysctl.vm.overcommit_kbytes",
+	"sysctl.vm.page-cluster", "sysctl.vm.percpu_pagelist_high_fraction",
+	"sysctl.vm.stat_interval", "sysctl.vm.swappiness",
+}, *const others[] = {
+	"cgroup.cpu.max", "cgroup.cpu.weight", "cgroup.io.max", "cgroup.memory.max",
+	"cgroup.pids.max", "cpu.governor", "cpu.microcode", "cpu.online", "cpu.smt",
+	"disk.sda.firmware", "disk.sda.logical_block_size", "disk.sda.max_sectors_kb",
+	"disk.sda.model", "disk.sda.nomerges", "disk.sda.nr_requests", "disk.sda.queue_depth",
+	"disk.sda.read_ahead_kb", "disk.sda.read_only", "disk.sda.rotational",
+	"disk.sda.rq_affinity", "disk.sda.scheduler", "disk.sda.size_sectors",
+	"disk.sda.wbt_lat_usec", "disk.sda.write_cache", "kernel.boot_id", "kernel.release",
+	"memory.swap", "memory.thp", "memory.total", "mount./.options", "mount./data.options",
+	"mount./data.source", "mount./data.type", "net.eth0.channels",
+	"net.eth0.coalesce.adaptive_rx", "net.eth0.coalesce.rx_usecs",
+	"net.eth0.coalesce.tx_usecs", "net.eth0.driver", "net.eth0.driver_version",
+	"net.eth0.duplex", "net.eth0.firmware", "net.eth0.gro_flush_timeout", "net.eth0.mtu",
+	"net.eth0.napi_defer_hard_irqs", "net.eth0.numa_node", "net.eth0.offload.gro",
+	"net.eth0.offload.gso", "net.eth0.offload.lro", "net.eth0.offload.ntuple",
+	"net.eth0.offload.rx_checksum", "net.eth0.offload.rxhash",
+	"net.eth0.offload.scatter_gather", "net.eth0.offload.tso",
+	"net.eth0.offload.tx_checksum", "net.eth0.pause.rx", "net.eth0.pause.tx",
+	"net.eth0.qdisc", "net.eth0.rx_ring", "net.eth0.speed_mbit_s", "net.eth0.threaded",
+	"net.eth0.tx_ring", "net.eth0.txqueuelen", "os.name", "program.cp.build",
+	"program.python3.build", "program.rsync.build", "program.ssh.build",
+};
+static const double SYSCTLS = 0.9; /* share of the sysctls among all settings */
+
+/* Changes of known effect, and the stage which then limits. */
+static const struct {
+	const char *name, *before, *after;
+	enum nw_stage_kind stage;
+} planted[] = {
+	{ "sysctl.net.ipv4.tcp_rmem", "4096 131072 33554432", "4096 65536 131072",
+	    NW_STAGE_NETWORK },
+	{ "sysctl.net.ipv4.tcp_wmem", "4096 65536 33554432", "4096 16384 65536", NW_STAGE_NETWORK },
+	{ "sysctl.net.ipv4.tcp_window_scaling", "1", "0", NW_STAGE_NETWORK },
+	{ "sysctl.net.ipv4.tcp_congestion_control", "bbr", "reno", NW_STAGE_NETWORK },
+	{ "net.eth0.qdisc", "fq", "tbf #e3cc8837", NW_STAGE_NETWORK },
+	{ "net.eth0.speed_mbit_s", "10000", "1000", NW_STAGE_NETWORK },
+	{ "net.eth0.mtu", "9000", "1500", NW_STAGE_SENDER_HOST },
+	{ "net.eth0.offload.gro", "on", "off", NW_STAGE_RECEIVER_HOST },
+	{ "mount./data.options", "rw,noatime", "rw,noatime,sync", NW_STAGE_DISK_WRITE },
+	{ "disk.sda.read_ahead_kb", "8192", "16", NW_STAGE_DISK_READ },
+	{ "disk.sda.write_cache", "write back", "write through", NW_STAGE_DISK_WRITE },
+	{ "cgroup.io.max", NULL, "8:0 wbps=8000000", NW_STAGE_DISK_WRITE },
+	{ "cgroup.blkio.throttle.read_bps_device", "", "253:2 8000000", NW_STAGE_DISK_READ },
+	{ "cgroup.cpu.max", "max 100000", "20000 100000", NW_STAGE_SENDER_HOST },
+	{ "cpu.governor", "performance", "powersave", NW_STAGE_RECEIVER_HOST },
+	{ "program.rsync.build", "aa01", "bb02", NW_STAGE_SENDER_HOST },
+	{ "kernel.release", "6.1.0-1", "6.1.0-2", NW_STAGE_NETWORK },
+};
+
+struct history {
+	size_t n_usual, n_slow, n_changes; /* the planted change is the first, if there is one */
+	struct nw_cause cause[CHANGES_MAX];
+	bool moved[CHANGES_MAX][SESSIONS_MAX];
+	size_t first[CHANGES_MAX]; /* first session after each change */
+	char value[CHANGES_MAX][2][16];
+	enum nw_stage_kind stage;
+	bool planted;
+};
+
+static size_t
+up_to(size_t n)
+{
+	size_t i = (size_t)(noise_uniform() * (double)n);
+
+	return i < n ? i : n - 1;
+}
+
+static void
+innocent_make(struct history *h, size_t i)
+{
+	double before = exp(6 * noise_uniform()), step = exp(3 * noise_normal());
+
+	h->cause[i] =
+	    (struct nw_cause){ .name = noise_uniform() < SYSCTLS ? sysctls[up_to(COUNT(sysctls))]
+								 : others[up_to(COUNT(others))],
+		    .before = h->value[i][0],
+		    .after = h->value[i][1],
+		    .host = up_to(2),
+		    .n_quiet = noise_uniform() < 0.2 ? up_to(10) : 0,
+		    .moved = h->moved[i] };
+	(void)snprintf(h->value[i][0], sizeof(h->value[i][0]), "%.0f", before);
+	(void)snprintf(h->value[i][1], sizeof(h->value[i][1]), "%.0f", before * step);
+	h->first[i] = 1 + up_to(h->n_usual + h->n_slow - 1);
+}
+
+static void
+history_make(struct history *h, bool plant, size_t n_innocent)
+{
+	size_t i, p = up_to(COUNT(planted));
+
+	h->n_usual = 8 + up_to(80);
+	h->n_slow = SLOW_MAX;
+	h->planted = plant;
+	h->n_changes = n_innocent + plant;
+	h->stage = planted[p].stage;
+	for (i = 0; i < h->n_changes; i++)
+		innocent_make(h, i);
+	if (plant) {
+		h->cause[0] = (struct nw_cause){ .name = planted[p].name,
+			.before = planted[p].before,
+			.after = planted[p].after,
+			.host = up_to(2),
+			.n_quiet = noise_uniform() < 0.2 ? up_to(4) : 0,
+			.moved = h->moved[0] };
+		h->first[0] = h->n_usual;
+	}
+	if (noise_uniform() < 0.1) /* the verdict names another stage, or none */
+		h->stage = (enum nw_stage_kind)up_to(NW_STAGE_COUNT + 1);
+}
+
+/* The first slow session as a test finds it: right in 8 of 10, within one session in 19 of 20. */
+static struct nw_begin
+begin_make(const struct history *h, size_t n_slow)
+{
+	double u = noise_uniform();
+	struct nw_begin b = { h->n_usual + n_slow, h->n_usual, h->n_usual, 0 };
+
+	if (u < 0.15)
+		b.low--;
+	if (u > 0.05 && u < 0.2 && n_slow > 1)
+		b.high++;
+	if (u > 0.97 && n_slow > 2)
+		b.low = ++b.high;
+	return b;
+}
+
+/* Whether a change has come by session n; an innocent one may have been undone. */
+static size_t
+changes_see(struct history *h, const struct nw_begin *b, struct nw_cause *seen)
+{
+	size_t i, k, n = 0;
+
+	for (i = 0; i < h->n_changes; i++) {
+		if (h->first[i] >= b->n)
+			continue;
+		for (k = 0; k < b->n; k++)
+			h->moved[i][k] =
+			    (k >= h->first[i]) == (h->first[i] + 1 >= b->low); /* before: as now */
+		seen[n++] = h->cause[i];
+	}
+	return n;
+}
+
+struct tally {
+	size_t runs, first, in_set, sure, sure_right, silent;
+};
+
+static int
+weight_compare(const void *a, const void *b)
+{
+	const struct nw_cause *x = a, *y = b;
+
+	return x->weight < y->weight ? 1 : -(x->weight > y->weight);
+}
+
+static bool
+is_planted(const struct history *h, const struct nw_cause *c)
+{
+	return h->planted && c->moved == h->moved[0];
+}
+
+static void
+session_judge(struct history *h, size_t n_slow, struct tally *t)
+{
+	struct nw_begin b = begin_make(h, n_slow);
+	struct nw_cause seen[CHANGES_MAX];
+	double weight[CHANGES_MAX], unexplained;
+	size_t i, n = changes_see(h, &b, seen), named;
+	bool hit = false;
+
+	nw_causes_weigh(seen, n, &b, h->stage, &unexplained);
+	qsort(seen, n, sizeof(*seen), weight_compare);
+	for (i = 0; i < n; i++)
+		weight[i] = seen[i].weight;
+	named = nw_causes_named(weight, n, unexplained);
+	for (i = 0; i < named; i++)
+		hit |= is_planted(h, &seen[i]);
+	t->runs++;
+	t->silent += named == 0;
+	t->first += named > 0 && is_planted(h, &seen[0]);
+	t->in_set += hit;
+	if (named > 0 && weight[0] > NW_CAUSE_SURE) {
+		t->sure++;
+		t->sure_right += is_planted(h, &seen[0]);
+	}
+}
+
+static void
+planted_tell(struct calibration *c, const struct tally *t, const char *what, double first)
+{
+	char text[96];
+
+	(void)snprintf(text, sizeof(text), "%s: the planted change first", what);
+	cell_at_least(c, text, t->first, t->runs, first);
+	(void)snprintf(text, sizeof(text), "%s: in the named set", what);
+	cell_at_least(c, text, t->in_set, t->runs, first);
+	(void)snprintf(text, sizeof(text), "%s: sure and right", what);
+	if (t->sure > 0)
+		cell_at_least(c, text, t->sure_right, t->sure, 0.9);
+	(void)snprintf(text, sizeof(text), "%s: wrong and sure", what);
+	cell_at_most(c, text, t->sure - t->sure_right, t->runs, 0.02);
+}
+
+void
+calibrate_causes(struct calibration *c)
+{
+	static const struct {
+		size_t innocents;
+		double first;
+	} rows[] = { { 0, 0.9 }, { 3, 0.9 }, { 10, 0.9 }, { 50, 0.8 } };
+	static struct history h;
+	size_t r, slow, run, runs = calibrate_runs(c, 1);
+	char what[64];
+
+	calibrate_title(c, "causes of a slowdown, at each of its first sessions");
+	for (r = 0; r < COUNT(rows); r++)
+		for (slow = 1; slow <= SLOW_MAX; slow++) {
+			struct tally t = { 0 }, null = { 0 };
+
+			for (run = 0; run < runs; run++) {
+				history_make(&h, true, rows[r].innocents);
+				session_judge(&h, slow, &t);
+				history_make(&h, false, rows[r].innocents);
+				session_judge(&h, slow, &null);
+			}
+			(void)snprintf(what, sizeof(what), "%zu unrelated, slow session %zu",
+			    rows[r].innocents, slow);
+			planted_tell(c, &t, what, rows[r].first);
+			(void)snprintf(what, sizeof(what),
+			    "%zu unrelated, slow session %zu, none planted: none named",
+			    rows[r].innocents, slow);
+			cell_at_least(c, what, null.silent, null.runs, 0.95);
+			(void)snprintf(what, sizeof(what),
+			    "%zu unrelated, slow session %zu, none planted: sure",
+			    rows[r].innocents, slow);
+			cell_at_most(c, what, null.sure, null.runs, 0.02);
+		}
+}
