@@ -58,7 +58,7 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze analyze/density analyze/change analyze/cause \
+ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze analyze/density analyze/change analyze/cause analyze/incident \
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
@@ -78,6 +78,7 @@ MAY_analyze                  := base
 MAY_analyze/density          := analyze base
 MAY_analyze/change           := analyze base
 MAY_analyze/cause            := base
+MAY_analyze/incident         := analyze base
 MAY_analyze/lifeline         := analyze/density analyze base
 MAY_store/ground             := store/codec base
 MAY_store/read               := store/ground store/codec base
@@ -87,10 +88,10 @@ MAY_store                    := store/write store/read store/ground store/codec 
 MAY_analyze/verdict/claim    := store/ground base/fatal base
 MAY_analyze/verdict/evidence := store/read analyze/density analyze base/fatal base
 MAY_analyze/verdict/judge    := analyze/verdict/claim analyze/verdict/evidence store/read analyze/change analyze/density analyze base/fatal base
-MAY_analyze/verdict/usual    := analyze/verdict/claim analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/cause analyze/change analyze base/fatal base
+MAY_analyze/verdict/usual    := analyze/verdict/claim analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/incident analyze/cause analyze/change analyze base/fatal base
 MAY_analyze/verdict/advice   := analyze/verdict/evidence store/read store/ground base/fatal base
 MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
-MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze/change analyze \
+MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze/incident analyze/change analyze \
                                 base/fatal base
 MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_analyze/verdict          := analyze/verdict/claim analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \

@@ -95,7 +95,7 @@ python3 - "$tmp/doc" <<'END' || fail "the document"
 import json, sys
 d = json.load(open(sys.argv[1]))
 u, c = d["usual"], d["changed"]
-assert u["said"] == "slower" and u["n"] == 8 and u["since"]["ratio"] > 2, u
+assert u["said"] == "slower" and u["n"] == 8 and u["incident"]["ratio"] > 2 and u["incident"]["session"] == 9, u
 first = c["differences"][0]
 assert first["name"] == "sysctl.net.ipv4.tcp_rmem" and first["host"] == "b" and first["beyond_chance"], c
 assert first["before"] == "4096 131072 67108864" and first["after"] == "4096 4096 65536", first

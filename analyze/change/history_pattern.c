@@ -9,6 +9,7 @@
 #include "analyze/change/history_in.h"
 #include "analyze/quantile.h"
 #include "narrows/err.h"
+#include "narrows/incident.h"
 
 enum { UNITS_MIN = 3, GROUPS_MAX = 32, PERMUTATIONS = 999 };
 static const double PATTERN_ALPHA = 0.01; /* hours and weekdays are two questions */
@@ -126,20 +127,9 @@ groups_name(const struct cell *cell, size_t n, double *room, struct nw_pattern *
 	}
 }
 
-/* The level of each rate: the median of its segment. */
-static double
-level_of(const struct nw_route_changes *c, size_t i)
-{
-	size_t k;
-
-	for (k = 0; k < c->n && c->change[k].at <= i; k++)
-		;
-	return c->n == 0 ? 1 : k == 0 ? c->change[0].before : c->change[k - 1].after;
-}
-
 int
 nw_pattern(const double *rate, const int64_t *unit, const unsigned *group, size_t n,
-    size_t n_groups, const struct nw_route_changes *changes, struct nw_pattern *out)
+    size_t n_groups, const double *level, struct nw_pattern *out)
 {
 	struct cell *cell = malloc((n + 1) * sizeof(*cell));
 	double *y = malloc((2 * n + 1) * sizeof(*y));
@@ -152,7 +142,7 @@ nw_pattern(const double *rate, const int64_t *unit, const unsigned *group, size_
 		goto out;
 	}
 	for (i = 0; i < n; i++)
-		cell[i] = (struct cell){ unit[i], group[i], log(rate[i] / level_of(changes, i)) };
+		cell[i] = (struct cell){ unit[i], group[i], log(rate[i] / level[i]) };
 	kept = cells_thin(cell, cells_join(cell, n));
 	if (kept == 0 || cell[0].group == cell[kept - 1].group)
 		goto out;

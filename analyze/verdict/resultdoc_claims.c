@@ -29,8 +29,8 @@ resultdoc_claims(const struct analysis *a)
 	for (i = 0; i < a->others.n; i++)
 		put_numbered(list, "verdict.others", i, ".sentence", &a->others.other[i].told);
 	claims_put(list, "usual.sentence", &a->usual.told);
-	if (a->usual.has_since)
-		claims_put(list, "usual.since.sentence", &a->usual.since.told);
+	if (a->usual.has_incident)
+		claims_put(list, "usual.incident.sentence", &a->usual.incident.told);
 	claims_put(list, "changed.sentence", &a->changed.told);
 	for (i = 0; i < a->changed.n; i++)
 		put_numbered(

@@ -4,7 +4,7 @@
  * the first one after. Missing values are NaN.
  *
  * A level (a metric) is judged by the rank sum of the sessions after the split, with ties and with
- * the memory of neighbours as in narrows/history.h; with fewer than NW_DIFFER_AFTER_MIN sessions
+ * the memory of neighbours of their residues; with fewer than NW_DIFFER_AFTER_MIN sessions
  * after it, by Student's prediction interval of their mean.
  *
  * Many chances at once become shares of false discoveries q by the rule of Benjamini and Hochberg

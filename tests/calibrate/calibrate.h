@@ -48,5 +48,6 @@ void calibrate_reduction(struct calibration *c);
 void calibrate_lifelines(struct calibration *c);
 void calibrate_reached(struct calibration *c);
 void calibrate_causes(struct calibration *c);
+void calibrate_incidents(struct calibration *c);
 
 #endif

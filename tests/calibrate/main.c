@@ -29,6 +29,7 @@ static const struct {
 	{ "lifelines", calibrate_lifelines },
 	{ "reached", calibrate_reached },
 	{ "causes", calibrate_causes },
+	{ "incidents", calibrate_incidents },
 };
 
 double

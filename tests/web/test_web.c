@@ -167,10 +167,11 @@ add_usual(json_t *doc)
 		"1.23 times slower than usual, slower than 96 % of 214 earlier sessions.", "n", 214,
 		"n_needed", 8, "median", 2.16e9, "low", 1.89e9, "high", 2.43e9, "best", 2.61e9,
 		"worst", 0.9e9));
-	json_object_set_new(usual, "since",
-	    json_pack("{s:i s:s s:s s:s s:f s:f s:f s:s}", "session", 2, "at_ns",
-		"1763625600000000000", "from_ns", "1763539200000000000", "to_ns",
-		"1763712000000000000", "before", 2.16e9, "after", 1.75e9, "ratio", 1.23, "sentence",
+	json_object_set_new(usual, "incident",
+	    json_pack("{s:i s:s s:s s:i s:s s:s s:s s:f s:f s:f s:s}", "id", 3, "kind", "step",
+		"state", "open", "session", 2, "at_ns", "1763625600000000000", "from_ns",
+		"1763539200000000000", "to_ns", "1763712000000000000", "before", 2.16e9, "since",
+		1.75e9, "ratio", 1.23, "sentence",
 		"1.23 times slower since session 2."));
 	json_object_set_new(doc, "changed",
 	    json_pack("{s:s s:i s:i s:[{s:s s:s s:s s:s s:s s:f s:b s:s}]}", "sentence",
@@ -407,9 +408,10 @@ add_routes(struct nw_batch *b)
 	    "{\"schema\":\"narrows-route/1\",\"sentence\":\"Usually 41 MB/s in 63 sessions.\","
 	    "\"n_sessions\":63,\"n_failed\":2,\"first_ns\":\"1795162331250000000\",\"last_ns\":"
 	    "\"1795262331250000000\",\"median\":41e6,\"low\":30e6,\"high\":44e6,\"best\":47e6,"
-	    "\"best_session\":9,\"worst\":1e6,\"worst_session\":11,\"changes\":[{\"session\":12,"
+	    "\"best_session\":9,\"worst\":1e6,\"worst_session\":11,\"incidents\":[{\"id\":13,"
+	    "\"kind\":\"step\",\"state\":\"open\",\"session\":12,"
 	    "\"at_ns\":\"1795202331250000000\",\"from_ns\":\"1795201331250000000\",\"to_ns\":"
-	    "\"1795203331250000000\",\"before\":41e6,\"after\":20e6,\"ratio\":2.05,\"p\":0.001,"
+	    "\"1795203331250000000\",\"before\":41e6,\"since\":20e6,\"ratio\":2.05,\"p\":0.001,"
 	    "\"sentence\":\"2.05 times slower since session 12.\"}],\"verdicts\":[{\"stage\":"
 	    "\"network\",\"n\":40,\"n_late\":10},{\"stage\":null,\"n\":23,\"n_late\":20}],"
 	    "\"hours\":{\"sentence\":\"Slowest from 20:00 to 24:00.\",\"p\":0.002},\"weekdays\":"
@@ -984,7 +986,7 @@ test_words(void)
 		{ "/session/3",
 		    { "slower than 96 % of 214 earlier sessions.</b>",
 			"aria-describedby=\"p-usual\"",
-			"It lies between <time datetime=\"2025-11-19T08:00:00",
+			"It began between <time datetime=\"2025-11-19T08:00:00",
 			"<li>Mount options of /data: allocsize=1g before, rw since.</li>",
 			"<code>mount | grep /data</code>", "Expected: 2.10\xc2\xa0GB/s" } },
 		{ "/session/1",

@@ -71,7 +71,7 @@ static void
 write_figures(struct html *h, const json_t *doc)
 {
 	html_raw(h,
-	    "<section><h2>Usual rate</h2><dl class=\"items\"><div><dt>Usual: the median"
+	    "<section><h2>Usual rate</h2><dl class=\"items\"><div><dt>Usual"
 	    "</dt><dd>");
 	page_rate(h, result_number(doc, KEY_route_median));
 	html_raw(h, "</dd></div><div><dt>Eight in ten sessions lie between</dt><dd>");
@@ -120,30 +120,62 @@ column_between(struct html *h, const json_t *row)
 
 TABLE_NUMBER(column_before, KEY_route_change_before, fmt_bytes_per_s)
 TABLE_NUMBER(column_after, KEY_route_change_after, fmt_bytes_per_s)
-TABLE_NUMBER(column_p, KEY_route_change_p, fmt_p)
 
 static void
-write_changes(struct html *h, const json_t *doc)
+write_incidents(struct html *h, const json_t *doc)
+{
+	const json_t *list = result_list(doc, KEY_route_incidents), *row;
+	size_t i;
+
+	html_raw(h, "<section><h2>Incidents</h2>");
+	if (json_array_size(list) == 0)
+		html_raw(h, "<p>No incident so far.</p>");
+	else {
+		html_raw(h, "<ul>");
+		for (i = json_array_size(list); i-- > 0;) {
+			row = json_array_get(list, i);
+			html_raw(h, "<li>");
+			html_text(h, result_text(row, KEY_incident_sentence));
+			write_session_link(h, row, KEY_incident_session);
+			html_raw(h, "</li>");
+		}
+		html_raw(h, "</ul>");
+	}
+	html_raw(h, "</section>");
+}
+
+/* Whether the newest incident is open. */
+static bool
+is_slower_now(const json_t *doc)
+{
+	const json_t *list = result_list(doc, KEY_route_incidents), *row;
+	const char *state;
+	size_t i;
+
+	json_array_foreach(list, i, row) if (
+	    (state = result_text(row, KEY_incident_state)) != NULL && strcmp(state, "open") == 0)
+		return true;
+	return false;
+}
+
+static void
+write_levels(struct html *h, const json_t *doc)
 {
 	static const struct table_column columns[] = {
 		{ "First session after it", column_at, false },
 		{ "Between", column_between, false },
 		{ "Before", column_before, true },
 		{ "After", column_after, true },
-		{ "p", column_p, true },
 	};
 	const json_t *list = result_list(doc, KEY_route_changes);
 
-	html_raw(h, "<section><h2>Since when</h2>");
 	if (json_array_size(list) == 0)
-		html_raw(h, "<p>No change of its rates beyond chance.</p>");
-	else {
-		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
-		html_raw(h,
-		    "<p class=\"note\">Before and after: medians up to the next changes. p: chance "
-		    "of such a change in a random order of the sessions, by permutation.</p>");
-	}
-	html_raw(h, "</section>");
+		return;
+	html_raw(h, "<section><h2>New levels</h2>");
+	table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+	html_raw(h,
+	    "<p class=\"note\">The rates before and after were usual. A level is new after an "
+	    "incident of 30 sessions, or after a lasting change to faster.</p></section>");
 }
 
 /* --- verdicts over time --- */
@@ -435,7 +467,7 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 		{ "one in ten is below", r->y[2], 5, false },
 		{ "one in ten is above", r->y[3], 6, false },
 	};
-	const json_t *list = result_list(doc, KEY_route_changes);
+	const json_t *list = result_list(doc, KEY_route_incidents);
 	double marks[8];
 	struct plot p = { .id = "p-route",
 		.title = "Rates of the sessions",
@@ -448,12 +480,12 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 		.lines = lines,
 		.n_lines = LINES,
 		.marks = marks,
-		.marks_words = "the rates changed" };
+		.marks_words = "an incident began" };
 	size_t i;
 
 	for (i = 0; i < json_array_size(list) && i < sizeof(marks) / sizeof(marks[0]); i++)
 		marks[p.n_marks++] =
-		    ((double)result_ns(json_array_get(list, i), KEY_route_change_at_ns) -
+		    ((double)result_ns(json_array_get(list, i), KEY_incident_at_ns) -
 			(double)r->first_wall_ns) /
 		    r->unit_ns;
 	plot_write_markers(h);
@@ -496,8 +528,11 @@ write_head(struct html *h, const json_t *doc, const char *route, const char *pro
 	html_raw(h, ">JSON</a></li><li><a");
 	page_route_href(h, "/route.csv", route, program);
 	html_raw(h,
-	    ">CSV</a></li></ul></header><section class=\"verdict well\"><p "
-	    "class=\"kicker\">How fast is this route?</p><h2 class=\"sentence\">");
+	    ">CSV</a></li></ul></header><section class=\"verdict");
+	if (!is_slower_now(doc))
+		html_raw(h, " well");
+	html_raw(h,
+	    "\"><p class=\"kicker\">How fast is this route?</p><h2 class=\"sentence\">");
 	html_text(h, result_text(doc, KEY_route_sentence));
 	html_raw(h, "</h2>");
 	write_patterns(h, doc);
@@ -543,7 +578,8 @@ write_page(struct html *h, struct store_reader *r, const json_t *doc, const char
 	write_head(h, doc, route, program);
 	write_figures(h, doc);
 	rc = write_rates(h, r, doc, route, program);
-	write_changes(h, doc);
+	write_incidents(h, doc);
+	write_levels(h, doc);
 	if (result_get(doc, KEY_route_changed) != NULL) {
 		html_raw(h, "<section><h2>What changed</h2>");
 		session_differences(h, result_get(doc, KEY_route_changed));

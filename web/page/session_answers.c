@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "narrows/format.h"
-#include "narrows/history.h"
+#include "narrows/incident.h"
 #include "narrows/result.h"
 #include "web/draw/plot_in.h"
 
@@ -439,41 +439,39 @@ write_segments(struct html *h, const json_t *list)
 	html_raw(h, " stretches</a></p>");
 }
 
-/* Before a change is found: a session that is slow may be the first of several. */
+/* Without an incident: a session that is slow may be the first of several. */
 static void
-write_no_change(struct html *h, const json_t *usual)
+write_no_incident(struct html *h, const json_t *usual)
 {
 	const char *said = result_text(usual, KEY_usual_said);
 
 	if (result_text(usual, KEY_usual_sentence) == NULL)
 		html_raw(h, "too few earlier sessions to tell.");
-	else if (said != NULL && (strcmp(said, "slower") == 0 || strcmp(said, "faster") == 0)) {
-		html_raw(h, "too early to tell whether this lasts; a change shows from ");
-		html_int(h, NW_CHANGE_SIDE_MIN);
-		html_raw(h, " sessions on.");
-	} else
-		html_raw(h, "no change of its rates was found.");
+	else if (said != NULL && strcmp(said, "slower") == 0)
+		html_raw(h, "slower than usual once; the next sessions tell whether this lasts.");
+	else
+		html_raw(h, "no incident.");
 }
 
 static void
 answer_since(struct html *h, const json_t *doc)
 {
 	const json_t *usual = result_get(doc, KEY_result_usual),
-		     *since = result_get(usual, KEY_usual_since);
+		     *incident = result_get(usual, KEY_usual_incident);
 	const json_t *segments =
 	    result_list(result_get(doc, KEY_result_changes), KEY_changes_segments);
-	int64_t from = result_ns(since, KEY_route_change_from_ns),
-		to = result_ns(since, KEY_route_change_to_ns);
+	int64_t from = result_ns(incident, KEY_incident_from_ns),
+		to = result_ns(incident, KEY_incident_to_ns);
 
 	ask(h, "3", "since", "Since when?");
 	write_segments(h, segments);
 	html_raw(h, "<p>This route: ");
-	if (result_text(since, KEY_route_change_sentence) != NULL)
-		html_text(h, result_text(since, KEY_route_change_sentence));
+	if (result_text(incident, KEY_incident_sentence) != NULL)
+		html_text(h, result_text(incident, KEY_incident_sentence));
 	else
-		write_no_change(h, usual);
+		write_no_incident(h, usual);
 	if (from > 0 && to > from) {
-		html_raw(h, "<span class=\"odd\"> It lies between ");
+		html_raw(h, "<span class=\"odd\"> It began between ");
 		page_time(h, from);
 		html_raw(h, " and ");
 		page_time(h, to);

@@ -1,23 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a session compares with earlier ones, and a change of a route's rates. */
+/* How a session compares with earlier ones; incidents and levels of a route. */
 #include "analyze/verdict/put/resultdoc_usual.h"
 
 #include "analyze/verdict/put/resultdoc_put.h"
 
 json_t *
-resultdoc_change(const struct change_told *c)
+resultdoc_level(const struct level_told *l)
 {
 	json_t *o = json_object();
 
-	result_set(o, KEY_route_change_session, json_integer(c->session_id));
-	put_ns(o, KEY_route_change_at_ns, c->at_wall_ns);
-	put_ns(o, KEY_route_change_from_ns, c->from_wall_ns);
-	put_ns(o, KEY_route_change_to_ns, c->to_wall_ns);
-	put_real(o, KEY_route_change_before, c->before);
-	put_real(o, KEY_route_change_after, c->after);
-	put_real(o, KEY_route_change_ratio, c->ratio);
-	put_real(o, KEY_route_change_p, c->p);
-	put_text(o, KEY_route_change_sentence, c->sentence);
+	result_set(o, KEY_route_change_session, json_integer(l->session_id));
+	put_ns(o, KEY_route_change_at_ns, l->at_wall_ns);
+	put_ns(o, KEY_route_change_from_ns, l->from_wall_ns);
+	put_ns(o, KEY_route_change_to_ns, l->to_wall_ns);
+	put_real(o, KEY_route_change_before, l->before);
+	put_real(o, KEY_route_change_after, l->after);
+	put_real(o, KEY_route_change_ratio, l->ratio);
+	put_text(o, KEY_route_change_sentence, l->sentence);
+	return o;
+}
+
+json_t *
+resultdoc_incident(const struct incident_told *t)
+{
+	const bool over = t->end_session_id != 0;
+	json_t *o = json_object();
+
+	result_set(o, KEY_incident_id, json_integer(t->id));
+	put_text(o, KEY_incident_kind, incident_kind_word(t->kind));
+	put_text(o, KEY_incident_state, incident_state_word(t->state));
+	result_set(o, KEY_incident_session, json_integer(t->session_id));
+	put_ns(o, KEY_incident_at_ns, t->at_wall_ns);
+	put_ns(o, KEY_incident_from_ns, t->from_wall_ns);
+	put_ns(o, KEY_incident_to_ns, t->to_wall_ns);
+	result_set(
+	    o, KEY_incident_end_session, over ? json_integer(t->end_session_id) : json_null());
+	result_set(o, KEY_incident_end_ns, over ? resultdoc_ns(t->end_wall_ns) : json_null());
+	put_count(o, KEY_incident_n_sessions, t->n_sessions);
+	put_real(o, KEY_incident_before, t->before);
+	put_real(o, KEY_incident_since, t->since);
+	put_real(o, KEY_incident_ratio, t->ratio);
+	put_real(o, KEY_incident_ratio_low, t->ratio_low);
+	put_real(o, KEY_incident_ratio_high, t->ratio_high);
+	put_real(o, KEY_incident_per_week, t->per_week);
+	put_real(o, KEY_incident_p, t->p);
+	put_text(o, KEY_incident_sentence, t->sentence);
 	return o;
 }
 
@@ -85,7 +112,8 @@ resultdoc_usual(const struct usual *u)
 	put_real(o, KEY_usual_best, u->usual.best);
 	put_real(o, KEY_usual_worst, u->usual.worst);
 	result_set(o, KEY_usual_operations, operations_doc(&u->ops));
-	result_set(o, KEY_usual_since, u->has_since ? resultdoc_change(&u->since) : json_null());
+	result_set(o, KEY_usual_incident,
+	    u->has_incident ? resultdoc_incident(&u->incident) : json_null());
 	return o;
 }
 

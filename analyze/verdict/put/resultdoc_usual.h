@@ -14,6 +14,7 @@
 json_t *resultdoc_usual(const struct usual *u);
 /* Null if nothing was to be explained. */
 json_t *resultdoc_changed(const struct changed *c);
-json_t *resultdoc_change(const struct change_told *c);
+json_t *resultdoc_level(const struct level_told *l);
+json_t *resultdoc_incident(const struct incident_told *t);
 
 #endif

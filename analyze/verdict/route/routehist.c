@@ -8,6 +8,8 @@
 #include <time.h>
 
 #include "analyze/verdict/usual/past.h"
+#include "analyze/verdict/usual/story.h"
+#include "narrows/history.h"
 #include "analyze/verdict/put/resultdoc_put.h"
 #include "analyze/verdict/put/resultdoc_usual.h"
 #include "analyze/verdict/route/routeadvice.h"
@@ -29,10 +31,9 @@ struct history {
 	json_t *advice;  /* cards of the route */
 	json_t *changed; /* what changed with the last change, or NULL */
 	double *rate;
-	struct nw_usual usual; /* of the rates since the last change */
-	struct nw_usual all;   /* of all rates */
-	struct nw_route_changes changes;
-	struct change_told told[NW_HISTORY_CHANGES_MAX];
+	double *level; /* mean rate of the level or incident of each session */
+	struct nw_story story;
+	struct incident_told *incident; /* of the story's incidents */
 	struct nw_pattern hours, weekdays;
 	struct tally tally[STAGES_MAX];
 	size_t n_tally;
@@ -96,9 +97,9 @@ patterns_find(struct history *h)
 
 	for (i = 0; i < n; i++)
 		local_groups(h->past.session[i].start_wall_ns, &day[i], &hours[i], &weekday[i]);
-	rc = nw_pattern(h->rate, day, hours, n, HOUR_GROUPS, &h->changes, &h->hours);
+	rc = nw_pattern(h->rate, day, hours, n, HOUR_GROUPS, h->level, &h->hours);
 	if (rc == NW_OK)
-		rc = nw_pattern(h->rate, day, weekday, n, WEEKDAYS, &h->changes, &h->weekdays);
+		rc = nw_pattern(h->rate, day, weekday, n, WEEKDAYS, h->level, &h->weekdays);
 	free(day);
 	free(hours);
 	free(weekday);
@@ -147,11 +148,46 @@ pattern_doc(const struct nw_pattern *p, const char *when, char *(*words)(size_t 
 
 /* --- the document --- */
 
+/* The stretch of a session: an incident by its index, levels behind them. */
+static size_t
+stretch_of(const struct nw_story *s, size_t session)
+{
+	const struct nw_incident *in = nw_story_incident_of(s, session);
+	size_t k;
+
+	if (in != NULL && in->kind == NW_INCIDENT_STEP && in->state != NW_INCIDENT_IS_ACCEPTED)
+		return (size_t)(in - s->incident);
+	for (k = 0; k + 1 < s->n_levels && s->level[k + 1].begin <= session; k++)
+		;
+	return s->n_incidents + k;
+}
+
+static void
+levels_find(struct history *h)
+{
+	const size_t n_stretches = h->story.n_incidents + h->story.n_levels;
+	double *sum = xcalloc(n_stretches, sizeof(*sum));
+	size_t *n = xcalloc(n_stretches, sizeof(*n)), i, k;
+
+	h->level = xcalloc(h->past.n, sizeof(*h->level));
+	for (i = 0; i < h->past.n; i++) {
+		k = stretch_of(&h->story, i);
+		sum[k] += log(h->rate[i]);
+		n[k]++;
+	}
+	for (i = 0; i < h->past.n; i++) {
+		k = stretch_of(&h->story, i);
+		h->level[i] = exp(sum[k] / (double)n[k]);
+	}
+	free(sum);
+	free(n);
+}
+
 static int
 history_find(struct history *h)
 {
 	const size_t n = h->past.n;
-	size_t i, from;
+	size_t i;
 	int rc;
 
 	h->rate = xcalloc(n, sizeof(*h->rate));
@@ -160,15 +196,14 @@ history_find(struct history *h)
 		verdict_count(h, h->past.session[i].stage, i >= n / 2);
 	}
 	qsort(h->tally, h->n_tally, sizeof(h->tally[0]), tally_compare);
-	if ((rc = nw_usual(h->rate, n, NAN, &h->all)) < 0 ||
-	    (rc = nw_route_changes(h->rate, n, &h->changes)) < 0 || (rc = patterns_find(h)) < 0)
+	if ((rc = story_make(h->past.session, n, &h->story)) < 0)
 		return rc;
-	from = h->changes.n > 0 ? h->changes.change[h->changes.n - 1].at : 0;
-	if ((rc = nw_usual(h->rate + from, n - from, NAN, &h->usual)) < 0)
-		return rc;
-	for (i = 0; i < h->changes.n; i++)
-		change_tell(h->past.session, &h->changes.change[i], &h->told[i]);
-	return NW_OK;
+	levels_find(h);
+	h->incident = xcalloc(h->story.n_incidents + 1, sizeof(*h->incident));
+	for (i = 0; i < h->story.n_incidents; i++)
+		incident_tell(
+		    h->past.session, &h->story, &h->story.incident[i], &h->incident[i]);
+	return patterns_find(h);
 }
 
 static void
@@ -176,40 +211,61 @@ history_clear(struct history *h)
 {
 	size_t i;
 
-	for (i = 0; i < h->changes.n; i++)
-		change_told_clear(&h->told[i]);
+	for (i = 0; h->incident != NULL && i < h->story.n_incidents; i++)
+		incident_told_clear(&h->incident[i]);
+	free(h->incident);
+	nw_story_clear(&h->story);
 	json_decref(h->newest);
 	json_decref(h->advice);
 	json_decref(h->changed);
+	free(h->level);
 	free(h->rate);
 	past_clear(&h->past);
+}
+
+/* What is usual for the next session. */
+static const struct nw_usual *
+usual_of(const struct history *h)
+{
+	return &h->story.usual[h->past.n];
+}
+
+/* The open incident, the newest first; NULL without one. */
+static const struct incident_told *
+incident_open(const struct history *h)
+{
+	size_t i;
+
+	for (i = h->story.n_incidents; i-- > 0;)
+		if (h->incident[i].state == NW_INCIDENT_OPEN)
+			return &h->incident[i];
+	return NULL;
 }
 
 static char *
 history_words(const struct history *h)
 {
-	const struct change_told *last = h->changes.n > 0 ? &h->told[h->changes.n - 1] : NULL;
+	const struct incident_told *open = incident_open(h);
+	const struct nw_usual *u = usual_of(h);
 
 	if (h->past.n < NW_USUAL_MIN)
 		return xasprintf("%zu %s so far: a usual rate needs %d.", h->past.n,
 		    h->past.n == 1 ? "session" : "sessions", NW_USUAL_MIN);
-	if (last == NULL)
-		return xasprintf("Usually %s (%s to %s) in %zu sessions.",
-		    fmt_bytes_per_s(h->usual.median).s, fmt_bytes_per_s(h->usual.low).s,
-		    fmt_bytes_per_s(h->usual.high).s, h->past.n);
-	return xasprintf("Usually %s (%s to %s) now, of %zu sessions. %s",
-	    fmt_bytes_per_s(h->usual.median).s, fmt_bytes_per_s(h->usual.low).s,
-	    fmt_bytes_per_s(h->usual.high).s, h->past.n, last->sentence);
+	return xasprintf("Usually %s (%s to %s), by %zu of %zu sessions.%s%s",
+	    fmt_bytes_per_s(u->median).s, fmt_bytes_per_s(u->low).s, fmt_bytes_per_s(u->high).s,
+	    u->n, h->past.n, open != NULL ? " " : "", open != NULL ? open->sentence : "");
 }
 
+/* The session with the highest or the lowest rate. */
 static size_t
-session_with(const struct history *h, double rate)
+session_extreme(const struct history *h, bool best)
 {
-	size_t i;
+	size_t i, found = 0;
 
-	for (i = 0; i + 1 < h->past.n && h->rate[i] != rate; i++)
-		;
-	return i;
+	for (i = 1; i < h->past.n; i++)
+		if (best ? h->rate[i] > h->rate[found] : h->rate[i] < h->rate[found])
+			found = i;
+	return found;
 }
 
 static json_t *
@@ -229,13 +285,28 @@ verdicts_doc(const struct history *h)
 }
 
 static json_t *
-changes_doc(const struct history *h)
+incidents_doc(const struct history *h)
 {
 	json_t *list = json_array();
 	size_t i;
 
-	for (i = 0; i < h->changes.n; i++)
-		json_array_append_new(list, resultdoc_change(&h->told[i]));
+	for (i = 0; i < h->story.n_incidents; i++)
+		json_array_append_new(list, resultdoc_incident(&h->incident[i]));
+	return list;
+}
+
+static json_t *
+levels_doc(const struct history *h)
+{
+	json_t *list = json_array();
+	struct level_told told;
+	size_t i;
+
+	for (i = 1; i < h->story.n_levels; i++) {
+		level_tell(h->past.session, &h->story.level[i], &told);
+		json_array_append_new(list, resultdoc_level(&told));
+		free(told.sentence);
+	}
 	return list;
 }
 
@@ -244,6 +315,7 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 {
 	const struct past_session *s = h->past.session;
 	json_t *o = json_object();
+	const size_t best = session_extreme(h, true), worst = session_extreme(h, false);
 	char *mix = routemix_words(&h->past);
 
 	put_text(o, KEY_route_schema, "narrows-route/1");
@@ -255,16 +327,17 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_count(o, KEY_route_n_failed, h->past.n_failed);
 	put_ns(o, KEY_route_first_ns, s[0].start_wall_ns);
 	put_ns(o, KEY_route_last_ns, s[h->past.n - 1].start_wall_ns);
-	put_real(o, KEY_route_median, h->usual.median);
-	put_real(o, KEY_route_low, h->usual.low);
-	put_real(o, KEY_route_high, h->usual.high);
-	put_real(o, KEY_route_best, h->all.best);
-	result_set(o, KEY_route_best_session, json_integer(s[session_with(h, h->all.best)].id));
-	put_real(o, KEY_route_worst, h->all.worst);
-	result_set(o, KEY_route_worst_session, json_integer(s[session_with(h, h->all.worst)].id));
-	result_set(o, KEY_route_changes, changes_doc(h));
+	put_real(o, KEY_route_median, usual_of(h)->median);
+	put_real(o, KEY_route_low, usual_of(h)->low);
+	put_real(o, KEY_route_high, usual_of(h)->high);
+	put_real(o, KEY_route_best, h->rate[best]);
+	result_set(o, KEY_route_best_session, json_integer(s[best].id));
+	put_real(o, KEY_route_worst, h->rate[worst]);
+	result_set(o, KEY_route_worst_session, json_integer(s[worst].id));
+	result_set(o, KEY_route_incidents, incidents_doc(h));
+	result_set(o, KEY_route_changes, levels_doc(h));
 	result_set(o, KEY_route_changed,
-	    h->changed != NULL && h->changes.n > 0 ? json_incref(h->changed) : json_null());
+	    h->changed != NULL && h->story.n_incidents > 0 ? json_incref(h->changed) : json_null());
 	result_set(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
 	result_set(o, KEY_route_verdicts, verdicts_doc(h));
 	put_text(o, KEY_route_verdicts_sentence, mix);
@@ -336,7 +409,7 @@ record_fill(const struct history *h, struct nw_route_rec *out)
 
 	out->n_sessions = (int64_t)h->past.n;
 	out->newest_session_id = h->past.session[h->past.n - 1].id;
-	out->bytes_per_s = h->usual.median;
+	out->bytes_per_s = usual_of(h)->median;
 	out->stage = xstrdup(stage_of_most(h));
 	out->sentence = history_words(h);
 	doc = history_doc(h, out);

@@ -137,39 +137,3 @@ past_is_alike(const struct past_session *s, double bytes)
 {
 	return !(s->bytes > 10 * bytes) && !(s->bytes * 10 < bytes);
 }
-
-void
-change_tell(
-    const struct past_session *session_of, const struct nw_route_change *c, struct change_told *out)
-{
-	const double ratio = c->before / c->after;
-	const bool sure = c->low == c->high;
-	const struct claim_value times = claim_number(ratio >= 1 ? ratio : 1 / ratio),
-				 way = claim_text(ratio >= 1 ? "slower" : "faster"),
-				 session = claim_number((double)session_of[c->at].id),
-				 before = claim_number(c->before), after = claim_number(c->after);
-
-	*out = (struct change_told){ .session_id = session_of[c->at].id,
-		.at_wall_ns = session_of[c->at].start_wall_ns,
-		.from_wall_ns = session_of[c->low - 1].start_wall_ns,
-		.to_wall_ns = session_of[c->high].start_wall_ns,
-		.before = c->before,
-		.after = c->after,
-		.ratio = ratio,
-		.p = c->p };
-	if (sure)
-		CLAIM_SAY(&out->told, route_changed, CLAIM_NO_STAGE, times, way, session,
-		    claim_text(fmt_time(out->at_wall_ns).s), before, after);
-	else
-		CLAIM_SAY(&out->told, route_changed_about, CLAIM_NO_STAGE, times, way, session,
-		    claim_text(fmt_time(out->from_wall_ns).s),
-		    claim_text(fmt_time(out->to_wall_ns).s), before, after);
-	out->sentence = claims_text(&out->told);
-}
-
-void
-change_told_clear(struct change_told *c)
-{
-	free(c->sentence);
-	claims_clear(&c->told);
-}

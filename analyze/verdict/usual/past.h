@@ -3,10 +3,9 @@
 #ifndef PAST_H
 #define PAST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/verdict/claim/claim.h"
-#include "narrows/history.h"
 #include "narrows/store.h"
 
 enum { PAST_MAX = 500 };
@@ -30,16 +29,5 @@ void past_clear(struct past *p);
 
 /* Whether a session compares with `bytes` by size: a tenth to ten times. */
 bool past_is_alike(const struct past_session *s, double bytes);
-
-/* Words for a change: "slower by 1.8 since 2026-11-20 08:12:11 UTC". free() the text. */
-struct change_told {
-	int64_t session_id, at_wall_ns, from_wall_ns, to_wall_ns;
-	double before, after, ratio, p;
-	char *sentence;
-	struct claims told; /* the sentence's */
-};
-void change_tell(
-    const struct past_session *session, const struct nw_route_change *c, struct change_told *out);
-void change_told_clear(struct change_told *c);
 
 #endif

@@ -10,14 +10,10 @@
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
-/* A session that differs from the level after a change by this factor is not on that level. */
-static const double RECOVERED = 1.25;
-
-enum { NEW_USUAL = 30 /* sessions after which a new level is usual */ };
-
 static void
-usual_say(const struct nw_usual *u, struct claims *told)
+usual_say(const struct usual *of, struct claims *told)
 {
+	const struct nw_usual *u = &of->usual;
 	const struct claim_value n = claim_number((double)u->n), ratio = claim_number(u->ratio),
 				 inverse = claim_number(1 / u->ratio),
 				 share = claim_number(u->slower_than);
@@ -31,7 +27,9 @@ usual_say(const struct nw_usual *u, struct claims *told)
 		    claim_number(1 - u->slower_than), n);
 		break;
 	case NW_AGAINST_USUAL:
-		if (u->slower_than >= 1 || u->slower_than <= 0)
+		if (of->has_incident && of->incident.kind == NW_INCIDENT_STEP)
+			CLAIM_SAY(told, usual_in_incident, CLAIM_NO_STAGE);
+		else if (u->slower_than >= 1 || u->slower_than <= 0)
 			CLAIM_SAY(told, usual_beyond, CLAIM_NO_STAGE,
 			    claim_text(u->slower_than >= 1 ? "Slower" : "Faster"), n);
 		else if (u->ratio >= NW_USEFUL)
@@ -45,14 +43,14 @@ usual_say(const struct nw_usual *u, struct claims *told)
 	}
 }
 
-/* Earlier sessions of about the size; the session itself comes last. */
+/* Moves the sessions of about the size to the front, in their order. Their number. */
 static size_t
-peers_keep(struct past *p, const struct judgement *j)
+peers_keep(struct past *p, double bytes)
 {
 	size_t i, kept = 0;
 
 	for (i = 0; i < p->n; i++)
-		if (past_is_alike(&p->session[i], j->bytes)) {
+		if (past_is_alike(&p->session[i], bytes)) {
 			struct past_session one = p->session[i];
 
 			p->session[i] = p->session[kept];
@@ -61,121 +59,119 @@ peers_keep(struct past *p, const struct judgement *j)
 	return kept;
 }
 
-/* Keeps the sessions around the split: from `first` on, the latest before the split, the latest
- * of all. */
+/* Adds a session to the search of causes. */
 static void
-around_keep(struct usual *out, const struct past_session *all, size_t n, size_t first, size_t split)
+around_add(struct usual *out, const struct past_session *s)
 {
-	size_t i, after = n - split,
-		  skip = after > CHANGED_AFTER_MAX ? after - CHANGED_AFTER_MAX : 0;
-
-	if (split - first > CHANGED_BEFORE_MAX)
-		first = split - CHANGED_BEFORE_MAX;
-	out->session = xcalloc(n, sizeof(*out->session));
-	for (i = first; i < n; i++) {
-		if (i >= split && i < split + skip)
-			continue;
-		out->session[out->n] = all[i];
-		out->session[out->n++].stage = NULL;
-	}
-	out->split = split - first;
+	out->session[out->n] = *s;
+	out->session[out->n++].stage = NULL;
 }
-
-/* Indexes of the sessions behind the usual rate. */
-struct level {
-	size_t first, end;
-};
 
 /*
- * The usual level: all earlier sessions; after a change the sessions between the two latest
- * changes; from NEW_USUAL sessions on the level since the change. A level with too few sessions
- * does not count.
+ * Keeps the usual sessions before a begin, and the sessions from there on, the newest of either.
+ * The begin lies at a session of low .. high.
  */
-static struct level
-level_choose(const struct nw_route_changes *c, size_t n_earlier)
-{
-	const struct nw_route_change *last = c->n > 0 ? &c->change[c->n - 1] : NULL;
-	struct level l = { 0, n_earlier };
-
-	if (last == NULL)
-		return l;
-	if (n_earlier - last->at >= NEW_USUAL)
-		l.first = last->at;
-	else if (last->at - (c->n > 1 ? last[-1].at : 0) >= NW_USUAL_MIN)
-		l = (struct level){ c->n > 1 ? last[-1].at : 0, last->at };
-	return l;
-}
-
-/* Whether a rate lies on the other side of a change. */
-static bool
-is_recovered(const struct change_told *c, double rate)
-{
-	return c->ratio > RECOVERED ? rate > RECOVERED * c->after
-				    : c->ratio < 1 / RECOVERED && rate < c->after / RECOVERED;
-}
-
 static void
-change_keep(
-    struct usual *out, const struct past_session *all, size_t n, const struct nw_route_changes *c)
+around_keep(struct usual *out, const struct past_session *all, const struct nw_story *story,
+    size_t begin, size_t low, size_t high)
 {
-	const struct nw_route_change *last;
+	const size_t n = story->n, after = n - begin;
+	size_t *level = xcalloc(n + 1, sizeof(*level)), n_level = story_level(story, begin, level),
+	       i = n_level > CHANGED_BEFORE_MAX ? n_level - CHANGED_BEFORE_MAX : 0;
 
-	if (c->n > 0) {
-		last = &c->change[c->n - 1];
-		out->has_since = true;
-		change_tell(all, last, &out->since);
-		if (out->usual.said == NW_AGAINST_USUAL &&
-		    is_recovered(&out->since, all[n - 1].bytes_per_s)) {
-			CLAIM_SAY(&out->since.told, route_recovered, CLAIM_NO_STAGE);
-			free(out->since.sentence);
-			out->since.sentence = claims_text(&out->since.told);
-		}
-		if (n - last->at > 2 * NEW_USUAL && out->usual.said != NW_AGAINST_SLOWER)
-			return; /* explained often enough */
-		around_keep(out, all, n, c->n > 1 ? last[-1].at : 0, last->at);
-		out->low =
-		    out->split - (last->at - last->low < out->split ? last->at - last->low : 0);
-		out->high = out->split + (last->high - last->at);
-	} else if (out->usual.said == NW_AGAINST_SLOWER)
-		around_keep(out, all, n, 0, n - 1);
+	out->session = xcalloc(n + 1, sizeof(*out->session));
+	for (; i < n_level; i++) {
+		if (level[i] < low)
+			out->low = out->n + 1;
+		around_add(out, &all[level[i]]);
+	}
+	free(level);
+	out->split = out->n;
+	out->low = out->low < out->split ? out->low : out->split;
+	for (i = begin; i < n; i++)
+		if (i < begin + CHANGED_AFTER_MAX / 2 || i + CHANGED_AFTER_MAX / 2 >= n)
+			around_add(out, &all[i]);
+	out->high = out->split + (high - begin < after ? high - begin : after - 1);
+}
+
+/* What needs an explanation: the session's incident, or the session alone. */
+static void
+incident_keep(struct usual *out, const struct past_session *all, const struct nw_story *story)
+{
+	const size_t own = story->n - 1;
+	const struct nw_incident *in = nw_story_incident_of(story, own);
+
+	if (in != NULL) {
+		out->has_incident = true;
+		incident_tell(all, story, in, &out->incident);
+	}
+	if (in != NULL && in->kind == NW_INCIDENT_STEP)
+		around_keep(out, all, story, in->begin, in->low, in->high);
+	else if (out->usual.said == NW_AGAINST_SLOWER)
+		around_keep(out, all, story, own, own, own);
+}
+
+/* The rate that sessions of about the size reached. */
+static int
+reached_find(const struct past_session *peer, size_t n, double own, struct usual *out)
+{
+	double *rate = xcalloc(n + 1, sizeof(*rate));
+	size_t i;
+	int rc;
+
+	for (i = 0; i < n; i++)
+		rate[i] = peer[i].bytes_per_s;
+	if ((rc = nw_reached(rate, n, own, &out->reached)) == NW_OK && out->reached.best < n) {
+		out->best_bytes_per_s = rate[out->reached.best];
+		out->best_wall_ns = peer[out->reached.best].start_wall_ns;
+	}
+	free(rate);
+	return rc;
+}
+
+/* Durations of operations in the newest usual sessions of about the size. */
+static int
+operations_find(struct store_reader *r, const struct past_session *all,
+    const struct nw_story *story, struct usual *out)
+{
+	const size_t own = story->n - 1;
+	size_t *level = xcalloc(story->n + 1, sizeof(*level)), n = story_level(story, own, level),
+	       i, kept = 0;
+	struct past_session *peer = xcalloc(n + 1, sizeof(*peer));
+	int rc;
+
+	for (i = 0; i < n; i++)
+		if (past_is_alike(&all[level[i]], all[own].bytes))
+			peer[kept++] = all[level[i]];
+	rc = usual_ops_find(r, peer, kept, &out->ops);
+	free(peer);
+	free(level);
+	return rc;
 }
 
 static int
-peers_compare(struct store_reader *r, struct past *p, size_t n, const struct past_session *own,
-    struct usual *out)
+session_compare(
+    struct store_reader *r, struct past *p, const struct past_session *own, struct usual *out)
 {
-	double *rate = xcalloc(n + 1, sizeof(*rate));
-	struct past_session *all = xcalloc(n + 1, sizeof(*all));
-	struct nw_route_changes c = { 0 };
-	struct level l;
-	size_t i;
-	int rc = NW_OK;
+	struct past_session *all = xcalloc(p->n + 1, sizeof(*all));
+	struct nw_story story;
+	int rc;
 
-	for (i = 0; i < n; i++) {
-		all[i] = p->session[i];
-		rate[i] = all[i].bytes_per_s;
-	}
-	all[n] = *own;
-	rate[n] = own->bytes_per_s;
-	if (n >= NW_USUAL_MIN)
-		rc = nw_route_changes(rate, n + 1, &c);
-	l = level_choose(&c, n);
-	if (rc == NW_OK)
-		rc = nw_reached(rate, n, rate[n], &out->reached);
-	if (rc == NW_OK && out->reached.best < n) {
-		out->best_bytes_per_s = rate[out->reached.best];
-		out->best_wall_ns = all[out->reached.best].start_wall_ns;
+	memcpy(all, p->session, p->n * sizeof(*all));
+	all[p->n] = *own;
+	if ((rc = story_make(all, p->n + 1, &story)) == NW_OK) {
+		out->usual = story.usual[p->n];
+		incident_keep(out, all, &story);
+		usual_say(out, &out->told);
+		out->sentence = claims_text(&out->told);
+		if (out->usual.said != NW_AGAINST_TOO_FEW)
+			rc = operations_find(r, all, &story, out);
 	}
 	if (rc == NW_OK)
-		rc = nw_usual(rate + l.first, l.end - l.first, rate[n], &out->usual);
-	if (rc == NW_OK && out->usual.n >= NW_USUAL_MIN)
-		rc = usual_ops_find(r, all + l.first, l.end - l.first, &out->ops);
-	if (rc == NW_OK)
-		change_keep(out, all, n + 1, &c);
-	usual_say(&out->usual, &out->told);
-	out->sentence = claims_text(&out->told);
+		rc = reached_find(
+		    p->session, peers_keep(p, own->bytes), own->bytes_per_s, out);
+	nw_story_clear(&story);
 	free(all);
-	free(rate);
 	return rc;
 }
 
@@ -194,7 +190,7 @@ usual_find(
 	if ((rc = past_load(r, j->route, j->program, start, e->session_id, &p)) < 0)
 		return rc;
 	out->known = true;
-	rc = peers_compare(r, &p, peers_keep(&p, j), &own, out);
+	rc = session_compare(r, &p, &own, out);
 	past_clear(&p);
 	return rc;
 }
@@ -206,6 +202,6 @@ usual_clear(struct usual *u)
 	free(u->session);
 	free(u->sentence);
 	claims_clear(&u->told);
-	change_told_clear(&u->since);
+	incident_told_clear(&u->incident);
 	memset(u, 0, sizeof(*u));
 }

@@ -7,6 +7,7 @@
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/judge.h"
 #include "analyze/verdict/usual/past.h"
+#include "analyze/verdict/usual/story.h"
 #include "analyze/verdict/usual/usualops.h"
 #include "narrows/reached.h"
 
@@ -19,12 +20,13 @@ struct usual {
 	double best_bytes_per_s;   /* of their best session; NaN without any */
 	int64_t best_wall_ns;      /* begin of that session */
 	struct usual_ops ops;      /* durations of operations in the sessions of `usual` */
-	bool has_since;
-	struct change_told since; /* the last change before the session, if any */
-	/* Sessions for the search of changes: from `split` on after the change, or our session
-	 * alone. n 0: nothing needs an explanation. */
+	bool has_incident;
+	struct incident_told incident; /* the session's, as known after the session */
+	/* Sessions for the search of causes, ours last: those of the incident from `split` on, or
+	 * ours alone if it is slow without an incident; before them the usual ones. n 0: nothing
+	 * needs an explanation. */
 	struct past_session *session; /* texts are not set */
-	size_t n, split, low, high;   /* the change lies before a session of low .. high */
+	size_t n, split, low, high;   /* the begin lies before a session of low .. high */
 };
 
 /* The store's code, or NW_ENOMEM. */

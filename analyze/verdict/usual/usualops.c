@@ -7,6 +7,7 @@
 
 #include "analyze/quantile.h"
 #include "narrows/err.h"
+#include "narrows/incident.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 

@@ -1,0 +1,643 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/incident/forecast.h"
+#include "narrows/err.h"
+#include "narrows/incident.h"
+#include "narrows/special.h"
+
+enum {
+	SUSPECTS_MAX = 24,
+	SUSPECT_AGE_MAX = 48, /* sessions; an older begin is not looked for */
+	FASTER_MIN = 5,       /* sessions that make a faster level a lasting one */
+	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
+	DRIFT_MIN = 20,       /* sessions of a level that may drift */
+};
+
+/* --- thresholds, by simulation (tests/calibrate/incidents.c) --- */
+
+/* Of the chance of a step, by the sessions before: a young route is watched with less suspicion,
+ * for the few looks at a young route hardly add to the openings of a route's whole life. */
+static const double CHANCE_YOUNG = 0.0025, CHANCE_MIN = 0.0001;
+static const double CHANCE_OLD_FROM = 15, CHANCE_FALL = 3;
+/* Share of the threshold for a step of more than one session. */
+static const double CHANCE_LONGER = 0.6;
+/* A step over few sessions lies this many times beyond the farthest session before, and TAIL times
+ * the farther where that session is farther than one in ten routes of normal noise has. */
+static const double BEYOND_FAR[] = { 1.3, 1.05, 0.85 }, TAIL = 1.5;
+/* Smallest step worth an incident, as a ratio of rates. */
+static const double STEP_MIN = 1.05;
+/* Log of the ratio of likelihoods that ends an incident. */
+static const double END_SURE = 5;
+static const double USUAL_ALPHA = 0.05;
+/* A drift: chance of a level that falls so, weight of the models with a drift, and the fall so far.
+ * The drift ends where its chance is above DRIFT_OVER, or its weight below DRIFT_GONE. */
+static const double DRIFT_CHANCE = 1e-4, DRIFT_SHARE = 0.7, DRIFT_OVER = 0.05, DRIFT_GONE = 0.1;
+
+/* The normal score that a step over few sessions needs. */
+static double
+score_needed(double far, size_t n_before, size_t n_since)
+{
+	const double normal = nw_norm_quantile(1 - 0.05 / fmax(1, (double)n_before));
+
+	if (n_since > sizeof(BEYOND_FAR) / sizeof(BEYOND_FAR[0]))
+		return 0;
+	return BEYOND_FAR[n_since - 1] * (far + TAIL * fmax(0, far - normal));
+}
+
+static double
+chance_allowed(size_t n_before, size_t n_since)
+{
+	double fall = pow(CHANCE_OLD_FROM / fmax(CHANCE_OLD_FROM, (double)n_before), CHANCE_FALL);
+
+	return fmax(CHANCE_MIN, CHANCE_YOUNG * fall) * (n_since > 1 ? CHANCE_LONGER : 1);
+}
+
+/* --- the state of a route --- */
+
+/* A begin that is watched. */
+struct suspect {
+	size_t begin;
+	double far;             /* of the sessions before */
+	struct forecast before; /* without the sessions from the begin on */
+	struct forecast step;   /* with a step at the begin */
+};
+
+/* A return to the usual level that is watched, while an incident is open. */
+struct comeback {
+	bool watched;
+	size_t begin;
+	double evidence;
+	struct forecast usual, incident;
+};
+
+struct telling {
+	const struct nw_job *job;
+	size_t n;
+	struct nw_story *out;
+	struct forecast_row *row;
+	struct forecast level;        /* of the newest level that is no open incident */
+	size_t *member, n_members;    /* sessions of that level */
+	double far;                   /* farthest normal score of a session of the route */
+	struct suspect *suspect;      /* rising in begin */
+	size_t n_suspects;
+	struct nw_incident *open;     /* the open step, or NULL */
+	double open_score;            /* normal score of its first session */
+	struct forecast incident;     /* the level before, with a step */
+	struct comeback back;
+	bool drifts;
+	size_t drift; /* index of the open drift */
+	size_t contiguous_from;       /* the first session with its predecessor on the same level */
+};
+
+/* The session before, if the session continues its level. */
+static const struct forecast_row *
+row_before(const struct telling *t, size_t i)
+{
+	return i > 0 && i >= t->contiguous_from ? &t->row[i - 1] : NULL;
+}
+
+static struct forecast_row
+row_with_step(const struct telling *t, size_t i, size_t begin)
+{
+	struct forecast_row row = t->row[i];
+
+	row.x[COLUMN_STEP] = i >= begin;
+	return row;
+}
+
+/* --- usual --- */
+
+static void
+usual_count(const struct telling *t, double rate, struct nw_usual *u)
+{
+	size_t i, faster = 0;
+
+	for (i = 0; i < t->n_members; i++) {
+		double r = t->job[t->member[i]].bytes_per_s;
+
+		u->best = i == 0 || r > u->best ? r : u->best;
+		u->worst = i == 0 || r < u->worst ? r : u->worst;
+		faster += r > rate;
+	}
+	if (t->n_members > 0 && rate > 0)
+		u->slower_than = (double)faster / (double)t->n_members;
+}
+
+/* Of a row that continues the level after `before`, or stands alone. The normal score of its rate.
+ */
+static double
+usual_fill(const struct telling *t, const struct forecast_row *row,
+    const struct forecast_row *before, double rate, struct nw_usual *u)
+{
+	double chance = NAN;
+
+	*u = (struct nw_usual){ .n = t->n_members,
+		.best = NAN,
+		.median = NAN,
+		.worst = NAN,
+		.low = NAN,
+		.high = NAN,
+		.ratio = NAN,
+		.slower_than = NAN,
+		.p = NAN };
+	usual_count(t, rate, u);
+	if (t->level.n < 2)
+		return 0;
+	u->low = exp(forecast_quantile(&t->level, row, before, 0.1));
+	u->median = exp(forecast_quantile(&t->level, row, before, 0.5));
+	u->high = exp(forecast_quantile(&t->level, row, before, 0.9));
+	if (!(rate > 0))
+		return 0;
+	u->ratio = u->median / rate;
+	chance = forecast_chance(&t->level, row, before);
+	if (t->level.n >= NW_USUAL_MIN) {
+		u->p = fmin(chance, 1 - chance);
+		u->said = u->p > USUAL_ALPHA || fmax(u->ratio, 1 / u->ratio) < NW_USEFUL
+		    ? NW_AGAINST_USUAL
+		    : u->ratio > 1 ? NW_AGAINST_SLOWER
+				   : NW_AGAINST_FASTER;
+	}
+	return nw_norm_quantile(fmin(1 - 1e-15, fmax(1e-15, chance)));
+}
+
+/* What an incident's session says beside what was usual before the incident. */
+static void
+usual_of_incident(struct telling *t, size_t i, const struct forecast_row *before)
+{
+	struct nw_usual *u = &t->out->usual[i];
+
+	usual_fill(t, &t->row[i], before, t->job[i].bytes_per_s, u);
+	if (u->said == NW_AGAINST_USUAL && u->ratio > 1)
+		u->said = NW_AGAINST_SLOWER;
+}
+
+/* --- levels --- */
+
+static int
+level_add(struct telling *t, const struct nw_level *level)
+{
+	struct nw_story *s = t->out;
+	void *room = realloc(s->level, (s->n_levels + 1) * sizeof(*s->level));
+
+	if (room == NULL)
+		return NW_ENOMEM;
+	s->level = room;
+	s->level[s->n_levels++] = *level;
+	return NW_OK;
+}
+
+/* Leaves to the level its sessions before an index. */
+static void
+members_cut(struct telling *t, size_t end)
+{
+	while (t->n_members > 0 && t->member[t->n_members - 1] >= end)
+		t->n_members--;
+}
+
+static void
+members_take(struct telling *t, size_t begin, size_t end)
+{
+	for (; begin < end; begin++)
+		t->member[t->n_members++] = begin;
+}
+
+/* --- suspects --- */
+
+/* Old begins are watched at wider steps. */
+static bool
+is_watched(size_t begin, size_t age)
+{
+	return age < 8 || (age < 16 && begin % 2 == 0) ||
+	    (age < SUSPECT_AGE_MAX && begin % 4 == 0);
+}
+
+static void
+suspects_thin(struct telling *t, size_t now)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < t->n_suspects; i++)
+		if (is_watched(t->suspect[i].begin, now - t->suspect[i].begin)) {
+			if (kept != i)
+				t->suspect[kept] = t->suspect[i];
+			kept++;
+		}
+	t->n_suspects = kept;
+}
+
+static void
+suspects_see(struct telling *t, size_t now)
+{
+	struct suspect *s;
+
+	suspects_thin(t, now);
+	if (t->level.n >= NW_USUAL_MIN && t->n_suspects < SUSPECTS_MAX) {
+		s = &t->suspect[t->n_suspects++];
+		s->begin = now;
+		s->far = t->far;
+		s->before = s->step = t->level;
+		forecast_step_begin(&s->step);
+	}
+	for (s = t->suspect; s < t->suspect + t->n_suspects; s++) {
+		struct forecast_row row = row_with_step(t, now, s->begin), before;
+
+		if (row_before(t, now) != NULL)
+			before = row_with_step(t, now - 1, s->begin);
+		forecast_see(&s->step, &row, row_before(t, now) != NULL ? &before : NULL);
+	}
+}
+
+/* The chance of the step over what is allowed: below 1 the test is convinced. */
+static double
+suspect_ratio(const struct suspect *s, size_t now, bool slower, double *p)
+{
+	const size_t n_since = now - s->begin + 1;
+	const struct forecast_effect e = forecast_effect(&s->step, &s->before, COLUMN_STEP);
+
+	*p = slower ? e.chance : 1 - e.chance;
+	if (*p > CHANCE_YOUNG || fabs(e.mean) < log(STEP_MIN))
+		return INFINITY;
+	if (-nw_norm_quantile(fmax(1e-15, *p)) < score_needed(s->far, s->before.n, n_since))
+		return INFINITY;
+	return *p / chance_allowed(s->before.n, n_since);
+}
+
+/* The suspect with the likeliest begin, and the bounds of the begin. */
+static const struct suspect *
+suspect_likeliest(const struct telling *t, bool slower, size_t *low, size_t *high)
+{
+	static const double CUT = 3; /* of the log likelihood */
+	const struct suspect *best = NULL, *s;
+	double evidence[SUSPECTS_MAX], most = -INFINITY;
+	size_t i;
+
+	for (i = 0; i < t->n_suspects; i++) {
+		const struct forecast_effect e =
+		    forecast_effect(&t->suspect[i].step, &t->suspect[i].step, COLUMN_STEP);
+
+		evidence[i] =
+		    (e.mean < 0) == slower ? forecast_evidence(&t->suspect[i].step) : -INFINITY;
+		if (evidence[i] > most) {
+			most = evidence[i];
+			best = &t->suspect[i];
+		}
+	}
+	*low = *high = best != NULL ? best->begin : 0;
+	for (i = 0, s = t->suspect; i < t->n_suspects; i++, s++)
+		if (evidence[i] > most - CUT) {
+			*low = s->begin < *low ? s->begin : *low;
+			*high = s->begin > *high ? s->begin : *high;
+		}
+	return best;
+}
+
+static struct nw_incident *
+incident_add(struct telling *t, const struct nw_incident *incident)
+{
+	struct nw_story *s = t->out;
+	void *room = realloc(s->incident, (s->n_incidents + 1) * sizeof(*s->incident));
+
+	if (room == NULL)
+		return NULL;
+	s->incident = room;
+	s->incident[s->n_incidents] = *incident;
+	return &s->incident[s->n_incidents++];
+}
+
+/* --- drift --- */
+
+static void
+drift_measure(struct telling *t, size_t now, const struct forecast_effect *e)
+{
+	struct nw_incident *in = &t->out->incident[t->drift];
+	const double sessions = (double)(now - in->begin) / FORECAST_DRIFT_SESSIONS,
+		     weeks = (double)(t->job[now].start_wall_ns - t->job[in->begin].start_wall_ns) /
+		(7 * 86400e9);
+
+	in->since = exp(forecast_quantile(&t->level, &t->row[now], NULL, 0.5));
+	in->ratio = exp(-e->mean * sessions);
+	in->ratio_low = exp((-e->mean - 1.645 * e->sd) * sessions);
+	in->ratio_high = exp((-e->mean + 1.645 * e->sd) * sessions);
+	in->usual = in->since * in->ratio;
+	in->per_week = weeks > 0 ? 1 - pow(in->ratio, -1 / weeks) : NAN;
+}
+
+static void
+drift_end(struct telling *t, size_t now)
+{
+	struct nw_incident *in = &t->out->incident[t->drift];
+
+	in->state = NW_INCIDENT_ENDED;
+	in->end = in->closed = now;
+	t->drifts = false;
+}
+
+/* Opens a drift of the level, measures an open drift, or ends the drift. */
+static int
+drift_look(struct telling *t, size_t now)
+{
+	const struct forecast_effect e = forecast_effect(&t->level, &t->level, COLUMN_DRIFT);
+	struct nw_incident in = { .kind = NW_INCIDENT_DRIFT,
+		.state = NW_INCIDENT_OPEN,
+		.begin = t->member[0],
+		.low = t->member[0],
+		.high = t->member[0],
+		.opened = now,
+		.end = t->n,
+		.closed = t->n,
+		.p = e.chance };
+
+	if (t->drifts && (e.chance > DRIFT_OVER || e.share < DRIFT_GONE))
+		drift_end(t, now);
+	if (!t->drifts && t->n_members >= DRIFT_MIN && e.chance < DRIFT_CHANCE &&
+	    e.share > DRIFT_SHARE &&
+	    -e.mean * (double)(now - in.begin) / FORECAST_DRIFT_SESSIONS > log(NW_USEFUL)) {
+		if (incident_add(t, &in) == NULL)
+			return NW_ENOMEM;
+		t->drift = t->out->n_incidents - 1;
+		t->drifts = true;
+	}
+	if (t->drifts)
+		drift_measure(t, now, &e);
+	return NW_OK;
+}
+
+/* --- incidents --- */
+
+/* Size of the step: the sessions before `end` against what was usual for each. */
+static void
+incident_measure(struct telling *t, size_t end)
+{
+	const struct forecast_effect e = forecast_effect(&t->incident, &t->incident, COLUMN_STEP);
+	struct nw_incident *in = t->open;
+	double sum = 0;
+	size_t i;
+
+	for (i = in->begin; i < end; i++)
+		sum += log(t->out->usual[i].ratio);
+	in->usual = t->out->usual[end - 1].median;
+	in->ratio = exp(sum / (double)(end - in->begin));
+	in->ratio_low = in->ratio * exp(-1.645 * e.sd);
+	in->ratio_high = in->ratio * exp(1.645 * e.sd);
+	in->since = in->usual / in->ratio;
+}
+
+static int
+incident_open(struct telling *t, size_t now, double p)
+{
+	struct nw_incident in = { .state = NW_INCIDENT_OPEN,
+		.opened = now,
+		.end = t->n,
+		.closed = t->n,
+		.p = p };
+	const struct suspect *s = suspect_likeliest(t, true, &in.low, &in.high);
+	size_t i;
+
+	in.begin = s->begin;
+	t->level = s->before;
+	t->incident = s->step;
+	t->far = s->far;
+	members_cut(t, in.begin);
+	in.n_before = t->n_members;
+	if ((t->open = incident_add(t, &in)) == NULL)
+		return NW_ENOMEM;
+	for (i = in.begin; i <= now; i++)
+		usual_of_incident(t, i, i == in.begin ? row_before(t, i) : NULL);
+	t->open_score = nw_norm_quantile(fmax(1e-15, t->out->usual[in.begin].p));
+	t->n_suspects = 0;
+	t->back.watched = false;
+	incident_measure(t, now + 1);
+	return NW_OK;
+}
+
+static void
+incident_end(struct telling *t, size_t now)
+{
+	struct nw_incident *in = t->open;
+	size_t i;
+
+	in->state = NW_INCIDENT_ENDED;
+	in->end = t->back.begin;
+	in->closed = now;
+	incident_measure(t, in->end);
+	t->level = t->back.usual;
+	t->contiguous_from = in->end + 1;
+	if (in->end - in->begin <= DIP_MAX)
+		t->far = fmax(t->far, fabs(t->open_score));
+	for (i = in->end; i <= now; i++)
+		usual_fill(t, &t->row[i], row_before(t, i), t->job[i].bytes_per_s, &t->out->usual[i]);
+	members_take(t, in->end, now + 1);
+	t->open = NULL;
+}
+
+static int
+incident_accept(struct telling *t, size_t now)
+{
+	struct nw_incident *in = t->open;
+	struct nw_level level = { .begin = in->begin,
+		.low = in->low,
+		.high = in->high,
+		.known = now,
+		.before = in->usual,
+		.after = in->since,
+		.was_incident = true };
+
+	in->state = NW_INCIDENT_IS_ACCEPTED;
+	in->end = in->closed = now + 1;
+	t->level = t->incident;
+	forecast_step_end(&t->level);
+	t->n_members = 0;
+	members_take(t, in->begin, now + 1);
+	t->contiguous_from = in->begin + 1;
+	t->open = NULL;
+	if (t->drifts)
+		drift_end(t, in->begin);
+	return level_add(t, &level);
+}
+
+static void
+comeback_see(struct telling *t, size_t now)
+{
+	struct comeback *b = &t->back;
+	const struct forecast_row row = row_with_step(t, now, 0),
+				  before = row_with_step(t, now > 0 ? now - 1 : 0, 0);
+	double usual, incident;
+
+	if (!b->watched) {
+		b->begin = now;
+		b->evidence = 0;
+		b->usual = t->level;
+		b->incident = t->incident;
+	}
+	usual = forecast_evidence(&b->usual);
+	incident = forecast_evidence(&b->incident);
+	forecast_see(&b->usual, &t->row[now], now > b->begin ? &t->row[now - 1] : NULL);
+	forecast_see(&b->incident, &row, &before);
+	b->evidence += forecast_evidence(&b->usual) - usual;
+	b->evidence -= forecast_evidence(&b->incident) - incident;
+	b->watched = b->evidence > 0;
+	forecast_see(&t->incident, &row, &before);
+}
+
+static bool
+is_accepted(const struct telling *t, size_t now, const int64_t *wall_ns, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		if (wall_ns[i] > t->job[t->open->opened].start_wall_ns &&
+		    wall_ns[i] <= t->job[now].start_wall_ns)
+			return true;
+	return now - t->open->begin + 1 >= NW_INCIDENT_ACCEPTED;
+}
+
+/* --- session by session --- */
+
+static int
+incident_go_on(struct telling *t, size_t now, const int64_t *accepted_wall_ns, size_t n_accepted)
+{
+	usual_of_incident(t, now, NULL);
+	comeback_see(t, now);
+	if (t->back.watched && t->back.evidence >= END_SURE) {
+		incident_end(t, now);
+		return NW_OK;
+	}
+	incident_measure(t, now + 1);
+	return is_accepted(t, now, accepted_wall_ns, n_accepted) ? incident_accept(t, now) : NW_OK;
+}
+
+static int
+level_rise(struct telling *t, size_t now)
+{
+	struct nw_level level = { .known = now };
+	const struct suspect *s = suspect_likeliest(t, false, &level.low, &level.high);
+	struct forecast_effect e = forecast_effect(&s->step, &s->step, COLUMN_STEP);
+
+	level.begin = s->begin;
+	level.before = exp(forecast_quantile(&s->before, &t->row[s->begin], NULL, 0.5));
+	level.after = level.before * exp(e.mean);
+	t->level = s->step;
+	forecast_step_end(&t->level);
+	t->n_members = 0;
+	members_take(t, level.begin, now + 1);
+	t->n_suspects = 0;
+	if (t->drifts)
+		drift_end(t, level.begin);
+	return level_add(t, &level);
+}
+
+static int
+level_go_on(struct telling *t, size_t now)
+{
+	double slower = INFINITY, faster = INFINITY, p = 1, p_slower = 1, ratio, score;
+	const struct suspect *s;
+
+	score = usual_fill(
+	    t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s, &t->out->usual[now]);
+	suspects_see(t, now);
+	for (s = t->suspect; s < t->suspect + t->n_suspects; s++) {
+		if ((ratio = suspect_ratio(s, now, true, &p)) < slower) {
+			slower = ratio;
+			p_slower = p;
+		}
+		if (now - s->begin + 1 >= FASTER_MIN)
+			faster = fmin(faster, suspect_ratio(s, now, false, &p));
+	}
+	forecast_see(&t->level, &t->row[now], row_before(t, now));
+	members_take(t, now, now + 1);
+	if (slower < 1)
+		return incident_open(t, now, p_slower);
+	if (faster < 1)
+		return level_rise(t, now);
+	if (t->level.n > NW_USUAL_MIN)
+		t->far = fmax(t->far, fabs(score));
+	return drift_look(t, now);
+}
+
+/* --- the whole story --- */
+
+static int
+incident_compare(const void *a, const void *b)
+{
+	const struct nw_incident *x = a, *y = b;
+
+	return x->begin != y->begin ? (x->begin > y->begin) * 2 - 1
+				    : (x->opened > y->opened) - (x->opened < y->opened);
+}
+
+static int
+telling_begin(struct telling *t)
+{
+	struct nw_story *s = t->out;
+	size_t i;
+
+	s->usual = calloc(t->n + 1, sizeof(*s->usual));
+	t->row = calloc(t->n + 1, sizeof(*t->row));
+	t->member = calloc(t->n + 1, sizeof(*t->member));
+	t->suspect = calloc(SUSPECTS_MAX, sizeof(*t->suspect));
+	if (s->usual == NULL || t->row == NULL || t->member == NULL || t->suspect == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < t->n; i++)
+		forecast_row(&t->job[i], &t->job[0], i, &t->row[i]);
+	if (t->n > 0) {
+		t->row[t->n] = t->row[t->n - 1];
+		t->row[t->n].y = NAN;
+	}
+	t->contiguous_from = 1;
+	forecast_init(&t->level);
+	return level_add(t, &(struct nw_level){ .before = NAN, .after = NAN });
+}
+
+int
+nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
+    size_t n_accepted, struct nw_story *out)
+{
+	struct telling *t = calloc(1, sizeof(*t));
+	size_t i;
+	int rc = NW_ENOMEM;
+
+	*out = (struct nw_story){ .n = n };
+	if (t == NULL)
+		return NW_ENOMEM;
+	t->job = job;
+	t->n = n;
+	t->out = out;
+	rc = telling_begin(t);
+	for (i = 0; i < n && rc == NW_OK; i++)
+		rc = t->open != NULL ? incident_go_on(t, i, accepted_wall_ns, n_accepted)
+				     : level_go_on(t, i);
+	if (rc == NW_OK)
+		usual_fill(t, &t->row[n], t->open == NULL && n > 0 ? &t->row[n - 1] : NULL, NAN,
+		    &out->usual[n]);
+	if (out->n_incidents > 0)
+		qsort(out->incident, out->n_incidents, sizeof(*out->incident), incident_compare);
+	free(t->row);
+	free(t->member);
+	free(t->suspect);
+	free(t);
+	return rc;
+}
+
+void
+nw_story_clear(struct nw_story *s)
+{
+	free(s->usual);
+	free(s->incident);
+	free(s->level);
+	*s = (struct nw_story){ 0 };
+}
+
+const struct nw_incident *
+nw_story_incident_of(const struct nw_story *s, size_t session)
+{
+	const struct nw_incident *found = NULL, *in;
+
+	for (in = s->incident; in < s->incident + s->n_incidents; in++)
+		if (in->begin <= session && session < in->end &&
+		    (found == NULL || in->kind == NW_INCIDENT_STEP))
+			found = in;
+	return found;
+}

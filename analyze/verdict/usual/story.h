@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The incidents and levels of a route (narrows/incident.h), from its sessions and in words. */
+#ifndef STORY_H
+#define STORY_H
+
+#include "analyze/verdict/claim/claim.h"
+#include "analyze/verdict/usual/past.h"
+#include "narrows/incident.h"
+
+/* The story of the sessions, in their order. NW_ENOMEM */
+int story_make(const struct past_session *session, size_t n, struct nw_story *out);
+
+/* The sessions of the newest level before an index: on that level, and in no incident. Returns
+ * their number, in `out` rising. */
+size_t story_level(const struct nw_story *s, size_t end, size_t *out);
+
+/* An incident, or a new level, in numbers and words. */
+struct incident_told {
+	int64_t id; /* session that convinced the test: no two incidents share one */
+	enum nw_incident_kind kind;
+	enum nw_incident_state state;
+	int64_t session_id, at_wall_ns; /* first session */
+	int64_t from_wall_ns, to_wall_ns; /* begins of the last session surely before the incident, and
+					   * of the first surely in it */
+	int64_t end_session_id, end_wall_ns; /* first session after it; 0 while it is open */
+	size_t n_sessions;
+	double before, since, ratio, ratio_low, ratio_high, per_week, p;
+	char *sentence;
+	struct claims told; /* the sentence's */
+};
+
+void incident_tell(const struct past_session *session, const struct nw_story *s,
+    const struct nw_incident *in, struct incident_told *out);
+void incident_told_clear(struct incident_told *t);
+
+struct level_told {
+	int64_t session_id, at_wall_ns, from_wall_ns, to_wall_ns;
+	double before, after, ratio;
+	char *sentence;
+};
+/* Of a level after the first. free() the sentence. */
+void level_tell(
+    const struct past_session *session, const struct nw_level *level, struct level_told *out);
+
+/* The words of the document. */
+const char *incident_kind_word(enum nw_incident_kind kind);
+const char *incident_state_word(enum nw_incident_state state);
+
+#endif

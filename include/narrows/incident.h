@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The story of a route: its levels, its incidents, and what was usual for each session.
+ *
+ * Model. The log rate of a session is a sum of the level, a smooth curve of the log of the size,
+ * the hour, the weekday, a slow drift, and noise with a memory from session to session. Bayesian
+ * linear models with and without each part, and with memories from none to .95, predict each
+ * session from the earlier ones by Student's distribution; each has the weight that its predictions
+ * so far have earned.
+ *
+ * Usual. The weighted predictions of the models give the median and the interval for the next
+ * session of this size at this hour. They stand on the newest level that is no open incident:
+ * sessions of an incident, and of a begin that is suspected, never widen it.
+ *
+ * Opening. For each of the latest begins, one to some dozens of sessions back, the models are fitted
+ * with a step from there on; the chance of a step this low without a change is averaged over the
+ * models with the weights before the begin. A session alone must also lie beyond the far sessions
+ * that the route is known for. The thresholds hold for every look, and are set by simulation
+ * (tests/calibrate): a healthy route opens less than one incident in 2,000 sessions.
+ *
+ * End. The sessions since a return are likelier by a fixed factor on the usual level than on the
+ * incident's. An incident is accepted after NW_INCIDENT_ACCEPTED sessions, or when the caller says
+ * so: its level is usual from then on. A lasting step to faster is a new level by the same test.
+ *
+ * A drift is an incident of its own kind: the usual rate goes with it, and its sentence says how
+ * fast it falls.
+ *
+ * Everything follows from the sessions in their order, whenever the functions are called.
+ */
+#ifndef NARROWS_INCIDENT_H
+#define NARROWS_INCIDENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	NW_USUAL_MIN = 8,          /* sessions of a level that make a usual rate */
+	NW_INCIDENT_ACCEPTED = 30, /* sessions after which an incident's level is usual */
+};
+#define NW_USEFUL 1.1 /* smallest ratio of rates worth a word */
+
+/* A session of the route, as the rule sees it. Rates are positive and finite. */
+struct nw_job {
+	int64_t start_wall_ns;
+	double bytes_per_s, bytes;
+	unsigned hour, weekday; /* local, 0..23 and 0..6 */
+};
+
+enum nw_against { NW_AGAINST_TOO_FEW, NW_AGAINST_USUAL, NW_AGAINST_SLOWER, NW_AGAINST_FASTER };
+
+/* What was usual for a session, from the sessions before it. */
+struct nw_usual {
+	enum nw_against said;
+	size_t n;                   /* sessions that made the level */
+	double best, median, worst; /* best and worst: of those sessions. NaN without one */
+	double low, high;           /* the next session lies between in 80 % */
+	double ratio;               /* median over the rate: above 1 is slower */
+	double slower_than;         /* share of those sessions that were faster */
+	double p;                   /* of a rate as far out on its side; NaN: too few */
+};
+
+enum nw_incident_kind { NW_INCIDENT_STEP, NW_INCIDENT_DRIFT };
+enum nw_incident_state { NW_INCIDENT_OPEN, NW_INCIDENT_ENDED, NW_INCIDENT_IS_ACCEPTED };
+
+/* Indexes are of sessions. */
+struct nw_incident {
+	enum nw_incident_kind kind;
+	enum nw_incident_state state;
+	size_t begin;          /* first session */
+	size_t low, high;      /* first and last session that the begin may have */
+	size_t opened;         /* the session that convinced the test */
+	size_t end;            /* first session that is not in the incident; n while it is open */
+	size_t closed;         /* the session that convinced the test of the end; n while open */
+	size_t n_before;       /* sessions of the level before */
+	double usual, since;   /* rates before and in the incident, of a job like its last one */
+	double ratio;          /* usual over since; of a drift from its first to its last session */
+	double ratio_low, ratio_high; /* 90 % lies between */
+	double per_week;       /* of a drift: share lost a week */
+	double p;              /* of the test when it opened */
+};
+
+/* A stretch of sessions with one usual level; incidents that ended are no levels. */
+struct nw_level {
+	size_t begin, low, high; /* as of an incident; all 0 for the first level */
+	size_t known;            /* the session from which on this level was usual */
+	double before, after;    /* rates, of a job like the first of the level; NaN for the first */
+	bool was_incident;       /* an accepted incident */
+};
+
+struct nw_story {
+	size_t n; /* sessions */
+	struct nw_usual *usual; /* for each session; one more: for the next one, like the last */
+	struct nw_incident *incident; /* rising in begin */
+	size_t n_incidents;
+	struct nw_level *level; /* rising in begin, at least one */
+	size_t n_levels;
+};
+
+/* An open incident is accepted at the first session that starts after one of the times while it is
+ * open. Free with nw_story_clear(), also after an error. NW_ENOMEM */
+int nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
+    size_t n_accepted, struct nw_story *out);
+void nw_story_clear(struct nw_story *s);
+
+/* The incident that a session belongs to, or NULL: a session of two belongs to the step. */
+const struct nw_incident *nw_story_incident_of(const struct nw_story *s, size_t session);
+
+#endif
