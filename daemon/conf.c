@@ -256,6 +256,7 @@ static const struct conf_row rows[] = {
 	{ "escalate-tcp", &conf_bool, AT(escalate_tcp), "yes", NULL, NULL },
 	{ "escalate-kernel", &conf_word, AT(escalate_kernel), "undecided",
 	    "no, undecided or always", NULL },
+	{ "escalate-replay", &conf_bool, AT(escalate_replay), "yes", NULL, NULL },
 	{ "escalate-keep", &conf_duration, AT(escalate_keep_ns), "60 s", "0 s", "10 m" },
 	{ "rule", &rule, AT(rules), "none", NULL, NULL },
 	{ "speaks-for", &speaks_for, AT(speaks_for), "none", NULL, NULL },

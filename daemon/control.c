@@ -145,6 +145,7 @@ can_parse(const char *words)
 		{ "status", CAN_STATUS },
 		{ "keep", CAN_KEEP },
 		{ "diet", CAN_DIET },
+		{ "replay", CAN_REPLAY },
 		{ "clock", CAN_CLOCK },
 		{ "kernel", CAN_KERNEL },
 	};
@@ -250,6 +251,7 @@ takes(const struct control_peer *p, const struct nw_order *o)
 	bool kernel = nw_type_begins(o->event_type, NW_TYPE_KERNEL);
 
 	return (p->can & can_of(o->opt)) != 0 &&
+	    (o->replay.way == NW_REPLAY_NONE || (p->can & CAN_REPLAY) != 0) &&
 	    (o->opt != NW_OPT_START || kernel == ((p->can & CAN_KERNEL) != 0));
 }
 

@@ -27,6 +27,7 @@ enum control_can {
 	CAN_CLOCK = 16,
 	CAN_KEEP = 64,
 	CAN_DIET = 128,
+	CAN_REPLAY = 256, /* the host's configuration allows replays of some stage */
 	CAN_KERNEL = 32 /* measures inside the kernel: takes START of NW_TYPE_KERNEL and no other */
 };
 

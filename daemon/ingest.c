@@ -281,8 +281,12 @@ on_data(void *arg, const struct nw_data *d)
 		return rc;
 	x->samples += d->n_rows * d->n_fields;
 	counter_add(&x->box->counters.samples, d->n_rows * d->n_fields);
-	if ((sr->session = session_now(sr->session)) != NULL && !is_witness(x, sr))
+	if ((sr->session = session_now(sr->session)) == NULL)
+		return NW_OK;
+	if (!is_witness(x, sr))
 		session_touch(sr->session, x->wire.owner, x->in.now_wall_ns);
+	else if (strcmp(sr->event_type, NW_TYPE_REPLAY) == 0)
+		rules_replayed(x->box->rules, sr->session, x->host->name);
 	return NW_OK;
 }
 

@@ -26,6 +26,12 @@
 enum { HOSTS_MAX = 32, CONNECTIONS_MAX = 64 };
 /* analyses in a row without anything uneasy make a session steady */
 enum { STEADY_LOOKS = 3 };
+/* Longest wait for the verdict of a closed session, and for a host's replay: the host waits until
+ * nothing else moves. */
+#define VERDICT_WAIT_NS INT64_C(60000000000)
+#define REPLAY_WAIT_NS  INT64_C(30000000000)
+#define REPLAY_LOOK_NS  INT64_C(250000000)
+#define REPLAYED        "its hosts repeated stages of it alone"
 
 /* A connection as seen by the host `by`. */
 struct connection {
@@ -45,6 +51,13 @@ struct escalation {
 	size_t n_hosts;
 	struct connection *connections;
 	size_t n_connections;
+	/* of a closed session: since when; whether the verdict is there; the question behind the
+	 * verdict, the place of the replay in hand and its end, and the number of replays so far */
+	int64_t closed_mono_ns;
+	bool is_final;
+	struct nw_question question;
+	size_t at, replays;
+	int64_t replay_mono_ns;
 	UT_hash_handle hh;
 };
 
@@ -259,6 +272,131 @@ tell_newest_connection(struct control_peer *p, void *arg)
 		tell_connection(t->r, t->e, t->e->n_connections - 1, p);
 }
 
+/* --- the question behind a verdict --- */
+
+/* Subject of the order of a replay. */
+struct asking {
+	const struct escalation *e;
+	struct nw_order order;
+	size_t n; /* hosts that take the order */
+};
+
+static void
+tell_replay(struct control_peer *p, void *arg)
+{
+	struct asking *a = arg;
+
+	if (!takes_part(a->e, p) || (p->can & CAN_REPLAY) == 0 ||
+	    !control_peer_is(p, a->e->question.ask[a->e->at].host))
+		return;
+	session_alias(a->e->session, p->host, a->order.task_id);
+	control_tell(p, &a->order);
+	a->n++;
+}
+
+/* Gives the order of the replay in hand, or ends it. Returns false if no host takes the order. */
+static bool
+replay_order(const struct rules *r, const struct escalation *e, uint16_t opt)
+{
+	struct asking a = { .e = e,
+		.order = { .opt = opt,
+		    .event_type = NW_TYPE_REPLAY,
+		    .collection_ns = REPLAY_LOOK_NS,
+		    .lease_ns = r->conf->escalate_lease_ns,
+		    .replay = e->question.ask[e->at].replay } };
+
+	snprintf(a.order.id, sizeof(a.order.id), "s%" PRId64 "/p%zu", e->session->id, e->at + 1);
+	control_each(r->control, tell_replay, &a);
+	return a.n > 0;
+}
+
+static void
+replayer_count(struct control_peer *p, void *arg)
+{
+	struct asking *a = arg;
+
+	a->n += takes_part(a->e, p) && (p->can & CAN_REPLAY) != 0;
+}
+
+/* Whether a provider of the session's hosts takes orders of replays. */
+static bool
+has_replayer(const struct rules *r, const struct escalation *e)
+{
+	struct asking a = { .e = e };
+
+	control_each(r->control, replayer_count, &a);
+	return a.n > 0;
+}
+
+/* Goes on to the next replay that a host takes, one at a time: each stage alone. */
+static void
+replay_next(const struct rules *r, struct escalation *e, int64_t now_mono_ns)
+{
+	while (e->at < e->question.n && !replay_order(r, e, NW_OPT_START))
+		e->at++;
+	e->replay_mono_ns = now_mono_ns + REPLAY_WAIT_NS;
+}
+
+static void
+replay_end(const struct rules *r, struct escalation *e, int64_t now_mono_ns)
+{
+	(void)replay_order(r, e, NW_OPT_STOP);
+	e->at++;
+	replay_next(r, e, now_mono_ns);
+}
+
+/* Returns false when nothing is to be asked any more. */
+static bool
+question_tick(const struct rules *r, struct escalation *e, bool renew, int64_t now_mono_ns)
+{
+	if (e->closed_mono_ns == 0)
+		e->closed_mono_ns = now_mono_ns;
+	if (!r->conf->escalate_replay || e->session->merged_into != NULL)
+		return false;
+	if (!e->is_final)
+		return now_mono_ns - e->closed_mono_ns < VERDICT_WAIT_NS && has_replayer(r, e);
+	if (e->at < e->question.n && now_mono_ns >= e->replay_mono_ns)
+		replay_end(r, e, now_mono_ns);
+	else if (e->at < e->question.n && renew)
+		(void)replay_order(r, e, NW_OPT_START);
+	if (e->at < e->question.n)
+		return true;
+	if (e->replays > 0)
+		session_judge_again(e->session, REPLAYED);
+	return false;
+}
+
+static void
+question_take(const struct rules *r, struct escalation *e, const struct session_outcome *o,
+    int64_t now_mono_ns)
+{
+	if (!o->is_final || e->is_final || e->session->state != SESSION_CLOSED)
+		return;
+	e->is_final = true;
+	e->question = o->question;
+	if (r->conf->escalate_replay)
+		replay_next(r, e, now_mono_ns);
+}
+
+void
+rules_replayed(struct rules *r, const struct session *s, const char *host)
+{
+	int64_t now_mono_ns = nw_mono_ns();
+	struct escalation *e;
+
+	HASH_FIND(hh, r->escalations, &s->id, sizeof(s->id), e);
+	if (e == NULL || e->at >= e->question.n || strcmp(e->question.ask[e->at].host, host) != 0)
+		return;
+	e->replays++;
+	if (e->question.one) {
+		(void)replay_order(r, e, NW_OPT_STOP);
+		e->at = e->question.n;
+		return;
+	}
+	log_debug("session.replayed id=%" PRId64 " host=\"%s\"", s->id, host);
+	replay_end(r, e, now_mono_ns);
+}
+
 /* --- hosts and connections --- */
 
 static struct escalation *
@@ -445,7 +583,11 @@ on_tick(void *arg, bool renew)
 		if (open ? needs_kernel(r, e) || renew || !e->active : e->active)
 			control_each(r->control, open ? tell_all : tell_stop, &t);
 		e->active = open;
-		if (e->session->state == SESSION_CLOSED)
+		if (e->session->state != SESSION_CLOSED) {
+			e->closed_mono_ns = 0;
+			e->is_final = false;
+			e->question.n = e->at = 0;
+		} else if (!question_tick(r, e, renew, nw_mono_ns()))
 			escalation_free(r, e);
 	}
 }
@@ -459,6 +601,7 @@ rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_
 	HASH_FIND(hh, r->escalations, &o->session_id, sizeof(o->session_id), t.e);
 	if (t.e == NULL)
 		return;
+	question_take(r, t.e, o, now_mono_ns);
 	before = t.e->behaviour.is;
 	step = t.e->behaviour.step;
 	behaviour_take(&t.e->behaviour, o, now_mono_ns);

@@ -24,6 +24,9 @@ void rules_free(struct rules *r);
 /* Sets the source of open sessions without a verdict at the last look. */
 typedef bool rules_undecided_fn(void *arg, int64_t session_id);
 void rules_set_undecided(struct rules *r, rules_undecided_fn *fn, void *arg);
+/* A host reports a replay of a stage of the session. Other hosts than the one that was asked, and
+ * reports that nobody asked for, change nothing. */
+void rules_replayed(struct rules *r, const struct session *s, const char *host);
 /* A session was analysed. */
 void rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_ns);
 /* True while no order is in force. */

@@ -569,6 +569,15 @@ session_touch(struct session *s, const char *owner, int64_t now_wall_ns)
 }
 
 void
+session_judge_again(struct session *s, const char *why)
+{
+	if (s->state != SESSION_CLOSED || s->merged_into != NULL)
+		return;
+	verdict_keep(s, xstrdup(why));
+	commit_note_session(s->box->commit, s->id, session_get_owner(s), true);
+}
+
+void
 session_name(struct session *s, const char *program)
 {
 	if (program == NULL || s->program != NULL)

@@ -112,6 +112,9 @@ void session_end(struct session *s);
 /* Rows of the session have come from an owner; they open a closed session again, and the verdict so
  * far is kept. */
 void session_touch(struct session *s, const char *owner, int64_t now_wall_ns);
+/* Measurements that the box ordered behind a session are in: a closed session is judged again, and
+ * the verdict so far is kept. */
+void session_judge_again(struct session *s, const char *why);
 /* Names the session's program; the first name stays. */
 void session_name(struct session *s, const char *program);
 

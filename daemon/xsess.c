@@ -292,7 +292,7 @@ ask_take(struct xsess *x, uint16_t opt, const uint8_t *data, size_t len)
 		rc = nw_order_decode(&o, opt, data, len, &why);
 	if (rc == NW_OK &&
 	    (nw_order_has_connection(&o) || !nw_type_begins(o.event_type, NW_TYPE_HOST) ||
-		o.lease_ns > ASK_MAX_NS || o.keep_ns != 0)) {
+		o.lease_ns > ASK_MAX_NS || o.keep_ns != 0 || o.replay.way != NW_REPLAY_NONE)) {
 		why = "a program may ask for series of its host alone, for ten minutes";
 		rc = NW_EPROTO;
 	}

@@ -43,12 +43,60 @@ take_seconds(const struct nw_kv *kv, size_t n, const char *key, int64_t *out_ns)
 	return true;
 }
 
+/* --- replays --- */
+
+static const char *const replay_words[] = { NULL,
+#define X(id, word) [NW_REPLAY_##id] = word,
+	NW_REPLAY_LIST(X)
+#undef X
+};
+
+const char *
+nw_replay_word(enum nw_replay_way way)
+{
+	return replay_words[way];
+}
+
+enum nw_replay_way
+nw_replay_parse(const char *word)
+{
+	size_t i;
+
+	for (i = 1; i < sizeof(replay_words) / sizeof(replay_words[0]); i++)
+		if (strcmp(word, replay_words[i]) == 0)
+			return (enum nw_replay_way)i;
+	return NW_REPLAY_NONE;
+}
+
 /* --- orders --- */
 
 static bool
 within(int64_t ns, int64_t min_ns, int64_t max_ns)
 {
 	return ns >= min_ns && ns <= max_ns;
+}
+
+/* Why the pattern of a replay is none; NULL for a good pattern, and without a pattern. */
+static const char *
+replay_fault(const struct nw_order *o)
+{
+	const struct nw_replay *r = &o->replay;
+
+	if (r->way == NW_REPLAY_NONE)
+		return NULL;
+	if (o->opt != NW_OPT_START || nw_order_has_connection(o) || o->task_id[0] == '\0')
+		return "a replay is a START for a session, without connection";
+	if (r->target[0] == '\0')
+		return "a replay without target";
+	if (!within(r->op_bytes, 1, NW_REPLAY_OP_MAX) ||
+	    !within(r->bytes, r->op_bytes, NW_REPLAY_BYTES_MAX))
+		return "bytes of a replay out of range: operation 1 to 16 MiB, at most 1 GiB";
+	if (!(r->random_share >= 0 && r->random_share <= 1))
+		return "share of a replay out of range 0 to 1";
+	if (!within(r->pause_ns, 0, NW_REPLAY_PAUSE_MAX_NS) ||
+	    !within(r->time_ns, 1, NW_REPLAY_TIME_MAX_NS))
+		return "time of a replay out of range: pause up to 1 s, at most 10 s";
+	return NULL;
 }
 
 int
@@ -81,6 +129,8 @@ nw_order_check(const struct nw_order *o, const char **why)
 		*why = "kept samples out of range: of RATE, collection interval to 10 m";
 	else if (!within(o->lease_ns, NW_ORDER_LEASE_MIN_NS, NW_ORDER_LEASE_MAX_NS))
 		*why = "lease out of range 100 ms to 1 d";
+	else
+		*why = replay_fault(o);
 	return *why == NULL ? NW_OK : NW_EPROTO;
 }
 
@@ -110,6 +160,36 @@ put_seconds(struct nw_kv *kv, size_t *n, const char *key, int64_t ns)
 		put_real(kv, n, key, (double)ns / 1e9);
 }
 
+static void
+put_replay(struct nw_kv *kv, size_t *n, const struct nw_replay *r)
+{
+	if (r->way == NW_REPLAY_NONE)
+		return;
+	put_text(kv, n, "replay", nw_replay_word(r->way));
+	put_text(kv, n, "replay_target", r->target);
+	put_int(kv, n, "replay_op_bytes", r->op_bytes);
+	put_real(kv, n, "replay_random_share", r->random_share);
+	put_seconds(kv, n, "replay_pause_s", r->pause_ns);
+	put_int(kv, n, "replay_bytes", r->bytes);
+	put_seconds(kv, n, "replay_time_s", r->time_ns);
+}
+
+/* Another way than those of this version is no replay. */
+static bool
+take_replay(const struct nw_kv *kv, size_t n, struct nw_replay *r)
+{
+	const char *way = nw_kv_text(kv, n, "replay");
+
+	if (way == NULL || (r->way = nw_replay_parse(way)) == NW_REPLAY_NONE)
+		return true;
+	r->op_bytes = nw_kv_int(kv, n, "replay_op_bytes", 0);
+	r->bytes = nw_kv_int(kv, n, "replay_bytes", 0);
+	r->random_share = nw_kv_real(kv, n, "replay_random_share", 0);
+	return take_text(kv, n, "replay_target", r->target, sizeof(r->target)) &&
+	    take_seconds(kv, n, "replay_pause_s", &r->pause_ns) &&
+	    take_seconds(kv, n, "replay_time_s", &r->time_ns);
+}
+
 int
 nw_order_encode(struct nw_doc_buf *out, const struct nw_order *o)
 {
@@ -133,6 +213,7 @@ nw_order_encode(struct nw_doc_buf *out, const struct nw_order *o)
 		put_seconds(kv, &n, "report_period_s", o->report_ns);
 		put_seconds(kv, &n, "lease_s", o->lease_ns);
 		put_seconds(kv, &n, "keep_s", o->keep_ns);
+		put_replay(kv, &n, &o->replay);
 	}
 	return nw_kv_encode(out, kv, n);
 }
@@ -160,7 +241,7 @@ nw_order_decode(struct nw_order *o, uint16_t opt, const uint8_t *buf, size_t len
 	    !take_seconds(kv, n, "collection_interval_s", &o->collection_ns) ||
 	    !take_seconds(kv, n, "report_period_s", &o->report_ns) ||
 	    !take_seconds(kv, n, "lease_s", &o->lease_ns) ||
-	    !take_seconds(kv, n, "keep_s", &o->keep_ns)) {
+	    !take_seconds(kv, n, "keep_s", &o->keep_ns) || !take_replay(kv, n, &o->replay)) {
 		*why = "number of an order out of range";
 		return NW_EPROTO;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/verdict/analysis_in.h"
+#include "analyze/verdict/question.h"
 #include "analyze/verdict/resultdoc_in.h"
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
@@ -143,6 +144,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, &out->others.other[i].told);
 	set_aside_tell(out);
+	question_find(e, &out->iotime, &out->judgement, &out->question);
 	if (e->open)
 		judge_add_interim(&out->judgement);
 	if ((rc = strangers_judge(r, p, out)) < 0 || (rc = change_explain(r, p, out)) < 0)
@@ -200,6 +202,7 @@ analysis_outcome(const struct analysis *a, struct analysis_outcome *out)
 		.confidence = j->confidence,
 		.sentence = j->sentence,
 		.is_final = !a->evidence.open,
+		.question = &a->question,
 		.effect = j->limit.effect,
 		.usual = a->usual.known && a->usual.sentence != NULL ? a->usual.usual.ratio : NAN,
 		.label = a->evidence.label,

@@ -26,6 +26,7 @@ struct analysis {
 	struct usual usual;
 	struct changed changed;
 	struct advice advice;
+	struct nw_question question;
 	struct {
 		const char *stage; /* static text; NULL: cannot tell */
 		char *sentence;    /* NULL where no sender was set aside */

@@ -235,6 +235,26 @@ witnesses_doc(const struct judgement *j)
 }
 
 static json_t *
+replays_doc(const struct evidence *e)
+{
+	json_t *list = json_array(), *o;
+	const struct evidence_replay *y;
+
+	for (y = e->replays; y < e->replays + e->n_replays; y++) {
+		o = json_object();
+		put_text(o, KEY_replay_host, evidence_host_name(e, y->host, "?"));
+		put_text(o, KEY_replay_way, nw_replay_word(y->way));
+		put_real(o, KEY_replay_bytes, y->bytes);
+		put_real(o, KEY_replay_took_s, y->took_s);
+		put_real(o, KEY_replay_bytes_per_s, y->bytes / y->took_s);
+		put_real(o, KEY_replay_cost_bytes, y->cost_bytes);
+		put_real(o, KEY_replay_cost_s, y->cost_s);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
 others_doc(const struct evidence *e, const struct others *others)
 {
 	json_t *list = json_array(), *o;
@@ -296,6 +316,7 @@ verdict_doc(const struct analysis *a)
 	result_set(v, KEY_verdict_reasons, list);
 	result_set(v, KEY_verdict_others, others_doc(&a->evidence, &a->others));
 	result_set(v, KEY_verdict_witnesses, witnesses_doc(j));
+	result_set(v, KEY_verdict_replays, replays_doc(&a->evidence));
 	return v;
 }
 
@@ -366,6 +387,8 @@ stage_doc(const struct evidence *e, const struct judgement *j, size_t i)
 	free(named);
 	put_real(o, KEY_stage_bytes, s->bytes);
 	put_real(o, KEY_stage_bytes_per_s, s->service_rate);
+	put_real(o, KEY_stage_alone_bytes_per_s,
+	    j->replayed.stage[i].by != NULL ? j->replayed.stage[i].bytes_per_s : NAN);
 	put_could(o, j, i);
 	put_real(o, KEY_stage_low, s->service_rate * held / (held + half));
 	result_set(o, KEY_stage_high,

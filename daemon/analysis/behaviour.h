@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "narrows/analysis.h"
+
 enum { BEHAVIOUR_STAGE_BYTES = 48, BEHAVIOUR_SENTENCE_BYTES = 600 };
 
 /* One analysis of a session. */
@@ -18,6 +20,7 @@ struct session_outcome {
 	double bytes, duration_s;
 	double usual_bytes_per_s; /* of the route; NaN: too few sessions */
 	bool is_final;            /* of the whole session, which is over */
+	struct nw_question question; /* of a final outcome */
 	char confidence[BEHAVIOUR_STAGE_BYTES], sentence[BEHAVIOUR_SENTENCE_BYTES];
 };
 

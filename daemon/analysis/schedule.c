@@ -361,6 +361,8 @@ outcome_note(struct schedule *s, int64_t session_id, const struct analysis_outco
 		.duration_s = o->duration_s,
 		.usual_bytes_per_s = o->usual * o->bytes_per_s,
 		.is_final = o->is_final };
+	if (o->is_final && o->question != NULL)
+		out->question = *o->question;
 	snprintf(out->confidence, sizeof(out->confidence), "%s", or_empty(o->confidence));
 	sentence_copy(out->sentence, or_empty(o->sentence));
 	snprintf(out->stage, sizeof(out->stage), "%s", or_empty(o->stage));

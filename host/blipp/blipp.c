@@ -822,6 +822,7 @@ blipp_clear(struct blipp *b)
 static int
 blipp_open(struct blipp *b)
 {
+	static char can[64]; /* on loan to the provider */
 	struct nw_provider_opts opts = {
 		.box = b->conf.box,
 		.software = "blipp",
@@ -830,8 +831,7 @@ blipp_open(struct blipp *b)
 		.spool_dir = b->conf.spool_dir,
 		.spool_max_bytes = b->conf.spool_bytes,
 		.spool_max_age_ns = b->conf.spool_age_ns,
-		.can = b->conf.diet ? "start stop rate status keep diet"
-				    : "start stop rate status keep",
+		.can = can,
 		.on_order = control_client_order,
 		.on_order_arg = &b->control,
 	};
@@ -839,6 +839,8 @@ blipp_open(struct blipp *b)
 	size_t i;
 	int rc;
 
+	snprintf(can, sizeof(can), "start stop rate status keep%s%s", b->conf.diet ? " diet" : "",
+	    b->conf.scratch.directory != NULL || b->conf.bandwidth.peers != NULL ? " replay" : "");
 	addresses_list(addresses, sizeof(addresses));
 	opts.addresses = addresses;
 	control_client_init(&b->control, opts.can);
@@ -855,6 +857,7 @@ blipp_open(struct blipp *b)
 	b->report.peers = b->conf.peers;
 	b->report.bandwidth = &b->conf.bandwidth;
 	b->report.scratch = &b->conf.scratch;
+	b->report.leases = &b->control.leases;
 	b->report.groups = b->conf.groups;
 	b->report.programs = b->conf.programs;
 	for (i = 0; i < BLIPP_PROBES; i++)

@@ -59,13 +59,21 @@ leases_end(struct leases *l, const char *stop, int64_t now_mono_ns)
 }
 
 static bool
+replays_differ(const struct nw_replay *a, const struct nw_replay *b)
+{
+	return a->way != b->way || strcmp(a->target, b->target) != 0 ||
+	    a->op_bytes != b->op_bytes || a->random_share != b->random_share ||
+	    a->pause_ns != b->pause_ns || a->bytes != b->bytes || a->time_ns != b->time_ns;
+}
+
+static bool
 orders_differ(const struct nw_order *a, const struct nw_order *b)
 {
 	return a->opt != b->opt || strcmp(a->event_type, b->event_type) != 0 ||
 	    strcmp(a->task_id, b->task_id) != 0 || strcmp(a->src, b->src) != 0 ||
 	    strcmp(a->dst, b->dst) != 0 || a->sport != b->sport || a->dport != b->dport ||
 	    a->collection_ns != b->collection_ns || a->report_ns != b->report_ns ||
-	    a->keep_ns != b->keep_ns;
+	    a->keep_ns != b->keep_ns || replays_differ(&a->replay, &b->replay);
 }
 
 int

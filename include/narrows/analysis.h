@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "narrows/order.h"
 #include "narrows/store.h"
 
 struct judge_params {
@@ -53,6 +54,18 @@ struct analysis_params {
 	struct analysis_speakers speakers;
 };
 
+/* The measurements that would tell more of a session that is over: stages to be repeated alone,
+ * one after the other, each on a host. */
+enum { NW_QUESTION_MAX = 4 };
+struct nw_question {
+	struct {
+		char host[NW_ORDER_TEXT_BYTES];
+		struct nw_replay replay;
+	} ask[NW_QUESTION_MAX];
+	size_t n; /* 0: no measurement would help, or all are there */
+	bool one; /* the first answer is enough */
+};
+
 /* The outcome in short, for lists. All texts are on loan from the analysis. */
 struct analysis_outcome {
 	const char *route;
@@ -67,6 +80,7 @@ struct analysis_outcome {
 	double exit_status; /* NaN if unknown */
 	double bytes, bytes_per_s, duration_s;
 	int64_t start_wall_ns;
+	const struct nw_question *question;
 };
 
 struct analysis;

@@ -54,6 +54,7 @@
 #define NW_TYPE_PEER      NW_TYPE_BLIPP "peer"
 #define NW_TYPE_BANDWIDTH NW_TYPE_BLIPP "bandwidth"
 #define NW_TYPE_SCRATCH   NW_TYPE_BLIPP "scratch"
+#define NW_TYPE_REPLAY    NW_TYPE_BLIPP "replay" /* of a session: a stage of the session alone */
 
 /* Returns true if the event type is the named one, or begins with that name. */
 static inline bool

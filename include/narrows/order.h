@@ -29,6 +29,38 @@ enum {
 #define NW_ORDER_LEASE_MIN_NS      INT64_C(100000000)      /* 100 ms */
 #define NW_ORDER_LEASE_MAX_NS      INT64_C(86400000000000) /* 1 d */
 
+/* The ways in which a host repeats a stage of a transfer alone, and their words in orders. */
+#define NW_REPLAY_LIST(X) X(READ, "read") X(WRITE, "write") X(SEND, "send")
+enum nw_replay_way {
+	NW_REPLAY_NONE,
+#define X(id, word) NW_REPLAY_##id,
+	NW_REPLAY_LIST(X)
+#undef X
+};
+
+/* The pattern of a stage: a program's operations as they were counted. The host's configuration
+ * says where the host may write, or send, and how much. */
+struct nw_replay {
+	enum nw_replay_way way;
+	/* READ, WRITE: a file of the transfer, which tells the mount; SEND: address of the far end */
+	char target[NW_ORDER_TEXT_BYTES];
+	int64_t op_bytes; /* of an operation */
+	double
+	    random_share; /* of the operations, the share that does not go on where the last ended */
+	int64_t pause_ns; /* the program's own, between two operations */
+	int64_t bytes;    /* at most */
+	int64_t time_ns;  /* at most */
+};
+#define NW_REPLAY_OP_MAX       INT64_C(16777216)   /* bytes */
+#define NW_REPLAY_BYTES_MAX    INT64_C(1073741824) /* 1 GiB */
+#define NW_REPLAY_PAUSE_MAX_NS INT64_C(1000000000)
+#define NW_REPLAY_TIME_MAX_NS  INT64_C(10000000000) /* 10 s */
+
+/* NULL of NW_REPLAY_NONE; static text. */
+const char *nw_replay_word(enum nw_replay_way way);
+/* NW_REPLAY_NONE for another word. */
+enum nw_replay_way nw_replay_parse(const char *word);
+
 /* Text is empty, numbers are 0 when not given. */
 struct nw_order {
 	uint16_t opt; /* NW_OPT_START, _STOP or _RATE */
@@ -42,6 +74,7 @@ struct nw_order {
 	int64_t collection_ns, report_ns, lease_ns;
 	/* RATE: samples are kept for this long instead of being sent; 0: they are sent */
 	int64_t keep_ns;
+	struct nw_replay replay; /* of a START of NW_TYPE_REPLAY */
 };
 
 /* NW_EPROTO with *why when the order is not whole or out of bounds: a stranger's word, or our own

@@ -4,6 +4,7 @@
 
 #include <event2/buffer.h>
 
+#include "daemon/analysis/behaviour.h"
 #include "daemon/box.h"
 #include "daemon/conf.h"
 #include "daemon/ctl.h"
@@ -248,6 +249,63 @@ test_rule_follows_merge(void)
 	CHECK_INT(into.refs, 1);
 }
 
+static struct session_outcome
+outcome_made(int64_t session_id)
+{
+	static const struct nw_replay replay = { .way = NW_REPLAY_WRITE,
+		.target = "/data/file",
+		.op_bytes = 1,
+		.bytes = 1,
+		.time_ns = S };
+	struct session_outcome o = { .session_id = session_id, .is_final = true };
+	size_t i;
+
+	o.question.n = 2;
+	for (i = 0; i < 2; i++) {
+		strcpy(o.question.ask[i].host, "dtn-c");
+		o.question.ask[i].replay = replay;
+	}
+	return o;
+}
+
+/* Behind the verdict of a closed session the asked host, and no other, repeats its stages, one at a
+ * time. */
+static void
+test_rule_asks(void)
+{
+	struct session s = session_made(11, (char *)"task 11");
+	struct session_outcome o = outcome_made(11);
+	struct control_peer *pc = join(net.ctl, &net.c, "dtn-c", "192.0.2.3", NULL,
+	    "start stop rate status clock replay", true);
+	const struct nw_order *order;
+
+	rules_host(net.r, &s, "dtn-a");
+	rules_host(net.r, &s, "dtn-c");
+	rules_judged(net.r, &o, S); /* of a session that is open again */
+	s.state = SESSION_CLOSED;
+	control_tick(net.ctl, 301 * S);
+	CHECK(heard(&net.c, "s11/p1") == NULL && !rules_is_idle(net.r));
+	rules_judged(net.r, &o, S);
+	CHECK((order = heard(&net.c, "s11/p1")) != NULL && order->opt == NW_OPT_START &&
+	    order->replay.way == NW_REPLAY_WRITE && is_alias(order, &s, "dtn-c", "dtn-a"));
+	CHECK(heard(&net.a, "s11/p1") == NULL && heard(&net.c, "s11/p2") == NULL);
+	net.c.n = 0;
+	rules_replayed(net.r, &s, "dtn-a"); /* nobody asked dtn-a */
+	CHECK_INT(net.c.n, 0);
+	rules_replayed(net.r, &s, "dtn-c");
+	CHECK((order = heard(&net.c, "s11/p1")) != NULL && order->opt == NW_OPT_STOP);
+	CHECK((order = heard(&net.c, "s11/p2")) != NULL && order->opt == NW_OPT_START);
+	s.state = SESSION_OPEN; /* the transfer goes on: nothing is asked any more */
+	net.c.n = 0;
+	control_tick(net.ctl, 302 * S);
+	rules_replayed(net.r, &s, "dtn-c");
+	CHECK(heard(&net.c, "s11/p2") == NULL);
+	s.state = SESSION_CLOSED;
+	control_leave(pc);
+	control_tick(net.ctl, 303 * S);
+	CHECK(rules_is_idle(net.r));
+}
+
 static void
 test_rule(void)
 {
@@ -257,6 +315,7 @@ test_rule(void)
 	test_rule_tells_late_provider();
 	test_rule_renews();
 	test_rule_follows_merge();
+	test_rule_asks();
 	net.conf.escalate = false;
 	net.s.state = SESSION_OPEN;
 	net.a.n = 0;

@@ -97,6 +97,68 @@ test_check(void)
 	nw_doc_buf_clear(&doc);
 }
 
+static const struct nw_replay replay = { .way = NW_REPLAY_READ,
+	.target = "/data/a file",
+	.op_bytes = 65536,
+	.random_share = 0.25,
+	.pause_ns = 1500000,
+	.bytes = 1 << 24,
+	.time_ns = 2000000000 };
+
+/* The pattern of a replay arrives whole, within bounds. */
+static void
+test_replay(void)
+{
+	static const struct {
+		double random_share;
+		int64_t op_bytes, bytes, pause_ns, time_ns;
+		int rc;
+	} cases[] = {
+		{ 0, 1, 1, 0, 1, NW_OK },
+		{ 1, NW_REPLAY_OP_MAX, NW_REPLAY_BYTES_MAX, NW_REPLAY_PAUSE_MAX_NS,
+		    NW_REPLAY_TIME_MAX_NS, NW_OK },
+		{ 1.01, 1, 1, 0, 1, NW_EPROTO },
+		{ NAN, 1, 1, 0, 1, NW_EPROTO },
+		{ 0, 0, 1, 0, 1, NW_EPROTO },
+		{ 0, 2, 1, 0, 1, NW_EPROTO },
+		{ 0, NW_REPLAY_OP_MAX + 1, NW_REPLAY_BYTES_MAX, 0, 1, NW_EPROTO },
+		{ 0, 1, NW_REPLAY_BYTES_MAX + 1, 0, 1, NW_EPROTO },
+		{ 0, 1, 1, NW_REPLAY_PAUSE_MAX_NS + 1, 1, NW_EPROTO },
+		{ 0, 1, 1, 0, 0, NW_EPROTO },
+		{ 0, 1, 1, 0, NW_REPLAY_TIME_MAX_NS + 1, NW_EPROTO },
+	};
+	struct nw_order o = { .opt = NW_OPT_START,
+		.id = "s1/p1",
+		.event_type = "ps:x",
+		.task_id = "a task",
+		.lease_ns = 5000000000,
+		.replay = replay },
+			got;
+	struct nw_doc_buf doc = { 0 };
+	const char *why;
+	size_t i;
+
+	CHECK_INT(nw_order_encode(&doc, &o), NW_OK);
+	CHECK_INT(nw_order_decode(&got, NW_OPT_START, doc.data, doc.len, &why), NW_OK);
+	CHECK_INT(got.replay.way, NW_REPLAY_READ);
+	CHECK_STR(got.replay.target, replay.target);
+	CHECK(got.replay.op_bytes == replay.op_bytes && got.replay.bytes == replay.bytes &&
+	    got.replay.pause_ns == replay.pause_ns && got.replay.time_ns == replay.time_ns &&
+	    got.replay.random_share == replay.random_share);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		o.replay.random_share = cases[i].random_share;
+		o.replay.op_bytes = cases[i].op_bytes;
+		o.replay.bytes = cases[i].bytes;
+		o.replay.pause_ns = cases[i].pause_ns;
+		o.replay.time_ns = cases[i].time_ns;
+		CHECK_INT(nw_order_check(&o, &why), cases[i].rc);
+	}
+	o.replay = replay;
+	o.task_id[0] = '\0'; /* of no session */
+	CHECK_INT(nw_order_check(&o, &why), NW_EPROTO);
+	nw_doc_buf_clear(&doc);
+}
+
 /* What a stranger may write. */
 static void
 test_hostile(void)
@@ -225,6 +287,7 @@ main(void)
 {
 	test_round_trip();
 	test_check();
+	test_replay();
 	test_hostile();
 	test_status();
 	test_clock();

@@ -42,7 +42,8 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_LINK] = nothing_row,
 	[SOURCE_USE] = nothing_row,
 	[SOURCE_CLOCK] = clock_row,
-	[SOURCE_EXCHANGE] = exchange_row };
+	[SOURCE_EXCHANGE] = exchange_row,
+	[SOURCE_REPLAY] = replay_row };
 
 struct layout_copy {
 	int64_t id;
@@ -453,6 +454,7 @@ evidence_clear(struct evidence *e)
 	free(e->mounts);
 	free(e->connections);
 	free(e->durations);
+	free(e->replays);
 	kernels_clear(e);
 	uses_clear(e);
 	evidence_switches_clear(e);

@@ -21,6 +21,7 @@
 #include "analyze/verdict/evidence/owners.h"
 #include "narrows/analysis.h"
 #include "narrows/filesystem.h"
+#include "narrows/order.h"
 #include "narrows/stage.h"
 #include "narrows/store.h"
 
@@ -194,6 +195,15 @@ struct evidence_switch {
 	double used;                /* largest share of the speed between two looks; 0: unknown */
 };
 
+/* A stage that a host repeated alone behind the session. */
+struct evidence_replay {
+	size_t host;
+	enum nw_replay_way way;
+	double bytes, calls_s, took_s; /* NaN: the replay gave no number */
+	double cost_bytes, cost_s;
+	int64_t t_wall_ns; /* of the report; 0: none has come */
+};
+
 struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
@@ -226,6 +236,8 @@ struct evidence {
 	size_t n_switches;
 	struct evidence_durations *durations; /* at most EVIDENCE_LIST_MAX */
 	size_t n_durations;
+	struct evidence_replay *replays; /* at most EVIDENCE_LIST_MAX */
+	size_t n_replays;
 	struct owners owners;        /* senders, and whose data count */
 	uint64_t durations_rejected; /* unreadable histograms, or without room */
 

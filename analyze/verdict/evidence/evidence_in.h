@@ -26,7 +26,8 @@ enum source_kind {
 	SOURCE_LINK,
 	SOURCE_USE, /* of another session */
 	SOURCE_CLOCK,
-	SOURCE_EXCHANGE
+	SOURCE_EXCHANGE,
+	SOURCE_REPLAY
 };
 
 /* A metadata of use here, copied because the reader's text ends with the callback. */
@@ -35,7 +36,7 @@ struct source {
 	int64_t meta_id, xsp_id;
 	bool of_sender; /* of SOURCE_EXCHANGE: the clock of a sender with a clock of its own */
 	size_t host, process;
-	size_t item; /* file or connection: of a document, or named by a caliper's own metadata */
+	size_t item; /* file, connection or replay: of a document, or named by a caliper's own metadata */
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
 	enum nw_op op;
 	enum evidence_wait wait; /* of SOURCE_KERNEL */
@@ -162,6 +163,7 @@ struct span row_span(struct loader *l, const struct row *r);
 void caliper_row(struct loader *l, const struct row *r);
 void process_row(struct loader *l, const struct row *r);
 void file_row(struct loader *l, const struct row *r);
+void replay_row(struct loader *l, const struct row *r);
 
 /* evidence_connections.c */
 /* A row of nw:connection, from the program's own nwrun. */

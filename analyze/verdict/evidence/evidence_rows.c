@@ -304,3 +304,16 @@ file_row(struct loader *l, const struct row *r)
 	l->e->mounts[f->mount].bytes[0] += read;
 	l->e->mounts[f->mount].bytes[1] += written;
 }
+
+void
+replay_row(struct loader *l, const struct row *r)
+{
+	struct evidence_replay *y = &l->e->replays[l->source->item];
+
+	y->bytes = row_cell(r, r->c->bytes);
+	y->calls_s = row_cell(r, r->c->calls_s);
+	y->took_s = row_cell(r, r->c->took_s);
+	y->cost_bytes = known_or_0(row_cell(r, r->c->cost_bytes));
+	y->cost_s = known_or_0(row_cell(r, r->c->cost_s));
+	y->t_wall_ns = r->b->t_wall_ns[r->i];
+}

@@ -179,6 +179,24 @@ connection_add(struct evidence *e, size_t host, const json_t *subject)
 	return e->n_connections++;
 }
 
+/* A replay becomes a source of its own; of another way than those of this version, none. */
+static void
+source_replay(struct loader *l, struct source *s, const json_t *subject)
+{
+	struct evidence *e = l->e;
+	const char *word = json_text(subject, "way");
+	enum nw_replay_way way = word != NULL ? nw_replay_parse(word) : NW_REPLAY_NONE;
+
+	if (way == NW_REPLAY_NONE || e->n_replays == EVIDENCE_LIST_MAX)
+		return;
+	s->kind = SOURCE_REPLAY;
+	s->item = e->n_replays;
+	e->replays = xreallocarray(e->replays, e->n_replays + 1, sizeof(*e->replays));
+	e->replays[e->n_replays++] = (struct evidence_replay){
+		.host = s->host, .way = way, .bytes = NAN, .calls_s = NAN, .took_s = NAN
+	};
+}
+
 bool
 evidence_caliper_op(const char *event_type, const json_t *subject, enum nw_op *op)
 {
@@ -285,7 +303,8 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 		s.item = connection_add(l->e, s.host, subject);
 		l->e->connections[s.item].watched = true;
 		s.item = connection_watched(l->e, s.item);
-	}
+	} else if (strcmp(m->event_type, NW_TYPE_REPLAY) == 0)
+		source_replay(l, &s, subject);
 	if (s.kind == SOURCE_OTHER && json_string_value(json_object_get(subject, "src")) != NULL)
 		source_kernel(l, &s, m->event_type, subject);
 	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS)

@@ -21,12 +21,13 @@
 
 /* Sources of a gain, and their words in documents: shares of the time that other stages left free,
  * the network's rate in its better windows, the throttle of a disk, earlier sessions of the
- * route. */
+ * route, stages that the hosts repeated alone. */
 #define GAIN_SOURCE_LIST(X)     \
 	X(STAGES, "stages")     \
 	X(NETWORK, "network")   \
 	X(THROTTLE, "throttle") \
-	X(HISTORY, "history")
+	X(HISTORY, "history")   \
+	X(REPLAY, "replay")
 
 enum gain_source {
 	GAIN_UNKNOWN,

@@ -380,6 +380,35 @@ throttle_decide(struct judgement *j)
 	j->idle_network = false;
 }
 
+/* Where the test is undecided, or two stages seem to limit alike, the rates of stages alone may tell
+ * which of the two worked longer. */
+static void
+replay_decide(struct judgement *j)
+{
+	struct limit *l = &j->limit;
+	size_t second = j->second < j->path.n ? j->second : l->bottleneck.runner_up;
+	enum replayed_says says;
+
+	if (l->known || j->unseen > UNSEEN_MOST || j->blind_reads || j->idle_disk ||
+	    l->n_windows < LIMIT_WINDOWS_MIN)
+		return;
+	says = replayed_compare(
+	    &j->replayed, &j->path, l, &j->resources, j->bytes_per_s, l->stage, second);
+	if (says == REPLAYED_NOTHING)
+		return;
+	j->by_replay = true;
+	j->idle_network = false;
+	if (says == REPLAYED_BOTH) {
+		j->second = second;
+		return;
+	}
+	if (says == REPLAYED_SECOND)
+		l->stage = second;
+	l->known = true;
+	l->claim = LIMIT_ACCOUNT;
+	j->second = j->path.n;
+}
+
 /* A program that pauses by itself for as long as it pleases: whatever waits beside, its own pace is
  * the limit. */
 static void
@@ -395,7 +424,8 @@ pace_decide(struct judgement *j, const struct evidence *e)
 	l->stage = j->pace.stage;
 	l->known = true;
 	j->second = j->path.n;
-	j->by_kernel = j->by_throttle = j->idle_network = j->idle_disk = j->blind_reads = false;
+	j->by_kernel = j->by_throttle = j->by_replay = j->idle_network = j->idle_disk =
+	    j->blind_reads = false;
 }
 
 /* Names the waiting program beside the other limit. */
@@ -443,6 +473,7 @@ decide(struct judgement *j, const struct evidence *e)
 		l->known = false;
 	throttle_decide(j);
 	kernel_decide(j);
+	replay_decide(j);
 	pace_decide(j, e);
 	crowd_decide(j, e);
 	if (!l->known)
@@ -476,7 +507,8 @@ bool
 judge_tie_is_sure(const struct judgement *j)
 {
 	return j->second < j->path.n && !j->crowd.limits &&
-	    (j->by_gain || is_throttled(j, j->second) || takes_turns(j, j->second) ||
+	    (j->by_gain || j->by_replay || is_throttled(j, j->second) ||
+		takes_turns(j, j->second) ||
 		gain_worked(&j->path, &j->limit, &j->resources, j->second) >= TIE_HELD);
 }
 
@@ -511,6 +543,9 @@ gain_set(struct judgement *j)
 		j->gain = gain_find(&j->path, &j->limit, &j->resources, j->limit.stage);
 	else if (lifts)
 		(void)gain_by_room(&j->path, &j->resources, j->limit.stage, &j->gain);
+	if (lifts)
+		replayed_gain(&j->replayed, &j->path, &j->limit, &j->resources, j->bytes_per_s,
+		    j->limit.stage, &j->gain);
 	if (lifts)
 		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
 	if (is_starved(j)) { /* as may all programs on the same processors */
@@ -611,7 +646,9 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    j, kernels_decide, j->limit.stage, claim_text(nw_says_name(j->kernel.says)));
 	if (j->unseen > UNSEEN_DOUBT)
 		REASON_SAY(j, bytes_not_seen, CLAIM_NO_STAGE, claim_number(j->unseen));
-	if (against || (j->limit.claim == LIMIT_ACCOUNT && !j->pace.found))
+	if (j->by_replay && !against)
+		j->confidence = "medium";
+	else if (against || (j->limit.claim == LIMIT_ACCOUNT && !j->pace.found))
 		j->confidence = "low";
 	else if (with && limit_is_strong(&j->limit) && !reads_mapped(&j->path))
 		j->confidence = j->unseen > UNSEEN_DOUBT ? "medium" : "high";
@@ -760,6 +797,7 @@ judge_decide(const struct evidence *e, const struct judge_params *params, struct
 	transfer_describe(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
 	kernelwaits_find(e, &out->path, &out->kernel);
+	replayed_find(e, &out->path, &out->replayed);
 	decide(out, e);
 	gain_set(out);
 	little_decide(out);

@@ -16,6 +16,7 @@
 #include "analyze/verdict/judge/kernelwaits.h"
 #include "analyze/verdict/judge/pace.h"
 #include "narrows/limit.h"
+#include "analyze/verdict/judge/replayed.h"
 #include "analyze/verdict/judge/resources.h"
 #include "narrows/analysis.h"
 #include "narrows/stage.h"
@@ -37,6 +38,7 @@ struct judgement {
 	struct limit limit; /* of the whole session */
 	struct resources resources;
 	struct kernelwaits kernel;
+	struct replayed replayed;
 	struct pace pace;   /* of a program that limits by its own pauses */
 	struct crowd crowd; /* a tie of limit.stage with the program that waits for a processor */
 	struct gain gain;
@@ -50,6 +52,7 @@ struct judgement {
 	double unseen;     /* share of the kernel's count of bytes not seen in calls */
 	bool by_kernel;    /* whether the kernels' waiting times decided where the test could not */
 	bool by_gain;      /* whether a second limit was named since lifting one gains little */
+	bool by_replay;    /* whether stages repeated alone decided where the test could not */
 	bool by_throttle;  /* whether a disk's throttle decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
 	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */

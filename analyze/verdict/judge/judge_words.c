@@ -331,6 +331,8 @@ rate_alone(const struct judgement *j, size_t stage)
 	const struct resources *r = &j->resources;
 	enum nw_stage_kind kind = j->path.stage[stage].kind;
 
+	if (j->replayed.stage[stage].by != NULL)
+		return j->replayed.stage[stage].bytes_per_s;
 	if (kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE)
 		return r->throttle[stage];
 	return stage_kind_is_net(kind) && r->room >= 1 && r->room <= ROOM_TOLD
@@ -724,6 +726,8 @@ faster_say(struct judgement *j, const struct evidence *e)
 		CLAIM_SAY(&j->said, gain_by_network, CLAIM_NO_STAGE);
 	else if (g->source == GAIN_THROTTLE)
 		CLAIM_SAY(&j->said, gain_by_throttle, CLAIM_NO_STAGE);
+	else if (g->source == GAIN_REPLAY)
+		CLAIM_SAY(&j->said, gain_by_replay, CLAIM_NO_STAGE);
 }
 
 static char *
@@ -877,6 +881,33 @@ known_words(struct judgement *j, const struct evidence *e)
 	free(what);
 }
 
+/* What stages carried alone, where the replays decided or bound the gain, and what that cost. */
+static void
+replay_reasons(struct judgement *j, const struct evidence *e)
+{
+	struct claims told = { 0 };
+	char *what;
+	size_t i;
+
+	for (i = 0; i < j->path.n; i++) {
+		const struct replayed_stage *s = &j->replayed.stage[i];
+
+		if (s->by == NULL)
+			continue;
+		what = judge_stage_text(e, &j->path.stage[i]);
+		CLAIM_SAY(&told, replayed, i, claim_text(what), claim_number(s->bytes_per_s));
+		if (j->by_replay && j->limit.known && i != j->limit.stage)
+			CLAIM_SAY(&told, replay_decides, i,
+			    claim_number(s->bytes_per_s / j->bytes_per_s));
+		judge_add_reason(j, &told);
+		claims_clear(&told);
+		free(what);
+	}
+	if (j->replayed.cost_s > 0)
+		REASON_SAY(j, replay_cost, CLAIM_NO_STAGE, claim_number(j->replayed.cost_bytes),
+		    claim_number(j->replayed.cost_s));
+}
+
 void
 judgement_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
@@ -884,6 +915,7 @@ judgement_words(struct judgement *j, const struct evidence *e, const struct judg
 		known_words(j, e);
 	else
 		unknown_words(j, e, params);
+	replay_reasons(j, e);
 }
 
 void

@@ -39,7 +39,7 @@ struct probe {
 #define BLIPP_DEFAULT_LIST(X) \
 	X(cpu) X(load) X(memory) X(vmstat) X(pressure) X(disk) X(net) X(snmp) X(netstat) \
 	X(snmp6) X(sockets) X(softnet) X(qdisc) X(link) X(filesystem) X(nfs) X(kernel) X(clock) \
-	X(exec) X(peer) X(bandwidth) X(scratch) X(cgroup) X(process)
+	X(exec) X(peer) X(bandwidth) X(scratch) X(replay) X(cgroup) X(process)
 #define BLIPP_REQUEST_LIST(X) X(percpu) X(interrupts)
 #define BLIPP_PROBE_LIST(X) BLIPP_DEFAULT_LIST(X) BLIPP_REQUEST_LIST(X)
 /* clang-format on */

@@ -7,20 +7,12 @@
  *
  * A measurement disturbs, so none begins while an order lasts (the session is open), while this
  * host follows connections for the box, or moves data. A transfer that begins ends the measurement.
- * A child process measures, since nothing in blipp may wait for a disk.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "host/blipp/probe/aside.h"
 #include "host/blipp/probe/probe.h"
 #include "host/blipp/probe/quiet.h"
 #include "host/blipp/probe/scratch.h"
@@ -44,67 +36,23 @@ enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 static const struct series_kind kind = { NW_TYPE_SCRATCH, "directory", fields, N_FIELDS };
 
 struct scratch_probe {
-	int epoll_fd; /* 0: not open yet */
+	struct aside aside;
 	struct quiet quiet;
-	pid_t pid; /* of the measurement on its way; 0: none */
-	int fd;    /* of its pipe */
-	char text[96];
-	size_t len;
-	int64_t begun_mono_ns, wanted_mono_ns, next_mono_ns; /* wanted until; not before */
+	int64_t wanted_mono_ns, next_mono_ns; /* wanted until; not before */
 	uint64_t postponed;
 	struct series series;
 };
 
-/* The child ends with its parent, and by itself if the disk hangs for long. */
-static void
-child_run(const struct scratch_conf *of, int out_fd, pid_t parent)
+static bool
+measure(const void *arg, char text[ASIDE_TEXT_BYTES])
 {
+	const struct scratch_conf *of = arg;
 	struct scratch_result m;
-	char text[96];
-	int len;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent || nice(10) < 0 ||
-	    scratch_measure(of->directory, of->bytes, of->time_ns, &m) != NW_OK)
-		_exit(1);
-	len = snprintf(text, sizeof(text), "%" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 "\n",
-	    m.written_bytes, m.write_ns, m.read_bytes, m.read_ns);
-	_exit(write(out_fd, text, (size_t)len) == len ? 0 : 1);
-}
-
-static int
-measurement_begin(struct scratch_probe *p, const struct scratch_conf *of, int64_t now_mono_ns)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	pid_t parent = getpid();
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-		return NW_EIO;
-	p->pid = fork();
-	if (p->pid == 0)
-		child_run(of, fds[1], parent);
-	close(fds[1]);
-	p->fd = fds[0];
-	p->len = 0;
-	p->begun_mono_ns = now_mono_ns;
-	if (p->pid < 0 || epoll_ctl(p->epoll_fd, EPOLL_CTL_ADD, fds[0], &event) < 0) {
-		close(fds[0]);
-		p->pid = p->pid < 0 ? 0 : p->pid;
-		return NW_EIO;
-	}
-	return NW_OK;
-}
-
-static void
-measurement_end(struct scratch_probe *p)
-{
-	if (p->pid <= 0)
-		return;
-	kill(p->pid, SIGKILL);
-	waitpid(p->pid, NULL, 0);
-	close(p->fd);
-	p->pid = 0;
+	if (scratch_measure(of->directory, of->bytes, of->time_ns, &m) != NW_OK)
+		return false;
+	return snprintf(text, ASIDE_TEXT_BYTES, "%" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 "\n",
+		   m.written_bytes, m.write_ns, m.read_bytes, m.read_ns) < ASIDE_TEXT_BYTES;
 }
 
 static double
@@ -115,13 +63,14 @@ rate_of(uint64_t bytes, int64_t ns)
 
 /* "67108864 130271244 67108864 88410210" */
 static void
-result_take(struct scratch_probe *p, struct report *r)
+ready(void *state, struct report *r)
 {
+	struct scratch_probe *p = state;
 	struct scratch_result m;
 	double all[N_FIELDS];
 
-	p->text[p->len] = '\0';
-	if (sscanf(p->text, "%" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64, &m.written_bytes,
+	if (!aside_read(&p->aside) ||
+	    sscanf(p->aside.text, "%" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64, &m.written_bytes,
 		&m.write_ns, &m.read_bytes, &m.read_ns) != 4)
 		return;
 	all[WRITE_RATE] = rate_of(m.written_bytes, m.write_ns);
@@ -134,36 +83,20 @@ result_take(struct scratch_probe *p, struct report *r)
 	(void)series_send(&p->series, &kind, r, all);
 }
 
-static void
-ready(void *state, struct report *r)
-{
-	struct scratch_probe *p = state;
-	ssize_t got = read(p->fd, p->text + p->len, sizeof(p->text) - 1 - p->len);
-
-	if (p->pid == 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
-		return;
-	if (got > 0) {
-		p->len += (size_t)got;
-		if (p->len < sizeof(p->text) - 1)
-			return;
-	}
-	measurement_end(p);
-	result_take(p, r);
-}
-
 /* Ends a measurement beside a transfer, or of a disk that does not answer. */
 static void
 measurement_look(struct scratch_probe *p, const struct report *r, int64_t now_mono_ns)
 {
-	if (p->pid == 0 ||
-	    (!r->transfers && now_mono_ns - p->begun_mono_ns < r->scratch->time_ns + PATIENCE_NS))
+	if (p->aside.pid == 0 ||
+	    (!r->transfers &&
+		now_mono_ns - p->aside.begun_mono_ns < r->scratch->time_ns + PATIENCE_NS))
 		return;
 	if (r->transfers) {
 		p->postponed++;
 		p->wanted_mono_ns = now_mono_ns + WANTED_NS;
 		p->next_mono_ns = now_mono_ns + AGAIN_NS;
 	}
-	measurement_end(p);
+	aside_end(&p->aside);
 }
 
 static int
@@ -175,17 +108,15 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 
 	if (r->scratch == NULL || r->scratch->directory == NULL)
 		return NW_OK;
-	if (p->epoll_fd == 0 && (p->epoll_fd = epoll_create1(EPOLL_CLOEXEC)) < 0) {
-		p->epoll_fd = 0;
-		return NW_EIO;
-	}
+	if ((rc = aside_open(&p->aside)) < 0)
+		return rc;
 	measurement_look(p, r, now_mono_ns);
 	if ((rc = quiet_look(&p->quiet, buf, now_mono_ns)) < 0)
 		return rc;
 	if (r->scratch_ordered)
 		p->wanted_mono_ns = now_mono_ns + WANTED_NS;
-	if (p->pid != 0 || now_mono_ns >= p->wanted_mono_ns || now_mono_ns < p->next_mono_ns ||
-	    r->scratch_ordered)
+	if (p->aside.pid != 0 || now_mono_ns >= p->wanted_mono_ns ||
+	    now_mono_ns < p->next_mono_ns || r->scratch_ordered)
 		return NW_OK;
 	if (r->transfers || !quiet_is(&p->quiet)) {
 		p->postponed += p->quiet.known;
@@ -193,7 +124,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	}
 	p->wanted_mono_ns = 0;
 	p->next_mono_ns = now_mono_ns + r->scratch->every_ns;
-	return measurement_begin(p, r->scratch, now_mono_ns);
+	return aside_begin(&p->aside, measure, r->scratch, now_mono_ns);
 }
 
 static int
@@ -201,7 +132,7 @@ fd(const void *state)
 {
 	const struct scratch_probe *p = state;
 
-	return p->epoll_fd > 0 ? p->epoll_fd : -1;
+	return aside_fd(&p->aside);
 }
 
 static void
@@ -209,10 +140,8 @@ clear(void *state)
 {
 	struct scratch_probe *p = state;
 
-	measurement_end(p);
+	aside_clear(&p->aside);
 	procfs_close(&p->quiet.file);
-	if (p->epoll_fd > 0)
-		close(p->epoll_fd);
 }
 
 const struct probe probe_scratch = {

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,7 @@
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, BLOCK_WORDS = SCRATCH_BLOCK_BYTES / sizeof(uint64_t) };
 
 /* Past the page cache where the file system can. */
 static int
@@ -26,27 +25,25 @@ file_open(const char *directory)
 					  : open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 }
 
-static bool
-has_room(int fd, uint64_t max_bytes)
+bool
+scratch_has_room(int fd, uint64_t max_bytes)
 {
 	struct statvfs s;
 
 	return fstatvfs(fd, &s) == 0 && (uint64_t)s.f_bavail * s.f_frsize / 2 >= max_bytes;
 }
 
-/* Draws every `step`-th word of a block anew. */
-static void
-block_draw(uint64_t *block, size_t step, uint64_t *state)
+void
+scratch_draw(uint64_t *words, size_t n, size_t step, uint64_t *state)
 {
 	size_t i;
 
-	for (i = 0; i < SCRATCH_BLOCK_BYTES / sizeof(*block); i += step)
-		block[i] = nw_splitmix(state);
+	for (i = 0; i < n; i += step)
+		words[i] = nw_splitmix(state);
 }
 
-/* Whether no page of the file is in memory. */
-static bool
-is_on_device(int fd, uint64_t bytes)
+bool
+scratch_is_on_device(int fd, uint64_t bytes)
 {
 	unsigned char *there = malloc(bytes / PAGE + 1);
 	void *map = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -70,11 +67,12 @@ bytes_write(int fd, void *block, uint64_t max_bytes, int64_t max_ns, struct scra
 	uint64_t state = (uint64_t)nw_mono_ns(), n;
 	int64_t begin_ns;
 
-	block_draw(block, 1, &state); /* nothing for a device to compress */
+	scratch_draw(block, BLOCK_WORDS, 1, &state); /* nothing for a device to compress */
 	begin_ns = nw_mono_ns();
 	for (n = 0; n + SCRATCH_BLOCK_BYTES <= max_bytes && nw_mono_ns() - begin_ns < max_ns;
 	     n += SCRATCH_BLOCK_BYTES) {
-		block_draw(block, PAGE / sizeof(state), &state); /* no two pages are alike */
+		scratch_draw(
+		    block, BLOCK_WORDS, PAGE / sizeof(state), &state); /* no two pages are alike */
 		if (pwrite(fd, block, SCRATCH_BLOCK_BYTES, (off_t)n) != SCRATCH_BLOCK_BYTES)
 			return NW_EIO;
 	}
@@ -110,7 +108,7 @@ scratch_measure(
 	*out = (struct scratch_result){ 0 };
 	if (fd < 0)
 		return NW_EIO;
-	if (!has_room(fd, max_bytes))
+	if (!scratch_has_room(fd, max_bytes))
 		rc = NW_EFULL;
 	else if (posix_memalign(&block, PAGE, SCRATCH_BLOCK_BYTES) != 0)
 		rc = NW_ENOMEM;
@@ -118,7 +116,7 @@ scratch_measure(
 		rc = bytes_write(fd, block, max_bytes, max_ns / 2, out);
 	if (rc == NW_OK && out->written_bytes > 0) {
 		(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-		if (is_on_device(fd, out->written_bytes))
+		if (scratch_is_on_device(fd, out->written_bytes))
 			rc = bytes_read(fd, block, max_ns / 2, out);
 	}
 	free(block);

@@ -7,6 +7,8 @@
 #ifndef HOST_SCRATCH_H
 #define HOST_SCRATCH_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { SCRATCH_BLOCK_BYTES = 1 << 20 };
@@ -21,5 +23,11 @@ struct scratch_result {
  * less than twice max_bytes are free. Blocks. */
 int scratch_measure(
     const char *directory, uint64_t max_bytes, int64_t max_ns, struct scratch_result *out);
+
+/* For other measurements of such a file: whether twice max_bytes are free; new words at every
+ * step-th place, nothing for a device to compress; whether no page of the file is in memory. */
+bool scratch_has_room(int fd, uint64_t max_bytes);
+void scratch_draw(uint64_t *words, size_t n, size_t step, uint64_t *state);
+bool scratch_is_on_device(int fd, uint64_t bytes);
 
 #endif

@@ -39,6 +39,7 @@ struct series_kind {
 };
 
 struct diet;
+struct leases;
 struct report;
 struct series;
 struct queues;
@@ -87,6 +88,7 @@ struct report {
 	const struct bandwidth_conf *bandwidth; /* NULL: nothing is sent */
 	const struct scratch_conf *scratch;     /* NULL: nothing is written */
 	bool scratch_ordered;                   /* an order of the box wants the probe, still */
+	const struct leases *leases;            /* orders in force, for replays; NULL: none */
 	double interval_s;
 	int64_t t_wall_ns;
 	const char *why; /* a probe's reason beside the error of sample(); NULL: the error tells */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/judge/replayed.h"
+
+#include <math.h>
+
+#include "analyze/verdict/judge/gain.h"
+#include "analyze/verdict/judge/resources.h"
+
+/* A stage alone differs from the stage in a transfer, and from one minute to the next, by so
+ * much. */
+static const double LOWER = 0.8, HIGHER = 1.25;
+/* Of two stages, the limit worked so many times as long for the same bytes as the other stage, and
+ * for most of the time. */
+static const double APART = 1.5, MOSTLY = 0.6;
+/* Two stages whose work differs by less limit together. */
+static const double TOGETHER = 1.3;
+/* Bounds further apart are of no help. */
+static const double TELLING = 3;
+
+enum nw_replay_way
+replayed_way(enum nw_stage_kind kind)
+{
+	if (nw_stage_kind_reads(kind))
+		return NW_REPLAY_READ;
+	if (nw_stage_kind_writes(kind))
+		return NW_REPLAY_WRITE;
+	return kind == NW_STAGE_NETWORK || kind == NW_STAGE_NET_WRITE ? NW_REPLAY_SEND
+								      : NW_REPLAY_NONE;
+}
+
+static const struct evidence_replay *
+replay_of(const struct evidence *e, const struct nw_path_stage *s)
+{
+	enum nw_replay_way way = replayed_way(s->kind);
+	const struct evidence_replay *y;
+
+	for (y = e->replays; way != NW_REPLAY_NONE && y < e->replays + e->n_replays; y++)
+		if (y->host == s->host && y->way == way && y->bytes > 0 && y->calls_s > 0 &&
+		    y->took_s > 0)
+			return y;
+	return NULL;
+}
+
+void
+replayed_find(const struct evidence *e, const struct nw_path *p, struct replayed *out)
+{
+	const struct evidence_replay *y;
+	struct replayed_stage *s;
+	size_t i;
+
+	*out = (struct replayed){ .n = 0 };
+	for (y = e->replays; y < e->replays + e->n_replays; y++) {
+		out->cost_bytes += y->cost_bytes;
+		out->cost_s += y->cost_s;
+	}
+	for (i = 0; i < p->n; i++) {
+		s = &out->stage[i];
+		s->bytes_per_s = s->calls_s_per_byte = NAN;
+		if ((s->by = replay_of(e, &p->stage[i])) == NULL)
+			continue;
+		s->bytes_per_s = s->by->bytes / s->by->took_s;
+		s->calls_s_per_byte = s->by->calls_s / s->by->bytes;
+		out->n++;
+	}
+}
+
+/* Whether memory took what a program wrote: the device alone is slower than the transfer was. */
+static bool
+is_cached(const struct replayed_stage *s, const struct nw_path *p, size_t i, double bytes_per_s)
+{
+	return s->by != NULL && nw_stage_kind_writes(p->stage[i].kind) &&
+	    s->bytes_per_s * HIGHER < bytes_per_s;
+}
+
+/* The share of the session for which a stage worked: by its rate alone, else by the session. */
+static double
+worked(const struct replayed *y, const struct nw_path *p, const struct limit *l,
+    const struct resources *r, double bytes_per_s, size_t i)
+{
+	return isfinite(y->stage[i].bytes_per_s) ? fmin(1, bytes_per_s / y->stage[i].bytes_per_s)
+						 : gain_worked(p, l, r, i);
+}
+
+enum replayed_says
+replayed_compare(const struct replayed *y, const struct nw_path *p, const struct limit *l,
+    const struct resources *r, double bytes_per_s, size_t first, size_t second)
+{
+	double a, b;
+
+	if (first >= p->n || second >= p->n || first == second ||
+	    (y->stage[first].by == NULL && y->stage[second].by == NULL) ||
+	    is_cached(&y->stage[first], p, first, bytes_per_s) ||
+	    is_cached(&y->stage[second], p, second, bytes_per_s))
+		return REPLAYED_NOTHING;
+	a = worked(y, p, l, r, bytes_per_s, first);
+	b = worked(y, p, l, r, bytes_per_s, second);
+	if (a >= MOSTLY && a >= APART * b)
+		return REPLAYED_FIRST;
+	if (b >= MOSTLY && b >= APART * a)
+		return REPLAYED_SECOND;
+	if (y->stage[first].by != NULL && y->stage[second].by != NULL && a >= MOSTLY &&
+	    b >= MOSTLY && a <= TOGETHER * b && b <= TOGETHER * a)
+		return REPLAYED_BOTH;
+	return REPLAYED_NOTHING;
+}
+
+/* Whether a stage takes the time of the programs at an end: the network takes the sender's. */
+static bool
+is_of_end(const struct nw_path *p, size_t i, bool sending)
+{
+	const struct nw_path_stage *s = &p->stage[i];
+
+	if (!sending && stage_kind_is_net(s->kind))
+		return s->kind == NW_STAGE_NET_READ;
+	return p->has_sender && p->has_receiver && p->sender_host != p->receiver_host
+	    ? s->host == (sending ? p->sender_host : p->receiver_host)
+	    : true;
+}
+
+/* Seconds for a byte at an end where all its stages but the limit take turns. */
+static double
+turns_s_per_byte(const struct replayed *y, const struct nw_path *p, const struct limit *l,
+    const struct resources *r, double bytes_per_s, size_t limit, bool sending)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < p->n; i++) {
+		if (i == limit || !is_of_end(p, i, sending))
+			continue;
+		sum += isfinite(y->stage[i].calls_s_per_byte)
+		    ? y->stage[i].calls_s_per_byte
+		    : gain_worked(p, l, r, i) / bytes_per_s;
+	}
+	return sum;
+}
+
+void
+replayed_gain(const struct replayed *y, const struct nw_path *p, const struct limit *l,
+    const struct resources *r, double bytes_per_s, size_t limit, struct gain *g)
+{
+	struct gain found = { .about = NAN, .high = INFINITY, .next = p->n, .source = GAIN_REPLAY };
+	double turns_s, one;
+	size_t i;
+
+	for (i = 0; i < p->n; i++) {
+		one = HIGHER * y->stage[i].bytes_per_s / bytes_per_s;
+		if (i != limit && one < found.high && !is_cached(&y->stage[i], p, i, bytes_per_s)) {
+			found.high = fmax(1, one);
+			found.next = i;
+		}
+	}
+	if (found.next == p->n || !(bytes_per_s > 0))
+		return;
+	turns_s = fmax(turns_s_per_byte(y, p, l, r, bytes_per_s, limit, true),
+	    turns_s_per_byte(y, p, l, r, bytes_per_s, limit, false));
+	found.low = fmin(found.high, fmax(1, LOWER / (turns_s * bytes_per_s)));
+	if (found.high <= TELLING * found.low)
+		found.about = sqrt(found.low * found.high);
+	if (!isfinite(g->high) || !(g->low > 1) || found.high / found.low < g->high / g->low)
+		*g = found;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rates of stages alone decide between two stages, and bound the gain from both sides. */
+#include "analyze/verdict/judge/replayed.h"
+
+#include "analyze/verdict/judge/gain.h"
+#include "analyze/verdict/judge/resources.h"
+#include "tests/check.h"
+
+#define RATE 50e6
+
+/* disk.read, sender.host | network | receiver.host, disk.write */
+static struct nw_path path = { .n = 5,
+	.has_sender = true,
+	.has_receiver = true,
+	.sender_host = 0,
+	.receiver_host = 1,
+	.stage = { { .kind = NW_STAGE_DISK_READ, .host = 0, .to_host = 0 },
+	    { .kind = NW_STAGE_SENDER_HOST, .host = 0, .to_host = 0 },
+	    { .kind = NW_STAGE_NETWORK, .host = 0, .to_host = 1 },
+	    { .kind = NW_STAGE_RECEIVER_HOST, .host = 1, .to_host = 1 },
+	    { .kind = NW_STAGE_DISK_WRITE, .host = 1, .to_host = 1 } } };
+static struct limit limit;
+static struct resources resources;
+static struct evidence_replay list[3];
+static struct evidence evidence = { .replays = list };
+
+/* Shares of the time that stages held the bytes, and rates alone; 0: not repeated. */
+static void
+session_set(const double held[5], double read, double send, double write, struct replayed *out)
+{
+	const double rate[3] = { read, send, write };
+	static const enum nw_replay_way way[3] = { NW_REPLAY_READ, NW_REPLAY_SEND,
+		NW_REPLAY_WRITE };
+	size_t i;
+
+	for (i = 0; i < 5; i++)
+		limit.tests[i].group.mean = 1 - held[i];
+	resources.net_low = resources.net_high = NAN;
+	evidence.n_replays = 0;
+	for (i = 0; i < 3; i++)
+		if (rate[i] > 0)
+			list[evidence.n_replays++] = (struct evidence_replay){ .host = i == 2,
+				.way = way[i],
+				.bytes = 1e7,
+				.calls_s = 1e7 / rate[i],
+				.took_s = 1e7 / rate[i],
+				.cost_bytes = 2e7,
+				.cost_s = 1 };
+	replayed_find(&evidence, &path, out);
+}
+
+static void
+test_compare(void)
+{
+	static const struct {
+		double held[5];
+		double read, send, write; /* alone */
+		size_t first, second;
+		enum replayed_says says;
+	} cases[] = {
+		/* nothing repeated */
+		{ { .1, .1, .9, .1, .9 }, 0, 0, 0, 4, 2, REPLAYED_NOTHING },
+		/* the disk alone is far faster: the network */
+		{ { .1, .1, .9, .1, .8 }, 0, 0, 3 * RATE, 4, 2, REPLAYED_SECOND },
+		/* the disk alone is as fast, the network by the session less at work */
+		{ { .1, .1, .5, .1, .6 }, 0, 0, RATE, 4, 2, REPLAYED_FIRST },
+		/* both alone as fast */
+		{ { .1, .1, .9, .1, .9 }, 0, RATE, 1.1 * RATE, 4, 2, REPLAYED_BOTH },
+		/* a program that reads and sends in turns: each alone is twice as fast */
+		{ { .5, 0, .5, 0, 0 }, 2 * RATE, 2 * RATE, 0, 0, 2, REPLAYED_NOTHING },
+		/* memory took what was written */
+		{ { .1, .1, .3, .1, .6 }, 0, 0, RATE / 3, 4, 2, REPLAYED_NOTHING },
+	};
+	struct replayed y;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		session_set(cases[i].held, cases[i].read, cases[i].send, cases[i].write, &y);
+		CHECK_INT(replayed_compare(
+			      &y, &path, &limit, &resources, RATE, cases[i].first, cases[i].second),
+		    cases[i].says);
+	}
+}
+
+static void
+test_gain(void)
+{
+	static const double held[5] = { .1, .1, .95, .05, .1 };
+	struct gain g = { .low = NAN, .high = NAN, .about = NAN };
+	struct replayed y;
+
+	/* no replay, no bound */
+	session_set(held, 0, 0, 0, &y);
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK(g.source != GAIN_REPLAY);
+	/* The network is lifted: at the sender, read at four times the rate and a tenth of the time
+	 * in the program: 1 / 0.35; at the receiver 1 / 0.38 with the disk at three times. */
+	session_set(held, 4 * RATE, 0, 3 * RATE, &y);
+	CHECK_INT(y.n, 2);
+	CHECK_NEAR(y.cost_bytes, 4e7, 1e-9, 0);
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK_INT(g.source, GAIN_REPLAY);
+	CHECK_INT(g.next, 4);
+	CHECK_NEAR(g.high, 1.25 * 3, 1e-9, 0);
+	CHECK_NEAR(g.low, 0.8 / (0.05 + 1 / 3.), 1e-9, 0);
+	CHECK(g.low < g.about && g.about < g.high);
+	/* nearer bounds stay */
+	g = (struct gain){ .low = 2, .high = 2.5, .source = GAIN_THROTTLE };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK_INT(g.source, GAIN_THROTTLE);
+	/* the limit's own rate alone bounds nothing */
+	session_set(held, 0, RATE, 0, &y);
+	g = (struct gain){ .low = NAN, .high = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK(!isfinite(g.high));
+}
+
+int
+main(void)
+{
+	test_compare();
+	test_gain();
+	return check_done("test_replayed");
+}
