@@ -75,7 +75,26 @@ else
 	echo "untested: from outside: $(cat "$tmp/outside")"
 fi
 
-# --- a dynamically linked program of Go is recognised ---
+# --- a program that nwrun.so does not fit into, behind a script: all is measured from outside ---
+if [ ! -s "$tmp/outside" ] && ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -static -Iinclude -I. -o "$tmp/edge_static" tests/rig/edge.c 2>"$tmp/err"; then
+	rm -f "$tmp/port"
+	timeout $((60 * PATIENCE)) python3 "$tmp/peer.py" send "$tmp/port" $bytes &
+	pids="$pids $!"
+	until_true 20 test -s "$tmp/port" || fail "the peer does not listen"
+	printf '#!/bin/sh\nn=%s\nenv A=b %s receive 127.0.0.1 "$1" $n; exit 3\n' $bytes "$tmp/edge_static" >"$tmp/job"
+	chmod 755 "$tmp/job"
+	timeout $((60 * PATIENCE)) "$nwrun" -i 0.1 -t down-job "$tmp/job" "$(cat "$tmp/port")" 2>"$tmp/err" && fail "a script that ends with 3"
+	[ $? = 3 ] || fail "a script ends otherwise: $(cat "$tmp/err")"
+	grep -q "edge_static is statically linked: measured from outside" "$tmp/err" || fail "no word of a script's program: $(cat "$tmp/err")"
+	until_true 20 verdict_is down-job net.read || fail "a script's program: $(cat "$tmp/document")"
+	setpriv --bounding-set=-all --inh-caps=-all "$nwrun" "$tmp/job" 1 2>"$tmp/err" && fail "a script that ends with 3"
+	grep -q "edge_static is statically linked, and cannot be measured from outside (.*): the box gets" "$tmp/err" ||
+		fail "no word of what is not measured: $(cat "$tmp/err")"
+else
+	echo "untested: a script's static program: $(tail -n 1 "$tmp/err" "$tmp/outside" 2>/dev/null)"
+fi
+
+# --- a dynamically linked program of Go is recognised, and of many threads no byte is missing at the end ---
 if command -v rclone >/dev/null && [ ! -s "$tmp/outside" ]; then
 	mkdir "$tmp/served"
 	head -c 20000000 /dev/urandom >"$tmp/served/big"
@@ -87,6 +106,12 @@ if command -v rclone >/dev/null && [ ! -s "$tmp/outside" ]; then
 	cmp "$tmp/served/big" "$tmp/fetched" || fail "the copy differs"
 	grep -q "rclone is built by Go, .*: measured from outside" "$tmp/err" || fail "Go is not recognised: $(cat "$tmp/err")"
 	until_true 20 verdict_is down-rclone net.read || fail "rclone: $(cat "$tmp/document")"
+	# the kernel adds the child's count to its parent's: all of it is the child's
+	NWRUN_REPORT=$tmp/report HOME=$tmp timeout $((60 * PATIENCE)) "$nwrun" -q unshare --pid --fork --mount --mount-proc \
+		sh -c "rclone copyurl http://127.0.0.1:$port/big $tmp/again" 2>"$tmp/err" || fail "rclone in a container: $(cat "$tmp/err")"
+	until_true 20 test -s "$tmp/report" || fail "rclone in a container: no report"
+	sed -n 's/^process .* unseen_read=\([0-9]*\) unseen_written=\([0-9]*\) .*/\1 \2/p' "$tmp/report" |
+		awk '{ n++; sum += $1 + $2 } END { exit !(n >= 2 && sum < 1000000) }' || fail "rclone in a container: $(grep ^process "$tmp/report")"
 else
 	echo "untested: a program of Go: no rclone, or nothing may be watched"
 fi

@@ -269,7 +269,7 @@ image_judge(const struct image *image, const char *so, struct fit *out)
 }
 
 void
-fit_look(const char *path, const char *so, struct fit *out)
+fit_look_file(const char *path, const char *so, struct fit *out)
 {
 	struct image image;
 
@@ -281,6 +281,12 @@ fit_look(const char *path, const char *so, struct fit *out)
 		return;
 	}
 	image_judge(&image, so, out);
+}
+
+void
+fit_look(const char *path, const char *so, struct fit *out)
+{
+	fit_look_file(path, so, out);
 	if (out->is_proven && !filter_allows()) {
 		out->blind = PROC_SEALED;
 		unproven(out, false, "under a filter that kills at calls of nwrun.so");

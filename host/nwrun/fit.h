@@ -17,6 +17,8 @@ struct fit {
 /* `path` is the file that execvp() runs, `so` the file of nwrun.so. A loader that is not nwrun's
  * own lists the program's libraries once; the program does not run. */
 void fit_look(const char *path, const char *so, struct fit *out);
+/* The same by the file alone, whatever filter of system calls is in force. */
+void fit_look_file(const char *path, const char *so, struct fit *out);
 /* A fork without a signal at its end: the program must find no signal of a child it never had. */
 int fit_fork(void);
 

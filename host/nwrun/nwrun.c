@@ -26,6 +26,7 @@
 #include "host/nwrun/beside.h"
 #include "host/nwrun/collector.h"
 #include "host/nwrun/fit.h"
+#include "host/nwrun/launch.h"
 #include "host/nwrun/outside.h"
 #include "host/nwrun/preload/title.h"
 #include "host/nwrun/wait.h"
@@ -263,25 +264,6 @@ set_preload(const char *so)
 
 /* --- the program --- */
 
-/* The file that execvp will run; false when there is none. */
-static bool
-find_program(const char *name, char path[PATH_MAX])
-{
-	const char *at = getenv("PATH"), *end;
-
-	if (strchr(name, '/') != NULL)
-		return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX;
-	for (at = at != NULL ? at : "/bin:/usr/bin";; at = end + 1) {
-		end = strchrnul(at, ':');
-		if (snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - at), at, end > at ? "/" : "",
-			name) < PATH_MAX &&
-		    access(path, X_OK) == 0)
-			return true;
-		if (*end == '\0')
-			return false;
-	}
-}
-
 /* Warns that nwrun.so cannot see the calls of a program, and names the program's kind. */
 static void
 warn_blind(const struct options *o, const char *name, const struct fit *fit)
@@ -461,6 +443,24 @@ set_environment(const struct options *o, const struct region *region, const char
 
 /* --- from outside --- */
 
+/*
+ * A program that nwrun.so fits into may start another that nwrun.so does not fit into, as env(1) or
+ * a script does. Then all of them are measured from outside. *name becomes the word of that program.
+ */
+static void
+look_behind(const char *path, char *argv[], const char *so, struct fit *fit, const char **name)
+{
+	static char word[PATH_MAX];
+	struct fit behind;
+
+	if (!launch_look(path, argv, so, &behind, word))
+		return;
+	*fit = behind;
+	fit->blind = 0;        /* of the command itself nothing is hidden */
+	fit->may_name = true; /* nwrun.so keeps itself out of the others */
+	*name = word;
+}
+
 /* Where nwrun.so cannot work, nwflow may be allowed to watch. Returns true if nwflow watches. */
 static bool
 watch_from_outside(struct options *o, const char *name, const struct fit *fit)
@@ -517,7 +517,7 @@ arrange_measurement(struct options *o, char *argv[])
 	struct nw_cycles clock = { 0 };
 	struct region region;
 	struct fit fit = { .is_proven = true, .may_name = true };
-	const char *why;
+	const char *why, *name = argv[0];
 
 	nw_cycles_calibrate(&clock, nw_mono_ns());
 	if ((why = variables_fault(o)) != NULL)
@@ -525,12 +525,15 @@ arrange_measurement(struct options *o, char *argv[])
 	choose_verdict_fd(o);
 	if (!find_preload(so) && !o->outside)
 		return "nwrun.so was not found";
-	if (find_program(argv[0], path))
+	if (launch_find(argv[0], path)) {
 		fit_look(path, so, &fit);
+		if (fit.is_proven)
+			look_behind(path, argv, so, &fit, &name);
+	}
 	o->run.collect.root_blind = fit.blind;
 	if ((why = describe_run(o, path, argv)) != NULL)
 		return why;
-	if (watch_from_outside(o, argv[0], &fit))
+	if (watch_from_outside(o, name, &fit))
 		return NULL;
 	if ((why = collector_find(so)) != NULL || (why = region_new(&region)) != NULL)
 		return why;
@@ -543,7 +546,7 @@ arrange_measurement(struct options *o, char *argv[])
 	close(region.fd);
 	if (!set_environment(o, &region, so, fit.may_name))
 		return "the environment cannot be changed";
-	warn_blind(o, argv[0], &fit);
+	warn_blind(o, name, &fit);
 	if (o->verbose)
 		fprintf(stderr, "nwrun: task %s\n", o->run.collect.task_id);
 	return NULL;

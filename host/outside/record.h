@@ -102,11 +102,17 @@ struct outside_own {
 	uint32_t level, ns;
 };
 
+/* Counts of a process, in the order of struct outside_life. */
+enum { OUTSIDE_COUNTS = 6 };
+
 /* A recorded process. */
 struct outside_proc {
+	/* the kernel's sums when the first thread ended, and the counts of the threads that ended
+	 * since: the kernel adds a thread to its sums some time after the thread's end */
+	uint64_t before[OUTSIDE_COUNTS], ended[OUTSIDE_COUNTS];
 	uint64_t lost_ops, lost_bytes; /* records that found no room */
 	uint32_t pairs; /* pairs of pipes made before this count changed are shared */
-	uint32_t spare;
+	uint32_t has_ended; /* some thread ended */
 };
 
 /*
@@ -129,7 +135,8 @@ struct outside_thread {
 	uint8_t hope;          /* enum nwshm_wait, of a wait */
 	uint8_t is_wait;
 	uint8_t measured;
-	uint8_t spare[5];
+	uint8_t drained; /* a read found an internet socket empty since the last pause */
+	uint8_t spare[4];
 	uint64_t in[OUTSIDE_SET_WORDS], out[OUTSIDE_SET_WORDS];
 };
 

@@ -131,6 +131,7 @@ struct self {
 	uint32_t generation; /* equal to state's: `slot` is right, even when NULL */
 	uint32_t index;      /* number of `slot` */
 	bool in_vfork;
+	bool drained; /* a read found an internet socket empty since the last pause */
 	struct nwshm_thread *slot;
 };
 extern __thread struct self self __attribute__((tls_model("initial-exec")));

@@ -4,6 +4,7 @@
  */
 #include "host/nwrun/preload/preload_count.h"
 
+#include <errno.h>
 #include <math.h>
 
 static __attribute__((noinline, cold)) bool
@@ -316,6 +317,8 @@ op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes)
 		op_count2(op, end_mono_ns, bytes);
 		return;
 	}
+	if (unlikely(bytes < 0) && op->stage == NWSHM_NET_READ && errno == EAGAIN)
+		self.drained = true;
 	stage_add(
 	    op->thread, op->stage, op->object, op->offset, op->begin_mono_ns, end_mono_ns, bytes);
 	object_name_large(op->object, op->fd);

@@ -16,6 +16,7 @@
  *	- when time ran out without a hope: to the program's own pauses, as sleeps do. A sender of
  *	  a stream that watches only for answers hopes for nothing: its time ran out on purpose.
  *	  A pause is no longer than the program asked for: the rest is a wait for a processor.
+ *	  A short pause after a read that found its socket empty is a wait for net.read.
  * epoll_wait(2) returns the program's own words, not descriptors: epoll_ctl(2) notes the meaning of
  * the words.
  */
@@ -63,8 +64,13 @@ wait_end(struct wait *w, enum nwshm_wait got)
 	int64_t ns = nw_cycles_ns(&region->cycles) - w->begin_mono_ns;
 
 	atomic_store_explicit(&w->thread->inflight, 0, memory_order_relaxed);
-	if (got == NWSHM_WAIT_PAUSE && ns > w->limit_ns)
-		ns = w->limit_ns;
+	if (got == NWSHM_WAIT_PAUSE) {
+		if (ns > w->limit_ns)
+			ns = w->limit_ns;
+		if (self.drained && ns <= NWSHM_PATROL_NS)
+			got = NWSHM_WAIT_READ;
+		self.drained = false;
+	}
 	nwshm_add(&w->thread->wait_ns[got], (uint64_t)ns);
 }
 

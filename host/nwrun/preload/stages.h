@@ -32,5 +32,9 @@ enum nwshm_wait {
 	NWSHM_WAIT_PAUSE,
 	NWSHM_WAITS
 };
+/* A reader that emptied its socket and then pauses for at most this time waits for the network: it
+ * asks at times of its own instead of watching the socket, and what comes in that time fills no
+ * window. */
+#define NWSHM_PATROL_NS 20000000
 
 #endif

@@ -851,6 +851,13 @@ pause_cut(enum class c, struct pt_regs___kernel *r, struct outside_wait *w, uint
 		w->head.end_mono_ns = w->head.begin_mono_ns + limit_ns;
 }
 
+/* Returns true if a pause is that of a reader which asks its empty socket from time to time. */
+static __always_inline bool
+is_patrol(const struct outside_thread *t, const struct outside_wait *w)
+{
+	return t->drained && w->head.end_mono_ns - w->head.begin_mono_ns <= NWSHM_PATROL_NS;
+}
+
 static __always_inline void
 wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
     uint32_t tid, uint64_t *left_mono_ns)
@@ -866,8 +873,11 @@ wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	w->wait = got;
 	w->spare = 0;
 	*left_mono_ns = w->head.end_mono_ns = bpf_ktime_get_ns();
-	if (got == NWSHM_WAIT_PAUSE)
+	if (got == NWSHM_WAIT_PAUSE) {
 		pause_cut(c, r, w, left_mono_ns);
+		if (is_patrol(t, w))
+			w->wait = NWSHM_WAIT_READ;
+	}
 	record_submit(w);
 }
 
@@ -1087,6 +1097,10 @@ outside_exit(uint64_t *ctx)
 		return 0;
 	if (now.stage == NWSHM_NET_WRITE || now.stage2 == NWSHM_NET_WRITE)
 		room_note(c, r, ret, now.tgid);
+	if (now.stage == NWSHM_NET_READ && ret == -EAGAIN)
+		t->drained = 1;
+	else if (is_wait(c) && now.hope >= NWSHM_WAIT_OTHER)
+		t->drained = 0;
 	if (c <= CLASS_SYNC)
 		op_record(c, r, ret, &now, tid, &t->left_mono_ns);
 	else if (c <= CLASS_COPY)
@@ -1146,19 +1160,38 @@ outside_switch(uint64_t *ctx)
 
 /* --- processes --- */
 
+/* A count of the task's process: the kernel's sum, the task's own part, and, at the end of a thread,
+ * the place in the record of the process. */
+static __always_inline uint64_t
+count_sum(struct outside_proc *p, bool is_first, int i, uint64_t sum, uint64_t own)
+{
+	uint64_t ended;
+
+	if (p == 0)
+		return sum + own;
+	if (is_first)
+		p->before[i] = sum;
+	__sync_fetch_and_add(&p->ended[i], own);
+	ended = p->before[i] + p->ended[i];
+	return ended > sum + own ? ended : sum + own;
+}
+
+/* `p` is NULL unless the task ends. */
 static __always_inline void
-life_submit(struct outside_life *l, struct task_struct *task)
+life_submit(struct outside_life *l, struct task_struct *task, struct outside_proc *p)
 {
 	struct signal_struct *s = task->signal;
+	struct task_io_accounting *sum = &s->ioac, *own_io = &task->ioac;
+	bool is_first = p != 0 && __sync_val_compare_and_swap(&p->has_ended, 0, 1) == 0;
 
 	l->head.end_mono_ns = bpf_ktime_get_ns();
 	l->has_children = s->cmaxrss > 0;
-	l->user_ns = s->utime + task->utime;
-	l->sys_ns = s->stime + task->stime;
-	l->rchar = s->ioac.rchar + task->ioac.rchar;
-	l->wchar = s->ioac.wchar + task->ioac.wchar;
-	l->read_bytes = s->ioac.read_bytes + task->ioac.read_bytes;
-	l->write_bytes = s->ioac.write_bytes + task->ioac.write_bytes;
+	l->user_ns = count_sum(p, is_first, 0, s->utime, task->utime);
+	l->sys_ns = count_sum(p, is_first, 1, s->stime, task->stime);
+	l->rchar = count_sum(p, is_first, 2, sum->rchar, own_io->rchar);
+	l->wchar = count_sum(p, is_first, 3, sum->wchar, own_io->wchar);
+	l->read_bytes = count_sum(p, is_first, 4, sum->read_bytes, own_io->read_bytes);
+	l->write_bytes = count_sum(p, is_first, 5, sum->write_bytes, own_io->write_bytes);
 	record_submit(l);
 }
 
@@ -1180,7 +1213,7 @@ outside_fork(uint64_t *ctx)
 	l->child = child_tgid;
 	l->is_last = 0;
 	l->exit_code = 0;
-	life_submit(l, parent);
+	life_submit(l, parent, 0);
 	return 0;
 }
 
@@ -1198,7 +1231,7 @@ outside_exec(uint64_t *ctx)
 	l->child = 0;
 	l->is_last = 0;
 	l->exit_code = 0;
-	life_submit(l, task);
+	life_submit(l, task, 0);
 	return 0;
 }
 
@@ -1208,21 +1241,22 @@ outside_end(uint64_t *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	uint32_t tgid = tgid_of(task), tid = tid_of(task);
+	struct outside_proc *p = bpf_map_lookup_elem(&procs, &tgid);
 	struct outside_life *l;
 	bool last;
 
-	if (bpf_map_lookup_elem(&procs, &tgid) == 0)
+	if (p == 0)
 		return 0;
 	bpf_map_delete_elem(&threads, &tid);
 	last = task->signal->live.counter == 0;
+	if ((l = record_new(sizeof(*l), OUTSIDE_EXIT, tgid, tid)) != 0) {
+		l->child = 0;
+		l->is_last = last;
+		l->exit_code = (uint32_t)task->exit_code;
+		life_submit(l, task, p);
+	}
 	if (last)
 		bpf_map_delete_elem(&procs, &tgid);
-	if ((l = record_new(sizeof(*l), OUTSIDE_EXIT, tgid, tid)) == 0)
-		return 0;
-	l->child = 0;
-	l->is_last = last;
-	l->exit_code = (uint32_t)task->exit_code;
-	life_submit(l, task);
 	return 0;
 }
 
@@ -1245,7 +1279,7 @@ outside_enter_group(uint64_t *ctx)
 	l->child = tgid;
 	l->is_last = 0;
 	l->exit_code = 0;
-	life_submit(l, task);
+	life_submit(l, task, 0);
 	return 0;
 }
 
