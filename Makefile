@@ -15,6 +15,7 @@
 #   make programs   runs a hundred programs with and without nwrun, those that are installed, and compares; root, three minutes
 #   make experiment-changes  planted changes between thirty sessions of a route, by a real box; root, some minutes
 #   make experiment-agree  blipp beside /proc, sar, ss and tc at the same moments under load; root, two minutes
+#   make experiment-iomodel  models of cached and uncached reads against mincore, on a disk as it is and throttled; root, five minutes
 #   make experiment-clocks  two emulated machines (QEMU) whose clocks are wrong, and what the box says of them; root, four minutes
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #                   TRUTH="--load 0,1,2,4": the same beside busy loops, other transfers, interrupts
@@ -180,7 +181,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -351,6 +352,11 @@ experiment-clocks:
 	-@sh conf/deps.sh machines
 	$(Q)$(MAKE) --no-print-directory all $(RIG)
 	@B=$B python3 tests/experiment-clocks.py build/experiment-clocks
+# SECONDS: length of a cell (2)
+experiment-iomodel:
+	-@sh conf/deps.sh rig
+	$(Q)$(MAKE) --no-print-directory all
+	@python3 tests/experiment-iomodel.py $B/bin $(or $(SECONDS),2)
 experiment-dpss:
 	@sh conf/deps.sh rig
 	$(Q)$(MAKE) --no-print-directory all $(RIG)

@@ -27,7 +27,7 @@ bad() {
 
 # --- good input ---
 printf 't,a,b,name\n0,0.1,,x\n1,0.1,1e22,y\n2,+.1e0,NA,"z, ""q"""\n' >"$tmp/s.csv"
-same summary '{"t":{"n":3,"mean":1,"sd":1,"min":0,"max":2,"sum":3,"lag1_autocorrelation":0},"a":{"n":3,"mean":0.1,"sd":0,"min":0.1,"max":0.1,"sum":0.30000000000000004,"lag1_autocorrelation":null},"b":{"n":1,"mean":1e22,"sd":0,"min":1e22,"max":1e22,"sum":1e22,"lag1_autocorrelation":null}}' \
+same summary '{"t":{"n":3,"mean":1,"sd":1,"min":0,"max":2,"sum":3,"lag1_autocorrelation":0,"median":1,"p90":1.8,"p99":1.98},"a":{"n":3,"mean":0.1,"sd":0,"min":0.1,"max":0.1,"sum":0.30000000000000004,"lag1_autocorrelation":null,"median":0.1,"p90":0.1,"p99":0.1},"b":{"n":1,"mean":1e22,"sd":0,"min":1e22,"max":1e22,"sum":1e22,"lag1_autocorrelation":null,"median":1e22,"p90":1e22,"p99":1e22}}' \
 	"$(stat summary "$tmp/s.csv")"
 stat summary "$tmp/s.csv" >"$tmp/plain"
 for pack in "gzip .gz" "xz .xz" "zstd .zst"; do
@@ -40,9 +40,9 @@ sed 's/$/\r/' "$tmp/s.csv" >"$tmp/crlf.csv"
 stat summary "$tmp/crlf.csv" | cmp -s - "$tmp/plain" || fail "CRLF"
 { printf '\357\273\277'; cat "$tmp/s.csv"; printf '\n\n'; } >"$tmp/bom.csv"
 stat summary "$tmp/bom.csv" | cmp -s - "$tmp/plain" || fail "byte order mark, blank lines at the end"
-same "header only" '{"a":{"n":0,"mean":null,"sd":null,"min":null,"max":null,"sum":null,"status":"insufficient","lag1_autocorrelation":null}}' \
+same "header only" '{"a":{"n":0,"mean":null,"sd":null,"min":null,"max":null,"sum":null,"status":"insufficient","lag1_autocorrelation":null,"median":null,"p90":null,"p99":null}}' \
 	"$(echo a | stat summary -)"
-same "summary --csv" "name,n,mean,sd,min,max,sum,lag1_autocorrelation" "$(stat summary --csv "$tmp/s.csv" | head -n 1)"
+same "summary --csv" "name,n,mean,sd,min,max,sum,lag1_autocorrelation,median,p90,p99" "$(stat summary --csv "$tmp/s.csv" | head -n 1)"
 same "summary --group" '"mean": 2' "$(printf 'g,v\na,1\nb,9\na,3\n' | stat summary --group g --pretty - | grep -o '"mean": 2$\|"mean": 2,' | head -n 1 | tr -d ,)"
 
 printf 'component,n,mean,sd\nnet.read,60,118e6,9e6\ndisk.read,60,106e6,4e6\ndisk.write,0,,\n' >"$tmp/tuples.csv"
@@ -62,6 +62,12 @@ cmp -s "$tmp/out" "$tmp/published" && fail "density --faithful is the default"
 stat density --better "$tmp/d.csv" | cmp -s - "$tmp/out" || fail "--better has an effect"
 stat changes --penalty '4 ln n' --min-segment 10 --ar --csv "$tmp/c.csv" | grep -q '^200,300,15.' || fail "changes --csv"
 
+printf 'g,v\na,1\nb,9\na,3\n' >"$tmp/groups.csv"
+"$bin/narrows" stat summary --group g "$tmp/groups.csv" >"$tmp/out"
+grep -Eq '^a +2 +2 ' "$tmp/out" && grep -Eq '^b +1 +9 ' "$tmp/out" && grep -Eq '^total +3 +4.33333 ' "$tmp/out" ||
+	fail "summary --group for people: $(cat "$tmp/out")"
+same "summary --group --csv" "b,1,9,0,9,9,9,9,9,9" "$("$bin/narrows" stat summary --csv --group g "$tmp/groups.csv" | sed -n 3p)"
+
 # --- io-model files, models and classes ---
 io=tests/cases/formats/io-model-4096-off0-rnd-r
 stat density --grid 0 $io/out-0.csv | grep -q '"n":2999' || fail "density of an io-model file: the last row is the sync"
@@ -74,10 +80,19 @@ same classify '{"class":["fast","slow"],"counts":{"fast":1,"slow":1}}' \
 	"$(stat classify --models "$tmp/models.csv" --otherwise slow "$tmp/ops.csv")"
 stat classify --csv --models "$tmp/models.csv" "$tmp/ops.csv" | grep -qx '1,0.001,uncached' || fail "classify --csv"
 
+# a trace whose clock is coarser than the operations says so, and drops nothing
+for i in 1 2 3; do printf ' X_POSIX 0 read %s 0 4096 0.0010 0.0010 [1]\n' $i; done >"$tmp/dxt.txt"
+printf ' X_POSIX 0 read 4 0 4096 0.0010 0.0013 [1]\n X_POSIX 0 read 5 0 4096 0.0020 0.0010 [1]\n' >>"$tmp/dxt.txt"
+stat models --from dxt "$tmp/dxt.txt" >"$tmp/out" 2>"$tmp/said"
+grep -q 'the clock of this trace is 100 .*s; 3 of 4 operations are faster than it, and count as one step: limits are upper bounds' "$tmp/said" &&
+	grep -q 'left out, without a size or a duration: 1 operations' "$tmp/said" &&
+	grep -q '"size":4096,"n":4,.*"clock_s":0.0001,"below_clock":3,"left_out":1' "$tmp/out" ||
+	fail "the clock of a trace: $(cat "$tmp/said" "$tmp/out")"
+
 # what models prints as CSV is what classify reads
 "$bin/narrows" stat models -f csv --name mine --size 4096 $io/out-0.csv >"$tmp/mine.csv"
-grep -q '^name,small_I,small_c,large_I,large_c$' "$tmp/mine.csv" || fail "models --csv: $(cat "$tmp/mine.csv")"
-"$bin/narrows" stat classify --models "$tmp/mine.csv" --size 4096 $io/out-0.csv | grep -Eq '^ *mine +29[0-9][0-9]$' ||
+grep -q '^name,small_I,small_c,large_I,large_c,status,rel_err_pct,durations$' "$tmp/mine.csv" || fail "models --csv: $(cat "$tmp/mine.csv")"
+"$bin/narrows" stat classify --models "$tmp/mine.csv" --size 4096 $io/out-0.csv | grep -Eq '^ *mine +27[0-9][0-9]$' ||
 	fail "classify with the models of models --csv"
 
 # --- other separators and marks; forms ---

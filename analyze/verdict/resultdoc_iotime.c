@@ -130,6 +130,7 @@ line_doc(const struct nw_io_line *l)
 	put_real(o, KEY_io_line_intercept_s, l->intercept_s);
 	put_real(o, KEY_io_line_slope_s_per_byte, l->slope_s_per_byte);
 	put_real(o, KEY_io_line_rel_err, l->rel_err);
+	result_set(o, KEY_io_line_refused, json_boolean(l->refused));
 	return o;
 }
 
@@ -152,6 +153,8 @@ models_add(json_t *list, const char *host, const struct baseline *b)
 		put_text(o, KEY_io_model_stage,
 		    nw_op_name(k->write ? NW_OP_DISK_WRITE : NW_OP_DISK_READ));
 		put_count(o, KEY_io_model_sizes, k->n_sizes);
+		put_text(o, KEY_io_model_status, nw_status_text(k->durations.status));
+		put_real(o, KEY_io_model_rel_err, k->durations.rel_err);
 		result_set(o, KEY_io_model_small, line_doc(&k->limit.small));
 		result_set(o, KEY_io_model_large, line_doc(&k->limit.large));
 		json_array_append_new(list, o);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/stat/stat_curve.h"
 #include "cli/stat/stat_models.h"
 
 const struct stat_option models_options[] = { { "page", "BYTES",
@@ -21,11 +22,13 @@ const struct stat_option models_options[] = { { "page", "BYTES",
 	    "form of the files: fio (a latency log of single operations) or dxt (text of "
 	    "darshan-dxt-parser)" },
 	{ "op", "WORD", "of fio and dxt: read (default) or write" },
-	{ "adjust", "A", "density: bandwidth A times nrd0 (2)" },
-	{ "h-min", "H", "density: lowest peak that counts, of the highest (0.01)" },
+	{ "adjust", "A", "--faithful, density: bandwidth A times nrd0 (2)" },
+	{ "h-min", "H", "--faithful, density: lowest peak that counts, of the highest (0.01)" },
 	{ "cutoff", "F",
-	    "density: the limit is where the curve is below F times the last peak (0.05)" },
-	{ "grid", "N", "density: points of the curve; 0: steps of at most bandwidth/8 (512)" },
+	    "--faithful, density: the limit is where the curve is below F times the last peak "
+	    "(0.05)" },
+	{ "grid", "N",
+	    "--faithful, density: points of the curve; 0: steps of at most bandwidth/8 (512)" },
 	{ NULL, NULL, NULL } };
 
 static json_t *
@@ -36,8 +39,12 @@ line_json(const struct nw_io_line *l)
 	if (l->n == 0)
 		return json_null();
 	o = json_object();
-	json_object_set_new(o, "I", stat_json(l->intercept_s));
-	json_object_set_new(o, "c", stat_json(l->slope_s_per_byte));
+	if (l->refused) {
+		json_object_set_new(o, "status", json_string(nw_status_text(NW_STATUS_REFUSED)));
+	} else {
+		json_object_set_new(o, "I", stat_json(l->intercept_s));
+		json_object_set_new(o, "c", stat_json(l->slope_s_per_byte));
+	}
 	json_object_set_new(o, "abs_err", stat_json(l->abs_err_s));
 	json_object_set_new(o, "rel_err_pct", stat_json(100 * l->rel_err));
 	return o;
@@ -73,6 +80,7 @@ model_of_limits(const struct stat_table *t, const struct rows *r, const struct n
 	struct nw_io_limit *l;
 	struct nw_io_model m;
 	size_t i, n = 0;
+	int rc;
 
 	if (size == NULL || limit == NULL)
 		return NW_EPROTO;
@@ -81,10 +89,10 @@ model_of_limits(const struct stat_table *t, const struct rows *r, const struct n
 	for (i = 0; i < r->n; i++)
 		if (has_row(r, i))
 			l[n++] = (struct nw_io_limit){ size[i], limit[i] };
-	nw_io_fit(l, n, o, &m);
-	set_model(out, &m);
+	if ((rc = nw_io_fit(l, n, o, &m)) == NW_OK)
+		set_model(out, &m);
 	free(l);
-	return NW_OK;
+	return rc;
 }
 
 /* Where published models say both, the small line at the page is the large line's intercept. */
@@ -108,36 +116,74 @@ intercepts_of_models(struct stat_table *t, double page, json_t *out, struct stat
 	return NW_OK;
 }
 
-/* The slowest ordinary duration of one size, the outliers above, and means. */
+/* The same by the density, as published. */
 static int
-limit_of_size(
-    const struct op *op, size_t n, const struct density_settings *s, struct size_limit *out)
+limit_by_density(
+    double *x, size_t n, double sum, const struct density_settings *s, struct size_limit *out)
 {
-	double *x = malloc((n + 1) * sizeof(*x)), slowest = 0, sum = 0;
 	struct nw_density d = { 0 };
 	struct nw_classes c = { 0 };
+	double slowest = 0;
 	size_t i;
-	int rc = NW_ENOMEM;
+	int rc;
 
-	if (x == NULL)
-		return rc;
-	for (i = 0; i < n; i++) {
-		x[i] = op[i].duration_s;
-		sum += x[i];
+	for (i = 0; i < n; i++)
 		slowest = fmax(slowest, x[i]);
-	}
 	if ((rc = nw_density(x, n, &s->curve, &d)) == NW_OK &&
 	    (rc = nw_classes_find(&d, s->h_min, s->cutoff_fraction, s->midpoint, &c)) == NW_OK) {
 		nw_classes_count(&c, &d, x, n);
-		*out = (struct size_limit){ .size_bytes = op[0].size_bytes,
-			.n = (double)n,
-			.limit_s = isfinite(c.cutoff) ? c.cutoff : slowest,
-			.n_outliers = c.n_outliers,
-			.mean_s = sum / (double)n,
-			.ordinary_s = (sum - c.outlier_sum) / ((double)n - c.n_outliers) };
+		out->limit_s = isfinite(c.cutoff) ? c.cutoff : slowest;
+		out->n_outliers = c.n_outliers;
+		out->ordinary_s = (sum - c.outlier_sum) / ((double)n - c.n_outliers);
 	}
 	nw_classes_clear(&c);
 	nw_density_clear(&d);
+	return rc;
+}
+
+/* By the quantiles; `point` receives them. A duration of 0 is shorter than the clock's step. */
+static void
+limit_by_quantiles(
+    double *x, size_t n, double size_bytes, struct size_limit *out, struct nw_io_point *point)
+{
+	static const double SHORTEST_S = 1e-9;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		x[i] = fmax(x[i], SHORTEST_S);
+	nw_io_point_of_values(size_bytes, x, n, point);
+	out->limit_s = nw_io_point_limit(point);
+	out->n_outliers = point->n_tail;
+	out->ordinary_s = point->mean_s;
+	out->median_s = exp(point->ln_s[4]);
+	out->spread = exp(point->ln_s[6] - point->ln_s[4]);
+}
+
+/* The slowest ordinary duration of one size, the outliers above, and means; by the quantiles if
+ * there is room for a point. */
+static int
+limit_of_size(const struct op *op, size_t n, const struct density_settings *s,
+    struct size_limit *out, struct nw_io_point *point)
+{
+	double *x = malloc((n + 1) * sizeof(*x)), sum = 0;
+	size_t i;
+	int rc = NW_OK;
+
+	if (x == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < n; i++) {
+		x[i] = op[i].duration_s;
+		sum += x[i];
+	}
+	*out = (struct size_limit){ .size_bytes = op[0].size_bytes,
+		.n = (double)n,
+		.mean_s = sum / (double)n,
+		.median_s = NAN,
+		.spread = NAN };
+	if (point != NULL)
+		limit_by_quantiles(x, n, op[0].size_bytes, out, point);
+	else
+		rc = limit_by_density(x, n, sum, s, out);
 	free(x);
 	return rc;
 }
@@ -166,34 +212,59 @@ outliers_count(const struct ops *o, double page_bytes, struct fitted *f)
 	}
 }
 
+/* The limits of all sizes, in order of size; points as well if there is room. */
+static int
+sizes_find(
+    struct ops *o, const struct density_settings *s, struct fitted *f, struct nw_io_point *points)
+{
+	size_t i, end;
+	int rc = NW_OK;
+
+	if (o->n > 0)
+		qsort(o->op, o->n, sizeof(*o->op), compare_ops);
+	for (i = 0; i < o->n && rc == NW_OK; i = end, f->n_sizes++) {
+		for (end = i; end < o->n && o->op[end].size_bytes == o->op[i].size_bytes; end++)
+			;
+		rc = limit_of_size(o->op + i, end - i, s, &f->sizes[f->n_sizes],
+		    points != NULL ? &points[f->n_sizes] : NULL);
+	}
+	return rc;
+}
+
+/* A model stands or falls with its quantiles, where it has them. */
+static int
+sizes_fit(const struct nw_io_options *options, const struct nw_io_point *points, struct fitted *f)
+{
+	struct nw_io_limit *l = malloc((f->n_sizes + 1) * sizeof(*l));
+	size_t i;
+	int rc = NW_ENOMEM;
+
+	for (i = 0; l != NULL && i < f->n_sizes; i++)
+		l[i] = (struct nw_io_limit){ f->sizes[i].size_bytes, f->sizes[i].limit_s };
+	if (l != NULL)
+		rc = nw_io_fit(l, f->n_sizes, options, &f->model);
+	free(l);
+	if (rc == NW_OK && points != NULL &&
+	    (rc = nw_io_curve_make(points, f->n_sizes, &f->curve)) == NW_OK)
+		f->model.status = f->curve.status;
+	return rc;
+}
+
 int
 fitted_make(struct ops *o, const struct nw_io_options *options, const struct density_settings *s,
     struct fitted *out)
 {
-	struct nw_io_limit *l = malloc((o->n + 1) * sizeof(*l));
-	size_t i, end;
-	int rc = NW_OK;
+	struct nw_io_point *points = NULL;
+	int rc = NW_ENOMEM;
 
 	*out = (struct fitted){ .sizes = malloc((o->n + 1) * sizeof(*out->sizes)) };
-	if (l == NULL || out->sizes == NULL)
-		rc = NW_ENOMEM;
-	if (o->n > 0)
-		qsort(o->op, o->n, sizeof(*o->op), compare_ops);
-	for (i = 0; i < o->n && rc == NW_OK; i = end) {
-		for (end = i; end < o->n && o->op[end].size_bytes == o->op[i].size_bytes; end++)
-			;
-		if ((rc = limit_of_size(o->op + i, end - i, s, &out->sizes[out->n_sizes])) ==
-		    NW_OK) {
-			l[out->n_sizes] = (struct nw_io_limit){ o->op[i].size_bytes,
-				out->sizes[out->n_sizes].limit_s };
-			out->n_sizes++;
-		}
-	}
-	if (rc == NW_OK) {
-		nw_io_fit(l, out->n_sizes, options, &out->model);
+	if (options->sound)
+		points = malloc((o->n + 1) * sizeof(*points));
+	if (out->sizes != NULL && (points != NULL || !options->sound) &&
+	    (rc = sizes_find(o, s, out, points)) == NW_OK &&
+	    (rc = sizes_fit(options, points, out)) == NW_OK)
 		outliers_count(o, options->page_bytes, out);
-	}
-	free(l);
+	free(points);
 	return rc;
 }
 
@@ -201,15 +272,22 @@ void
 fitted_clear(struct fitted *f)
 {
 	free(f->sizes);
+	nw_io_curve_clear(&f->curve);
 	*f = (struct fitted){ 0 };
 }
 
 static json_t *
 size_json(const struct size_limit *s)
 {
-	return json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(s->size_bytes), "n",
+	json_t *o = json_pack("{s:o,s:o,s:o,s:o}", "size", stat_json(s->size_bytes), "n",
 	    json_integer((json_int_t)s->n), "limit", stat_json(s->limit_s), "outliers_pct",
 	    stat_json(100 * s->n_outliers / s->n));
+
+	if (!isnan(s->median_s)) {
+		json_object_set_new(o, "median", stat_json(s->median_s));
+		json_object_set_new(o, "spread_pct", stat_json(100 * (s->spread - 1)));
+	}
+	return o;
 }
 
 /* The share of outliers of a line: by the density, and by the line itself. */
@@ -241,6 +319,8 @@ set_fitted(json_t *out, const struct fitted *f)
 	json_object_set_new(out, "sizes", sizes);
 	json_object_set_new(out, "limits", limits);
 	set_model(out, &f->model);
+	if (f->curve.n > 0)
+		json_object_set_new(out, CURVE_COLUMN, curve_json(&f->curve));
 	set_line_outliers(json_object_get(out, "small"), c, 0);
 	set_line_outliers(json_object_get(out, "large"), c, 1);
 	json_object_set_new(
@@ -258,6 +338,11 @@ model_of_ops(struct ops *o, const struct nw_io_options *options, const struct de
 
 	if (rc == NW_OK)
 		set_fitted(out, &f);
+	if (o->clock_s > 0) {
+		json_object_set_new(out, "clock_s", stat_json(o->clock_s));
+		json_object_set_new(out, "below_clock", json_integer((json_int_t)o->n_below));
+		json_object_set_new(out, "left_out", json_integer((json_int_t)o->n_left_out));
+	}
 	fitted_clear(&f);
 	return rc;
 }
@@ -306,9 +391,39 @@ models_of_table(struct stat_table *t, const struct nw_io_options *o,
 	return rc;
 }
 
-/* A row of the file that classify reads. */
+/* --- one row per model --- */
+
+static bool
+is_refused(const json_t *model)
+{
+	const char *status = json_string_value(json_object_get(model, "status"));
+
+	return status != NULL && strcmp(status, nw_status_text(NW_STATUS_REFUSED)) == 0;
+}
+
+/* The larger relative error of the lines, in per cent. */
+static double
+error_of_model(const json_t *model)
+{
+	static const char *const lines[] = { "small", "large" };
+	double worst = NAN;
+	size_t i;
+
+	for (i = 0; i < 2; i++)
+		worst = fmax(worst,
+		    json_number_value(
+			json_object_get(json_object_get(model, lines[i]), "rel_err_pct")));
+	return worst;
+}
+
+struct rows_of_models {
+	json_t *list;
+	bool sound;
+};
+
+/* A row of the file that classify reads. A refused model has no numbers there. */
 static json_t *
-row_of_model(const char *name, const json_t *model)
+row_of_model(const char *name, const json_t *model, bool sound)
 {
 	static const char *const lines[] = { "small", "large" };
 	json_t *row = json_pack("{s:s}", "name", name), *v;
@@ -320,27 +435,108 @@ row_of_model(const char *name, const json_t *model)
 
 			v = json_object_get(json_object_get(model, lines[i]), part);
 			snprintf(key, sizeof(key), "%s_%s", lines[i], part);
-			if (v != NULL)
+			if (v != NULL && !is_refused(model))
 				json_object_set(row, key, v);
 			else
 				json_object_set_new(row, key, json_null());
 		}
+	if (!sound)
+		return row;
+	json_object_set(row, "status", json_object_get(model, "status"));
+	json_object_set_new(row, "rel_err_pct", stat_json(error_of_model(model)));
+	json_object_set_new(row, CURVE_COLUMN, json_null());
+	v = json_object_get(model, CURVE_COLUMN);
+	if (v != NULL && !is_refused(model))
+		json_object_set(row, CURVE_COLUMN, v);
 	return row;
 }
 
-/* The models of a result, for classify: under `name`, or the models of its parts. */
+/* Calls `use` with each model of a result: the result itself, under `name`, or its parts. */
 static void
-set_rows(json_t *out, const char *name)
+models_each(json_t *out, const char *name, void (*use)(void *, const char *, json_t *), void *arg)
 {
-	json_t *rows = json_array(), *part;
+	json_t *part;
 	const char *key;
 
 	if (json_object_get(out, "small") != NULL)
-		json_array_append_new(rows, row_of_model(name, out));
+		use(arg, name, out);
 	else
 		json_object_foreach(out, key, part) if (json_object_get(part, "small") != NULL)
-		    json_array_append_new(rows, row_of_model(key, part));
-	json_object_set_new(out, "models", rows);
+		    use(arg, key, part);
+}
+
+static void
+row_add(void *rows, const char *name, json_t *model)
+{
+	const struct rows_of_models *r = rows;
+
+	json_array_append_new(r->list, row_of_model(name, model, r->sound));
+}
+
+static void
+line_tell(const char *name, const json_t *model, const char *line)
+{
+	struct stat_error note = { "" };
+	const json_t *l = json_object_get(model, line);
+
+	if (!is_refused(l))
+		return;
+	stat_fail(&note, NW_OK,
+	    "the %s line of \"%.60s\" is refused: it misses the limits by %.3g %% on average, more "
+	    "than %.0f %%%s",
+	    line, name, json_number_value(json_object_get(l, "rel_err_pct")),
+	    100 * NW_IO_REL_ERR_MAX,
+	    json_object_get(model, CURVE_COLUMN) != NULL && !is_refused(model)
+		? "; the limits of the sizes stand"
+		: "");
+	fprintf(stderr, "narrows: %s\n", note.text);
+}
+
+/* Says aloud what is refused. */
+static void
+model_tell(void *unused, const char *name, json_t *model)
+{
+	struct stat_error note = { "" };
+
+	(void)unused;
+	line_tell(name, model, "small");
+	line_tell(name, model, "large");
+	if (!is_refused(model) || json_object_get(model, CURVE_COLUMN) == NULL)
+		return;
+	stat_fail(&note, NW_OK,
+	    "the model \"%.60s\" is refused: its durations fall where the size rises", name);
+	fprintf(stderr, "narrows: %s\n", note.text);
+}
+
+/* The quantiles are for classify alone. */
+static void
+curve_remove(void *unused, const char *name, json_t *model)
+{
+	(void)unused;
+	(void)name;
+	json_object_del(model, CURVE_COLUMN);
+}
+
+/* Adds what the form of output wants: rows, under "models", for CSV, and for a person who reads
+ * several models. */
+static void
+models_present(json_t *out, const char *name, const struct stat_args *a)
+{
+	bool csv = stat_arg_is_form(a, STAT_CSV);
+	json_t *rows = json_array();
+	struct rows_of_models r = { rows, stat_arg_sound(a) };
+
+	models_each(out, name, model_tell, NULL);
+	models_each(out, name, row_add, &r);
+	models_each(out, name, curve_remove, NULL);
+	if (!csv)
+		for (size_t i = 0; i < json_array_size(rows); i++)
+			json_object_del(json_array_get(rows, i), CURVE_COLUMN);
+	if (csv ||
+	    (stat_arg_is_form(a, STAT_TABLE) && json_object_get(out, "small") == NULL &&
+		json_array_size(rows) > 0))
+		json_object_set(out, "models", rows);
+	json_decref(rows);
 }
 
 int
@@ -358,15 +554,15 @@ models_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	    (rc = stat_arg_number(a, "page", 0, 1e18, &o.page_bytes, err)) != NW_OK ||
 	    (rc = stat_arg_number(a, "inflate", 1e-6, 1e6, &o.inflate, err)) != NW_OK)
 		return rc;
-	o.weighted = stat_arg_sound(a);
+	o.sound = stat_arg_sound(a);
 	for (i = 0; i < n_files && rc == NW_OK; i++)
 		rc = ops_add_file(&ops, files[i], a, n_files == 1 ? &t : NULL, err);
 	if (rc == NW_OK) {
 		*out = json_object();
 		rc = t != NULL ? models_of_table(t, &o, &s, *out, err)
 			       : model_of_ops(&ops, &o, &s, *out);
-		if (rc == NW_OK && stat_arg_is_form(a, STAT_CSV))
-			set_rows(*out, name != NULL ? name : "model");
+		if (rc == NW_OK)
+			models_present(*out, name != NULL ? name : "model", a);
 	}
 	stat_table_free(t);
 	free(ops.op);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cli/stat/stat_series.h"
+#include "narrows/format.h"
 
 static int
 ops_reserve(struct ops *o, size_t more)
@@ -113,16 +114,33 @@ ops_add_io(
 
 /* --- traces of other programs --- */
 
+/* An operation that the clock saw take no time took less than a step: the step is an upper bound. */
 static int
-ops_add_one(struct ops *o, double size, double duration_s)
+ops_add_one(struct ops *o, double size, double duration_s, double clock_s)
 {
 	int rc;
 
-	if (!(size > 0) || !(duration_s >= 0) || !isfinite(size) || !isfinite(duration_s))
+	if (!(size > 0) || !(duration_s >= 0) || !isfinite(size) || !isfinite(duration_s)) {
+		o->n_left_out++;
 		return NW_OK;
+	}
+	if (duration_s < clock_s / 2) { /* a difference of two rounded times is not exact */
+		duration_s = clock_s;
+		o->n_below++;
+	}
+	o->clock_s = fmax(o->clock_s, clock_s);
 	if ((rc = ops_reserve(o, 1)) == NW_OK)
 		o->op[o->n++] = (struct op){ size, duration_s };
 	return rc;
+}
+
+/* The step of a printed time in seconds: its last decimal place. */
+static double
+decimal_step_s(const char *text)
+{
+	const char *point = strchr(text, '.');
+
+	return point == NULL ? 1 : pow(10, -(double)strspn(point + 1, "0123456789"));
 }
 
 /* A line of fio's latency log: time (ms), latency (ns), direction (0 read, 1 write, 2 trim), size,
@@ -135,7 +153,7 @@ fio_line(struct ops *o, const char *line, bool write)
 	if (sscanf(line, " %lf , %lf , %lf , %lf", &time, &latency_ns, &direction, &size) != 4 ||
 	    direction != write)
 		return NW_OK;
-	return ops_add_one(o, size, latency_ns * 1e-9);
+	return ops_add_one(o, size, latency_ns * 1e-9, 1e-9);
 }
 
 /* A line of darshan-dxt-parser: module, rank, write or read, segment, offset, length, start and end
@@ -143,14 +161,36 @@ fio_line(struct ops *o, const char *line, bool write)
 static int
 dxt_line(struct ops *o, const char *line, bool write)
 {
-	double offset, size, start, end;
-	char module[16], way[16];
+	double offset, size;
+	char module[16], way[16], start[32], end[32];
 
-	if (sscanf(line, " %15s %*s %15s %*s %lf %lf %lf %lf", module, way, &offset, &size, &start,
-		&end) != 6 ||
+	if (sscanf(line, " %15s %*s %15s %*s %lf %lf %31s %31s", module, way, &offset, &size, start,
+		end) != 6 ||
 	    strcmp(module, "X_POSIX") != 0 || strcmp(way, write ? "write" : "read") != 0)
 		return NW_OK;
-	return ops_add_one(o, size, end - start);
+	return ops_add_one(o, size, strtod(end, NULL) - strtod(start, NULL), decimal_step_s(end));
+}
+
+/* Says how coarse the clock of a trace is, and what was left out. */
+static void
+trace_tell(const struct ops *o, const char *path, size_t n, size_t n_below, size_t n_left_out)
+{
+	struct stat_error note = { "" };
+
+	if (n_below > 0) {
+		stat_fail(&note, NW_OK,
+		    "%s: the clock of this trace is %s; %zu of %zu operations are faster than it, "
+		    "and "
+		    "count as one step%s",
+		    path, fmt_duration(o->clock_s).s, n_below, n,
+		    2 * n_below > n ? ": limits are upper bounds" : "");
+		fprintf(stderr, "narrows: %s\n", note.text);
+	}
+	if (n_left_out > 0) {
+		stat_fail(&note, NW_OK,
+		    "%s: left out, without a size or a duration: %zu operations", path, n_left_out);
+		fprintf(stderr, "narrows: %s\n", note.text);
+	}
 }
 
 static int
@@ -158,7 +198,7 @@ ops_add_trace(struct ops *o, const char *path, const struct stat_args *a, struct
 {
 	const char *from = stat_arg(a, "from"), *op = stat_arg(a, "op"), *line;
 	bool fio = strcmp(from, "fio") == 0, write = op != NULL && strcmp(op, "write") == 0;
-	size_t before = o->n, n_bytes;
+	size_t before = o->n, below = o->n_below, left_out = o->n_left_out, n_bytes;
 	char *bytes = NULL;
 	int rc;
 
@@ -175,6 +215,8 @@ ops_add_trace(struct ops *o, const char *path, const struct stat_args *a, struct
 	if (rc == NW_OK && o->n == before)
 		return stat_fail(err, NW_EPROTO, "%s: no %s operation in the form of %s", path,
 		    write ? "write" : "read", from);
+	if (rc == NW_OK)
+		trace_tell(o, path, o->n - before, o->n_below - below, o->n_left_out - left_out);
 	return rc;
 }
 

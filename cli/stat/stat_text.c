@@ -30,11 +30,13 @@ static const struct {
 	{ "std_error", "standard error" },
 	{ "rel_err_pct", "relative error (%)" },
 	{ "abs_err", "absolute error (s)" },
-	{ "outliers_exp_pct", "outliers by density (%)" },
+	{ "outliers_exp_pct", "outliers by limit (%)" },
 	{ "outliers_model_pct", "outliers by model (%)" },
 	{ "I", "I (s)" },
 	{ "c", "c (s/byte)" },
 	{ "size", "size (bytes)" },
+	{ "p90", "90 % are below" },
+	{ "p99", "99 % are below" },
 	{ "r_response", "r with the response" },
 	{ "r_critical", "r to exceed" },
 };
@@ -224,7 +226,18 @@ put_table(FILE *f, const json_t *rows, const char *hide)
 
 /* --- documents --- */
 
-/* Objects, all with the same kind of plain values: rows of a table. */
+static bool
+has_objects(const json_t *row)
+{
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)row, key, v) if (json_is_object(v)) return true;
+	return false;
+}
+
+/* Objects, all with the same kind of plain values: rows of a table. An object within a row would
+ * have no place there. */
 static bool
 is_table(const json_t *v)
 {
@@ -233,7 +246,7 @@ is_table(const json_t *v)
 	if (is_plain(v) || n == 0 || (json_is_object(v) && n < 2))
 		return false;
 	for (i = 0; i < n; i++)
-		if (!json_is_object(row_at(v, i)))
+		if (!json_is_object(row_at(v, i)) || has_objects(row_at(v, i)))
 			return false;
 	return true;
 }

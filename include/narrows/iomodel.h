@@ -13,8 +13,12 @@
  *   class        of (s, d): the model with the smallest prediction >= d; ties go to the first; else
  *                none
  *
- * Least squares on sizes that span seven decades is decided by the largest few: `weighted`
- * minimises relative errors (weights 1/L^2) instead.
+ * That is the published rule. Least squares on sizes that span seven decades is decided by the
+ * largest few, and a limit that one stall has raised bends a line below zero. `sound` makes ln L
+ * monotone in s first, minimises relative errors (weights 1/L^2), and lets neither I nor c be
+ * negative, nor the large line begin below the small line's end; the large line has both
+ * parameters. A line that misses L(s) by more than half on average is refused: its numbers are
+ * there, but it classifies nothing.
  */
 #ifndef NARROWS_IOMODEL_H
 #define NARROWS_IOMODEL_H
@@ -36,10 +40,11 @@ struct nw_io_line {
 	/* mean |d(s) - L(s)|: against the limit itself, so a perfect fit shows the inflation */
 	double abs_err_s;
 	double rel_err; /* mean |d(s) - L(s)| / L(s) */
+	bool refused;   /* by the sound rule */
 };
 
 struct nw_io_model {
-	enum nw_status status; /* INSUFFICIENT: no usable size */
+	enum nw_status status; /* INSUFFICIENT: no usable size; REFUSED: no line is left */
 	double page_bytes;
 	struct nw_io_line small, large;
 };
@@ -47,17 +52,17 @@ struct nw_io_model {
 struct nw_io_options {
 	double page_bytes;
 	double inflate;
-	bool weighted;
+	bool sound;
 };
-extern const struct nw_io_options nw_io_defaults; /* 4096, 1.1, unweighted */
+extern const struct nw_io_options nw_io_defaults; /* 4096, 1.1, as published */
 
 /* Sizes in any order; a size < 0, and a size whose limit is not positive and finite, are left out.
- * O(n). */
-void nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options,
+ * O(n); sound O(n log n). NW_ENOMEM, with sound only. */
+int nw_io_fit(const struct nw_io_limit *limits, size_t n, const struct nw_io_options *options,
     struct nw_io_model *out);
 /* Predicted duration. The other line stands in for a missing line. NaN without lines. */
 double nw_io_predict(const struct nw_io_model *m, double size_bytes);
-/* Index of the class; n if no model is slow enough. O(n). */
+/* Index of the class; n if no model is slow enough. A refused line has no operations. O(n). */
 size_t
 nw_io_classify(const struct nw_io_model *models, size_t n, double size_bytes, double duration_s);
 

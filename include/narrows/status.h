@@ -9,7 +9,8 @@ enum nw_status {
 	NW_STATUS_DEGENERATE,        /* no variation where the formula divides by the variation */
 	NW_STATUS_CONSTANT_RESPONSE, /* SSyy = 0: nothing to explain */
 	NW_STATUS_UNDERDETERMINED,   /* more terms than rows */
-	NW_STATUS_UNDEFINED          /* the input is not finite, or not where the formula lives */
+	NW_STATUS_UNDEFINED,         /* the input is not finite, or not where the formula lives */
+	NW_STATUS_REFUSED            /* the model contradicts its data */
 };
 
 /* The word printed in results. Static text. */
@@ -23,6 +24,7 @@ nw_status_text(enum nw_status status)
 	case NW_STATUS_CONSTANT_RESPONSE: return "constant_response";
 	case NW_STATUS_UNDERDETERMINED: return "underdetermined";
 	case NW_STATUS_UNDEFINED: return "undefined";
+	case NW_STATUS_REFUSED: return "refused";
 	}
 	return "undefined";
 }

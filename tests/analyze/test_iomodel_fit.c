@@ -3,7 +3,9 @@
  * classification. */
 #include "narrows/iomodel.h"
 
+#include "narrows/err.h"
 #include "tests/check.h"
+#include "tests/noise.h"
 
 static void
 test_exact(void)
@@ -22,7 +24,7 @@ test_exact(void)
 					       : 3e-7 + 4e-11 * 4096 + 8e-11 * l[i].size_bytes) /
 			    1.1;
 		}
-		o.weighted = k == 1;
+		o.sound = k == 1;
 		nw_io_fit(l, 20, &o, &m);
 		CHECK_INT(m.status, NW_STATUS_OK);
 		CHECK_INT(m.small.n, 8);
@@ -86,18 +88,48 @@ test_weighted(void)
 		l[i].limit_s = 1e-5 + 1e-9 * l[i].size_bytes * (i == 11 ? 3 : 1);
 	}
 	nw_io_fit(l, 12, &o, &plain);
-	o.weighted = true;
+	o.sound = true;
 	nw_io_fit(l, 12, &o, &weighted);
 	CHECK(plain.large.rel_err > 1);
 	CHECK(weighted.large.rel_err < 0.3);
 }
 
+/* Limits that one stall has raised bend no line below zero; a line that fits nothing is refused. */
+static void
+test_sound(void)
+{
+	static const struct nw_io_limit bent[] = { { 1, 3.9e-5 }, { 64, 3.9e-5 }, { 1024, 1.9e-6 },
+		{ 4096, 2.4e-6 }, { 16384, 6e-6 } };
+	struct nw_io_options o = nw_io_defaults;
+	struct nw_io_limit l[12];
+	struct nw_io_model m;
+	int i, round;
+
+	nw_io_fit(bent, 5, &o, &m);
+	CHECK(nw_io_predict(&m, 4096) < 0); /* the published rule */
+	o.sound = true;
+	CHECK_INT(nw_io_fit(bent, 5, &o, &m), NW_OK);
+	CHECK(m.small.refused && m.small.rel_err > 0.5);
+	CHECK_INT(nw_io_classify(&m, 1, 1024, 1e-7), 1); /* no operation of its own */
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < 12; i++)
+			l[i] =
+			    (struct nw_io_limit){ ldexp(1, 2 * i), 1e-6 * exp(3 * noise_normal()) };
+		CHECK_INT(nw_io_fit(l, 12, &o, &m), NW_OK);
+		CHECK(m.small.intercept_s >= 0 && m.small.slope_s_per_byte >= 0);
+		CHECK(m.large.intercept_s >= 0 && m.large.slope_s_per_byte >= 0);
+		for (i = 1; i < 50; i++)
+			CHECK(nw_io_predict(&m, ldexp(1, i) / 2) <=
+			    nw_io_predict(&m, ldexp(1, i)) * (1 + 1e-9));
+	}
+}
+
 static void
 test_classify(void)
 {
-	struct nw_io_model m[3] = { { .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0 } },
-		{ .page_bytes = 4096, .small = { 1, 3e-7, 0, 0, 0 } },
-		{ .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0 } } };
+	struct nw_io_model m[3] = { { .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0, false } },
+		{ .page_bytes = 4096, .small = { 1, 3e-7, 0, 0, 0, false } },
+		{ .page_bytes = 4096, .small = { 1, 8e-6, 0, 0, 0, false } } };
 
 	CHECK_INT(nw_io_classify(m, 3, 1, 1e-7), 1);
 	CHECK_INT(nw_io_classify(m, 3, 1, 3e-7), 1);   /* d = prediction is inside */
@@ -108,12 +140,14 @@ test_classify(void)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
+	noise_seed(argc, argv, 28);
 	test_exact();
 	test_published();
 	test_partial();
 	test_weighted();
+	test_sound();
 	test_classify();
 	return check_done("iomodel");
 }

@@ -16,16 +16,15 @@
 static const char cached_class[] = "page cache";
 static const double NS = 1e-9;
 
-/* Relative errors count: the sizes of a model span seven decades. */
 static const struct nw_io_options limit_options = { 4096, 1.1, true };
-static const struct nw_io_options mean_options = { 4096, 1, true };
 
 /* The measurement of a class, direction and size. */
 struct point {
 	int64_t meta_id, first_wall_ns;
 	bool write;
 	char *id, *mount, *filesystem, *device, *class, *name, *named_by;
-	double size_bytes, limit_s, mean_s;
+	double size_bytes;
+	struct nw_io_point durations; /* n is 0 without operations */
 };
 
 struct points {
@@ -63,9 +62,7 @@ on_baseline_meta(void *points, const struct nw_meta_rec *m)
 			.class = text_dup(params, "class"),
 			.name = text_dup(params, "name"),
 			.named_by = text_dup(params, "namedBy"),
-			.size_bytes = json_number_value(size),
-			.limit_s = NAN,
-			.mean_s = NAN };
+			.size_bytes = json_number_value(size) };
 	}
 	json_decref(subject);
 	json_decref(params);
@@ -129,40 +126,19 @@ on_baseline_layout(void *layouts, const struct nw_layout_rec *rec)
 	return 0;
 }
 
-/* The density's cutoff of ordinary durations, as `narrows stat models` finds it, and their mean. */
-static int
+static void
 point_measure(
     struct point *p, const uint64_t counts[NW_HIST_BUCKETS], struct nw_density_bucket *buckets)
 {
-	struct nw_density d = { 0 };
-	struct nw_classes c = { 0 };
-	double step = 1, count = 0, sum = 0, slowest = NAN;
 	size_t n = 0, i;
-	int rc;
 
 	for (i = 0; i < NW_HIST_BUCKETS; i++)
 		if (counts[i] > 0) {
 			nw_hist_bounds((uint32_t)i, &buckets[n].low, &buckets[n].high);
-			slowest = buckets[n].high;
 			buckets[n++].count = (double)counts[i];
 		}
-	if (n == 0)
-		return NW_OK;
-	if ((rc = nw_density_clock_step(buckets, n, 1, &step)) == NW_OK &&
-	    (rc = nw_density_buckets(buckets, n, step, &nw_density_defaults, &d)) == NW_OK &&
-	    (rc = nw_classes_find(&d, NW_CLASS_H_MIN, NW_CLASS_CUTOFF_FRACTION, false, &c)) ==
-		NW_OK) {
-		nw_classes_count_buckets(&c, &d, buckets, n, step);
-		for (i = 0; i < c.n; i++) {
-			count += c.class[i].count;
-			sum += c.class[i].sum;
-		}
-		p->limit_s = (isfinite(c.cutoff) ? c.cutoff : slowest) * NS;
-		p->mean_s = sum / count * NS;
-	}
-	nw_classes_clear(&c);
-	nw_density_clear(&d);
-	return rc;
+	if (n > 0)
+		nw_io_point_of_buckets(p->size_bytes, buckets, n, NS, &p->durations);
 }
 
 static int
@@ -176,7 +152,7 @@ point_read(struct store_reader *r, struct point *p, struct nw_density_bucket *bu
 	for (i = 0; i < l.n && rc == NW_OK; i++)
 		rc = store_rows(r, l.id[i], INT64_MIN, INT64_MAX, on_durations, counts);
 	if (rc == NW_OK)
-		rc = point_measure(p, counts, buckets);
+		point_measure(p, counts, buckets);
 	free(counts);
 	return rc;
 }
@@ -204,28 +180,129 @@ baseline_get(struct baselines *out, const struct point *p)
 static bool
 is_of_class(const struct point *p, const struct baseline *b, const struct baseline_class *k)
 {
-	return p->write == k->write && isfinite(p->limit_s) && strcmp(p->class, k->class) == 0 &&
+	return p->write == k->write && p->durations.n > 0 && strcmp(p->class, k->class) == 0 &&
 	    strcmp(p->mount, b->mount) == 0;
 }
 
-static void
-class_fit(const struct points *p, const struct baseline *b, struct baseline_class *k)
+static int
+class_fit(struct baseline_class *k)
 {
-	struct nw_io_limit *limits = xcalloc(p->n, sizeof(*limits)),
-			   *means = xcalloc(p->n, sizeof(*means));
+	struct nw_io_limit *limits = xcalloc(k->n_sizes + 1, sizeof(*limits));
+	size_t i;
+	int rc;
+
+	for (i = 0; i < k->n_sizes; i++)
+		limits[i] = (struct nw_io_limit){ k->points[i].size_bytes,
+			nw_io_point_limit(&k->points[i]) };
+	nw_io_curve_clear(&k->durations);
+	if ((rc = nw_io_curve_make(k->points, k->n_sizes, &k->durations)) == NW_OK)
+		rc = nw_io_fit(limits, k->n_sizes, &limit_options, &k->limit);
+	free(limits);
+	return rc;
+}
+
+static int
+class_measure(const struct points *p, size_t n, const struct baseline *b, struct baseline_class *k)
+{
 	size_t i;
 
-	for (i = 0; i < p->n; i++)
-		if (is_of_class(&p->list[i], b, k)) {
-			limits[k->n_sizes] =
-			    (struct nw_io_limit){ p->list[i].size_bytes, p->list[i].limit_s };
-			means[k->n_sizes++] =
-			    (struct nw_io_limit){ p->list[i].size_bytes, p->list[i].mean_s };
+	k->points = xcalloc(n + 1, sizeof(*k->points));
+	for (i = 0; i < n; i++)
+		if (is_of_class(&p->list[i], b, k))
+			k->points[k->n_sizes++] = p->list[i].durations;
+	return class_fit(k);
+}
+
+/* --- ways to a device that cannot be told apart --- */
+
+static const struct {
+	bool write;
+	const char *class;
+} device_classes[] = { { false, "device cache" }, { false, "short seek" }, { false, "long seek" },
+	{ true, "device" }, { true, "random device" } };
+
+const char baseline_device[] = "device";
+
+static bool
+is_way_to_device(const struct baseline_class *k)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(device_classes) / sizeof(device_classes[0]); i++)
+		if (device_classes[i].write == k->write &&
+		    strcmp(device_classes[i].class, k->class) == 0)
+			return true;
+	return !k->write && strcmp(k->class, baseline_device) == 0;
+}
+
+static void
+class_clear(struct baseline_class *k)
+{
+	free(k->class);
+	free(k->name);
+	free(k->points);
+	nw_io_curve_clear(&k->durations);
+}
+
+/* Mixes the points of a class into another, and names the sum; an administrator's name stays. */
+static int
+class_take(struct baseline_class *to, struct baseline_class *from)
+{
+	size_t i, j;
+
+	for (i = 0; i < from->n_sizes; i++) {
+		for (j = 0; j < to->n_sizes; j++)
+			if (to->points[j].size_bytes == from->points[i].size_bytes)
+				break;
+		if (j < to->n_sizes) {
+			nw_io_point_mix(&to->points[j], &from->points[i], &to->points[j]);
+			continue;
 		}
-	nw_io_fit(limits, k->n_sizes, &limit_options, &k->limit);
-	nw_io_fit(means, k->n_sizes, &mean_options, &k->mean);
-	free(limits);
-	free(means);
+		to->points = xreallocarray(to->points, to->n_sizes + 1, sizeof(*to->points));
+		to->points[to->n_sizes++] = from->points[i];
+	}
+	free(to->class);
+	to->class = xstrdup(baseline_device);
+	if (!to->by_administrator) {
+		free(to->name);
+		to->name = xstrdup(from->by_administrator ? from->name : baseline_device);
+		to->by_administrator = from->by_administrator;
+	}
+	class_clear(from);
+	return class_fit(to);
+}
+
+/* Whether two classes lead to the device, and fewer than four fifths of their operations would
+ * find the right one of the two. */
+static bool
+is_same_way(const struct baseline_class *a, const struct baseline_class *b)
+{
+	static const double APART_MIN = 0.8;
+
+	return a->write == b->write && is_way_to_device(a) && is_way_to_device(b) &&
+	    nw_io_curves_apart(&a->durations, &b->durations) < APART_MIN;
+}
+
+static int
+classes_merge(struct baseline *b)
+{
+	size_t i, j;
+	int rc;
+
+	for (i = 0; i < b->n; i++)
+		for (j = i + 1; j < b->n; j++) {
+			if (!is_same_way(&b->classes[i], &b->classes[j]))
+				continue;
+			rc = class_take(&b->classes[i], &b->classes[j]);
+			memmove(&b->classes[j], &b->classes[j + 1],
+			    (b->n - j - 1) * sizeof(*b->classes));
+			b->n--;
+			if (rc != NW_OK)
+				return rc;
+			i = 0; /* the sum may resemble a class that its parts did not */
+			j = 0;
+		}
+	return NW_OK;
 }
 
 static void
@@ -283,9 +360,12 @@ baselines_load(struct store_reader *r, int64_t host_id, struct baselines *out)
 		class_add(baseline_get(out, &p.list[i]), &p.list[i]);
 	}
 	free(buckets);
-	for (i = 0; i < out->n && rc == NW_OK; i++)
-		for (k = 0; k < out->list[i].n; k++)
-			class_fit(&p, &out->list[i], &out->list[i].classes[k]);
+	for (i = 0; i < out->n && rc == NW_OK; i++) {
+		for (k = 0; k < out->list[i].n && rc == NW_OK; k++)
+			rc = class_measure(&p, n, &out->list[i], &out->list[i].classes[k]);
+		if (rc == NW_OK)
+			rc = classes_merge(&out->list[i]);
+	}
 out:
 	points_clear(&p);
 	if (rc < 0)
@@ -299,10 +379,8 @@ baselines_clear(struct baselines *b)
 	size_t i, k;
 
 	for (i = 0; i < b->n; i++) {
-		for (k = 0; k < b->list[i].n; k++) {
-			free(b->list[i].classes[k].class);
-			free(b->list[i].classes[k].name);
-		}
+		for (k = 0; k < b->list[i].n; k++)
+			class_clear(&b->list[i].classes[k]);
 		free(b->list[i].classes);
 		free(b->list[i].mount);
 		free(b->list[i].filesystem);
@@ -336,31 +414,37 @@ baselines_find(const struct baselines *b, const char *path)
 	return found;
 }
 
-size_t
-baseline_classify(const struct baseline *b, bool write, double size_bytes, double duration_s)
+bool
+baseline_class_is_usable(const struct baseline_class *k)
 {
-	double prediction, lowest = INFINITY;
-	size_t i, found = b->n;
+	return k->durations.status == NW_STATUS_OK;
+}
 
-	for (i = 0; i < b->n; i++) {
-		if (b->classes[i].write != write)
-			continue;
-		prediction = nw_io_predict(&b->classes[i].limit, size_bytes);
-		if (duration_s <= prediction && prediction < lowest) {
-			lowest = prediction;
-			found = i;
-		}
-	}
+size_t
+baseline_classify(const struct baseline *b, bool write, double size_bytes, double duration_s,
+    bool *near, size_t *n_near)
+{
+	const struct nw_io_curve **curves = xcalloc(b->n + 1, sizeof(*curves));
+	size_t i, found;
+
+	for (i = 0; i < b->n; i++)
+		if (b->classes[i].write == write)
+			curves[i] = &b->classes[i].durations;
+	found = nw_io_curves_name(curves, b->n, size_bytes, duration_s, near, n_near);
+	free(curves);
 	return found;
 }
 
 double
 baseline_cached_s(const struct baseline *b, bool write, double size_bytes)
 {
+	struct nw_io_point p;
 	size_t i;
 
 	for (i = 0; i < b->n; i++)
-		if (b->classes[i].write == write && b->classes[i].cached)
-			return nw_io_predict(&b->classes[i].mean, size_bytes);
+		if (b->classes[i].write == write && b->classes[i].cached &&
+		    baseline_class_is_usable(&b->classes[i]) &&
+		    nw_io_curve_at(&b->classes[i].durations, size_bytes, &p))
+			return p.mean_s;
 	return NAN;
 }

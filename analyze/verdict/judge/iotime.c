@@ -17,6 +17,8 @@ static const double NS = 1e-9;
 
 const char *const io_step_names[IO_STEPS] = { "forward", "backward", "same", "strided", "random" };
 
+static const char io_either[] = "either";
+
 const char *
 io_named_by_word(enum io_named_by by)
 {
@@ -244,26 +246,89 @@ size_of(const struct io_file *f, unsigned octave)
 	return fmin(top, fmax(f->bytes / n, top / 2));
 }
 
+/* Steps of which a class needs some: a file read forward alone has no seeks, and no place twice. */
+enum {
+	STEP_FORWARD = 1 << 0,
+	STEP_BACKWARD = 1 << 1,
+	STEP_SAME = 1 << 2,
+	STEP_STRIDED = 1 << 3,
+	STEP_RANDOM = 1 << 4
+};
+static const struct {
+	const char *class;
+	unsigned steps;
+} needs[] = {
+	{ "sequential device", STEP_FORWARD },
+	{ "device cache", STEP_BACKWARD | STEP_SAME | STEP_STRIDED | STEP_RANDOM },
+	{ "short seek", STEP_BACKWARD | STEP_STRIDED | STEP_RANDOM },
+	{ "long seek", STEP_BACKWARD | STEP_STRIDED | STEP_RANDOM },
+	{ "random device", STEP_BACKWARD | STEP_STRIDED | STEP_RANDOM },
+};
+
+/* Whether the steps that were counted rule a class out: a hundredth of them would do. */
+static bool
+is_refuted(const struct io_file *f, const char *class)
+{
+	static const double SHARE_MIN = 0.01;
+	double all = 0, fit = 0;
+	size_t i;
+	int k;
+
+	for (i = 0; i < sizeof(needs) / sizeof(needs[0]); i++)
+		if (strcmp(needs[i].class, class) == 0)
+			break;
+	if (i == sizeof(needs) / sizeof(needs[0]))
+		return false;
+	for (k = 0; k < IO_STEPS; k++) {
+		all += f->steps[k];
+		fit += (needs[i].steps & 1u << k) != 0 ? f->steps[k] : 0;
+	}
+	return all > 0 && fit < SHARE_MIN * all;
+}
+
+/* The class of operations: `of`, unless several are near, or the steps rule the class out. Between
+ * the page cache and a device the name is "either". */
+static struct io_class *
+class_of(struct io_file *f, size_t of, const bool *near, size_t n_near)
+{
+	const struct baseline *b = f->baseline;
+	bool cached = false;
+	size_t i;
+
+	if (of == b->n)
+		return class_get(f, "slower than all classes", false);
+	for (i = 0; i < b->n; i++)
+		cached |= near[i] && b->classes[i].cached;
+	if (n_near > 1)
+		return class_get(f, cached ? io_either : baseline_device, false);
+	if (is_refuted(f, b->classes[of].class))
+		return class_get(f, baseline_device, false);
+	return class_get(f, b->classes[of].name, b->classes[of].by_administrator);
+}
+
 static void
 octave_classify(struct io_file *f, unsigned octave)
 {
 	const uint64_t *count = f->counts + octave * NW_HIST_SUB;
 	const struct baseline *b = f->baseline;
 	double size = size_of(f, octave), cached_s = baseline_cached_s(b, f->write, size), each_s;
+	bool *near = xcalloc(b->n + 1, sizeof(*near));
 	struct io_class *k;
 	unsigned i;
-	size_t of;
+	size_t of, n_near;
 
 	for (i = 0; i < NW_CELL_DURATIONS; i++) {
 		if (count[i] == 0)
 			continue;
 		each_s = middle_s(i);
-		of = baseline_classify(b, f->write, size, each_s);
-		k = of < b->n ? class_get(f, b->classes[of].name, b->classes[of].by_administrator)
-			      : class_get(f, "slower than all classes", false);
+		of = baseline_classify(b, f->write, size, each_s, near, &n_near);
+		k = class_of(f, of, near, n_near);
 		class_count(f, k, (double)count[i], each_s,
-		    of < b->n && b->classes[of].cached ? NAN : cached_s);
+		    (of < b->n && b->classes[of].cached) || strcmp(k->name, io_either) == 0
+			? NAN
+			: cached_s);
 	}
+	free(near);
 }
 
 /* The classes of the durations of one octave of sizes; A is the fastest. */
@@ -347,7 +412,7 @@ has_classes(const struct baseline *b, bool write)
 	size_t i;
 
 	for (i = 0; b != NULL && i < b->n; i++)
-		if (b->classes[i].write == write)
+		if (b->classes[i].write == write && baseline_class_is_usable(&b->classes[i]))
 			return true;
 	return false;
 }
@@ -422,11 +487,34 @@ iotime_clear(struct iotime *t)
 	*t = (struct iotime){ 0 };
 }
 
+/* The models that a baseline could not have, for people; NULL without. */
+static char *
+refused_words(const struct iotime *t)
+{
+	const struct baseline *b;
+	char *words = NULL, *more;
+	size_t i, k;
+
+	for (i = 0; i < t->n_hosts; i++)
+		for (b = t->baselines[i].list; b < t->baselines[i].list + t->baselines[i].n; b++)
+			for (k = 0; k < b->n; k++) {
+				if (b->classes[k].durations.status != NW_STATUS_REFUSED)
+					continue;
+				more = xasprintf("%s The model of %s of %s is refused: its "
+						 "durations fall where the size rises.",
+				    words != NULL ? words : "", b->classes[k].name, b->mount);
+				free(words);
+				words = more;
+			}
+	return words;
+}
+
 char *
 iotime_sentence(const struct iotime *t)
 {
 	double time_s = 0, lost_s = 0, ops = 0;
 	bool own = false, baseline = false;
+	char *refused, *sentence;
 	size_t i;
 
 	for (i = 0; i < t->n_files; i++) {
@@ -438,12 +526,17 @@ iotime_sentence(const struct iotime *t)
 	}
 	if (ops == 0)
 		return NULL;
-	return xasprintf("File operations took %s, %s of it beyond what cached operations of the "
-			 "same sizes take, measured against %s.",
-	    fmt_duration(time_s).s, lost_s > 0 ? fmt_duration(lost_s).s : "none",
-	    baseline && own
-		? "the host's baseline where it has one, else each file's own fastest class"
-		: baseline ? "the host's baseline"
-		: own      ? "each file's own fastest class"
-			   : "the kernel's count, which says that the page cache served all");
+	refused = refused_words(t);
+	sentence =
+	    xasprintf("File operations took %s, %s of it beyond what cached operations of the "
+		      "same sizes take, measured against %s.%s",
+		fmt_duration(time_s).s, lost_s > 0 ? fmt_duration(lost_s).s : "none",
+		baseline && own
+		    ? "the host's baseline where it has one, else each file's own fastest class"
+		    : baseline ? "the host's baseline"
+		    : own      ? "each file's own fastest class"
+			       : "the kernel's count, which says that the page cache served all",
+		refused != NULL ? refused : "");
+	free(refused);
+	return sentence;
 }
