@@ -136,6 +136,36 @@ for p in socket.tx access.tx; do
 	[ "$(count "$tmp/flow" $p)" = 202 ] || fail "filter by flow: $(count "$tmp/flow" $p) of 202 at $p"
 done
 
+# A socket without a peer: by the flow, and by both ports, all that the sender sent arrives at all points of both ends.
+cat >"$tmp/bound.py" <<'PY'
+import socket, sys
+n, port = int(sys.argv[1]), int(sys.argv[2])
+r, s = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for i in range(2)]
+r.bind(("0.0.0.0", port)); s.bind(("0.0.0.0", port + 1))
+for i in range(n):
+    s.sendto(b"x" * 100, ("127.0.0.1", port))
+    r.recv(200)
+PY
+mv "$tmp/datagrams.py" "$tmp/datagrams.py.one" && cp "$tmp/bound.py" "$tmp/datagrams.py"
+for filter in flow=127.0.0.1/$((port + 1))-127.0.0.1/$port port=$port:$((port + 1)); do
+	rm -f "$tmp/bound"
+	record "$tmp/bound" 101 -p socket,transport,ip,access -f $filter
+	for p in socket.tx socket.rx transport.rx ip.tx ip.rx access.tx access.rx; do
+		grep -q "$p .* none " "$tmp/points" && continue
+		[ "$(count "$tmp/bound" $p)" = 101 ] || fail "$filter, a socket without a peer: $(count "$tmp/bound" $p) of 101 at $p"
+	done
+done
+rm -f "$tmp/bound"
+record "$tmp/bound" 11 -p socket,transport -f flow=127.0.0.1/$((port + 2))-127.0.0.1/$((port + 3))
+[ "$("$magnet" dump -F csv "$tmp/bound" | tail -n +2 | wc -l)" = 0 ] || fail "the filter of another flow lets a socket without a peer through"
+mv "$tmp/datagrams.py.one" "$tmp/datagrams.py"
+
+# A value that nothing can have is refused by name.
+for wrong in port=99999 port=0 port=1:99999 pid=-1 pid=0 cpu=4096 flow=127.0.0.1/1-127.0.0.1/65536 id=x; do
+	"$magnet" record -o "$tmp/wrong" -p socket.tx -t 0.1 -f $wrong >/dev/null 2>"$tmp/why" && fail "-f $wrong is taken"
+	grep -qF "\"${wrong#*=}\" is no ${wrong%%=*}" "$tmp/why" || fail "-f $wrong: $(cat "$tmp/why")"
+done
+
 # Who causes most comes first. A signal ends the interval.
 "$magnet" top -p socket.tx -f port=$port -i 600 -n 1 >"$tmp/top" &
 top=$!
@@ -244,7 +274,9 @@ socket=$tmp/magnet.sock
 pids="$pids $!"
 until_true 10 "$magnet" status -S "$socket" >/dev/null 2>&1 || fail "magnet serve does not listen"
 "$magnet" view -S "$socket" mine netns=/run/netns/nw$$ uid=65534 bytes=65536 || fail "no view"
-"$magnet" on -S "$socket" socket.tx || fail "on"
+"$magnet" on -S "$socket" socket.tx,ip >/dev/null || fail "on"
+each=1 # records of a datagram: the IP layer's too, where its points can be taken
+grep -q "ip.tx .* none " "$tmp/points" || each=3
 setpriv --reuid 65534 --regid 65534 --clear-groups "$tmp/viewer" "$socket" mine 600 >"$tmp/seen" 2>&1 &
 viewer=$!
 pids="$pids $viewer"
@@ -253,17 +285,32 @@ python3 "$tmp/datagrams.py" 101 $((port + 1))
 nsenter --net=/run/netns/nw$$ python3 "$tmp/datagrams.py" 211 "$port"
 kill $viewer
 wait $viewer || fail "the viewer failed"
-[ "$(sed -n "s/^$port //p" "$tmp/seen")" = 211 ] || fail "the view has not all of its events: $(cat "$tmp/seen")"
+[ "$(sed -n "s/^$port //p" "$tmp/seen")" = $((211 * each)) ] || fail "the view has not all of its events: $(cat "$tmp/seen")"
 ! grep -q "^$((port + 1)) " "$tmp/seen" || fail "the view has events of others: $(cat "$tmp/seen")"
 grep -q '^lost 0' "$tmp/seen" || fail "the view lost events"
 ! setpriv --reuid 65534 --regid 65534 --clear-groups "$magnet" off -S "$socket" socket.tx >/dev/null 2>&1 ||
 	fail "a user without privilege switched a point off"
 ! setpriv --reuid 65533 --regid 65533 --clear-groups "$tmp/viewer" "$socket" mine 1 >/dev/null 2>&1 ||
 	fail "another user opened the view"
-"$magnet" off -S "$socket" socket.tx || fail "off"
+"$magnet" off -S "$socket" socket.tx,ip || fail "off"
 before=$("$magnet" status -S "$socket")
 python3 "$tmp/datagrams.py" 11 "$port"
 [ "$before" = "$("$magnet" status -S "$socket")" ] || fail "a point that is off still counts"
+
+# A filter of another namespace, for a recording: the IP layer has its events, too.
+if [ $each = 3 ]; then
+	"$magnet" record -o "$tmp/there" -T 50 -p ip -f netns=/run/netns/nw$$ -f port=$port 2>"$tmp/record" &
+	recorder=$!
+	pids="$pids $recorder"
+	until_true 20 test -s "$tmp/there" || fail "the recording of a namespace does not begin: $(cat "$tmp/record")"
+	python3 "$tmp/datagrams.py" 13 "$port"
+	nsenter --net=/run/netns/nw$$ python3 "$tmp/datagrams.py" 17 "$port"
+	kill $recorder
+	wait $recorder || fail "the recording of a namespace: $(cat "$tmp/record")"
+	for p in ip.tx ip.rx; do
+		[ "$(count "$tmp/there" $p)" = 17 ] || fail "a namespace: $(count "$tmp/there" $p) of 17 at $p"
+	done
+fi
 
 # What is missing is named.
 setpriv --bounding-set -all,+setuid --inh-caps -all --ambient-caps -all --reuid 65534 --regid 65534 --clear-groups \

@@ -86,7 +86,8 @@ counts_print(const struct stream_reader *s)
 		lost += c[i].counts.lost;
 		if (c[i].counts.lost > 0)
 			fprintf(stderr, "magnet: %s: %" PRIu64 " of %" PRIu64 " lost\n",
-			    s->names[c[i].point].name, c[i].counts.lost, c[i].counts.hits);
+			    s->names[c[i].point].name, c[i].counts.lost,
+			    c[i].counts.kept + c[i].counts.lost);
 	}
 	return lost;
 }

@@ -22,6 +22,10 @@ refusals_print(const struct kernel *k, const struct point *p)
 			printf("                             refused: %s %s (%s)\n",
 			    backend_name(c->backend), c->where, strerror(err));
 	}
+	if ((err = kernel_point_refusal_beside(k, p)) != 0)
+		printf("                             without the receivers of datagrams of sockets "
+		       "without a peer (%s)\n",
+		    strerror(err));
 }
 
 static int

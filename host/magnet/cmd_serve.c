@@ -18,6 +18,7 @@
 
 #include "host/magnet/magnet_cmd.h"
 #include "host/magnet/deliver.h"
+#include "host/magnet/netns.h"
 #include "host/magnet/owner.h"
 #include "host/magnet/selection.h"
 #include "narrows/clock.h"
@@ -107,7 +108,7 @@ view_make(struct owner *o, char *args)
 	struct named_view *v = NULL;
 	struct view_of of = { 0 };
 	uint64_t bytes = 8 << 20;
-	const char *wrong;
+	const char *wrong, *netns = NULL;
 	uid_t uid = geteuid();
 	char *word, *save = NULL, *name = strtok_r(args, " ", &save);
 	size_t i;
@@ -117,6 +118,8 @@ view_make(struct owner *o, char *args)
 	while ((word = strtok_r(NULL, " ", &save)) != NULL) {
 		if ((wrong = view_of_take(word, &of)) != NULL)
 			return answer_set(o, false, wrong);
+		if (strncmp(word, "netns=", 6) == 0)
+			netns = word + 6;
 		if (strncmp(word, "uid=", 4) == 0)
 			uid = (uid_t)strtoul(word + 4, NULL, 10);
 		if (strncmp(word, "bytes=", 6) == 0)
@@ -127,8 +130,12 @@ view_make(struct owner *o, char *args)
 	for (i = 0; i < MAGNET_VIEWS_MAX && v == NULL; i++)
 		if (!o->views[i].used)
 			v = &o->views[i];
-	if (v == NULL || kernel_view_add(o->kernel, bytes, &of, &v->view) < 0)
+	if (kernel_netns_watch(o->kernel, netns, false) < 0)
+		return answer_set(o, false, kernel_why(o->kernel));
+	if (v == NULL || kernel_view_add(o->kernel, bytes, &of, &v->view) < 0) {
+		kernel_netns_unwatch(o->kernel, of.netns_cookie);
 		return answer_set(o, false, "no room for another such view");
+	}
 	snprintf(v->name, sizeof(v->name), "%s", name);
 	v->uid = uid;
 	v->ring_bytes = bytes;

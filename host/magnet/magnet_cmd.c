@@ -88,7 +88,7 @@ losses_print(struct kernel *k)
 			if (c.lost > 0)
 				fail("%s on processor %d: %" PRIu64 " of %" PRIu64 " lost",
 				    point_of(point) != NULL ? point_of(point)->name : "user", cpu,
-				    c.lost, c.hits);
+				    c.lost, c.kept + c.lost);
 		}
 	return lost;
 }

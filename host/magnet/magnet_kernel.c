@@ -16,6 +16,7 @@
 #include <bpf/libbpf.h>
 
 #include "host/lib/capability.h"
+#include "host/magnet/netns.h"
 #include "host/magnet/program.h"
 #include "host/magnet/user_point.h"
 #include "narrows/err.h"
@@ -48,6 +49,7 @@ enum { N_WAIT_PROGRAMS = sizeof(wait_programs) / sizeof(wait_programs[0]) };
 struct attached {
 	const struct candidate *candidate;
 	int refusal[CANDIDATES_MAX]; /* errno per candidate; 0: not tried */
+	int refusal_beside;          /* the same of the program beside the point */
 };
 
 struct kernel {
@@ -61,6 +63,7 @@ struct kernel {
 	size_t n_programs;
 	struct program waits[N_WAIT_PROGRAMS];
 	size_t n_waits;
+	struct netns_set *netnses;
 	struct user_point users[MAGNET_POINTS_MAX - MAGNET_USER_POINTS_FIRST];
 	int user_event_fd, burst_fd, stats_fd;
 	bool view_used[MAGNET_VIEWS_MAX];
@@ -151,7 +154,8 @@ kernel_open(struct kernel **out, char why[KERNEL_WHY_BYTES])
 	if (k->n_cpus < 1)
 		k->n_cpus = 1;
 	k->per_cpu = calloc((size_t)k->n_cpus, sizeof(struct magnet_stat) + 8);
-	rc = k->per_cpu == NULL ? -ENOMEM : maps_load(k);
+	k->netnses = netns_set_new();
+	rc = k->per_cpu == NULL || k->netnses == NULL ? -ENOMEM : maps_load(k);
 	if (rc < 0) {
 		snprintf(why, KERNEL_WHY_BYTES, "the kernel refuses: %s", refusal_text(-rc));
 		kernel_close(k);
@@ -169,6 +173,7 @@ kernel_close(struct kernel *k)
 
 	if (k == NULL)
 		return;
+	netns_set_free(k->netnses); /* before the programs of its links */
 	for (v = 0; v < N_USERS; v++)
 		program_close(&k->users[v].program);
 	while (k->n_waits > 0)
@@ -201,6 +206,43 @@ kernel_control(struct kernel *k)
 	return k->control;
 }
 
+/* Attaches a program and keeps it. 0 or a negative errno. */
+static int
+program_keep(struct kernel *k, const char *name, enum backend backend, const char *where)
+{
+	int rc;
+
+	if (k->n_programs == PROGRAMS_MAX)
+		return -ENOSPC;
+	rc = program_attach(&k->programs[k->n_programs], k->maps, name, backend, where);
+	k->n_programs += rc == 0;
+	return rc;
+}
+
+/* The program beside socket.tx tells the ends of datagrams of sockets without a peer. */
+static void
+beside_attach(struct kernel *k, const struct point *p)
+{
+	if (p->id == POINT_SOCKET_TX)
+		k->attached[p->id].refusal_beside =
+		    -program_keep(k, "datagram_sent_tp", BACKEND_TRACEPOINT, NULL);
+}
+
+/* A program of netfilter, the last attached, joins the namespaces of views and of the filter. */
+static int
+namespaces_join(struct kernel *k, const struct point *p, const struct candidate *c)
+{
+	int rc = 0;
+
+	if (c->backend == BACKEND_NETFILTER)
+		rc = netns_program_add(k->netnses, &k->programs[k->n_programs - 1], c->where);
+	if (rc == 0)
+		return NW_OK;
+	snprintf(k->why, sizeof(k->why), "%s: no events of another network namespace (%s)", p->name,
+	    refusal_text(-rc));
+	return NW_EUNSUPPORTED;
+}
+
 int
 kernel_point_attach(struct kernel *k, const struct point *p)
 {
@@ -212,13 +254,12 @@ kernel_point_attach(struct kernel *k, const struct point *p)
 		return NW_OK;
 	for (i = 0; i < CANDIDATES_MAX && p->candidates[i].program != NULL; i++) {
 		c = &p->candidates[i];
-		rc = k->n_programs < PROGRAMS_MAX ? program_attach(&k->programs[k->n_programs],
-							k->maps, c->program, c->backend, c->where)
-						  : -ENOSPC;
+		rc = program_keep(k, c->program, c->backend, c->where);
 		if (rc == 0) {
-			k->n_programs++;
 			a->candidate = c;
-			return NW_OK;
+			if ((rc = namespaces_join(k, p, c)) == NW_OK)
+				beside_attach(k, p);
+			return rc;
 		}
 		a->refusal[i] = -rc;
 	}
@@ -237,6 +278,30 @@ int
 kernel_point_refusal(const struct kernel *k, const struct point *p, int i)
 {
 	return k->attached[p->id].refusal[i];
+}
+
+int
+kernel_point_refusal_beside(const struct kernel *k, const struct point *p)
+{
+	return k->attached[p->id].refusal_beside;
+}
+
+int
+kernel_netns_watch(struct kernel *k, const char *path, bool by_filter)
+{
+	int rc = netns_watch(k->netnses, path, by_filter);
+
+	if (rc == 0)
+		return NW_OK;
+	snprintf(k->why, sizeof(k->why), "no events of the IP layer of that namespace (%s)",
+	    refusal_text(-rc));
+	return NW_EUNSUPPORTED;
+}
+
+void
+kernel_netns_unwatch(struct kernel *k, uint64_t cookie)
+{
+	netns_unwatch(k->netnses, cookie);
 }
 
 static int
@@ -437,6 +502,7 @@ kernel_view_remove(struct kernel *k, uint32_t view)
 		(void)bpf_map_delete_elem(map_fd(k, "views_of_cgroup"), &k->views[view].cgroup);
 	if (k->views[view].device != 0)
 		(void)bpf_map_delete_elem(map_fd(k, "views_of_device"), &k->views[view].device);
+	netns_unwatch(k->netnses, k->views[view].netns);
 	(void)bpf_map_delete_elem(map_fd(k, "rings"), &view);
 	(void)bpf_map_delete_elem(map_fd(k, "armeds"), &view);
 	close(k->views[view].ring_fd);
@@ -460,14 +526,16 @@ kernel_view_fds(struct kernel *k, uint32_t view, int *ring_fd, int *armed_fd)
 static const struct filter_set {
 	const char *map; /* NULL: the processors' mask */
 	size_t flag;
+	const char *halves; /* the set of single ports, where a value has two */
 } filter_sets[] = {
-	[FILTER_CPU] = { NULL, offsetof(struct magnet_control, by_cpu) },
-	[FILTER_ID] = { "ids", offsetof(struct magnet_control, by_id) },
-	[FILTER_CGROUP] = { "cgroups", offsetof(struct magnet_control, by_cgroup) },
-	[FILTER_NETNS] = { "netnses", offsetof(struct magnet_control, by_netns) },
-	[FILTER_PORT] = { "ports", offsetof(struct magnet_control, by_port) },
-	[FILTER_PID] = { "pids", offsetof(struct magnet_control, by_pid) },
-	[FILTER_FLOW] = { "wanted_flows", offsetof(struct magnet_control, by_flow) },
+	[FILTER_CPU] = { NULL, offsetof(struct magnet_control, by_cpu), NULL },
+	[FILTER_ID] = { "ids", offsetof(struct magnet_control, by_id), NULL },
+	[FILTER_CGROUP] = { "cgroups", offsetof(struct magnet_control, by_cgroup), NULL },
+	[FILTER_NETNS] = { "netnses", offsetof(struct magnet_control, by_netns), NULL },
+	[FILTER_PORT] = { "ports", offsetof(struct magnet_control, by_port), "ports_of_pairs" },
+	[FILTER_PID] = { "pids", offsetof(struct magnet_control, by_pid), NULL },
+	[FILTER_FLOW] = { "wanted_flows", offsetof(struct magnet_control, by_flow),
+	    "ports_of_flows" },
 };
 
 int
@@ -487,24 +555,44 @@ kernel_filter_add(struct kernel *k, enum filter f, uint64_t value)
 	return NW_OK;
 }
 
-void
-kernel_filter_clear(struct kernel *k, enum filter f)
+int
+kernel_filter_half_add(struct kernel *k, enum filter f, uint16_t port)
 {
-	const struct filter_set *s = &filter_sets[f];
-	uint64_t key, next;
-	int fd;
+	uint64_t key = port;
+	uint32_t one = 1;
 
-	((uint8_t *)k->control)[s->flag] = 0;
-	if (s->map == NULL) {
-		memset(k->control->cpu_mask, 0, sizeof(k->control->cpu_mask));
-		return;
-	}
-	fd = map_fd(k, s->map);
+	return bpf_map_update_elem(map_fd(k, filter_sets[f].halves), &key, &one, BPF_ANY) == 0
+	    ? NW_OK
+	    : NW_EFULL;
+}
+
+static void
+set_clear(struct kernel *k, const char *map)
+{
+	int fd = map_fd(k, map);
+	uint64_t key, next;
+
 	while (bpf_map_get_next_key(fd, NULL, &next) == 0) {
 		key = next;
 		if (bpf_map_delete_elem(fd, &key) != 0)
 			break;
 	}
+}
+
+void
+kernel_filter_clear(struct kernel *k, enum filter f)
+{
+	const struct filter_set *s = &filter_sets[f];
+
+	((uint8_t *)k->control)[s->flag] = 0;
+	if (f == FILTER_NETNS)
+		netns_unfilter(k->netnses);
+	if (s->map != NULL)
+		set_clear(k, s->map);
+	else
+		memset(k->control->cpu_mask, 0, sizeof(k->control->cpu_mask));
+	if (s->halves != NULL)
+		set_clear(k, s->halves);
 }
 
 int

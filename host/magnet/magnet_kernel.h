@@ -37,6 +37,16 @@ int kernel_point_attach(struct kernel *k, const struct point *p);
 const struct candidate *kernel_point_candidate(const struct kernel *k, const struct point *p);
 int kernel_point_refusal(const struct kernel *k, const struct point *p, int i);
 
+/* Why the datagrams that sockets without a peer send have no ends at an attached point: an errno;
+ * 0: they have, or the point has none. */
+int kernel_point_refusal_beside(const struct kernel *k, const struct point *p);
+
+/* The IP layer's points see the namespace at a path as well, for a view that is made next, or for
+ * the filter. Views and filters are whole without the call where the points see all namespaces. */
+int kernel_netns_watch(struct kernel *k, const char *path, bool by_filter);
+/* Takes a watch for a view back, if the view is not made; removing a view does it, too. */
+void kernel_netns_unwatch(struct kernel *k, uint64_t cookie);
+
 /* Points of users (user_point.h has places and fields): each joins, and leaves again. Adding leaves
  * the point off. find returns 0, and name NULL, for a point that is not there. */
 int kernel_user_add(struct kernel *k, const char *name, const char *place, char *const *fields,
@@ -81,6 +91,8 @@ enum filter {
 	FILTER_FLOW /* the sum of magnet_end_key() of both ends */
 };
 int kernel_filter_add(struct kernel *k, enum filter f, uint64_t value);
+/* Of a pair of ports or a flow, either port: events without a known peer pass by it. */
+int kernel_filter_half_add(struct kernel *k, enum filter f, uint16_t port);
 void kernel_filter_clear(struct kernel *k, enum filter f);
 
 /* Sums over processors. */

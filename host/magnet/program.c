@@ -22,7 +22,8 @@ enum {
 	ATTACH_NETFILTER = 45,
 	HOOK_PRE_ROUTING = 0,
 	HOOK_LOCAL_OUT = 3,
-	HOOK_LAST = 0x7fffffff - 1 /* priority: after all others */
+	HOOK_LAST = 0x7fffffff - 1, /* priority: after all others */
+	HOOK_PLACES = 256           /* a place of a hook takes one program */
 };
 
 /* The verifier's words about the last program that was loaded, at least their begin. */
@@ -63,13 +64,20 @@ program_why(void)
 }
 
 void
-program_close(struct program *p)
+hook_links_close(struct hook_links *l)
 {
 	size_t i;
 
 	for (i = 0; i < PROGRAM_HOOKS_MAX; i++)
-		if (p->hook_fds[i] > 0)
-			close(p->hook_fds[i]);
+		if (l->fds[i] > 0)
+			close(l->fds[i]);
+	memset(l, 0, sizeof(*l));
+}
+
+void
+program_close(struct program *p)
+{
+	hook_links_close(&p->hook);
 	bpf_link__destroy(p->link);
 	bpf_object__close(p->object);
 	memset(p, 0, sizeof(*p));
@@ -225,7 +233,8 @@ program_load(struct program *p, struct bpf_object *maps, const char *name, enum 
 	return program_load_of(p, maps, bpf_object__find_program_by_name(p->object, name), backend);
 }
 
-/* Links a program to a hook of the calling thread's network namespace, for one address family. */
+/* Links a program to a hook of the calling thread's network namespace, for one address family, as
+ * near the end as no other program is. */
 static int
 hook_link(int program_fd, uint32_t family, uint32_t hook)
 {
@@ -240,20 +249,24 @@ hook_link(int program_fd, uint32_t family, uint32_t hook)
 		.family = family,
 		.hook = hook,
 		.priority = HOOK_LAST };
+	int fd;
 
-	return (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	do
+		fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	while (fd < 0 && errno == EBUSY && attr.priority-- > HOOK_LAST - HOOK_PLACES);
+	return fd;
 }
 
-static int
-hook_attach(struct program *p, const char *where)
+int
+program_hook(const struct program *p, const char *where, struct hook_links *out)
 {
 	static const uint32_t families[PROGRAM_HOOKS_MAX] = { 2, 10 }; /* NFPROTO_IPV4, _IPV6 */
 	uint32_t hook = strcmp(where, "LOCAL_OUT") == 0 ? HOOK_LOCAL_OUT : HOOK_PRE_ROUTING;
 	int i;
 
 	for (i = 0; i < PROGRAM_HOOKS_MAX; i++) {
-		p->hook_fds[i] = hook_link(bpf_program__fd(p->program), families[i], hook);
-		if (p->hook_fds[i] < 0 && i == 0)
+		out->fds[i] = hook_link(bpf_program__fd(p->program), families[i], hook);
+		if (out->fds[i] < 0 && i == 0)
 			return -errno;
 	}
 	return 0;
@@ -281,7 +294,7 @@ program_attach(struct program *p, struct bpf_object *maps, const char *name, enu
 
 	if (rc != 0)
 		return rc;
-	rc = backend == BACKEND_NETFILTER ? hook_attach(p, where) : program_link(p);
+	rc = backend == BACKEND_NETFILTER ? program_hook(p, where, &p->hook) : program_link(p);
 	if (rc != 0)
 		program_close(p);
 	return rc;

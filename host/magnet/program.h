@@ -10,14 +10,20 @@
 
 #include "host/magnet/points.h"
 
-enum { PROGRAM_HOOKS_MAX = 2, PROGRAM_WHY_BYTES = 160 };
+enum { PROGRAM_WHY_BYTES = 160 };
+
+/* The links of a program of netfilter in a network namespace, by address family; zero to start. */
+enum { PROGRAM_HOOKS_MAX = 2 };
+struct hook_links {
+	int fds[PROGRAM_HOOKS_MAX];
+};
 
 /* zero to start */
 struct program {
 	struct bpf_object *object;
 	struct bpf_program *program;
 	struct bpf_link *link;
-	int hook_fds[PROGRAM_HOOKS_MAX]; /* links of netfilter, by address family */
+	struct hook_links hook; /* of netfilter */
 };
 
 /* The object with all programs, none of which loads by itself; NULL with errno. */
@@ -39,6 +45,10 @@ int program_load_of(
 int program_attach(struct program *p, struct bpf_object *maps, const char *name,
     enum backend backend, const char *where);
 void program_close(struct program *p);
+
+/* Links a program of netfilter in the calling thread's namespace. 0 or a negative errno. */
+int program_hook(const struct program *p, const char *where, struct hook_links *out);
+void hook_links_close(struct hook_links *l);
 
 /* The verifier's reason against the last program; empty without a reason. On loan until the next
  * program. */

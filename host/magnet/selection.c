@@ -4,62 +4,31 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
+#include "host/magnet/netns.h"
 #include "narrows/err.h"
 
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
-
 enum { WORD_BYTES = 128, USER_LINE_BYTES = 1024, USER_WORDS_MAX = 10 };
+enum { PORT_MAX = 65535, PID_MOST = 1 << 22 /* the kernel's own limit */ };
 
-static const struct {
+static const struct filter_name {
 	const char *name;
 	enum filter filter;
+	uint64_t least, most; /* of a number */
 } filter_names[] = {
-	{ "cpu", FILTER_CPU },
-	{ "id", FILTER_ID },
-	{ "cgroup", FILTER_CGROUP },
-	{ "netns", FILTER_NETNS },
-	{ "port", FILTER_PORT },
-	{ "pid", FILTER_PID },
-	{ "flow", FILTER_FLOW },
+	{ "cpu", FILTER_CPU, 0, MAGNET_CPUS_MAX - 1 },
+	{ "id", FILTER_ID, 0, UINT64_MAX },
+	{ "cgroup", FILTER_CGROUP, 1, UINT64_MAX },
+	{ "netns", FILTER_NETNS, 1, UINT64_MAX },
+	{ "port", FILTER_PORT, 1, PORT_MAX },
+	{ "pid", FILTER_PID, 1, PID_MOST },
+	{ "flow", FILTER_FLOW, 0, 0 },
 };
 enum { N_FILTERS = sizeof(filter_names) / sizeof(filter_names[0]) };
-
-uint64_t
-netns_cookie(const char *path)
-{
-	uint64_t cookie = 0;
-	socklen_t len = sizeof(cookie);
-	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), there = -1, s;
-
-	if (path != NULL) {
-		there = open(path, O_RDONLY | O_CLOEXEC);
-		if (there < 0 || home < 0 || setns(there, CLONE_NEWNET) != 0)
-			goto out;
-	}
-	s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (s >= 0) {
-		if (getsockopt(s, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) != 0)
-			cookie = 0;
-		close(s);
-	}
-	if (path != NULL && setns(home, CLONE_NEWNET) != 0)
-		abort(); /* a process in the wrong namespace must not go on */
-out:
-	if (there >= 0)
-		close(there);
-	if (home >= 0)
-		close(home);
-	return cookie;
-}
 
 uint64_t
 cgroup_id(const char *path)
@@ -141,9 +110,34 @@ points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_B
 	return NW_OK;
 }
 
+static int
+list_switch(struct kernel *k, const char *list, bool on, char why[KERNEL_WHY_BYTES])
+{
+	char word[WORD_BYTES];
+	size_t len;
+	int rc;
+
+	for (; *list != '\0'; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (len >= sizeof(word))
+			return NW_EINVAL;
+		memcpy(word, list, len);
+		word[len] = '\0';
+		if ((rc = points_switch(k, word, on, why)) < 0)
+			return rc;
+	}
+	return NW_OK;
+}
+
+/* What a filter lets through. */
+struct wanted {
+	uint64_t value;
+	uint16_t ports[2]; /* of a pair or a flow; 0: none */
+};
+
 /* "192.0.2.1/5001": a key of the end. */
 static int
-end_key(const char *text, uint64_t *key)
+end_key(const char *text, uint64_t *key, uint16_t *number)
 {
 	uint8_t ip[16] = { 0 };
 	char host[64];
@@ -158,13 +152,14 @@ end_key(const char *text, uint64_t *key)
 	host[slash - text] = '\0';
 	if (inet_pton(AF_INET, host, ip) != 1 && inet_pton(AF_INET6, host, ip) != 1)
 		return NW_EINVAL;
-	*key = magnet_end_key(ip, (uint16_t)port);
+	*number = (uint16_t)port;
+	*key = magnet_end_key(ip, *number);
 	return NW_OK;
 }
 
 /* "192.0.2.1/5001-192.0.2.2/80", in either direction. */
 static int
-flow_key(const char *text, uint64_t *key)
+flow_key(const char *text, struct wanted *out)
 {
 	char first[WORD_BYTES];
 	const char *dash = strchr(text, '-');
@@ -174,41 +169,74 @@ flow_key(const char *text, uint64_t *key)
 		return NW_EINVAL;
 	memcpy(first, text, (size_t)(dash - text));
 	first[dash - text] = '\0';
-	if (end_key(first, &a) < 0 || end_key(dash + 1, &b) < 0)
+	if (end_key(first, &a, &out->ports[0]) < 0 || end_key(dash + 1, &b, &out->ports[1]) < 0)
 		return NW_EINVAL;
-	*key = a + b;
+	out->value = a + b;
 	return NW_OK;
 }
 
-/* "5001", or "5001:80" for both ports of a flow, or a path for cgroup and netns. */
+/* A whole number at the begin of a text; *end: behind the number. */
+static bool
+number_take(const char *text, char **end, const struct filter_name *f, uint64_t *out)
+{
+	errno = 0;
+	*out = strtoull(text, end, 0);
+	return errno == 0 && *end != text && text[0] >= '0' && text[0] <= '9' && *out >= f->least &&
+	    *out <= f->most;
+}
+
+/* "5001:80", both ports of a flow. */
 static int
-filter_value(enum filter f, const char *text, uint64_t *out)
+ports_take(const struct filter_name *f, const char *text, struct wanted *out)
+{
+	uint64_t first, second;
+	char *end;
+
+	if (!number_take(text, &end, f, &first) || *end != ':' ||
+	    !number_take(end + 1, &end, f, &second) || *end != '\0')
+		return NW_EINVAL;
+	out->value = first << 16 | second;
+	out->ports[0] = (uint16_t)first;
+	out->ports[1] = (uint16_t)second;
+	return NW_OK;
+}
+
+/* A number, or a flow, two ports, or a path for cgroup and netns. */
+static int
+filter_value(const struct filter_name *f, const char *text, struct wanted *out)
 {
 	char *end;
 
-	if (f == FILTER_FLOW)
+	if (f->filter == FILTER_FLOW)
 		return flow_key(text, out);
-	errno = 0;
-	*out = strtoull(text, &end, 0);
-	if (errno == 0 && end != text && *end == '\0')
+	if (number_take(text, &end, f, &out->value) && *end == '\0')
 		return NW_OK;
-	if (errno == 0 && end != text && *end == ':' && f == FILTER_PORT) {
-		*out = *out << 16 | strtoull(end + 1, &end, 10);
-		return *end == '\0' ? NW_OK : NW_EINVAL;
-	}
-	if (f == FILTER_CGROUP)
-		*out = cgroup_id(text);
-	else if (f == FILTER_NETNS)
-		*out = netns_cookie(strcmp(text, "self") == 0 ? NULL : text);
+	if (f->filter == FILTER_PORT)
+		return ports_take(f, text, out);
+	if (f->filter == FILTER_CGROUP)
+		out->value = cgroup_id(text);
+	else if (f->filter == FILTER_NETNS)
+		out->value = netns_cookie(strcmp(text, "self") == 0 ? NULL : text);
 	else
 		return NW_EINVAL;
-	return *out != 0 ? NW_OK : NW_EINVAL;
+	return out->value != 0 ? NW_OK : NW_EINVAL;
+}
+
+static int
+filter_add(struct kernel *k, enum filter f, const struct wanted *w)
+{
+	int i, rc = kernel_filter_add(k, f, w->value);
+
+	for (i = 0; i < 2 && rc == NW_OK; i++)
+		if (w->ports[i] != 0)
+			rc = kernel_filter_half_add(k, f, w->ports[i]);
+	return rc;
 }
 
 static int
 filter_set(struct kernel *k, const char *kind, const char *text, char why[KERNEL_WHY_BYTES])
 {
-	uint64_t value;
+	struct wanted wanted = { 0 };
 	size_t i;
 
 	for (i = 0; i < N_FILTERS && strcmp(filter_names[i].name, kind) != 0; i++)
@@ -221,11 +249,16 @@ filter_set(struct kernel *k, const char *kind, const char *text, char why[KERNEL
 		kernel_filter_clear(k, filter_names[i].filter);
 		return NW_OK;
 	}
-	if (filter_value(filter_names[i].filter, text, &value) < 0) {
+	if (filter_value(&filter_names[i], text, &wanted) < 0) {
 		snprintf(why, KERNEL_WHY_BYTES, "\"%.60s\" is no %s", text, kind);
 		return NW_EINVAL;
 	}
-	return kernel_filter_add(k, filter_names[i].filter, value);
+	if (filter_names[i].filter == FILTER_NETNS && text[0] == '/' &&
+	    kernel_netns_watch(k, text, true) < 0) {
+		snprintf(why, KERNEL_WHY_BYTES, "%s", kernel_why(k));
+		return NW_EUNSUPPORTED;
+	}
+	return filter_add(k, filter_names[i].filter, &wanted);
 }
 
 static int
@@ -289,9 +322,9 @@ selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES])
 		return kernel_user_remove(k, a);
 	}
 	if (n == 2 && strcmp(verb, "on") == 0)
-		return points_switch(k, a, true, why);
+		return list_switch(k, a, true, why);
 	if (n == 2 && strcmp(verb, "off") == 0)
-		return points_switch(k, a, false, why);
+		return list_switch(k, a, false, why);
 	if (n == 3 && strcmp(verb, "filter") == 0)
 		return filter_set(k, a, b, why);
 	if (n == 2 &&
@@ -302,25 +335,6 @@ selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES])
 	return NW_EINVAL;
 }
 
-static int
-list_switch(struct kernel *k, const char *list, char why[KERNEL_WHY_BYTES])
-{
-	char word[WORD_BYTES];
-	size_t len;
-	int rc;
-
-	for (; *list != '\0'; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
-		if (len >= sizeof(word))
-			return NW_EINVAL;
-		memcpy(word, list, len);
-		word[len] = '\0';
-		if ((rc = points_switch(k, word, true, why)) < 0)
-			return rc;
-	}
-	return NW_OK;
-}
-
 int
 selection_option(struct kernel *k, int option, const char *value, char why[KERNEL_WHY_BYTES])
 {
@@ -329,7 +343,7 @@ selection_option(struct kernel *k, int option, const char *value, char why[KERNE
 
 	why[0] = '\0';
 	if (option == 'p')
-		return list_switch(k, value, why);
+		return list_switch(k, value, true, why);
 	if (option == 'a')
 		return user_add(k, value, why);
 	if (option == 's')

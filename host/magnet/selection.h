@@ -11,8 +11,8 @@
 #include "host/magnet/magnet_kernel.h"
 
 /*
- * Carries out one line: "on POINT", "off POINT" (a point's name, a layer, or "all"), "filter KIND
- * VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT), "filter KIND none",
+ * Carries out one line: "on POINTS", "off POINTS" (names of points or layers with commas, or
+ * "all"), "filter KIND VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT), "filter KIND none",
  * "sample N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove
  * NAME". NW_EINVAL with the reason in why if the line cannot be understood, NW_EUNSUPPORTED if the
  * kernel refuses.
@@ -26,8 +26,6 @@ int selection_option(struct kernel *k, int option, const char *value, char why[K
 /* Points that are on. */
 int selection_points_on(struct kernel *k);
 
-/* The cookie of the network namespace at PATH, or of this process (NULL); 0 when unknown. */
-uint64_t netns_cookie(const char *path);
 /* The id of the control group at PATH; 0 when unknown. */
 uint64_t cgroup_id(const char *path);
 /* The id of a process's control group of version 2; 0 when unknown. */

@@ -82,6 +82,9 @@ struct id_set netnses SEC(".maps");
 struct id_set ports SEC(".maps"); /* port, or source port << 16 | destination port */
 struct id_set pids SEC(".maps");
 struct id_set wanted_flows SEC(".maps"); /* sums of the keys of both ends */
+/* Single ports of the pairs and of the flows that filters let through. */
+struct id_set ports_of_pairs SEC(".maps");
+struct id_set ports_of_flows SEC(".maps");
 struct id_set views_of_netns SEC(".maps");
 struct id_set views_of_cgroup SEC(".maps");
 struct id_set views_of_device SEC(".maps"); /* by the index of the interface */
@@ -188,6 +191,14 @@ set_has(void *set, uint64_t key)
 	return bpf_map_lookup_elem(set, &key) != 0;
 }
 
+/* Whether an event whose peer nobody knows, of a socket of UDP without one, may be of a flow: the
+ * own port is one of the flow's. */
+static __always_inline bool
+half_admits(const struct event *e, void *own_ports)
+{
+	return e->dport == 0 && e->protocol == IPPROTO_UDP && set_has(own_ports, e->sport);
+}
+
 static __always_inline bool
 filters_admit(const struct event *e)
 {
@@ -207,9 +218,10 @@ filters_admit(const struct event *e)
 		return 0;
 	if (control.by_port && !set_has(&ports, e->sport) && !set_has(&ports, e->dport) &&
 	    !set_has(&ports, (uint64_t)e->sport << 16 | e->dport) &&
-	    !set_has(&ports, (uint64_t)e->dport << 16 | e->sport))
+	    !set_has(&ports, (uint64_t)e->dport << 16 | e->sport) &&
+	    !half_admits(e, &ports_of_pairs))
 		return 0;
-	if (control.by_flow &&
+	if (control.by_flow && !half_admits(e, &ports_of_flows) &&
 	    !set_has(&wanted_flows,
 		magnet_end_key(e->source_ip, e->sport) + magnet_end_key(e->dest_ip, e->dport)))
 		return 0;

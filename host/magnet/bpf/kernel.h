@@ -81,8 +81,13 @@ struct sock_common {
 	possible_net_t skc_net;
 	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 };
+struct sk_buff_head {
+	struct sk_buff *prev;
+	uint32_t qlen;
+};
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
 	uint16_t sk_protocol;
 	struct sock_cgroup_data sk_cgrp_data;
 };
@@ -103,7 +108,9 @@ struct sk_buff {
 	uint32_t len;
 	uint16_t network_header, transport_header, protocol;
 };
-struct nf_hook_state;
+struct nf_hook_state {
+	struct net *net;
+};
 struct bpf_nf_ctx {
 	const struct nf_hook_state *state;
 	struct sk_buff *skb;

@@ -51,6 +51,31 @@ struct {
 
 struct id_set flows SEC(".maps"); /* sockets whose waiting times are followed */
 
+/* The ends of the datagram that a thread sent last, by a socket without a peer: the point at the
+ * end of the call no longer has the packet. */
+struct ends {
+	uint64_t socket; /* its place in memory */
+	uint8_t form;
+	uint16_t sport, dport;
+	uint8_t source_ip[16], dest_ip[16];
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, IDS_MAX);
+	__type(key, uint32_t);
+	__type(value, struct ends);
+} sent SEC(".maps");
+
+/* Whether a socket of IPv6 talks IPv4 with its peer: then its packets have addresses of IPv4. */
+static __always_inline bool
+sock_is_mapped(struct sock *sk)
+{
+	const uint32_t *ip = sk->__sk_common.skc_v6_daddr.in6_u.u6_addr32;
+
+	return ip[0] == 0 && ip[1] == 0 && ip[2] == bpf_htonl(0xffff);
+}
+
+/* sk: of IPv4 or IPv6. */
 static __always_inline void
 sock_take(struct event *e, struct sock *sk)
 {
@@ -59,11 +84,11 @@ sock_take(struct event *e, struct sock *sk)
 	e->sport = sk->__sk_common.skc_num;
 	e->dport = bpf_ntohs(sk->__sk_common.skc_dport);
 	e->protocol = sk->sk_protocol;
-	if (family == AF_INET6) {
+	if (family == AF_INET6 && !sock_is_mapped(sk)) {
 		e->form = MAGNET_FLOW6;
 		__builtin_memcpy(e->source_ip, sk->__sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8, 16);
 		__builtin_memcpy(e->dest_ip, sk->__sk_common.skc_v6_daddr.in6_u.u6_addr8, 16);
-	} else if (family == AF_INET) {
+	} else {
 		uint32_t source = sk->__sk_common.skc_rcv_saddr, dest = sk->__sk_common.skc_daddr;
 
 		e->form = MAGNET_FLOW4;
@@ -98,7 +123,7 @@ sock_event(uint32_t point, struct sock *sk, int32_t value)
 /* Addresses and ports out of the packet itself: below the IP layer a packet's socket may be the
  * sender's. */
 static __always_inline bool
-packet_take(struct event *e, struct sk_buff *skb)
+packet_ends(struct event *e, struct sk_buff *skb)
 {
 	unsigned char *ip = skb->head + skb->network_header;
 	unsigned char *next = skb->head + skb->transport_header;
@@ -130,6 +155,14 @@ packet_take(struct event *e, struct sk_buff *skb)
 		e->sport = bpf_ntohs(READ(struct tcphdr, next, source));
 		e->dport = bpf_ntohs(READ(struct tcphdr, next, dest));
 	}
+	return 1;
+}
+
+static __always_inline bool
+packet_take(struct event *e, struct sk_buff *skb)
+{
+	if (!packet_ends(e, skb))
+		return 0;
 	if ((control.by_netns | control.views_by_netns) && skb->dev != 0)
 		e->netns = skb->dev->nd_net.net->net_cookie;
 	if (control.views_by_device && skb->dev != 0)
@@ -165,6 +198,75 @@ packet_in(uint32_t point, struct sk_buff *skb)
 	struct event e = { .value = skb->len };
 
 	return packet_take(&e, skb) ? event(point, &e) : 0;
+}
+
+/* --- sockets without a peer, whose datagrams alone have addresses --- */
+
+static __always_inline bool
+has_no_peer(struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_UDP && sk->__sk_common.skc_dport == 0 && sock_is_ip(sk);
+}
+
+static __always_inline bool
+ends_find(struct ends *d, struct sk_buff *skb)
+{
+	struct event e = {};
+
+	if (!packet_ends(&e, skb))
+		return 0;
+	d->form = e.form;
+	d->sport = e.sport;
+	d->dport = e.dport;
+	__builtin_memcpy(d->source_ip, e.source_ip, 16);
+	__builtin_memcpy(d->dest_ip, e.dest_ip, 16);
+	return 1;
+}
+
+/* An event at the end of a call that sends. */
+static __always_inline int
+sent_event(uint32_t point, struct sock *sk, int32_t value)
+{
+	struct event e = { .value = value };
+	struct ends *d;
+	uint32_t tid;
+
+	if (sk == 0 || !has_no_peer(sk))
+		return sock_event(point, sk, value);
+	e.id = bpf_get_socket_cookie(sk);
+	sock_take(&e, sk);
+	tid = (uint32_t)bpf_get_current_pid_tgid();
+	d = value >= 0 ? bpf_map_lookup_elem(&sent, &tid) : 0;
+	if (d != 0 && d->socket == (uint64_t)sk) {
+		e.form = d->form;
+		e.sport = d->sport;
+		e.dport = d->dport;
+		__builtin_memcpy(e.source_ip, d->source_ip, 16);
+		__builtin_memcpy(e.dest_ip, d->dest_ip, 16);
+	}
+	return event(point, &e);
+}
+
+/* An event of a socket that has just got a datagram: the last of its queue, unless a reader has
+ * emptied the queue meanwhile. The socket's own end is the source, as in its other events. */
+static __always_inline int
+ready_event(uint32_t point, struct sock *sk)
+{
+	struct event e = { .value = 0 };
+	struct ends d = {};
+
+	if (sk == 0 || !has_no_peer(sk))
+		return sock_event(point, sk, 0);
+	e.id = bpf_get_socket_cookie(sk);
+	sock_take(&e, sk);
+	if (sk->sk_receive_queue.qlen != 0 && ends_find(&d, sk->sk_receive_queue.prev) &&
+	    d.dport == e.sport) {
+		e.form = d.form;
+		e.dport = d.sport;
+		__builtin_memcpy(e.source_ip, d.dest_ip, 16);
+		__builtin_memcpy(e.dest_ip, d.source_ip, 16);
+	}
+	return event(point, &e);
 }
 
 static __always_inline int
@@ -319,7 +421,18 @@ plain_event(uint32_t point, uint64_t id, int32_t value)
 
 TRACEPOINT(sock_send_length, socket_tx, struct sock *sk, int ret)
 {
-	return OFF(POINT_SOCKET_TX) ? 0 : sock_event(POINT_SOCKET_TX, sk, ret);
+	return OFF(POINT_SOCKET_TX) ? 0 : sent_event(POINT_SOCKET_TX, sk, ret);
+}
+/* Attached beside socket.tx, for sockets without a peer. */
+TRACEPOINT(net_dev_queue, datagram_sent, struct sk_buff *skb)
+{
+	uint32_t tid = (uint32_t)bpf_get_current_pid_tgid();
+	struct sock *sk = skb->sk;
+	struct ends d = { .socket = (uint64_t)sk };
+
+	if (!OFF(POINT_SOCKET_TX) && sk != 0 && has_no_peer(sk) && ends_find(&d, skb))
+		bpf_map_update_elem(&sent, &tid, &d, BPF_ANY);
+	return 0;
 }
 FUNCTION(inet_sendmsg, socket_tx, struct socket *sock, struct msghdr *msg, unsigned long size)
 {
@@ -367,24 +480,28 @@ TRACEPOINT(tcp_retransmit_skb, tcp_retransmit, struct sock *sk, struct sk_buff *
 
 TRACEPOINT(sk_data_ready, transport_rx, struct sock *sk)
 {
-	return OFF(POINT_TRANSPORT_RX) ? 0 : sock_event(POINT_TRANSPORT_RX, sk, 0);
+	return OFF(POINT_TRANSPORT_RX) ? 0 : ready_event(POINT_TRANSPORT_RX, sk);
 }
 FUNCTION(sock_def_readable, transport_rx, struct sock *sk)
 {
-	return OFF(POINT_TRANSPORT_RX) ? 0 : sock_event(POINT_TRANSPORT_RX, sk, 0);
+	return OFF(POINT_TRANSPORT_RX) ? 0 : ready_event(POINT_TRANSPORT_RX, sk);
 }
 PROBE(sock_def_readable, transport_rx,
     (OFF(POINT_TRANSPORT_RX) ? 0 : plain_event(POINT_TRANSPORT_RX, (uint64_t)sk, 0)), void *sk)
 
 /* Hooks of netfilter stand where the IP layer hands packets on; they must let every packet pass. */
 static __always_inline void
-hook_event(uint32_t point, struct sk_buff *skb, bool out)
+hook_event(uint32_t point, const struct bpf_nf_ctx *ctx, bool out)
 {
+	struct sk_buff *skb = ctx->skb;
 	struct event e = { .value = skb->len };
 	struct sock *sk = out ? skb->sk : 0;
 
 	if (!packet_take(&e, skb))
 		return;
+	/* a packet on its way out has no device yet */
+	if (control.by_netns | control.views_by_netns)
+		e.netns = ctx->state->net->net_cookie;
 	if (sk != 0 && sock_is_ip(sk)) {
 		e.id = sk->__sk_common.skc_cookie.counter;
 		if (sk->sk_cgrp_data.cgroup != 0)
@@ -398,7 +515,7 @@ int
 ip_tx_nf(struct bpf_nf_ctx *ctx)
 {
 	if (!OFF(POINT_IP_TX))
-		hook_event(POINT_IP_TX, ctx->skb, 1);
+		hook_event(POINT_IP_TX, ctx, 1);
 	return NF_ACCEPT;
 }
 SEC("?netfilter")
@@ -406,7 +523,7 @@ int
 ip_rx_nf(struct bpf_nf_ctx *ctx)
 {
 	if (!OFF(POINT_IP_RX))
-		hook_event(POINT_IP_RX, ctx->skb, 0);
+		hook_event(POINT_IP_RX, ctx, 0);
 	return NF_ACCEPT;
 }
 FUNCTION(__ip_local_out, ip_tx, struct net *net, struct sock *sk, struct sk_buff *skb)
