@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/lib/addresses.h"
@@ -20,6 +21,7 @@
 #include "host/outside/attach.h"
 #include "host/outside/flow_look.h"
 #include "host/outside/flow_rules.h"
+#include "host/outside/look_budget.h"
 #include "host/outside/targets.h"
 #include "host/outside/trace.h"
 #include "narrows/clock.h"
@@ -31,6 +33,8 @@ enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 
 enum { ADDRESSES_BYTES = 1024, LEAVE_MS = 800 };
 /* Connections of a transfer come and go one after the other. */
 #define GRACE_NS INT64_C(500000000)
+/* least looks while a slow connection becomes a transfer */
+enum { LOOKS_A_TRANSFER = 8 };
 
 struct worker {
 	int serial;    /* never given twice */
@@ -57,6 +61,7 @@ struct agent {
 	const struct flow_conf *conf;
 	struct flows *flows;
 	struct flows_limits limits;
+	struct look_budget budget;
 	int diag_fd, serials;
 	struct worker workers[WORKERS_MAX];
 	uint64_t sessions, full;
@@ -336,18 +341,34 @@ on_flow(void *arg, struct flow *flow)
 		w->flows++;
 }
 
+static int64_t
+thread_cpu_ns(void)
+{
+	struct timespec ts = { 0 };
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 static void
 look(struct agent *a)
 {
+	uint64_t host_bytes = flow_host_bytes();
+	int64_t began_ns = thread_cpu_ns();
+	bool all;
 	int i;
 
 	a->now_mono_ns = nw_mono_ns();
 	workers_reap(a);
 	for (i = 0; i < WORKERS_MAX; i++)
 		a->workers[i].flows = 0;
-	if (!flow_look(a->diag_fd, a->flows, a->now_mono_ns))
+	all = look_budget_is_due(&a->budget, a->now_mono_ns, host_bytes);
+	if (!flow_look(a->diag_fd, a->flows, a->now_mono_ns, all))
 		log_debug("look.fail");
 	flows_each(a->flows, on_flow, a);
+	if (all)
+		look_budget_spend(
+		    &a->budget, a->now_mono_ns, host_bytes, thread_cpu_ns() - began_ns);
 	workers_settle(a);
 }
 
@@ -457,6 +478,9 @@ agent_run(const struct flow_conf *conf)
 		.after_ns = conf->after_ns,
 		.rate_bytes_per_s = conf->rate_bytes_per_s,
 		.quiet_ns = conf->quiet_ns };
+	a.budget = (struct look_budget){ .share = conf->budget,
+		.bytes_per_s = conf->rate_bytes_per_s,
+		.bytes = conf->bytes / LOOKS_A_TRANSFER };
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGTERM, &end, NULL);
 	signal(SIGPIPE, SIG_IGN);

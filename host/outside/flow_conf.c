@@ -33,6 +33,7 @@ static const struct conf_row rows[] = {
 	{ "rate", &conf_size, AT(rate_bytes_per_s), "1 MiB", "1 KiB", "100 GiB" },
 	{ "quiet", &conf_duration, AT(quiet_ns), "5 s", "1 s", "60 m" },
 	{ "look", &conf_duration, AT(look_ns), "100 ms", "20 ms", "10 s" },
+	{ "budget", &conf_fraction, AT(budget), "0.005", "0.0001", "1" },
 	{ "max-sessions", &conf_count, AT(sessions_max), "16", "1", "64" },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),

@@ -17,6 +17,7 @@ struct flow_conf {
 	bool loopback;
 	uint64_t bytes, rate_bytes_per_s, sessions_max;
 	int64_t after_ns, quiet_ns, look_ns;
+	double budget; /* share of a processor for looks at all connections */
 };
 
 void flow_conf_init(struct flow_conf *c);

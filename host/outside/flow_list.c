@@ -16,6 +16,7 @@ struct flows {
 	struct entry *entries;
 	uint64_t look;
 	int64_t now_mono_ns;
+	bool all; /* the look is at all connections */
 };
 
 struct flows *
@@ -42,9 +43,10 @@ flows_free(struct flows *f)
 }
 
 void
-flows_begin(struct flows *f, int64_t now_mono_ns)
+flows_begin(struct flows *f, int64_t now_mono_ns, bool all)
 {
 	f->look++;
+	f->all = all;
 	f->now_mono_ns = now_mono_ns;
 }
 
@@ -123,7 +125,7 @@ flows_end(struct flows *f)
 	struct entry *e, *tmp;
 
 	HASH_ITER (hh, f->entries, e, tmp) {
-		if (e->flow.look == f->look)
+		if (e->flow.look == f->look || (!f->all && e->flow.state != FLOW_TAKEN))
 			continue;
 		HASH_DEL(f->entries, e);
 		free(e);

@@ -10,6 +10,7 @@
 #ifndef HOST_OUTSIDE_FLOWS_H
 #define HOST_OUTSIDE_FLOWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "host/lib/net_addr.h"
@@ -46,10 +47,11 @@ struct flow {
 /* `limits` is on loan for the life of the table. */
 struct flows *flows_new(const struct flows_limits *limits);
 void flows_free(struct flows *f);
-/* Begins a look at all connections of the host. */
-void flows_begin(struct flows *f, int64_t now_mono_ns);
+/* Begins a look: at all connections of the host, or at those alone that are TAKEN. The first look
+ * is at all. */
+void flows_begin(struct flows *f, int64_t now_mono_ns, bool all);
 void flows_note(struct flows *f, const struct flow_sample *s);
-/* Ends the look: connections that were not noted are forgotten. */
+/* Ends the look: connections that it was about and did not note are forgotten. */
 void flows_end(struct flows *f);
 /* Calls fn for each connection that is DUE or TAKEN; fn may change state and worker. */
 void flows_each(struct flows *f, void (*fn)(void *arg, struct flow *flow), void *arg);

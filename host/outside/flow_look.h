@@ -9,9 +9,13 @@
 
 #include "host/outside/flow_list.h"
 
-/* Notes all connections. Returns false, with the table unchanged, if the kernel did not answer in
- * full. */
-bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns);
+/* Notes all connections, or those alone that sessions use: the cost of the former grows with all
+ * connections of the host. Returns false, with no connection forgotten, if the kernel did not answer
+ * in full. */
+bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns, bool all);
+/* Bytes of all packets of this network name space since the start of the host, both ways; 0:
+ * unknown. */
+uint64_t flow_host_bytes(void);
 bool flow_is_loopback(const struct net_addr *a);
 /* The topmost process with the socket, and the process's program. 0: no such process. */
 uint32_t flow_owner(uint64_t inode, char *program, size_t cap);

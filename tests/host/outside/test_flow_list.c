@@ -32,7 +32,7 @@ look(struct flows *f, int64_t second, uint64_t moved)
 {
 	const struct flow_sample s = { .cookie = 7, .inode = 70, .moved_bytes = moved };
 
-	flows_begin(f, second * SECOND_NS);
+	flows_begin(f, second * SECOND_NS, true);
 	flows_note(f, &s);
 	flows_end(f);
 	n_due = n_taken = 0;
@@ -42,8 +42,45 @@ look(struct flows *f, int64_t second, uint64_t moved)
 static void
 empty_look(struct flows *f, int64_t second)
 {
-	flows_begin(f, second * SECOND_NS);
+	flows_begin(f, second * SECOND_NS, true);
 	flows_end(f);
+}
+
+static void
+look_two(struct flows *f, int64_t second, bool all, bool taken_is_there, uint64_t others_bytes)
+{
+	const struct flow_sample taken = { .cookie = 7, .moved_bytes = 5000 };
+	const struct flow_sample other = { .cookie = 8, .moved_bytes = others_bytes };
+
+	flows_begin(f, second * SECOND_NS, all);
+	if (taken_is_there)
+		flows_note(f, &taken);
+	if (all)
+		flows_note(f, &other);
+	flows_end(f);
+	n_due = n_taken = 0;
+	flows_each(f, count, NULL);
+}
+
+/* A look at the connections of sessions forgets them alone. */
+static void
+test_followed(void)
+{
+	struct flows *f = flows_new(&limits);
+
+	look_two(f, 1, true, false, 10);
+	look_two(f, 2, true, true, 10);
+	CHECK(n_due == 1);
+	flows_take(last, 3);
+	look_two(f, 3, false, true, 0);
+	CHECK(n_taken == 1);
+	look_two(f, 4, false, false, 0);
+	CHECK(n_taken == 0 && n_due == 0);
+	look_two(f, 5, true, false, 1009);
+	CHECK(n_due == 0); /* the other is still known, and has moved 999 bytes */
+	look_two(f, 6, true, false, 1010);
+	CHECK(n_due == 1);
+	flows_free(f);
 }
 
 static void
@@ -167,6 +204,7 @@ test_bad_rules(void)
 int
 main(void)
 {
+	test_followed();
 	test_bytes();
 	test_rate();
 	test_backwards();
