@@ -18,6 +18,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 #include "web/lifelines/choice.h"
 
@@ -91,6 +92,7 @@ static int
 document_print(const char *text)
 {
 	json_t *doc = json_loads(text, 0, NULL);
+	const char *lacks;
 
 	if (doc == NULL) {
 		fputs("narrows: lifelines: the document does not parse\n", stderr);
@@ -108,8 +110,13 @@ document_print(const char *text)
 	segments_print(result_get(doc, KEY_lifelines_segments));
 	clocks_print(result_get(doc, KEY_lifelines_clocks));
 	measure_print(result_get(doc, KEY_lifelines_measure));
+	if ((lacks = result_text(doc, KEY_lifelines_measure_lacks)) != NULL) {
+		fflush(stdout);
+		fprintf(stderr, "narrows: lifelines: nothing is measured. %s\n",
+		    terminal_text(lacks));
+	}
 	json_decref(doc);
-	return 0;
+	return lacks != NULL ? COMMAND_FAILED : 0;
 }
 
 struct wish {

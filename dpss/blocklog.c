@@ -92,6 +92,16 @@ blocklog_flush(struct blocklog *l)
 }
 
 void
+blocklog_write(struct blocklog *l)
+{
+	if (l == NULL)
+		return;
+	pthread_mutex_lock(&l->lock);
+	write_out(l);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void
 blocklog_put(struct blocklog *l, const char *keyword, const char *host, int64_t t_wall_ns,
     const uint64_t *data, size_t n)
 {

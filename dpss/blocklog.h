@@ -26,5 +26,6 @@ int blocklog_close(struct blocklog *l);
 void blocklog_put(struct blocklog *l, const char *keyword, const char *host, int64_t t_wall_ns,
     const uint64_t *data, size_t n);
 void blocklog_flush(struct blocklog *l); /* what waits for longer than 100 ms; NULL is fine */
+void blocklog_write(struct blocklog *l); /* all that waits; NULL is fine */
 
 #endif

@@ -40,6 +40,7 @@ struct channel {
 	int fd;
 	struct nw_tls *tls; /* NULL in clear */
 	pthread_mutex_t machine, sending;
+	uint64_t sent_bytes; /* in clear; under `sending` */
 	size_t limit;
 	struct channel_sink sink;
 	struct channel_large large; /* without functions: an unbounded reader */
@@ -400,6 +401,7 @@ channel_send_with(struct channel *w, uint16_t type, struct packer *p, const void
 		rc = send_all(w->fd, iov, len > 0 ? 3 : 2);
 	for (i = 0; w->tls != NULL && i < 3 && rc == NW_OK; i++)
 		rc = tls_send(w, iov[i].iov_base, iov[i].iov_len);
+	w->sent_bytes += header.len + p->len + len;
 	pthread_mutex_unlock(&w->sending);
 	pack_free(&header);
 	pack_free(p);
@@ -426,9 +428,12 @@ channel_send_file(
 	pack_bytes(&header, p->bytes, p->len);
 	pthread_mutex_lock(&w->sending);
 	rc = header.failed || p->failed ? NW_ENOMEM : send_more(w->fd, header.bytes, header.len);
+	w->sent_bytes += header.len;
 	while (rc == NW_OK && len > 0 && sent > 0) {
-		if ((sent = sendfile(w->fd, fd, &at, len)) > 0)
+		if ((sent = sendfile(w->fd, fd, &at, len)) > 0) {
 			len -= (size_t)sent;
+			w->sent_bytes += (size_t)sent;
+		}
 		else if (sent < 0 && errno == EINTR)
 			sent = 1;
 	}
@@ -448,6 +453,19 @@ bool
 channel_is_clear(const struct channel *w)
 {
 	return w->tls == NULL;
+}
+
+bool
+channel_sent(struct channel *w, uint64_t *cookie, uint64_t *n_bytes)
+{
+	socklen_t len = sizeof(*cookie);
+
+	if (w->tls != NULL || getsockopt(w->fd, SOL_SOCKET, SO_COOKIE, cookie, &len) < 0)
+		return false;
+	pthread_mutex_lock(&w->sending);
+	*n_bytes = w->sent_bytes;
+	pthread_mutex_unlock(&w->sending);
+	return true;
 }
 
 void

@@ -183,6 +183,12 @@ outbox_put_packed(struct outbox *o, uint16_t type, struct packer *p)
 	return outbox_put(o, &item);
 }
 
+bool
+outbox_sent(struct outbox *o, uint64_t *cookie, uint64_t *n_bytes)
+{
+	return channel_sent(o->wire, cookie, n_bytes);
+}
+
 void
 outbox_free(struct outbox *o)
 {

@@ -36,6 +36,8 @@ int outbox_new(
 /* Owns the item from now on, whatever happens; NW_ECLOSED, NW_ENOMEM. */
 int outbox_put(struct outbox *o, const struct outbox_item *item);
 int outbox_put_packed(struct outbox *o, uint16_t type, struct packer *p);
+/* channel_sent() of the channel; for `begin` and `end` of an item. */
+bool outbox_sent(struct outbox *o, uint64_t *cookie, uint64_t *n_bytes);
 /* Shuts the channel, waits for the thread, gives everything back. The caller frees the channel. */
 void outbox_free(struct outbox *o);
 

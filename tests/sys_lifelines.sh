@@ -43,6 +43,18 @@ grep -q -E '^The clock of s2 is 4[^ ]*ms to 7[^ ]*ms behind that of app\. .* Not
 grep -q '[0-9]* segments run backwards in time' said || fail "a wrong clock: $(cat said)"
 "$bin/narrows" -s state lifelines --otlp -o spans.json "$1" && python3 -m json.tool spans.json >/dev/null || fail "spans"
 "$bin/narrows" -s state lifelines --svg "$1" >said && grep -q '^<svg' said || fail "drawing"
+# points that no line has are told by name, and nothing is measured
+! "$bin/narrows" -s state lifelines --a '12 1 77 1@DPSS_NOWHERE' --b 'none@APP_SEND' "$1" >said 2>why || fail "wrong points are measured"
+grep -q 'the path has no point DPSS_NOWHERE' why && grep -q 'no lifeline has the ids none' why || fail "why nothing is measured: $(cat why)"
+"$bin/narrows" -s state lifelines --a '12 1 77 1@APP_SEND' --b '12 1 77 1@APP_RECEIVE' "$1" >said || fail "right points are not measured"
+# drops of the slow server prove its delay; those of another server at the same time do not. Blocks from memory are told
+awk -F'; ' 'NR == FNR { if ($1 == "DPSS_START_READ") begin[$5] = $4; next }
+	{ print } $1 == "DPSS_FLUSH" { next }
+	$1 == "DPSS_END_READ" && $2 == "s2" && ($4 - begin[$5] + 1000000000) % 1000000000 > 30000000 { for (s = 1; s <= 2; s++) for (i = 0; i < s; i++) printf "SWITCH_DROP; switch; %s; %s; s%d; 1500; 9000\n", $3, $4, 3 - s }
+	$1 == "DPSS_END_READ" && $5 % 8 == 0 { sub("DPSS_END_READ", "DPSS_FROM_MEMORY"); print }' slow.log slow.log >dropped.log
+"$bin/narrows" -s state import dropped.log >said 2>&1 && "$bin/narrows" -s state lifelines last >said || fail "drops: $(cat said)"
+grep -q 'events SWITCH_DROP on switch of server s2 fall into that time' said || fail "whose drops: $(head -n 1 said)"
+grep -q ' 90 of 720 finished lines came from memory: the median of these takes' said || fail "blocks from memory: $(head -n 1 said)"
 ! "$bin/narrows" -s state lifelines --percentile 120 "$1" 2>said || fail "a percentile of 120"
 
 # a delay of all lines is seen against another session

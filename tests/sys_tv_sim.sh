@@ -16,6 +16,12 @@ until_true 10 ups 1 || fail "the server does not come up"
 head -c 500000 /dev/urandom >file
 for set in one two; do "$bin/dpss" -b 4096 load file $set || fail "load"; done
 
+for program in tv_sim dpss dpss-master dpss-server; do
+	"$bin/$program" --help | grep -q "^usage: $program " && "$bin/$program" --version | grep -q "^$program [0-9]" || fail "--help, --version of $program"
+done
+# a block from a server's memory is marked, the first read of the disk is not
+"$bin/dpss" verify one >/dev/null && [ "$(grep -c '^DPSS_FROM_MEMORY' s1.log)" -gt 100 ] || fail "nothing from memory: $(cut -d ';' -f 1 s1.log | sort | uniq -c)"
+
 # several sets take turns; the lists of any client are recorded
 "$bin/tv_sim" -t 1 -r 10 -n 16 -p random -S 5 -o trace one two >said || fail "two sets: $(cat said)"
 grep -q '^10 lists, 160 blocks asked for, 160 received, 0 lost' said || fail "two sets: $(cat said)"

@@ -481,11 +481,14 @@ pairs_take(struct nw_event_line *l, struct span s)
 /* The names of the data in lines of the storage system. */
 static const struct {
 	const char *begins;
-	const char *names[6];
+	const char *names[7];
 } known[] = {
 	{ "DPSS_MASTER_LIST_", { "session", "set", "list" } },
+	/* the bytes of a block in the stream of a socket */
+	{ "DPSS_STREAM", { "block", "set", "session", "list", "cookie", "first", "behind" } },
 	{ "DPSS_", { "block", "set", "session", "list", "server" } },
 	{ "APP_", { "block", "set", "session", "list", "server" } },
+	{ "SWITCH_", { "server" } }, /* drops in front of a server's client */
 };
 
 static struct span
@@ -508,7 +511,9 @@ data_put(struct nw_event_line *l, size_t i, struct span value)
 
 	for (k = 0; k < sizeof(known) / sizeof(known[0]) && name == NULL; k++)
 		if (strncmp(l->event.name, known[k].begins, strlen(known[k].begins)) == 0) {
-			name = i < 6 ? known[k].names[i] : NULL;
+			name = i < sizeof(known[k].names) / sizeof(known[k].names[0])
+			    ? known[k].names[i]
+			    : NULL;
 			break;
 		}
 	if (name != NULL)

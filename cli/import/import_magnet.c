@@ -2,9 +2,14 @@
 /*
  * What "magnet record" wrote (narrows/magnet.h has the bytes): every record of a kernel's point is
  * an event with a time of its own, on the host's wall clock. The name is the point's; id is the
- * socket, request or thread, by which events of a packet's way belong together.
+ * socket, request or thread. A packet that is no segment of TCP has packet.id: both ends, and the
+ * identification of IP. An event of bytes of a TCP stream has flow (both ends, in the direction
+ * of the bytes) and the sequence numbers first and behind: lifelines find the packets of an
+ * object's bytes by these, on both hosts.
  */
 #include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/import/import.h"
@@ -13,7 +18,7 @@
 #include "narrows/magnet.h"
 #include "narrows/xmalloc.h"
 
-enum { ATTRS_MAX = 16 };
+enum { ATTRS_MAX = 16, FLOW_BYTES = 2 * (INET6_ADDRSTRLEN + 8) + 8 };
 
 struct recording {
 	struct import *im;
@@ -21,7 +26,7 @@ struct recording {
 	struct magnet_point_name names[MAGNET_POINTS_MAX]; /* by id */
 	struct nw_attr attrs[ATTRS_MAX];
 	size_t n_attrs;
-	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
+	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN], flow[FLOW_BYTES];
 };
 
 bool
@@ -60,6 +65,31 @@ put_ends(struct recording *r, int family, const void *src, const void *dst, uint
 	put_int(r, "dport", dport);
 }
 
+/* The IP packet, and the bytes of the stream with their direction. */
+static void
+put_packet(struct recording *r, unsigned protocol, bool inward, uint16_t sport, uint16_t dport,
+    uint16_t ip_id, const struct magnet_bytes *b)
+{
+	const char *from = inward ? r->dst : r->src, *to = inward ? r->src : r->dst;
+
+	int n = snprintf(r->flow, sizeof(r->flow), "%s:%u>%s:%u", from, inward ? dport : sport, to,
+	    inward ? sport : dport);
+
+	if (protocol != IPPROTO_TCP) {
+		if (ip_id == 0)
+			return;
+		snprintf(r->flow + n, sizeof(r->flow) - (size_t)n, " %u", ip_id);
+		put_text(r, "packet.id", r->flow);
+		r->attrs[r->n_attrs - 1].is_id = true;
+		return;
+	}
+	put_text(r, "flow", r->flow);
+	put_int(r, "first", b->first);
+	put_int(r, "behind", b->behind);
+	if (b->has_origin)
+		put_int(r, "origin", b->origin);
+}
+
 /* Three numbers, whose names depend on the form. */
 static void
 put_three(struct recording *r, const char *const names[3], const uint64_t v[3])
@@ -70,13 +100,17 @@ put_three(struct recording *r, const char *const names[3], const uint64_t v[3])
 		put_int(r, names[i], v[i]);
 }
 
-/* Copies a payload; false if the record is too short for it. */
+/* Copies a payload of at least so many bytes, and zeros behind it; false if the record is shorter. */
 static bool
-payload_get(const struct magnet_record *h, const char *bytes, void *out, size_t size)
+payload_get(
+    const struct magnet_record *h, const char *bytes, void *out, size_t size, size_t least)
 {
-	if (h->size_bytes < sizeof(*h) + size)
+	size_t n = h->size_bytes - sizeof(*h);
+
+	if (n < least)
 		return false;
-	memcpy(out, bytes + sizeof(*h), size);
+	memset(out, 0, size);
+	memcpy(out, bytes + sizeof(*h), n < size ? n : size);
 	return true;
 }
 
@@ -96,17 +130,21 @@ put_payload(struct recording *r, const struct magnet_record *h, const char *byte
 		struct magnet_fields f;
 	} u;
 
-	if (h->form == MAGNET_FLOW4 && payload_get(h, bytes, &u, sizeof(u.f4)))
+	if (h->form == MAGNET_FLOW4 &&
+	    payload_get(h, bytes, &u, sizeof(u.f4), MAGNET_FLOW4_LEAST)) {
 		put_ends(r, AF_INET, u.f4.src, u.f4.dst, u.f4.sport, u.f4.dport);
-	else if (h->form == MAGNET_FLOW6 && payload_get(h, bytes, &u, sizeof(u.f6)))
+		put_packet(r, u.f4.protocol, u.f4.inward, u.f4.sport, u.f4.dport, u.f4.ip_id, &u.f4.bytes);
+	} else if (h->form == MAGNET_FLOW6 &&
+	    payload_get(h, bytes, &u, sizeof(u.f6), MAGNET_FLOW6_LEAST)) {
 		put_ends(r, AF_INET6, u.f6.src, u.f6.dst, u.f6.sport, u.f6.dport);
-	else if (h->form == MAGNET_TASK && payload_get(h, bytes, &u, sizeof(u.t)))
+		put_packet(r, u.f6.protocol, u.f6.inward, u.f6.sport, u.f6.dport, u.f6.ip_id, &u.f6.bytes);
+	} else if (h->form == MAGNET_TASK && payload_get(h, bytes, &u, sizeof(u.t), sizeof(u.t)))
 		put_three(r, task, (uint64_t[]){ u.t.pid, u.t.tid, u.t.other });
-	else if (h->form == MAGNET_BLOCK && payload_get(h, bytes, &u, sizeof(u.b)))
+	else if (h->form == MAGNET_BLOCK && payload_get(h, bytes, &u, sizeof(u.b), sizeof(u.b)))
 		put_three(r, block, (uint64_t[]){ u.b.device, u.b.sector, u.b.bytes });
-	else if (h->form == MAGNET_MEMORY && payload_get(h, bytes, &u, sizeof(u.m)))
+	else if (h->form == MAGNET_MEMORY && payload_get(h, bytes, &u, sizeof(u.m), sizeof(u.m)))
 		put_three(r, memory, (uint64_t[]){ u.m.address, u.m.error, u.m.size });
-	else if (h->form == MAGNET_FIELDS && payload_get(h, bytes, &u, sizeof(u.f)))
+	else if (h->form == MAGNET_FIELDS && payload_get(h, bytes, &u, sizeof(u.f), sizeof(u.f)))
 		put_three(r, fields, u.f.v);
 }
 
@@ -122,6 +160,8 @@ record_event(
 		return false;
 	r->n_attrs = 0;
 	put_int(r, "id", h->id);
+	/* a socket is no object on its way, a packet is */
+	r->attrs[0].is_id = h->form != MAGNET_FLOW4 && h->form != MAGNET_FLOW6;
 	put_int(r, "cpu", h->cpu);
 	put_int(r, "pid", h->pid);
 	put_int(r, "tid", h->tid);

@@ -64,6 +64,7 @@ is_ready(struct blockcache *cache, struct task *t, bool from_file)
 		return false;
 	t->times[DPSS_START_READ] = begin;
 	t->times[DPSS_END_READ] = (uint64_t)nw_wall_ns();
+	t->from_memory = true;
 	return true;
 }
 

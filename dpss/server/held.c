@@ -34,6 +34,18 @@ task_is_flushed(const struct task *t)
 	return t->flush && t->list < atomic_load(&t->session->latest_list);
 }
 
+/* The way of the block's bytes through the kernels of both hosts begins here (magnet(1)). */
+static void
+stream_log(const struct task *t)
+{
+	uint64_t data[] = { t->logical, t->set, t->session->key.id, t->list, t->cookie, t->first,
+		t->behind };
+
+	if (t->first < t->behind)
+		blocklog_put(t->session->all->opts.log, "DPSS_STREAM", NULL,
+		    (int64_t)t->times[DPSS_START_WRITE], data, sizeof(data) / sizeof(data[0]));
+}
+
 static void
 event(const struct task *t, const char *keyword, uint64_t t_wall_ns)
 {
@@ -53,6 +65,9 @@ task_log(const struct task *t, bool flushed)
 	for (i = DPSS_SERV_IN; i < DPSS_TIMES; i++)
 		if (t->times[i] != 0)
 			event(t, dpss_point_words[i], t->times[i]);
+	stream_log(t);
+	if (t->from_memory)
+		event(t, "DPSS_FROM_MEMORY", t->times[DPSS_END_READ]);
 	if (flushed)
 		event(t, "DPSS_FLUSH", (uint64_t)nw_wall_ns());
 }

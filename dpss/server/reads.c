@@ -41,8 +41,11 @@ on_block_begin(void *arg, struct packer *p)
 	if (!stamp.failed)
 		memcpy(p->bytes + BLOCK_TIMES_AT + 8 * DPSS_START_WRITE, stamp.bytes, 8);
 	pack_free(&stamp);
-	if (t->session->packets == NULL)
+	if (t->session->packets == NULL) {
+		if (t->session->all->opts.log != NULL)
+			outbox_sent(t->session->out, &t->cookie, &t->first);
 		return true;
+	}
 	packets_send(t);
 	return false;
 }
@@ -52,6 +55,8 @@ on_block_end(void *arg, bool sent)
 {
 	struct task *t = arg;
 
+	if (sent && t->cookie != 0)
+		outbox_sent(t->session->out, &t->cookie, &t->behind);
 	task_log(t, !sent && task_is_flushed(t));
 	task_end(t);
 }

@@ -57,5 +57,6 @@ session_serve(struct sessions *all, struct grant *g, const struct ticket *t, str
 	outbox_free(s->out);
 	datagrams_free(s->packets);
 	session_drop(s);
+	blocklog_write(all->opts.log);
 	return rc == NW_ECLOSED ? NW_OK : rc;
 }

@@ -21,6 +21,7 @@
 #include "narrows/clock.h"
 #include "narrows/dpss.h"
 #include "narrows/err.h"
+#include "narrows/progwords.h"
 #include "narrows/splitmix.h"
 #include "narrows/terminal.h"
 
@@ -466,6 +467,8 @@ main(int argc, char **argv)
 	int o, rc = NW_OK, status;
 
 	terminal_guard();
+	if (nw_program_words(argc, argv, "tv_sim"))
+		return 0;
 	while ((o = getopt(argc, argv, "m:T:r:n:t:p:w:S:L:o:i:x:b:c:ukh")) != -1) {
 		if (o == 'h')
 			return usage(0);

@@ -7,33 +7,47 @@
 
 struct ends {
 	char src[INET6_ADDRSTRLEN], dst[INET6_ADDRSTRLEN];
-	unsigned sport, dport, protocol;
-	uint64_t cgroup;
+	unsigned sport, dport, protocol, ip_id;
+	struct magnet_bytes bytes;
 	int known;
 };
+
+/* Copies the payload of a flow; what an older release did not record is 0. */
+static int
+flow_get(const struct magnet_record *r, void *out, size_t size, size_t least)
+{
+	size_t n = r->size_bytes - sizeof(*r);
+
+	if (r->size_bytes < sizeof(*r) + least)
+		return 0;
+	memset(out, 0, size);
+	memcpy(out, r + 1, n < size ? n : size);
+	return 1;
+}
 
 static void
 ends_of(const struct magnet_record *r, struct ends *e)
 {
-	const struct magnet_flow4 *f4 = (const void *)(r + 1);
-	const struct magnet_flow6 *f6 = (const void *)(r + 1);
+	struct magnet_flow4 f4;
+	struct magnet_flow6 f6;
 
 	memset(e, 0, sizeof(*e));
-	if (r->form == MAGNET_FLOW4 && r->size_bytes >= sizeof(*r) + sizeof(*f4)) {
-		inet_ntop(AF_INET, f4->src, e->src, sizeof(e->src));
-		inet_ntop(AF_INET, f4->dst, e->dst, sizeof(e->dst));
-		e->sport = f4->sport;
-		e->dport = f4->dport;
-		e->protocol = f4->protocol;
-		e->cgroup = f4->cgroup;
+	if (r->form == MAGNET_FLOW4 && flow_get(r, &f4, sizeof(f4), MAGNET_FLOW4_LEAST)) {
+		inet_ntop(AF_INET, f4.src, e->src, sizeof(e->src));
+		inet_ntop(AF_INET, f4.dst, e->dst, sizeof(e->dst));
+		e->sport = f4.sport;
+		e->dport = f4.dport;
+		e->protocol = f4.protocol;
+		e->ip_id = f4.ip_id;
+		e->bytes = f4.bytes;
 		e->known = 1;
-	} else if (r->form == MAGNET_FLOW6 && r->size_bytes >= sizeof(*r) + sizeof(*f6)) {
-		inet_ntop(AF_INET6, f6->src, e->src, sizeof(e->src));
-		inet_ntop(AF_INET6, f6->dst, e->dst, sizeof(e->dst));
-		e->sport = f6->sport;
-		e->dport = f6->dport;
-		e->protocol = f6->protocol;
-		e->cgroup = f6->cgroup;
+	} else if (r->form == MAGNET_FLOW6 && flow_get(r, &f6, sizeof(f6), MAGNET_FLOW6_LEAST)) {
+		inet_ntop(AF_INET6, f6.src, e->src, sizeof(e->src));
+		inet_ntop(AF_INET6, f6.dst, e->dst, sizeof(e->dst));
+		e->sport = f6.sport;
+		e->dport = f6.dport;
+		e->protocol = f6.protocol;
+		e->bytes = f6.bytes;
 		e->known = 1;
 	}
 }
@@ -49,7 +63,9 @@ text_head(FILE *f, enum text_form form)
 {
 	if (form == TEXT_CSV)
 		fputs(
-		    "t_ns,point,cpu,pid,tid,id,seq,value,protocol,src,sport,dst,dport,a,b,c\n", f);
+		    "t_ns,point,cpu,pid,tid,id,seq,value,protocol,src,sport,dst,dport,a,b,c,"
+		    "ip_id,first,behind\n",
+		    f);
 	else if (form == TEXT_COLUMNS)
 		fputs(
 		    "time_s        source                     destination                protocol "
@@ -98,12 +114,12 @@ csv_record(FILE *f, const char *name, int64_t t0_ns, const struct magnet_record 
 	fprintf(f, "%" PRId64 ",%s,%u,%u,%u,%" PRIu64 ",%u,%d,", (int64_t)r->t_mono_ns + t0_ns,
 	    name, r->cpu, r->pid, r->tid, r->id, r->seq, r->value);
 	if (e.known)
-		fprintf(f, "%s,%s,%u,%s,%u,,,\n", protocol_name(e.protocol), e.src, e.sport, e.dst,
-		    e.dport);
+		fprintf(f, "%s,%s,%u,%s,%u,,,,%u,%u,%u\n", protocol_name(e.protocol), e.src,
+		    e.sport, e.dst, e.dport, e.ip_id, e.bytes.first, e.bytes.behind);
 	else if (numbers_of(r, n))
-		fprintf(f, ",,,,,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", n[0], n[1], n[2]);
+		fprintf(f, ",,,,,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",,,\n", n[0], n[1], n[2]);
 	else
-		fputs(",,,,,,,\n", f);
+		fputs(",,,,,,,,,,\n", f);
 }
 
 static void
@@ -135,7 +151,11 @@ line_record(FILE *f, const char *name, int64_t t0_ns, const struct magnet_record
 	if (e.known)
 		fprintf(f, " %s %s:%u > %s:%u", protocol_name(e.protocol), e.src, e.sport, e.dst,
 		    e.dport);
-	else if (numbers_of(r, n))
+	if (e.known && e.ip_id != 0)
+		fprintf(f, " ip_id=%u", e.ip_id);
+	if (e.known && e.bytes.first != e.bytes.behind)
+		fprintf(f, " bytes=%u..%u", e.bytes.first, e.bytes.behind);
+	if (!e.known && numbers_of(r, n))
 		fprintf(f, " %" PRIu64 " %" PRIu64 " %" PRIu64, n[0], n[1], n[2]);
 	fputc('\n', f);
 }

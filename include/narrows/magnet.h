@@ -109,20 +109,38 @@ struct magnet_record {
 	int32_t value;      /* bytes, or what the point says */
 };
 
+/*
+ * Which bytes of a TCP stream an event is about, the same numbers on both hosts: sequence numbers
+ * of the first byte, and of the byte behind the last. Both are equal where an event has no bytes,
+ * as a bare acknowledgement has none. Recordings of older releases lack this.
+ */
+struct magnet_bytes {
+	uint32_t first, behind;
+	uint32_t origin;     /* sequence number of the stream's first byte, as the socket knows */
+	uint32_t has_origin; /* 1: the socket of the event was at hand */
+};
+
 /* Addresses and ports of the socket's end and the other end; ports in host order. */
 struct magnet_flow4 {
 	uint16_t sport, dport;
-	uint8_t protocol, zero[3];
+	uint8_t protocol;
+	uint8_t inward; /* the bytes go from dst to src: a socket's point of receiving */
+	uint16_t ip_id; /* of an IPv4 packet; 0 where the kernel gives none */
 	uint8_t src[4], dst[4];
 	uint64_t cgroup; /* id of the socket's control group, 0 where the kernel does not tell */
+	struct magnet_bytes bytes;
 };
 
 struct magnet_flow6 {
 	uint16_t sport, dport;
-	uint8_t protocol, zero[3];
+	uint8_t protocol, inward;
+	uint16_t ip_id; /* 0 */
 	uint8_t src[16], dst[16];
 	uint64_t cgroup;
+	struct magnet_bytes bytes;
 };
+/* Bytes of a flow's payload without struct magnet_bytes. */
+enum { MAGNET_FLOW4_LEAST = 24, MAGNET_FLOW6_LEAST = 48 };
 
 struct magnet_task {
 	uint32_t pid, tid; /* the task that the event is about */

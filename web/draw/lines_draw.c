@@ -288,6 +288,21 @@ end_mark(struct html *h, const struct frame *f, const struct nw_lines *l, size_t
 	}
 }
 
+/* A diamond at the first point of a line whose object a server had in memory. */
+static void
+memory_mark(struct html *h, const struct frame *f, const struct nw_lines *l, size_t i)
+{
+	const int64_t *t = l->t_ns + i * l->n_points;
+	size_t p = 0;
+
+	while (p + 1 < l->n_points && t[p] == NW_LINE_NEVER)
+		p++;
+	if (t[p] == NW_LINE_NEVER)
+		return;
+	move_to(h, 'M', x_of(f, t[p]), y_of(f, p) - 4);
+	html_raw(h, "l4 4l-4 4l-4 -4z");
+}
+
 /* How far each point on a host of uncertain clock may lie to either side. */
 static void
 bounds_path(struct html *h, const struct lines_view *v, const struct frame *f, size_t i)
@@ -315,6 +330,7 @@ line_draw(struct html *h, struct lines_view *v, const struct frame *f, size_t i,
 	const char *label = v->s->label[v->k->line[i]];
 	char href[CHOICE_HREF_BYTES];
 	double total = nw_line_total(l, i);
+	bool memory = (v->s->flags[v->k->line[i]] & LINESET_MEMORY) != 0;
 
 	if (!alone) {
 		choice_href(href, v->c, "id", label);
@@ -326,6 +342,8 @@ line_draw(struct html *h, struct lines_view *v, const struct frame *f, size_t i,
 	line_path(h, f, l, i, false);
 	if (state != LINESET_FINISHED)
 		end_mark(h, f, l, i, state);
+	if (memory)
+		memory_mark(h, f, l, i);
 	html_raw(h, "\"><title>");
 	html_text(h, label);
 	html_raw(h, ": ");
@@ -333,6 +351,8 @@ line_draw(struct html *h, struct lines_view *v, const struct frame *f, size_t i,
 	    state == LINESET_FINISHED      ? fmt_duration(total).s
 		: state == LINESET_FLUSHED ? "flushed"
 					   : "unfinished");
+	if (memory)
+		html_raw(h, ", from memory");
 	html_raw(h, "</title></path>");
 	if (!alone)
 		html_raw(h, "</a>");

@@ -13,6 +13,7 @@
 #include <uthash.h>
 
 #include "narrows/err.h"
+#include "web/lifelines/linepackets.h"
 
 enum { KEYS_EVENTS = 20000, KEYS_SEEN_MAX = 64, VALUES_MAX = 100000 };
 
@@ -26,6 +27,7 @@ struct looker {
 	bool any; /* whether attributes that are no ids count, too */
 	struct value *values[KEYS_SEEN_MAX];
 	size_t n_values, n_events;
+	bool has_packets; /* events of the kernel, whose objects linepackets.h finds */
 	uint64_t mask[LINESET_NAMES_MAX]; /* by name: mask of the keys of all its events */
 };
 
@@ -69,6 +71,10 @@ on_look(void *arg, const struct nw_event_rec *rec)
 
 	if (name == UINT32_MAX)
 		return NW_ENOMEM;
+	if (linepackets_is(e)) {
+		l->has_packets = true;
+		return 0;
+	}
 	for (i = 0; i < e->n_attrs; i++) {
 		if (!e->attrs[i].is_id && (!l->any || e->attrs[i].type == NW_ATTR_REAL))
 			continue;
@@ -140,7 +146,7 @@ looker_free(struct looker *l)
 }
 
 static int
-keys_look(struct store_reader *r, struct lineset *s, bool any)
+keys_look(struct store_reader *r, struct lineset *s, bool any, bool *has_packets)
 {
 	const struct nw_event_select select = { .session_id = s->session_id };
 	struct looker *l = calloc(1, sizeof(*l));
@@ -151,6 +157,7 @@ keys_look(struct store_reader *r, struct lineset *s, bool any)
 	l->any = any;
 	if ((rc = store_events(r, &select, on_look, l)) == NW_OK)
 		rc = keys_choose(l, s);
+	*has_packets = l->has_packets;
 	looker_free(l);
 	return rc;
 }
@@ -172,10 +179,13 @@ keys_declare(const char *list, char **out, size_t max, size_t *n)
 int
 keys_find(struct store_reader *r, const struct lineset_opts *o, struct lineset *s)
 {
+	bool has_packets = false;
 	int rc;
 
 	if (o->by != NULL && *o->by != '\0')
 		return keys_declare(o->by, s->keys, LINESET_KEYS_MAX, &s->n_keys);
-	rc = keys_look(r, s, false);
-	return rc == NW_OK && s->n_keys == 0 ? keys_look(r, s, true) : rc;
+	rc = keys_look(r, s, false, &has_packets);
+	if (rc == NW_OK && s->n_keys == 0 && !has_packets)
+		rc = keys_look(r, s, true, &has_packets);
+	return rc;
 }

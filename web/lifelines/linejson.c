@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The JSON document of a session's lifelines. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "narrows/density.h"
 #include "narrows/err.h"
@@ -225,6 +227,8 @@ with_json(const struct lineset *s, const struct linereport *p)
 		o = json_object();
 		result_put_text(o, KEY_host_event_name, s->names.text[w->name]);
 		result_put_text(o, KEY_host_event_host, s->hosts.text[w->host]);
+		put(o, KEY_host_event_server,
+		    w->server != NW_LINE_ANY ? json_string(s->side_servers.text[w->server]) : NULL);
 		result_put_int(o, KEY_host_event_n, w->with.n);
 		result_put_int(o, KEY_host_event_within, w->with.n_within);
 		result_put_real(o, KEY_host_event_expected, w->with.expected);
@@ -314,6 +318,39 @@ linereport_measure(const struct lineset *s, const struct choice *c)
 	return o;
 }
 
+/* Appends why a mark is no point of a line. */
+static void
+mark_lacks(const struct lineset *s, const char *which, const struct choice_mark *m, char *out)
+{
+	size_t len = strlen(out), size = LINEREPORT_SENTENCE_BYTES - len;
+	struct spot at;
+
+	if (m->line[0] == '\0')
+		snprintf(out + len, size, "%s is missing. ", which);
+	else if ((at.line = linereport_line(s, m->line)) >= s->lines.n)
+		snprintf(out + len, size, "%s: no lifeline has the ids %s. ", which, m->line);
+	else if ((at.point = linereport_point(s, m->point)) >= s->lines.n_points)
+		snprintf(out + len, size, "%s: the path has no point %s. ", which, m->point);
+	else if (!spot_find(s, m, &at))
+		snprintf(out + len, size, "%s: the lifeline %s does not pass %s. ", which, m->line,
+		    m->point);
+}
+
+void
+linereport_lacks(
+    const struct lineset *s, const struct choice *c, char out[LINEREPORT_SENTENCE_BYTES])
+{
+	size_t len;
+
+	out[0] = '\0';
+	if (c->a.line[0] == '\0' && c->b.line[0] == '\0')
+		return;
+	mark_lacks(s, "Point a", &c->a, out);
+	mark_lacks(s, "Point b", &c->b, out);
+	if ((len = strlen(out)) > 0)
+		out[len - 1] = '\0'; /* the blank behind the last sentence */
+}
+
 static json_t *
 notes_json(const struct lineset *s)
 {
@@ -337,6 +374,7 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
     const struct linereport *p)
 {
 	static const char *const sources[] = { "declared", "known", "learned" };
+	char lacks[LINEREPORT_SENTENCE_BYTES];
 	json_t *o = json_object();
 
 	if (o == NULL)
@@ -355,6 +393,9 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 	result_put_int(o, KEY_lifelines_finished, p->n_finished);
 	result_put_int(o, KEY_lifelines_flushed, p->n_flushed);
 	result_put_int(o, KEY_lifelines_unfinished, p->n_unfinished);
+	result_put_int(o, KEY_lifelines_from_memory, p->n_memory);
+	result_put_real(o, KEY_lifelines_from_memory_s, p->memory_s);
+	result_put_real(o, KEY_lifelines_not_from_memory_s, p->others_s);
 	put(o, KEY_lifelines_object, names_json(s->keys, s->n_keys));
 	result_put_text(o, KEY_lifelines_server_by, s->lane_key);
 	put(o, KEY_lifelines_servers, names_json(s->lanes.text, s->lanes.n));
@@ -370,5 +411,7 @@ linereport_json(const struct lineset *s, const struct choice *c, const struct ch
 	put(o, KEY_lifelines_wrong_clocks, wrong_json(s));
 	put(o, KEY_lifelines_notes, notes_json(s));
 	put(o, KEY_lifelines_measure, linereport_measure(s, c));
+	linereport_lacks(s, c, lacks);
+	put(o, KEY_lifelines_measure_lacks, lacks[0] != '\0' ? json_string(lacks) : NULL);
 	return o;
 }

@@ -7,12 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/quantile.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "web/lifelines/lineclock.h"
 
 #define WITH_P     0.001 /* events count as together with the finding below this chance */
 #define LANE_WHOLE 0.9 /* a delay of such a share of a server's lines is one of the whole server */
+
+#define MOST 0.5 /* a delay of a larger share of lines is the rule among them */
 
 enum { CLOCKS_TOLD = 3 };
 
@@ -71,12 +74,23 @@ by_kind(const void *a, const void *b)
 		return x->name < y->name ? -1 : 1;
 	if (x->host != y->host)
 		return x->host < y->host ? -1 : 1;
+	if (x->server != y->server)
+		return x->server < y->server ? -1 : 1;
 	return (x->t_wall_ns > y->t_wall_ns) - (x->t_wall_ns < y->t_wall_ns);
+}
+
+/* Drops that name another server prove nothing of the finding's server. */
+static bool
+is_apt(const struct lineset *s, const struct nw_line_finding *f, uint32_t server)
+{
+	return server == NW_LINE_ANY || f->lane == NW_LINE_ANY ||
+	    strcmp(s->side_servers.text[server], s->lanes.text[f->lane]) == 0;
 }
 
 static int
 with_fill(const struct lineset *s, const struct stretches *st, struct linereport *p)
 {
+	const struct nw_line_finding *f = &p->found.finding[0];
 	struct lineset_side *side = calloc(s->n_side + 1, sizeof(*side));
 	int64_t *t = calloc(s->n_side + 1, sizeof(*t));
 	size_t i, k, n;
@@ -87,14 +101,18 @@ with_fill(const struct lineset *s, const struct stretches *st, struct linereport
 		rc = NW_ENOMEM;
 	if (rc == NW_OK && s->n_side > 0) {
 		memcpy(side, s->side, s->n_side * sizeof(*side));
+		for (i = 0; f->lane == NW_LINE_ANY && i < s->n_side; i++)
+			side[i].server = NW_LINE_ANY;
 		qsort(side, s->n_side, sizeof(*side), by_kind);
 	}
 	for (i = 0; rc == NW_OK && i < s->n_side; i += n) {
 		for (n = 0, k = i;
-		     k < s->n_side && side[k].name == side[i].name && side[k].host == side[i].host;
+		     k < s->n_side && side[k].name == side[i].name &&
+		     side[k].host == side[i].host && side[k].server == side[i].server;
 		     k++)
 			t[n++] = side[k].t_wall_ns;
-		p->with[p->n_with] = (struct linereport_with){ side[i].name, side[i].host, { 0 } };
+		p->with[p->n_with] = (struct linereport_with){ side[i].name, side[i].host,
+			side[i].server, is_apt(s, f, side[i].server), { 0 } };
 		rc = nw_lines_with(t, n, st->begin, st->end, st->n, s->first_wall_ns,
 		    s->last_wall_ns, &p->with[p->n_with++].with);
 	}
@@ -179,6 +197,12 @@ say_finding(const struct lineset *s, struct linereport *p)
 		    "From %.80s to %.80s the lines of server %.80s take %s longer (%s to %s) than "
 		    "the lines of the other servers.",
 		    from, to, lane != NULL ? lane : "?", size.s, low.s, high.s);
+	else if (f->share > MOST)
+		say(p,
+		    "From %.80s to %.80s, most lines%s%.80s (%s of them) take %s longer (%s to "
+		    "%s) than the fast ones, which are the exception.",
+		    from, to, lane != NULL ? " of server " : "", lane != NULL ? lane : "",
+		    fmt_share(f->share).s, size.s, low.s, high.s);
 	else
 		say(p,
 		    "From %.80s to %.80s, %zu lines%s%.80s (%s of them) take %s longer than the "
@@ -192,12 +216,17 @@ say_finding(const struct lineset *s, struct linereport *p)
 static void
 say_with(const struct lineset *s, struct linereport *p)
 {
-	const struct linereport_with *w = p->with;
+	const struct linereport_with *w = NULL;
+	size_t i;
 
-	if (p->n_with == 0 || !(w->with.p * (double)p->n_with < WITH_P))
+	for (i = 0; i < p->n_with && w == NULL; i++)
+		w = p->with[i].apt ? &p->with[i] : NULL;
+	if (w == NULL || !(w->with.p * (double)p->n_with < WITH_P))
 		return;
-	say(p, " %zu of %zu events %.80s on %.80s fall into that time, where chance would put %s.",
+	say(p, " %zu of %zu events %.80s on %.80s%s%.80s fall into that time, where chance would put %s.",
 	    w->with.n_within, w->with.n, s->names.text[w->name], s->hosts.text[w->host],
+	    w->server != NW_LINE_ANY ? " of server " : "",
+	    w->server != NW_LINE_ANY ? s->side_servers.text[w->server] : "",
 	    fmt_ratio(w->with.expected).s);
 }
 
@@ -268,7 +297,46 @@ say_order(const struct lineset *s, struct linereport *p)
 		    p->n_reversed);
 }
 
+/* Lines of objects that a server had in memory: another way than the one by the disk. */
+static void
+say_memory(struct linereport *p)
+{
+	if (p->n_memory == 0)
+		return;
+	say(p, " %s of %s finished lines came from memory", fmt_count(p->n_memory).s,
+	    fmt_count(p->n_finished).s);
+	if (isfinite(p->others_s))
+		say(p, ": the median of these takes %s, that of the others %s",
+		    fmt_duration(p->memory_s).s, fmt_duration(p->others_s).s);
+	say(p, ".");
+}
+
 /* --- all of it --- */
+
+static int
+memory_fill(const struct lineset *s, const struct chosen *k, struct linereport *p)
+{
+	double *v = calloc(k->lines.n + 1, sizeof(*v));
+	size_t i, n = 0, m = 0, at;
+
+	p->memory_s = p->others_s = NAN;
+	if (v == NULL)
+		return NW_ENOMEM;
+	/* from memory in front, the others from the back */
+	for (i = 0; i < k->lines.n; i++) {
+		if (s->state[k->line[i]] != LINESET_FINISHED)
+			continue;
+		at = s->flags[k->line[i]] & LINESET_MEMORY ? n++ : k->lines.n - ++m;
+		v[at] = nw_line_total(&k->lines, i);
+	}
+	p->n_memory = n;
+	if (n > 0)
+		p->memory_s = quantile(v, n, 0.5);
+	if (m > 0)
+		p->others_s = quantile(v + k->lines.n - m, m, 0.5);
+	free(v);
+	return NW_OK;
+}
 
 static void
 states_count(const struct lineset *s, const struct chosen *k, struct linereport *p)
@@ -286,12 +354,14 @@ states_count(const struct lineset *s, const struct chosen *k, struct linereport 
 	}
 }
 
-/* Stalls of the finding's segment; without a finding, of the last segment that most lines take. */
+/* Stalls of the finding's segment; without a finding, of the last segment that most lines take.
+ * Lines without a server do not wait for the same server. */
 static int
-stalls_fill(const struct chosen *k, struct linereport *p)
+stalls_fill(const struct lineset *s, const struct chosen *k, struct linereport *p)
 {
 	const struct nw_line_segment *seg = NULL;
-	size_t i;
+	size_t i, n = 0;
+	int rc;
 
 	for (i = 0; i < p->segments.n; i++) {
 		const struct nw_line_segment *x = &p->segments.segment[i];
@@ -301,7 +371,12 @@ stalls_fill(const struct chosen *k, struct linereport *p)
 			: x->to + 1 == k->lines.n_points && (seg == NULL || x->n > seg->n))
 			seg = x;
 	}
-	return seg != NULL ? nw_lines_stalls(&k->lines, seg, &p->stall, &p->n_stalls) : NW_OK;
+	rc = seg != NULL ? nw_lines_stalls(&k->lines, seg, &p->stall, &p->n_stalls) : NW_OK;
+	for (i = 0; i < p->n_stalls; i++)
+		if (p->stall[i].lane != s->lane_unknown)
+			p->stall[n++] = p->stall[i];
+	p->n_stalls = n;
+	return rc;
 }
 
 /* Only finished lines tell of delays: the others stopped somewhere, for reasons of their own. */
@@ -333,13 +408,16 @@ find(const struct lineset *s, const struct chosen *k, struct linereport *p)
 	return rc;
 }
 
-/* The error of a clock is no delay. */
+/* The error of a clock is no delay, and lines without a server have no server in common. */
 static void
-clock_errors_drop(const struct lineset *s, struct linereport *p)
+findings_settle(const struct lineset *s, struct linereport *p)
 {
 	size_t i, n = 0;
 	bool proven;
 
+	for (i = 0; i < p->found.n; i++)
+		if (p->found.finding[i].lane == s->lane_unknown)
+			p->found.finding[i].lane = NW_LINE_ANY;
 	for (i = 0; i < p->found.n; i++)
 		if (!may_be_clock(s, &p->found.finding[i], &proven) || !proven)
 			p->found.finding[n++] = p->found.finding[i];
@@ -356,9 +434,9 @@ analyse(const struct lineset *s, const struct chosen *k, struct linereport *p)
 		rc = p->segments.n_finished == k->lines.n
 		    ? nw_lines_find(&k->lines, &p->segments, &p->found)
 		    : find(s, k, p);
-	clock_errors_drop(s, p);
+	findings_settle(s, p);
 	if (rc == NW_OK)
-		rc = stalls_fill(k, p);
+		rc = stalls_fill(s, k, p);
 	if (rc == NW_OK && p->found.n > 0) {
 		rc = stretches_fill(k, p, &st);
 		if (rc == NW_OK)
@@ -377,6 +455,8 @@ linereport_make(const struct lineset *s, const struct chosen *k, struct linerepo
 
 	if (rc == NW_OK && k->lines.n > 0)
 		rc = analyse(s, k, p);
+	if (rc == NW_OK)
+		rc = memory_fill(s, k, p);
 	if (rc == NW_OK) {
 		states_count(s, k, p);
 		lineclock_words(s, p->sentence, sizeof(p->sentence));
@@ -386,6 +466,7 @@ linereport_make(const struct lineset *s, const struct chosen *k, struct linerepo
 			say_nothing(s, p);
 		say_stall(s, p);
 		say_with(s, p);
+		say_memory(p);
 		say_order(s, p);
 	} else {
 		linereport_free(p);

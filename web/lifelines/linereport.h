@@ -9,8 +9,12 @@
 
 enum { LINEREPORT_SENTENCE_BYTES = 2048 };
 
-struct linereport_with { /* events of one name on one host within the stretches of the finding */
+/* Events of one name on one host, of one server if the finding has a server and the events name
+ * servers, within the stretches of the finding. */
+struct linereport_with {
 	uint32_t name, host;
+	uint32_t server; /* number in side_servers, or NW_LINE_ANY: all of them */
+	bool apt; /* the events may explain the finding: they name its server, or no server */
 	struct nw_line_with with;
 };
 
@@ -21,6 +25,8 @@ struct linereport {
 	size_t n_stalls;
 	struct linereport_with *with; /* the most surprising first */
 	size_t n_with;
+	size_t n_memory; /* finished lines whose object a server had in memory */
+	double memory_s, others_s; /* median time of these, and of the other finished lines; NaN */
 	size_t n_finished, n_flushed, n_unfinished, n_backwards, n_reversed;
 	char sentence[LINEREPORT_SENTENCE_BYTES];
 };
@@ -35,6 +41,9 @@ json_t *linereport_json(const struct lineset *s, const struct choice *c, const s
 /* The time between the two marks of the choice, and the rate of lines at the second point
  * meanwhile; JSON's null without two marks. */
 json_t *linereport_measure(const struct lineset *s, const struct choice *c);
+/* Why the points of a wished measurement have no times; empty: they have, or there is no wish. */
+void linereport_lacks(
+    const struct lineset *s, const struct choice *c, char out[LINEREPORT_SENTENCE_BYTES]);
 
 /* The line whose ids are, or else contain, a mark's text; lines.n: none. */
 size_t linereport_line(const struct lineset *s, const char *text);

@@ -15,8 +15,9 @@
 #include "web/lifelines/hostclocks.h"
 #include "web/lifelines/keys.h"
 #include "web/lifelines/lineclock.h"
+#include "web/lifelines/linepackets.h"
 
-enum { LABEL_BYTES = 512, FLUSHED_BIT = 1 };
+enum { LABEL_BYTES = 512 };
 #define BYTES_MOST 1e15 /* of an object */
 
 struct object {
@@ -36,19 +37,23 @@ struct reading {
 	struct lineset *s;
 	const struct lineset_opts *o;
 	struct object *objects;
+	struct linepackets packets;
+	bool packets_alone; /* the lines are the packets' own */
 	struct row *rows;
 	size_t n_rows, cap_rows, n_lines, cap_lines, cap_side;
 	uint32_t *lane;                  /* by line; UINT32_MAX: not told */
 	char **label;                    /* by line */
-	uint8_t *flags;                  /* by line */
+	uint8_t *flags;                  /* by line: LINESET_FLUSH, LINESET_MEMORY */
 	uint64_t *seen;                  /* by line: mask of the line's names below 64 */
 	double *bytes;                   /* by line; NaN: not told */
 	size_t count[LINESET_NAMES_MAX]; /* events of lines by name */
 };
 
-/* The known path: the points of the storage system (dpss(1)). */
+/* The known path: the points of the storage system (dpss(1)), and of packets on their way. */
 static const char known_path[] = "APP_SEND,DPSS_MASTER_IN,DPSS_MASTER_OUT,DPSS_SERV_IN,"
-				 "DPSS_START_READ,DPSS_END_READ,DPSS_START_WRITE,APP_RECEIVE";
+				 "DPSS_START_READ,DPSS_END_READ,DPSS_START_WRITE,"
+				 "ip.tx,access.tx,qdisc.enqueue,qdisc.dequeue,driver.tx,access.rx,"
+				 "ip.rx,transport.rx,socket.rx,APP_RECEIVE";
 
 /* --- one event --- */
 
@@ -122,10 +127,22 @@ object_find(struct reading *d, const char *label, uint32_t name, struct object *
 	return line_new(d, label);
 }
 
-static bool
-is_flush(const char *name)
+/* The flags of a line that an event sets by its name alone. */
+static uint8_t
+flags_of(const char *name)
 {
-	return strcasestr(name, "flush") != NULL;
+	static const struct {
+		const char *word;
+		uint8_t flag;
+	} words[] = { { "flush", LINESET_FLUSH }, { "from_memory", LINESET_MEMORY },
+		{ "from.memory", LINESET_MEMORY }, { "cache_hit", LINESET_MEMORY },
+		{ "cache.hit", LINESET_MEMORY } };
+	uint8_t flags = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		flags |= strcasestr(name, words[i].word) != NULL ? words[i].flag : 0;
+	return flags;
 }
 
 static int
@@ -163,20 +180,30 @@ bytes_of(const struct nw_event *e)
 	return NAN;
 }
 
+/* The attribute of an event that names a server; NULL: none. */
+static const struct nw_attr *
+lane_of(const struct reading *d, const struct nw_event *e)
+{
+	return attr_find(e, d->o->lane != NULL && *d->o->lane != '\0' ? d->o->lane : "server");
+}
+
 static int
 point_put(
     struct reading *d, const struct nw_event *e, const char *label, uint32_t name, uint32_t host)
 {
-	const struct nw_attr *lane =
-	    attr_find(e, d->o->lane != NULL && *d->o->lane != '\0' ? d->o->lane : "server");
+	const struct nw_attr *lane = lane_of(d, e);
+	uint8_t flags = flags_of(e->name);
 	char text[128];
 	struct object *o;
+	bool tied = false;
 	int rc = object_find(d, label, name, &o);
 
 	if (rc != NW_OK || o == NULL) {
 		d->s->n_left_out += rc == NW_OK;
 		return rc;
 	}
+	if ((rc = linepackets_tie(&d->packets, e, o->line, host, &tied)) != NW_OK || tied)
+		return rc;
 	/* the first point again: the same event by another log, or a new line */
 	if (name == o->first && name < 64 && (d->seen[o->line] & ~(UINT64_C(1) << name)) != 0 &&
 	    d->n_lines < LINESET_LINES_MAX) {
@@ -190,17 +217,19 @@ point_put(
 			return NW_ENOMEM;
 	}
 	d->bytes[o->line] = fmax(d->bytes[o->line], bytes_of(e));
-	if (is_flush(e->name)) {
-		d->flags[o->line] |= FLUSHED_BIT;
+	d->flags[o->line] |= flags;
+	if (flags != 0)
 		return NW_OK;
-	}
 	return row_put(d, e->t_wall_ns, o->line, name, host);
 }
 
 static int
-side_put(struct reading *d, int64_t t, uint32_t name, uint32_t host)
+side_put(struct reading *d, const struct nw_event *e, uint32_t name, uint32_t host)
 {
+	const struct nw_attr *server = lane_of(d, e);
 	struct lineset *s = d->s;
+	uint32_t number = NW_LINE_ANY;
+	char text[128];
 
 	if (s->n_side >= LINESET_SIDE_MAX) {
 		s->n_left_out++;
@@ -208,7 +237,12 @@ side_put(struct reading *d, int64_t t, uint32_t name, uint32_t host)
 	}
 	if (!array_room(&s->side, &d->cap_side, s->n_side + 1, sizeof(*s->side)))
 		return NW_ENOMEM;
-	s->side[s->n_side++] = (struct lineset_side){ t, name, host };
+	if (server != NULL) {
+		key_text(server, text, sizeof(text));
+		if ((number = linename_put(&s->side_servers, text)) == UINT32_MAX)
+			return NW_ENOMEM;
+	}
+	s->side[s->n_side++] = (struct lineset_side){ e->t_wall_ns, name, host, number };
 	return NW_OK;
 }
 
@@ -219,10 +253,17 @@ event_put(struct reading *d, const struct nw_event *e, bool may_be_point)
 		 host = linename_put(&d->s->hosts, e->host != NULL ? e->host : "unknown");
 	char label[LABEL_BYTES];
 
+	bool side;
+	int rc;
+
 	if (name == UINT32_MAX || host == UINT32_MAX)
 		return NW_ENOMEM;
+	if (linepackets_is(e)) {
+		rc = linepackets_put(&d->packets, e, name, host, &side);
+		return rc == NW_OK && side ? side_put(d, e, name, host) : rc;
+	}
 	return may_be_point && label_of(d, e, label) ? point_put(d, e, label, name, host)
-						     : side_put(d, e->t_wall_ns, name, host);
+						     : side_put(d, e, name, host);
 }
 
 static int
@@ -415,6 +456,49 @@ lanes_by_host(struct lineset *s, const uint16_t *host)
 	return NW_OK;
 }
 
+/* The lane of each host that lines of one lane alone pass; NW_LINE_ANY: none, or of several. */
+static void
+lane_of_hosts(const struct lineset *s, const uint16_t *host, uint32_t *lane, bool *several)
+{
+	size_t i, at, points = s->lines.n_points;
+
+	for (i = 0; i < s->hosts.n; i++)
+		lane[i] = NW_LINE_ANY;
+	for (at = 0; at < s->lines.n * points; at++) {
+		i = s->lane[at / points];
+		if (s->t[at] == NW_LINE_NEVER || i == NW_LINE_ANY)
+			continue;
+		several[host[at]] |= lane[host[at]] != NW_LINE_ANY && lane[host[at]] != i;
+		lane[host[at]] = (uint32_t)i;
+	}
+	for (i = 0; i < s->hosts.n; i++)
+		if (several[i])
+			lane[i] = NW_LINE_ANY;
+}
+
+/* A line that ended before an event named its server, on a host that only one of several servers'
+ * lines pass, is a line of that server. */
+static int
+lanes_complete(struct lineset *s, const uint16_t *host)
+{
+	uint32_t *lane = calloc(s->hosts.n + 1, sizeof(*lane));
+	bool *several = calloc(s->hosts.n + 1, sizeof(*several));
+	bool both = lane != NULL && several != NULL;
+	size_t i, p, at;
+
+	if (both)
+		lane_of_hosts(s, host, lane, several);
+	for (i = 0; both && s->lanes.n > 1 && i < s->lines.n; i++)
+		for (p = 0; p < s->lines.n_points && s->lane[i] == NW_LINE_ANY; p++) {
+			at = i * s->lines.n_points + p;
+			if (s->t[at] != NW_LINE_NEVER)
+				s->lane[i] = lane[host[at]];
+		}
+	free(lane);
+	free(several);
+	return both ? NW_OK : NW_ENOMEM;
+}
+
 static int
 lanes_find(struct reading *d, const uint16_t *host)
 {
@@ -426,11 +510,18 @@ lanes_find(struct reading *d, const uint16_t *host)
 	if (s->lanes.n == 0 && s->lines.n_points > 0)
 		rc = lanes_by_host(s, host);
 	else
-		snprintf(s->lane_key, sizeof(s->lane_key), "%s", asked ? d->o->lane : "server");
+		snprintf(s->lane_key, sizeof(s->lane_key), "%s",
+		    d->packets_alone ? "flow"
+			: asked      ? d->o->lane
+				     : "server");
+	if (rc == NW_OK)
+		rc = lanes_complete(s, host);
+	s->lane_unknown = NW_LINE_ANY;
 	for (i = 0; i < s->lines.n && rc == NW_OK; i++)
-		if (s->lane[i] == UINT32_MAX &&
-		    (s->lane[i] = linename_put(&s->lanes, "unknown")) == UINT32_MAX)
-			rc = NW_ENOMEM;
+		if (s->lane[i] == NW_LINE_ANY) {
+			s->lane[i] = s->lane_unknown = linename_put(&s->lanes, "unknown");
+			rc = s->lane[i] != UINT32_MAX ? NW_OK : NW_ENOMEM;
+		}
 	if (rc == NW_OK)
 		s->lane_host = calloc(s->lanes.n * s->lines.n_points + 1, sizeof(*s->lane_host));
 	if (rc != NW_OK || s->lane_host == NULL)
@@ -453,8 +544,8 @@ states_find(struct lineset *s, const uint8_t *flags)
 	for (i = 0; i < s->lines.n; i++)
 		s->state[i] = s->lines.n_points > 0 && isfinite(nw_line_total(&s->lines, i))
 		    ? LINESET_FINISHED
-		    : flags[i] & FLUSHED_BIT ? LINESET_FLUSHED
-					     : LINESET_UNFINISHED;
+		    : flags[i] & LINESET_FLUSH ? LINESET_FLUSHED
+					       : LINESET_UNFINISHED;
 }
 
 static void
@@ -500,7 +591,7 @@ lines_make(struct reading *d)
 		rc = lineclock_settle(s, new_host, d->o->raw);
 	}
 	if (rc == NW_OK)
-		states_find(s, d->flags);
+		states_find(s, s->flags);
 	free(t);
 	free(host);
 	free(new_host);
@@ -543,8 +634,10 @@ reading_clear(struct reading *d)
 		free(d->lane);
 	if (d->s->bytes == NULL)
 		free(d->bytes);
+	if (d->s->flags == NULL)
+		free(d->flags);
+	linepackets_clear(&d->packets);
 	free(d->rows);
-	free(d->flags);
 	free(d->seen);
 }
 
@@ -627,6 +720,50 @@ events_read(struct store_reader *r, struct reading *d)
 	return rc;
 }
 
+/* --- packets --- */
+
+static int
+on_packet_line(void *arg, const char *label, const char *flow, uint32_t *line)
+{
+	struct reading *d = arg;
+	int rc = d->n_lines < LINESET_LINES_MAX ? line_new(d, label) : NW_EFULL;
+
+	if (rc != NW_OK)
+		return rc;
+	*line = (uint32_t)d->n_lines - 1;
+	d->lane[*line] = linename_put(&d->s->lanes, flow);
+	return d->lane[*line] != UINT32_MAX ? NW_OK : NW_ENOMEM;
+}
+
+static int
+on_packet_point(void *arg, int64_t t_wall_ns, uint32_t line, uint32_t name, uint32_t host)
+{
+	struct reading *d = arg;
+
+	/* the program's own event tells its read better than the end of the call */
+	if (!d->packets_alone && strcmp(d->s->names.text[name], "socket.rx") == 0)
+		return NW_OK;
+	return row_put(d, t_wall_ns, line, name, host);
+}
+
+/* A recording alone has no objects: each write to a socket, or packet, is a line then. */
+static int
+packets_join(struct reading *d)
+{
+	struct lineset *s = d->s;
+	int rc = NW_OK;
+
+	if (d->packets.n == 0)
+		return NW_OK;
+	if (d->n_lines == 0) {
+		d->packets_alone = true;
+		rc = linepackets_lines(&d->packets, &s->names, on_packet_line, d);
+		if (rc == NW_EFULL)
+			rc = NW_OK;
+	}
+	return rc == NW_OK ? linepackets_join(&d->packets, &s->names, on_packet_point, d) : rc;
+}
+
 /* What the lines say of the clocks, of the times as they are used. */
 static int
 causal_fill(struct lineset *s)
@@ -661,6 +798,8 @@ lineset_load(
 	if (rc == NW_OK)
 		rc = events_read(r, d);
 	if (rc == NW_OK)
+		rc = packets_join(d);
+	if (rc == NW_OK)
 		rc = lineset_notes(r, s);
 	if (rc == NW_OK)
 		rc = clocks_fill(r, s, o->raw);
@@ -668,6 +807,7 @@ lineset_load(
 		s->lane = d->lane;
 		s->label = d->label;
 		s->bytes = d->bytes;
+		s->flags = d->flags;
 		s->n_labels = d->n_lines;
 		rc = lines_make(d);
 		sides_correct(s);
@@ -700,6 +840,7 @@ lineset_free(struct lineset *s)
 	linenames_clear(&s->names);
 	linenames_clear(&s->hosts);
 	linenames_clear(&s->lanes);
+	linenames_clear(&s->side_servers);
 	free(s->label);
 	free(s->t);
 	free(s->lane);
@@ -707,6 +848,7 @@ lineset_free(struct lineset *s)
 	free(s->bound);
 	free(s->state);
 	free(s->bytes);
+	free(s->flags);
 	free(s->clock);
 	free(s->wrong);
 	free(s->side);

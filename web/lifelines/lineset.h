@@ -46,6 +46,9 @@ struct lineset_names {
 
 enum lineset_path { LINESET_DECLARED, LINESET_KNOWN, LINESET_LEARNED };
 enum lineset_state { LINESET_FINISHED, LINESET_FLUSHED, LINESET_UNFINISHED };
+/* What an event says of its line without being a point: a flush ended the line; a server had the
+ * object in memory. */
+enum { LINESET_FLUSH = 1, LINESET_MEMORY = 2 };
 
 struct lineset_clock {
 	double offset_s; /* host minus box; NaN without a measurement */
@@ -63,6 +66,7 @@ struct lineset_note { /* an annotation; texts are copies */
 struct lineset_side { /* an event of a host alone */
 	int64_t t_wall_ns;
 	uint32_t name, host;
+	uint32_t server; /* number in side_servers, or NW_LINE_ANY: the event names no server */
 };
 
 struct lineset {
@@ -71,6 +75,8 @@ struct lineset {
 	int64_t n_events, n_left_out, n_repeats;
 	int64_t first_wall_ns, last_wall_ns;
 	struct lineset_names names, hosts, lanes;
+	struct lineset_names side_servers; /* that events of hosts name */
+	uint32_t lane_unknown; /* lane of lines without a server; NW_LINE_ANY: all have one */
 	char *keys[LINESET_KEYS_MAX]; /* of an object */
 	size_t n_keys;
 	char lane_key[64]; /* attribute, or "host" */
@@ -83,6 +89,7 @@ struct lineset {
 	char **label; /* ids of each line */
 	size_t n_labels;
 	uint8_t *state;
+	uint8_t *flags; /* of each line: LINESET_FLUSH, LINESET_MEMORY */
 	double *bytes;               /* of each line, as its events tell; NaN: not told */
 	struct lineset_clock *clock; /* by host */
 	struct nw_line_wrong *wrong; /* clocks that the lines prove wrong */

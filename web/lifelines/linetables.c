@@ -20,7 +20,7 @@ csv_head(FILE *f, const struct lineset *s)
 {
 	unsigned p;
 
-	fputs("ids,server,state,begin,total_s", f);
+	fputs("ids,server,state,from_memory,begin,total_s", f);
 	for (p = 0; p < s->lines.n_points; p++) {
 		fputc(',', f);
 		csv_cell(f, lineset_point(s, p), CSV_SAFE);
@@ -51,7 +51,8 @@ csv_row(FILE *f, const struct lineset *s, const struct chosen *k, size_t i)
 	csv_cell(f, s->label[k->line[i]], CSV_SAFE);
 	fputc(',', f);
 	csv_cell(f, s->lanes.text[k->lane[i]], CSV_SAFE);
-	fprintf(f, ",%s,%s,", state_words[s->state[k->line[i]]], fmt_iso_ns(begin).s);
+	fprintf(f, ",%s,%d,%s,", state_words[s->state[k->line[i]]],
+	    (s->flags[k->line[i]] & LINESET_MEMORY) != 0, fmt_iso_ns(begin).s);
 	if (isfinite(total))
 		fprintf(f, "%.9f", total);
 	for (p = 0; p < s->lines.n_points; p++) {

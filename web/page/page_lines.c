@@ -71,7 +71,12 @@ facts_write(struct html *h, const struct lines_view *v)
 	html_text(h, fmt_count(v->p->n_flushed).s);
 	html_raw(h, " flushed, ");
 	html_text(h, fmt_count(v->p->n_unfinished).s);
-	html_raw(h, " unfinished)</li><li>An object is one value of: ");
+	html_raw(h, " unfinished");
+	if (v->p->n_memory > 0) {
+		html_raw(h, "; from memory, with a diamond: ");
+		html_text(h, fmt_count(v->p->n_memory).s);
+	}
+	html_raw(h, ")</li><li>An object is one value of: ");
 	html_text(h, text[0] != '\0' ? text : "nothing");
 	html_raw(h, "; a server is told by: ");
 	html_text(h, s->lane_key);
@@ -249,7 +254,7 @@ events_write(struct html *h, const struct lines_view *v)
 	html_raw(h,
 	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll\" tabindex=\"0\" "
 	    "role=\"region\" aria-label=\"Events of hosts in that time\"><table><thead>"
-	    "<tr><th>Event</th><th>Host</th><th class=\"num\">All</th><th class=\"num\">Within"
+	    "<tr><th>Event</th><th>Host</th><th>Server</th><th class=\"num\">All</th><th class=\"num\">Within"
 	    "</th><th class=\"num\">Expected by chance</th><th class=\"num\">p</th></tr>"
 	    "</thead><tbody>");
 	for (i = 0; i < v->p->n_with && i < EVENTS_SHOWN_MAX; i++) {
@@ -259,6 +264,9 @@ events_write(struct html *h, const struct lines_view *v)
 		page_name(h, v->s->names.text[w->name]);
 		html_raw(h, "</th><td>");
 		page_name(h, v->s->hosts.text[w->host]);
+		html_raw(h, "</td><td>");
+		page_name(h,
+		    w->server != NW_LINE_ANY ? v->s->side_servers.text[w->server] : "-");
 		html_raw(h, "</td>");
 		cell_count(h, w->with.n);
 		cell_count(h, w->with.n_within);
@@ -433,6 +441,7 @@ measure_write(struct html *h, const struct lines_view *v)
 	       error = json_number_value(result_get(m, KEY_line_measure_error_s)),
 	       rate = json_number_value(result_get(m, KEY_line_measure_lines_per_s)),
 	       bytes = result_number(m, KEY_line_measure_bytes_per_s);
+	char lacks[LINEREPORT_SENTENCE_BYTES];
 
 	if (json_is_object(m)) {
 		html_raw(h, "<section><h2>Measured</h2><p>From ");
@@ -462,8 +471,12 @@ measure_write(struct html *h, const struct lines_view *v)
 			html_raw(h, "</b>");
 		}
 		html_raw(h, ".</p></section>");
-	} else if (v->c->a.line[0] != '\0' && v->c->b.line[0] != '\0')
-		html_raw(h, "<p class=\"note\">There is no such pair of points to measure.</p>");
+	} else if (v->c->a.line[0] != '\0' && v->c->b.line[0] != '\0') {
+		linereport_lacks(v->s, v->c, lacks);
+		html_raw(h, "<p class=\"note\">Nothing is measured. ");
+		html_text(h, lacks);
+		html_raw(h, "</p>");
+	}
 	json_decref(m);
 }
 

@@ -174,9 +174,12 @@ struct event {
 	uint64_t id, cgroup, netns, device;
 	int32_t value;
 	uint16_t sport, dport;
+	uint16_t ip_id;
 	uint8_t form;
 	uint8_t protocol;
+	uint8_t inward;
 	uint8_t source_ip[16], dest_ip[16];
+	struct magnet_bytes bytes;
 	union {
 		struct magnet_task task;
 		struct magnet_block block;
@@ -333,7 +336,9 @@ flow4_fill(struct magnet_flow4 *f, const struct event *e)
 	f->sport = e->sport;
 	f->dport = e->dport;
 	f->protocol = e->protocol;
-	f->zero[0] = f->zero[1] = f->zero[2] = 0;
+	f->inward = e->inward;
+	f->ip_id = e->ip_id;
+	f->bytes = e->bytes;
 	__builtin_memcpy(f->src, e->source_ip, 4);
 	__builtin_memcpy(f->dst, e->dest_ip, 4);
 	f->cgroup = e->cgroup;
@@ -345,7 +350,9 @@ flow6_fill(struct magnet_flow6 *f, const struct event *e)
 	f->sport = e->sport;
 	f->dport = e->dport;
 	f->protocol = e->protocol;
-	f->zero[0] = f->zero[1] = f->zero[2] = 0;
+	f->inward = e->inward;
+	f->ip_id = e->ip_id;
+	f->bytes = e->bytes;
 	__builtin_memcpy(f->src, e->source_ip, 16);
 	__builtin_memcpy(f->dst, e->dest_ip, 16);
 	f->cgroup = e->cgroup;

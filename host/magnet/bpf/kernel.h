@@ -92,7 +92,8 @@ struct sock {
 	struct sock_cgroup_data sk_cgrp_data;
 };
 struct tcp_sock {
-	uint32_t write_seq, rcv_nxt, copied_seq;
+	uint32_t write_seq, snd_una, rcv_nxt, copied_seq;
+	uint64_t bytes_acked, bytes_received;
 };
 struct socket {
 	struct sock *sk;
@@ -104,7 +105,7 @@ struct net_device {
 struct sk_buff {
 	struct sock *sk;
 	struct net_device *dev;
-	unsigned char *head;
+	unsigned char *head, *data;
 	uint32_t len;
 	uint16_t network_header, transport_header, protocol;
 };
@@ -160,16 +161,21 @@ struct napi_struct {
 	struct net_device *dev;
 };
 struct iphdr {
+	uint16_t tot_len, id;
 	uint8_t protocol;
 	uint32_t saddr, daddr;
 };
 struct ipv6hdr {
+	uint16_t payload_len;
 	uint8_t nexthdr;
 	struct in6_addr saddr, daddr;
 };
 struct tcphdr {
 	uint16_t source, dest;
 	uint32_t seq;
+};
+struct icmphdr { /* for its first byte: a byte at any address */
+	uint8_t type;
 };
 
 #pragma clang attribute pop

@@ -107,9 +107,39 @@ sock_is_ip(struct sock *sk)
 	return sk->__sk_common.skc_family == AF_INET || sk->__sk_common.skc_family == AF_INET6;
 }
 
+/* The bytes of an event of a socket: written now (WRITING, before the call that writes; WRITTEN,
+ * behind it), read by the program, or waiting for the program. */
+enum bytes_of { NO_BYTES, WRITING, WRITTEN, READ_NOW, WAITING };
+
+/* The helper that makes a typed TCP socket has no form for all programs, so the fields are read at
+ * the address of the socket. */
+static __always_inline void
+bytes_take(struct event *e, struct sock *sk, enum bytes_of of, int32_t n)
+{
+	uint32_t next, read;
+
+	if (of == NO_BYTES || n < 0 || sk->sk_protocol != IPPROTO_TCP)
+		return;
+	e->bytes.has_origin = 1;
+	if (of == WRITING || of == WRITTEN) {
+		next = READ(struct tcp_sock, sk, write_seq);
+		e->bytes.first = of == WRITING ? next : next - n;
+		e->bytes.behind = e->bytes.first + n;
+		e->bytes.origin = READ(struct tcp_sock, sk, snd_una) -
+		    (uint32_t)READ(struct tcp_sock, sk, bytes_acked);
+		return;
+	}
+	e->inward = 1;
+	next = READ(struct tcp_sock, sk, rcv_nxt);
+	read = READ(struct tcp_sock, sk, copied_seq);
+	e->bytes.first = of == READ_NOW ? read - n : read;
+	e->bytes.behind = of == READ_NOW ? read : next;
+	e->bytes.origin = next - (uint32_t)READ(struct tcp_sock, sk, bytes_received);
+}
+
 /* An event of a socket: its cookie is the abstract id. */
 static __always_inline int
-sock_event(uint32_t point, struct sock *sk, int32_t value)
+sock_bytes_event(uint32_t point, struct sock *sk, int32_t value, enum bytes_of of)
 {
 	struct event e = { .value = value };
 
@@ -117,7 +147,34 @@ sock_event(uint32_t point, struct sock *sk, int32_t value)
 		return 0;
 	e.id = bpf_get_socket_cookie(sk);
 	sock_take(&e, sk);
+	bytes_take(&e, sk, of, value);
 	return event(point, &e);
+}
+
+static __always_inline int
+sock_event(uint32_t point, struct sock *sk, int32_t value)
+{
+	return sock_bytes_event(point, sk, value, NO_BYTES);
+}
+
+/* The bytes of a TCP segment, by the length of its IP packet. */
+static __always_inline void
+segment_take(struct event *e, unsigned char *tcp, uint32_t len)
+{
+	uint32_t header = (READ(struct icmphdr, tcp + 12, type) >> 4) * 4;
+
+	e->bytes.first = e->bytes.behind = bpf_ntohl(READ(struct tcphdr, tcp, seq));
+	if (len > header)
+		e->bytes.behind += len - header;
+}
+
+/* Bytes behind the IP header. A field of 16 bits cannot tell a length above 64 KiB, and is 0 then. */
+static __always_inline uint32_t
+behind_ip(const struct sk_buff *skb, const unsigned char *ip, uint32_t header, uint32_t told)
+{
+	if (told == 0)
+		told = skb->len - (uint32_t)(ip - skb->data);
+	return told > header ? told - header : 0;
 }
 
 /* Addresses and ports out of the packet itself: below the IP layer a packet's socket may be the
@@ -127,6 +184,7 @@ packet_ends(struct event *e, struct sk_buff *skb)
 {
 	unsigned char *ip = skb->head + skb->network_header;
 	unsigned char *next = skb->head + skb->transport_header;
+	uint32_t len = 0;
 
 	if (skb->protocol == bpf_htons(0x0800)) {
 		uint32_t source = READ(struct iphdr, ip, saddr),
@@ -138,6 +196,8 @@ packet_ends(struct event *e, struct sk_buff *skb)
 		__builtin_memcpy(e->dest_ip, &dest, 4);
 		if (skb->transport_header == 0xffff || next <= ip)
 			next = ip + 20;
+		e->ip_id = bpf_ntohs(READ(struct iphdr, ip, id));
+		len = behind_ip(skb, ip, next - ip, bpf_ntohs(READ(struct iphdr, ip, tot_len)));
 	} else if (skb->protocol == bpf_htons(0x86dd)) {
 		struct in6_addr source = READ(struct ipv6hdr, ip, saddr),
 				dest = READ(struct ipv6hdr, ip, daddr);
@@ -148,6 +208,8 @@ packet_ends(struct event *e, struct sk_buff *skb)
 		__builtin_memcpy(e->dest_ip, &dest, 16);
 		if (skb->transport_header == 0xffff || next <= ip)
 			next = ip + 40;
+		len = bpf_ntohs(READ(struct ipv6hdr, ip, payload_len));
+		len = behind_ip(skb, ip, next - ip, len > 0 ? len + 40 : 0);
 	} else {
 		return 0;
 	}
@@ -155,6 +217,8 @@ packet_ends(struct event *e, struct sk_buff *skb)
 		e->sport = bpf_ntohs(READ(struct tcphdr, next, source));
 		e->dport = bpf_ntohs(READ(struct tcphdr, next, dest));
 	}
+	if (e->protocol == IPPROTO_TCP)
+		segment_take(e, next, len);
 	return 1;
 }
 
@@ -170,6 +234,18 @@ packet_take(struct event *e, struct sk_buff *skb)
 	return 1;
 }
 
+/* The socket of a packet on its way out. The IP layer sends before the packet has a device, so the
+ * network namespace is the socket's, too. */
+static __always_inline void
+sender_take(struct event *e, struct sock *sk)
+{
+	e->id = sk->__sk_common.skc_cookie.counter;
+	if (e->netns == 0 && (control.by_netns | control.views_by_netns))
+		e->netns = sk->__sk_common.skc_net.net->net_cookie;
+	if (sk->sk_cgrp_data.cgroup != 0)
+		e->cgroup = sk->sk_cgrp_data.cgroup->kn->id;
+}
+
 /*
  * An event of a packet on its way out: the socket is the sender's, and its cookie the abstract id.
  * The helper that makes a cookie refuses the socket of a packet, so the cookie is read: it is 0
@@ -183,11 +259,8 @@ packet_out(uint32_t point, struct sk_buff *skb, int32_t value)
 
 	if (!packet_take(&e, skb))
 		return 0;
-	if (sk != 0 && sock_is_ip(sk)) {
-		e.id = sk->__sk_common.skc_cookie.counter;
-		if (sk->sk_cgrp_data.cgroup != 0)
-			e.cgroup = sk->sk_cgrp_data.cgroup->kn->id;
-	}
+	if (sk != 0 && sock_is_ip(sk))
+		sender_take(&e, sk);
 	return event(point, &e);
 }
 
@@ -232,7 +305,7 @@ sent_event(uint32_t point, struct sock *sk, int32_t value)
 	uint32_t tid;
 
 	if (sk == 0 || !has_no_peer(sk))
-		return sock_event(point, sk, value);
+		return sock_bytes_event(point, sk, value, WRITTEN);
 	e.id = bpf_get_socket_cookie(sk);
 	sock_take(&e, sk);
 	tid = (uint32_t)bpf_get_current_pid_tgid();
@@ -256,7 +329,7 @@ ready_event(uint32_t point, struct sock *sk)
 	struct ends d = {};
 
 	if (sk == 0 || !has_no_peer(sk))
-		return sock_event(point, sk, 0);
+		return sock_bytes_event(point, sk, 0, WAITING);
 	e.id = bpf_get_socket_cookie(sk);
 	sock_take(&e, sk);
 	if (sk->sk_receive_queue.qlen != 0 && ends_find(&d, sk->sk_receive_queue.prev) &&
@@ -436,7 +509,8 @@ TRACEPOINT(net_dev_queue, datagram_sent, struct sk_buff *skb)
 }
 FUNCTION(inet_sendmsg, socket_tx, struct socket *sock, struct msghdr *msg, unsigned long size)
 {
-	return OFF(POINT_SOCKET_TX) ? 0 : sock_event(POINT_SOCKET_TX, sock->sk, size);
+	return OFF(POINT_SOCKET_TX) ? 0
+				    : sock_bytes_event(POINT_SOCKET_TX, sock->sk, size, WRITING);
 }
 PROBE(inet_sendmsg, socket_tx,
     (OFF(POINT_SOCKET_TX) ? 0 : plain_event(POINT_SOCKET_TX, (uint64_t)sock, size)), void *sock,
@@ -444,7 +518,7 @@ PROBE(inet_sendmsg, socket_tx,
 
 TRACEPOINT(sock_recv_length, socket_rx, struct sock *sk, int ret)
 {
-	return OFF(POINT_SOCKET_RX) ? 0 : sock_event(POINT_SOCKET_RX, sk, ret);
+	return OFF(POINT_SOCKET_RX) ? 0 : sock_bytes_event(POINT_SOCKET_RX, sk, ret, READ_NOW);
 }
 FUNCTION(inet_recvmsg, socket_rx, struct socket *sock, struct msghdr *msg, unsigned long size)
 {
@@ -502,11 +576,8 @@ hook_event(uint32_t point, const struct bpf_nf_ctx *ctx, bool out)
 	/* a packet on its way out has no device yet */
 	if (control.by_netns | control.views_by_netns)
 		e.netns = ctx->state->net->net_cookie;
-	if (sk != 0 && sock_is_ip(sk)) {
-		e.id = sk->__sk_common.skc_cookie.counter;
-		if (sk->sk_cgrp_data.cgroup != 0)
-			e.cgroup = sk->sk_cgrp_data.cgroup->kn->id;
-	}
+	if (sk != 0 && sock_is_ip(sk))
+		sender_take(&e, sk);
 	event(point, &e);
 }
 

@@ -7,7 +7,7 @@
 #include "tests/lifelog.h"
 #include "web/lifelines/keys.h"
 
-enum { ATTRS = 3, EVENTS = 10, POINTS = 4, LINES = 4 };
+enum { ATTRS = 3, EVENTS = 12, POINTS = 4, LINES = 4 };
 #define NEVER -1
 
 /* The time is milliseconds; attributes are "block=1" for an id and "-server=a" for another one. */
@@ -77,6 +77,8 @@ struct want {
 		enum lineset_state state;
 	} line[LINES];
 	size_t n_side, n_repeats;
+	const char *memory;      /* by line: m for an object from memory */
+	const char *side_server; /* of the first event of a host */
 };
 
 static void
@@ -94,11 +96,17 @@ check_set(const struct lineset *s, const struct want *w)
 		    text + len, sizeof(text) - len, "%s ", lineset_point(s, (unsigned)i));
 	CHECK_STR(text, w->points);
 	CHECK_INT(s->n_side, w->n_side);
+	if (w->side_server != NULL)
+		CHECK_STR(s->side_servers.text[s->side[0].server], w->side_server);
+	else if (s->n_side > 0)
+		CHECK_INT(s->side[0].server, NW_LINE_ANY);
 	CHECK_INT(s->n_repeats, w->n_repeats);
 	for (i = 0; i < LINES && w->line[i].label != NULL && i < s->lines.n; i++) {
 		CHECK_STR(s->label[i], w->line[i].label);
 		CHECK_STR(s->lanes.text[s->lane[i]], w->line[i].lane);
 		CHECK_INT(s->state[i], w->line[i].state);
+		CHECK_INT((s->flags[i] & LINESET_MEMORY) != 0,
+		    w->memory != NULL && w->memory[i] == 'm');
 		for (p = 0; p < s->lines.n_points; p++)
 			CHECK_INT(s->t[i * s->lines.n_points + p],
 			    w->line[i].t_ms[p] == NEVER
@@ -243,6 +251,38 @@ static const struct {
 		.lane_key = "disk",
 		.path_source = LINESET_LEARNED,
 		.line = { { "d", "d", { 0, 1 }, LINESET_FINISHED } } } },
+	{ { { 0, "a", "p", { "block=1" } }, { 1, "h1", "q", { "block=1" } },
+	      { 2, "a", "r", { "block=1", "-server=s1" } }, { 3, "a", "p", { "block=2" } },
+	      { 4, "h2", "q", { "block=2" } }, { 5, "a", "r", { "block=2", "-server=s2" } },
+	      { 6, "a", "p", { "block=3" } }, { 7, "h2", "q", { "block=3" } },
+	      { 8, "a", "p", { "block=4" } }, { 9, "x", "SWITCH_DROP", { "server=s2" } } },
+	    { NULL },
+	    { .what = "a line without a server takes that of its host, if only one server's lines "
+		      "pass there; a drop of the switch names its server",
+		.keys = "block ",
+		.points = "p q r ",
+		.lane_key = "server",
+		.path_source = LINESET_LEARNED,
+		.line = { { "1", "s1", { 0, 1, 2 }, LINESET_FINISHED },
+		    { "2", "s2", { 3, 4, 5 }, LINESET_FINISHED },
+		    { "3", "s2", { 6, 7, NEVER }, LINESET_UNFINISHED },
+		    { "4", "unknown", { 8, NEVER, NEVER }, LINESET_UNFINISHED } },
+		.n_side = 1,
+		.side_server = "s2" } },
+	{ { { 0, "a", "p", { "block=1" } }, { 1, "a", "DPSS_FROM_MEMORY", { "block=1" } },
+	      { 2, "a", "q", { "block=1" } }, { 3, "a", "p", { "block=2" } },
+	      { 4, "a", "q", { "block=2" } }, { 5, "a", "p", { "block=3" } },
+	      { 6, "a", "http.cache_hit", { "block=3" } } },
+	    { NULL },
+	    { .what = "an object from memory is marked; the event is no point",
+		.keys = "block ",
+		.points = "p q ",
+		.lane_key = "host",
+		.path_source = LINESET_LEARNED,
+		.line = { { "1", "a", { 0, 2 }, LINESET_FINISHED },
+		    { "2", "a", { 3, 4 }, LINESET_FINISHED },
+		    { "3", "a", { 5, NEVER }, LINESET_UNFINISHED } },
+		.memory = "m.m" } },
 	{ { { 0, "a", "p", { NULL } }, { 1, "a", "q", { NULL } } }, { NULL },
 	    { .what = "events without attributes belong to their hosts",
 		.keys = "",
