@@ -340,33 +340,39 @@ deviations(const struct pair *p, double *out)
 		out[i] = fabs(p->x[i] - median);
 }
 
-static bool
-mean_is_useful(const struct pair *p, double level, double useful)
+static double
+useful_least(const struct change_series *s, const struct pair *p)
 {
-	return fabs(p->mean[1] - p->mean[0]) >=
-	    useful * fmax(fabs(p->mean[0] + level), fabs(p->mean[1] + level));
+	double level = fmax(fabs(p->mean[0] + s->level), fabs(p->mean[1] + s->level));
+
+	return fmax(s->least, s->useful * level);
 }
 
 static bool
-spread_is_useful(const struct pair *p, double level, double useful)
+mean_is_useful(const struct change_series *s, const struct pair *p)
+{
+	return fabs(p->mean[1] - p->mean[0]) >= useful_least(s, p);
+}
+
+static bool
+spread_is_useful(const struct change_series *s, const struct pair *p)
 {
 	double low = fmin(p->sd[0], p->sd[1]), high = fmax(p->sd[0], p->sd[1]);
 
-	return high >= SPREAD_USEFUL * low &&
-	    high >= useful * fmax(fabs(p->mean[0] + level), fabs(p->mean[1] + level));
+	return high >= SPREAD_USEFUL * low && high >= useful_least(s, p);
 }
 
 /* Evidence for the change at starts[k]; 0 for a change of no use. */
 static double
-change_evidence(const struct change_series *s, const struct memory *mem, size_t k, double useful)
+change_evidence(const struct change_series *s, const struct memory *mem, size_t k)
 {
 	struct pair p;
 	double evidence = 0;
 
 	pair_init(&p, s, k);
-	if (mean_is_useful(&p, s->level, useful))
+	if (mean_is_useful(s, &p))
 		evidence = means_part(&p, p.x, mem);
-	if (spread_is_useful(&p, s->level, useful)) {
+	if (spread_is_useful(s, &p)) {
 		deviations(&p, s->scratch);
 		evidence = fmax(evidence, means_part(&p, s->scratch, mem) - log(2));
 	}
@@ -383,7 +389,7 @@ evidence_needed(double n)
 }
 
 void
-change_verify(struct change_series *s, double useful)
+change_verify(struct change_series *s)
 {
 	const double needed = evidence_needed((double)s->n);
 	struct memory mem;
@@ -392,7 +398,7 @@ change_verify(struct change_series *s, double useful)
 
 	memory_find(s, &mem);
 	for (k = 1; k < s->n_starts; k++)
-		evidence[k] = change_evidence(s, &mem, k, useful);
+		evidence[k] = change_evidence(s, &mem, k);
 	while (s->n_starts > 1) {
 		for (k = 2, weakest = 1; k < s->n_starts; k++)
 			if (evidence[k] < evidence[weakest])
@@ -405,6 +411,6 @@ change_verify(struct change_series *s, double useful)
 		memmove(evidence + weakest, evidence + weakest + 1,
 		    (s->n_starts - weakest) * sizeof(*evidence));
 		for (k = weakest > 1 ? weakest - 1 : 1; k <= weakest && k < s->n_starts; k++)
-			evidence[k] = change_evidence(s, &mem, k, useful);
+			evidence[k] = change_evidence(s, &mem, k);
 	}
 }

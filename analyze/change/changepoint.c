@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/change/period_in.h"
 #include "analyze/quantile.h"
 #include "narrows/err.h"
 #include "narrows/summary.h"
@@ -16,6 +17,8 @@
 #define COARSE_POSITIONS 4096
 #define REFINE_STRIDES   2
 #define PRUNE_EVERY      16
+#define CYCLE_USEFUL     0.1 /* least change beside a cycle, as a share of the cycle's height */
+#define FIFTHS           5
 #define LINE_LENGTH      32 /* values a candidate's lower bound reaches ahead */
 
 const struct nw_change_options nw_change_faithful = { .min_segment = 5, .floor = 1e-8 };
@@ -391,11 +394,36 @@ total_cost(const struct series *s, const size_t *starts, size_t n_starts, double
 	return cost;
 }
 
+/* Lowest and highest mean of a fifth of n values. */
+static void
+drift_range(const double *y, size_t n, struct nw_segment *g)
+{
+	g->low = INFINITY;
+	g->high = -INFINITY;
+	for (size_t k = 0; k < FIFTHS; k++) {
+		size_t from = k * n / FIFTHS, end = (k + 1) * n / FIFTHS;
+		struct nw_summary sum = nw_summary_of(y + from, end - from);
+
+		if (sum.n > 0) {
+			g->low = fmin(g->low, sum.mean);
+			g->high = fmax(g->high, sum.mean);
+		}
+	}
+}
+
+/* A segmentation: n starts, and per segment whether its mean drifts. */
+struct cut {
+	size_t n;
+	size_t *starts;
+	bool *drifts;
+};
+
 /* Segments report the caller's values, not the standardised or winsorised values. */
 static int
-report(const struct series *s, const double *y, size_t n, const size_t *starts, size_t n_starts,
-    struct nw_changes *out)
+report(
+    const struct series *s, const double *y, size_t n, const struct cut *cut, struct nw_changes *out)
 {
+	const size_t n_starts = cut->n, *starts = cut->starts;
 	size_t k;
 
 	if ((out->segment = calloc(n_starts, sizeof(*out->segment))) == NULL)
@@ -411,6 +439,10 @@ report(const struct series *s, const double *y, size_t n, const size_t *starts, 
 		g->n = (size_t)sum.n;
 		g->mean = sum.mean;
 		g->sd = sum.n == 0 ? 0 : ldexp(sqrt(sum.m2 / (double)sum.n), sum.m2_exp);
+		g->drifts = cut->drifts[k];
+		g->low = g->high = NAN;
+		if (g->drifts)
+			drift_range(y + g->start, g->end - g->start, g);
 	}
 	return NW_OK;
 }
@@ -444,27 +476,61 @@ measure(struct series *s, const struct nw_change_options *options, struct nw_cha
 	return true;
 }
 
+/* Takes the part that comes again out of the values. */
 static int
-segments_find(struct series *s, const struct nw_change_options *options, double penalty,
-    size_t *starts, size_t *n_starts)
+cycle_remove(struct series *s, struct nw_changes *out)
 {
-	struct change_series cut;
-	int rc;
+	int rc = period_find(s->x, s->n, &out->cycle, s->sum);
 
-	if (s->n < 2 * options->min_segment)
-		return NW_OK;
-	rc = segment_all(s, options->min_segment, penalty, starts, n_starts);
+	for (size_t i = 0; rc == NW_OK && out->cycle.period > 0 && i < s->n; i++)
+		s->x[i] -= s->sum[i];
+	return rc;
+}
+
+static int
+segments_find(struct series *s, const struct nw_change_options *options,
+    const struct nw_changes *found, struct cut *cut)
+{
+	struct change_series verified;
+	int rc = NW_OK;
+
+	if (s->n >= 2 * options->min_segment)
+		rc = segment_all(s, options->min_segment, found->penalty, cut->starts, &cut->n);
 	if (rc != NW_OK || !options->verify)
 		return rc;
-	cut = (struct change_series){ .x = s->x,
+	verified = (struct change_series){ .x = s->x,
 		.n = s->n,
 		.level = s->mean / s->scale,
 		.scratch = s->sum, /* the search is over */
 		.evidence = s->square,
-		.starts = starts,
-		.n_starts = *n_starts };
-	change_verify(&cut, options->useful);
-	*n_starts = cut.n_starts;
+		.starts = cut->starts,
+		.n_starts = cut->n,
+		.useful = options->useful,
+		.least = CYCLE_USEFUL * (found->cycle.high - found->cycle.low) / s->scale };
+	change_verify(&verified);
+	change_drifts(&verified, cut->drifts);
+	cut->n = verified.n_starts;
+	return rc;
+}
+
+static int
+series_cut(struct series *s, const struct nw_change_options *options, struct cut *cut,
+    struct nw_changes *out)
+{
+	int rc = NW_OK;
+
+	cut->starts = calloc(s->n + 1, sizeof(*cut->starts));
+	cut->drifts = calloc(s->n + 1, sizeof(*cut->drifts));
+	if (cut->starts == NULL || cut->drifts == NULL)
+		return NW_ENOMEM;
+	if (options->verify && (rc = cycle_remove(s, out)) != NW_OK)
+		return rc;
+	if (!measure(s, options, out)) {
+		out->status = NW_STATUS_DEGENERATE;
+		return NW_OK;
+	}
+	rc = segments_find(s, options, out, cut);
+	out->cost = total_cost(s, cut->starts, cut->n, out->penalty);
 	return rc;
 }
 
@@ -473,7 +539,7 @@ nw_changes(
     const double *y, size_t n, const struct nw_change_options *options, struct nw_changes *out)
 {
 	struct series s;
-	size_t n_starts = 1, *starts = NULL;
+	struct cut cut = { .n = 1 };
 	int rc;
 
 	*out = (struct nw_changes){ .status = NW_STATUS_OK, .cost = NAN };
@@ -487,21 +553,13 @@ nw_changes(
 		out->status = NW_STATUS_INSUFFICIENT;
 		goto out;
 	}
-	if ((starts = calloc(s.n + 1, sizeof(*starts))) == NULL) {
-		rc = NW_ENOMEM;
-		goto out;
-	}
-	if (!measure(&s, options, out))
-		out->status = NW_STATUS_DEGENERATE;
-	else
-		rc = segments_find(&s, options, out->penalty, starts, &n_starts);
-	if (out->status == NW_STATUS_OK)
-		out->cost = total_cost(&s, starts, n_starts, out->penalty);
+	rc = series_cut(&s, options, &cut, out);
 	if (rc == NW_OK)
-		rc = report(&s, y, n, starts, n_starts, out);
+		rc = report(&s, y, n, &cut, out);
 out:
 	series_free(&s);
-	free(starts);
+	free(cut.starts);
+	free(cut.drifts);
 	return rc;
 }
 

@@ -3,6 +3,7 @@
  * (change_verify.c). */
 #ifndef ANALYZE_CHANGEPOINT_H
 #define ANALYZE_CHANGEPOINT_H
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "narrows/changepoint.h"
@@ -16,6 +17,8 @@ struct change_series {
 	double *evidence; /* room for n_starts values */
 	size_t *starts;   /* n_starts positions; the first is 0 */
 	size_t n_starts;
+	double useful; /* least change of the mean that counts, as a share of the mean */
+	double least;  /* the same in units of x */
 };
 
 /* The lag-1 autocorrelation, read off differences, less the noise of the estimate: the smaller of
@@ -25,6 +28,11 @@ double change_memory(const double *x, size_t n, double *scratch);
 
 /* Drops starts, the weakest first, until every change is significant and useful. See
  * narrows/changepoint.h. O(n_starts^2 + n n_starts). */
-void change_verify(struct change_series *s, double useful);
+void change_verify(struct change_series *s);
+
+/* Drops every start around which a polynomial of degree 1 to 3 explains both segments better than
+ * their two means. Sets drifts[k] where segment k is joined so, or where such a polynomial explains
+ * most of its variance. O(n). */
+void change_drifts(struct change_series *s, bool *drifts);
 
 #endif

@@ -122,7 +122,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
     struct analysis *out)
 {
 	const struct evidence *e = &out->evidence;
-	struct claims story = { 0 };
+	struct claims story = { 0 }, shape = { 0 };
 	size_t i;
 	int rc;
 
@@ -140,6 +140,10 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	judge_say(e, &p->judge, &out->judgement);
 	segments_story(e, &out->judgement.path, &out->segments, &story);
 	judge_add_story(&out->judgement, &story);
+	segments_shape(e, &out->segments, &shape);
+	if (shape.n > 0)
+		judge_add_reason(&out->judgement, &shape);
+	claims_clear(&shape);
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, &out->others.other[i].told);

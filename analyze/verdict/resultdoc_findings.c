@@ -21,10 +21,13 @@ static json_t *
 series_doc(const struct evidence *e, const struct change_series *s)
 {
 	static const char *const whats[] = { "delivered", "tput_i", "held" };
+	const struct nw_cycle *cycle = &s->changes.cycle;
 	json_t *o = json_object(), *at = json_array(), *means = json_array();
+	bool drifts = false, cyclic = cycle->period > 0;
 	size_t i;
 
 	for (i = 0; i < s->changes.n_segments; i++) {
+		drifts |= s->changes.segment[i].drifts;
 		if (i > 0)
 			json_array_append_new(
 			    at, resultdoc_ns(window_ns(e, s->changes.segment[i].start)));
@@ -40,6 +43,11 @@ series_doc(const struct evidence *e, const struct change_series *s)
 	put_text(o, KEY_change_series_status, nw_status_text(s->changes.status));
 	result_set(o, KEY_change_series_at_ns, at);
 	result_set(o, KEY_change_series_means, means);
+	result_set(o, KEY_change_series_drifts, json_boolean(drifts));
+	put_real(o, KEY_change_series_period_s,
+	    cyclic ? cycle->period * (double)e->step_ns * NS : NAN);
+	put_real(o, KEY_change_series_cycle_low, cyclic ? cycle->low : NAN);
+	put_real(o, KEY_change_series_cycle_high, cyclic ? cycle->high : NAN);
 	put_real(o, KEY_change_series_penalty, s->changes.penalty);
 	put_real(o, KEY_change_series_r, s->changes.r);
 	return o;

@@ -52,9 +52,20 @@ segments_json(const struct nw_changes *c)
 		json_object_set_new(o, "end", json_integer((json_int_t)c->segment[i].end));
 		json_object_set_new(o, "mean", stat_json(c->segment[i].mean));
 		json_object_set_new(o, "sd_population", stat_json(c->segment[i].sd));
+		if (c->segment[i].drifts) {
+			json_object_set_new(o, "drift_low", stat_json(c->segment[i].low));
+			json_object_set_new(o, "drift_high", stat_json(c->segment[i].high));
+		}
 		json_array_append_new(list, o);
 	}
 	return list;
+}
+
+static json_t *
+cycle_json(const struct nw_cycle *c)
+{
+	return json_pack("{s:f,s:f,s:f,s:f}", "period", c->period, "cycles", c->n_cycles, "low",
+	    c->low, "high", c->high);
 }
 
 /* The segmentation asked for, and beside that the penalty by the series' autocorrelation. */
@@ -71,6 +82,8 @@ report(const double *y, size_t n, const struct nw_change_options *options, json_
 		goto out;
 	json_object_set_new(out, "status", json_string(nw_status_text(c.status)));
 	json_object_set_new(out, "changepoints", starts_json(&c));
+	if (c.cycle.period > 0)
+		json_object_set_new(out, "cycle", cycle_json(&c.cycle));
 	json_object_set_new(out, "total_cost", stat_json(c.cost));
 	json_object_set_new(out, "penalty", stat_json(c.penalty));
 	json_object_set_new(out, "segments", segments_json(&c));

@@ -40,7 +40,12 @@
  *     step from a memory: an AR of 0.5 and more makes 20 to 40 false changes in an hour of
  *     20-second sessions. A change of spread is tested the same way, on |y - median|;
  *   - a change of the mean by less than `useful` of the larger mean, and a change of spread by less
- *     than a factor of 1.5, is no change.
+ *     than a factor of 1.5, is no change;
+ *   - work that comes again is one state: the part of the values that comes again
+ *     (analyze/change/period_in.h) is taken out before the search, and a change beside a cycle
+ *     counts from a tenth of the cycle's height on;
+ *   - a mean that moves smoothly is a drift: a change goes if a polynomial of degree 1 to 3 explains
+ *     both of its segments better than their means do (Schwarz's criterion).
  */
 #ifndef NARROWS_CHANGEPOINT_H
 #define NARROWS_CHANGEPOINT_H
@@ -61,12 +66,22 @@ struct nw_change_options {
 extern const struct nw_change_options nw_change_faithful; /* 0, 5, false, 0, 1e-8, false, 0 */
 extern const struct nw_change_options nw_change_better;   /* 0, 5, true, 5, 0.01, true, 0.02 */
 
+/* Work that comes again; period 0: none. */
+struct nw_cycle {
+	double period;    /* finite values per cycle */
+	double n_cycles;  /* cycles in the series */
+	double low, high; /* tenths of a cycle are below and above */
+};
+
 struct nw_segment {
 	/* indexes into the series, end exclusive; missing values lie in the segment before */
 	size_t start, end;
 	size_t n; /* number of finite values */
 	double mean;
 	double sd; /* divisor n */
+	bool drifts; /* whether the mean moves smoothly */
+	/* lowest and highest mean of a fifth of the segment; NaN without drift */
+	double low, high;
 };
 
 /* OK; DEGENERATE for a constant series: one segment, cost NaN; INSUFFICIENT without a value: no
@@ -76,6 +91,7 @@ struct nw_changes {
 	double penalty;    /* as used, `ar` included */
 	double r;          /* robust lag-1 autocorrelation, as used with `ar` */
 	double cost;       /* of the segments and changes */
+	struct nw_cycle cycle; /* with `verify` */
 	size_t n_segments; /* changes + 1; a change is the start of a segment but the first */
 	struct nw_segment *segment;
 };

@@ -283,6 +283,126 @@ stair_steps(struct calibration *c, size_t n, size_t windows)
 	free(x);
 }
 
+/* --- cycles and waves --- */
+
+/* Half of each cycle at 400, half at 100; the length of a cycle varies by a twentieth. */
+static void
+shape_turns(double *x, size_t n, double period)
+{
+	double from = -period * noise_uniform(), length = period;
+
+	for (size_t i = 0; i < n; i++) {
+		for (; (double)i - from >= length; length = period * (1 + 0.05 * noise_normal()))
+			from += length;
+		x[i] = ((double)i - from < length / 2 ? 400 : 100) * (1 + 0.05 * noise_normal());
+	}
+}
+
+static void
+shape_teeth(double *x, size_t n, double period)
+{
+	double phase = noise_uniform() * period;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = 100 + 300 * fmod((double)i + phase, period) / period + 15 * noise_normal();
+}
+
+static void
+shape_wave(double *x, size_t n, double period)
+{
+	double phase = noise_uniform() * period;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = 100 + 30 * sin(2 * M_PI * ((double)i + phase) / period) + 5 * noise_normal();
+}
+
+/* Found: the period within a tenth, and at most a change beside. */
+static void
+cycles_found(struct calibration *c)
+{
+	static const struct shape cyclic[] = {
+		{ "turns", shape_turns, 0 },
+		{ "saw teeth", shape_teeth, 0 },
+		{ "waves", shape_wave, 0 },
+	};
+	static const double counts[] = { 5, 6, 10, 20 };
+	enum { N = 300 };
+	double x[N];
+
+	calibrate_title(c, "Cycles found, their period within a tenth");
+	for (size_t s = 0; s < COUNT(cyclic); s++)
+		for (size_t k = 0; k < COUNT(counts); k++) {
+			size_t runs = calibrate_runs(c, STEP_COST), hits = 0;
+			double period = N / counts[k];
+			char what[64];
+
+			for (size_t r = 0; r < runs; r++) {
+				struct nw_changes found;
+
+				cyclic[s].fill(x, N, period);
+				if (nw_changes(x, N, &nw_change_better, &found) == 0)
+					hits += fabs(found.cycle.period / period - 1) < 0.1;
+				nw_changes_clear(&found);
+			}
+			(void)snprintf(what, sizeof(what), "%s of %g windows, %d windows",
+			    cyclic[s].name, period, N);
+			cell_at_least(c, what, hits, runs, 0.95);
+		}
+}
+
+static void
+cycles_invented(struct calibration *c, size_t n)
+{
+	double *x = calloc(n, sizeof(*x));
+	char what[80];
+
+	calibrate_title(c, "Called cyclic without a period");
+	for (size_t i = 0; i < COUNT(shapes); i++) {
+		size_t runs = calibrate_runs(c, STEP_COST), hits = 0;
+
+		for (size_t r = 0; r < runs; r++) {
+			struct nw_changes found;
+
+			shapes[i].fill(x, n, shapes[i].parameter);
+			if (nw_changes(x, n, &nw_change_better, &found) == 0)
+				hits += found.cycle.period > 0;
+			nw_changes_clear(&found);
+		}
+		(void)snprintf(what, sizeof(what), "%s, %zu windows", shapes[i].name, n);
+		cell_at_most(c, what, hits, runs, 0.05);
+	}
+	free(x);
+}
+
+/* Cycles and slow waves are no changes: at most one in an hour. */
+static void
+cycles_cut(struct calibration *c)
+{
+	static const struct shape whole[] = {
+		{ "turns of 30 windows", shape_turns, 30 },
+		{ "turns of 60 windows", shape_turns, 60 },
+		{ "saw teeth of 20 windows", shape_teeth, 20 },
+		{ "a single wave", shape_wave, 300 },
+		{ "a twelfth of a wave", shape_wave, 3600 },
+	};
+	enum { N = 300 };
+	double x[N];
+	size_t hours = calibrate_runs(c, SERIES_COST), first;
+
+	calibrate_title(c, "False changes per minute in cycles and waves (1 per hour allowed, 3 in a slow wave)");
+	for (size_t i = 0; i < COUNT(whole); i++) {
+		size_t found = 0;
+
+		for (size_t k = 0; k < hours * HOUR / N; k++) {
+			whole[i].fill(x, N, whole[i].parameter);
+			found += changes_of(x, N, &first);
+		}
+		/* the best that is reached on a slow wave: two in an hour */
+		cell_at_most(c, whole[i].name, found < 60 * hours ? found : 60 * hours, 60 * hours,
+		    (whole[i].parameter > N ? 3 : 1) / 60.0);
+	}
+}
+
 void
 calibrate_changes(struct calibration *c)
 {
@@ -309,4 +429,8 @@ calibrate_changes(struct calibration *c)
 	steps(c, &(struct step){ 300, 0.5, 5, 0.5, 0 }, 0.9);
 	stair_steps(c, 300, 5);
 	stair_steps(c, 600, 10);
+	cycles_found(c);
+	cycles_invented(c, 60);
+	cycles_invented(c, 300);
+	cycles_cut(c);
 }

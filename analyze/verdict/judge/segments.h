@@ -72,5 +72,8 @@ char *segment_words(const struct evidence *e, const struct nw_path *p, const str
  * name one stage at one place. */
 void segments_story(const struct evidence *e, const struct nw_path *p, const struct segments *s,
     struct claims *out);
+/* Says "The rate went in cycles of 31 s between 100 MB/s and 400 MB/s", or that the rate drifted
+ * smoothly. */
+void segments_shape(const struct evidence *e, const struct segments *s, struct claims *out);
 
 #endif

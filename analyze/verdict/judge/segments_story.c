@@ -11,6 +11,8 @@
 
 #define HIDDEN_WORDS ", by waits outside its calls"
 
+#define DRIFT_SAID 1.2 /* least ratio of the ends of a drift that is told */
+
 enum { STORY_PARTS_MAX = 4, NS_PER_S = 1000000000 };
 
 char *
@@ -114,4 +116,29 @@ segments_story(
 	if (parts > STORY_PARTS_MAX)
 		CLAIM_SAY(out, story_more, CLAIM_NO_STAGE,
 		    claim_number((double)(parts - STORY_PARTS_MAX)));
+}
+
+/* The delivered rate is the first series. */
+void
+segments_shape(const struct evidence *e, const struct segments *s, struct claims *out)
+{
+	const struct nw_changes *c;
+	size_t i;
+
+	if (s->n_series == 0)
+		return;
+	c = &s->series[0].changes;
+	if (c->cycle.period > 0) {
+		CLAIM_SAY(out, cycles, CLAIM_NO_STAGE,
+		    claim_number(c->cycle.period * (double)e->step_ns / NS_PER_S),
+		    claim_number(c->cycle.low), claim_number(c->cycle.high));
+		return;
+	}
+	for (i = 0; i < c->n_segments; i++)
+		if (c->segment[i].drifts &&
+		    c->segment[i].high > DRIFT_SAID * c->segment[i].low) {
+			CLAIM_SAY(out, drifts, CLAIM_NO_STAGE, claim_number(c->segment[i].low),
+			    claim_number(c->segment[i].high));
+			return;
+		}
 }
