@@ -112,8 +112,8 @@ document_print(const char *text)
 	measure_print(result_get(doc, KEY_lifelines_measure));
 	if ((lacks = result_text(doc, KEY_lifelines_measure_lacks)) != NULL) {
 		fflush(stdout);
-		fprintf(stderr, "narrows: lifelines: nothing is measured. %s\n",
-		    terminal_text(lacks));
+		fprintf(
+		    stderr, "narrows: lifelines: nothing is measured. %s\n", terminal_text(lacks));
 	}
 	json_decref(doc);
 	return lacks != NULL ? COMMAND_FAILED : 0;

@@ -433,8 +433,7 @@ channel_send_file(
 		if ((sent = sendfile(w->fd, fd, &at, len)) > 0) {
 			len -= (size_t)sent;
 			w->sent_bytes += (size_t)sent;
-		}
-		else if (sent < 0 && errno == EINTR)
+		} else if (sent < 0 && errno == EINTR)
 			sent = 1;
 	}
 	pthread_mutex_unlock(&w->sending);

@@ -22,6 +22,11 @@ done
 # a block from a server's memory is marked, the first read of the disk is not
 "$bin/dpss" verify one >/dev/null && [ "$(grep -c '^DPSS_FROM_MEMORY' s1.log)" -gt 100 ] || fail "nothing from memory: $(cut -d ';' -f 1 s1.log | sort | uniq -c)"
 
+! "$bin/dpss-master" -s no/where 2>why || fail "a master without a directory"
+grep -q 'no/where/master.db: No such file or directory' why || fail "why there is no master: $(cat why)"
+"$bin/tv_sim" -t 0.3 -r 10 -n 200 -p sequential one >said 2>why || fail "a list longer than the set: $(cat why)"
+grep -q 'lists are shorter than 200 blocks' why || fail "short lists are not told: $(cat said why)"
+
 # several sets take turns; the lists of any client are recorded
 "$bin/tv_sim" -t 1 -r 10 -n 16 -p random -S 5 -o trace one two >said || fail "two sets: $(cat said)"
 grep -q '^10 lists, 160 blocks asked for, 160 received, 0 lost' said || fail "two sets: $(cat said)"

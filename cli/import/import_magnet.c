@@ -102,8 +102,7 @@ put_three(struct recording *r, const char *const names[3], const uint64_t v[3])
 
 /* Copies a payload of at least so many bytes, and zeros behind it; false if the record is shorter. */
 static bool
-payload_get(
-    const struct magnet_record *h, const char *bytes, void *out, size_t size, size_t least)
+payload_get(const struct magnet_record *h, const char *bytes, void *out, size_t size, size_t least)
 {
 	size_t n = h->size_bytes - sizeof(*h);
 
@@ -133,11 +132,13 @@ put_payload(struct recording *r, const struct magnet_record *h, const char *byte
 	if (h->form == MAGNET_FLOW4 &&
 	    payload_get(h, bytes, &u, sizeof(u.f4), MAGNET_FLOW4_LEAST)) {
 		put_ends(r, AF_INET, u.f4.src, u.f4.dst, u.f4.sport, u.f4.dport);
-		put_packet(r, u.f4.protocol, u.f4.inward, u.f4.sport, u.f4.dport, u.f4.ip_id, &u.f4.bytes);
+		put_packet(
+		    r, u.f4.protocol, u.f4.inward, u.f4.sport, u.f4.dport, u.f4.ip_id, &u.f4.bytes);
 	} else if (h->form == MAGNET_FLOW6 &&
 	    payload_get(h, bytes, &u, sizeof(u.f6), MAGNET_FLOW6_LEAST)) {
 		put_ends(r, AF_INET6, u.f6.src, u.f6.dst, u.f6.sport, u.f6.dport);
-		put_packet(r, u.f6.protocol, u.f6.inward, u.f6.sport, u.f6.dport, u.f6.ip_id, &u.f6.bytes);
+		put_packet(
+		    r, u.f6.protocol, u.f6.inward, u.f6.sport, u.f6.dport, u.f6.ip_id, &u.f6.bytes);
 	} else if (h->form == MAGNET_TASK && payload_get(h, bytes, &u, sizeof(u.t), sizeof(u.t)))
 		put_three(r, task, (uint64_t[]){ u.t.pid, u.t.tid, u.t.other });
 	else if (h->form == MAGNET_BLOCK && payload_get(h, bytes, &u, sizeof(u.b), sizeof(u.b)))

@@ -67,6 +67,7 @@ int
 catalog_open(const char *path, struct catalog **out, char why[CATALOG_WHY_BYTES])
 {
 	struct catalog *c = calloc(1, sizeof(*c));
+	int error;
 
 	if (c == NULL)
 		return NW_ENOMEM;
@@ -81,8 +82,12 @@ catalog_open(const char *path, struct catalog **out, char why[CATALOG_WHY_BYTES]
 		 "SELECT copy, server, disk, slot FROM place WHERE data_set = ? AND logical = ?"
 		 " AND state <> 2 AND copy < 16 ORDER BY copy",
 		 "")) == NULL) {
+		/* the system's reason, such as a missing directory, says more than SQLite's */
+		error = c->db != NULL ? sqlite3_system_errno(c->db) : 0;
 		snprintf(why, CATALOG_WHY_BYTES, "%.150s: %s", path,
-		    c->db != NULL ? sqlite3_errmsg(c->db) : "no memory");
+		    error != 0          ? strerror(error)
+			: c->db != NULL ? sqlite3_errmsg(c->db)
+					: "no memory");
 		catalog_close(c);
 		return NW_EIO;
 	}

@@ -21,7 +21,7 @@ struct task {
 	struct session *session;    /* held */
 	struct grant *grant;        /* of the session */
 	bool write, flush, careful; /* careful: the disk is read and the bytes are checked */
-	bool from_memory; /* the block came without a read of the disk */
+	bool from_memory;           /* the block came without a read of the disk */
 	/* bytes of the block in the stream of a socket; both 0: not sent, by UDP, or in TLS */
 	uint64_t cookie, first, behind;
 	uint32_t set, disk, list;

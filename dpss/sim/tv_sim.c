@@ -56,6 +56,7 @@ struct sim {
 	double heading_x, heading_y, at_x, at_y;
 	/* results */
 	uint64_t lists, asked, received, lost, flushed, bytes;
+	uint64_t short_lists; /* with fewer blocks than -n says */
 	int64_t begin_mono_ns;
 };
 
@@ -328,6 +329,7 @@ run(struct sim *s)
 		if (s->trace == NULL) {
 			at = (int64_t)((double)k * 1e9 / s->lists_per_s);
 			n = synthetic_list(s, d, list);
+			s->short_lists += n < s->per_list;
 		} else if ((n = trace_list(s, &d, &at, list)) == 0) {
 			break;
 		}
@@ -354,6 +356,13 @@ report(const struct sim *s)
 	       " lost, %" PRIu64 " flushed, %.1f MB/s in %.2f s\n",
 	    s->lists, s->asked, s->received, s->lost, s->flushed, (double)s->bytes / 1e6 / took,
 	    took);
+	if (s->short_lists > 0) {
+		fflush(stdout);
+		fprintf(stderr,
+		    "tv_sim: %" PRIu64 " lists are shorter than %" PRIu64
+		    " blocks: the set, or the view of the flight, has no more\n",
+		    s->short_lists, s->per_list);
+	}
 }
 
 /* --- options --- */

@@ -104,7 +104,8 @@ clock_examine(struct doctor *d, const struct boxtalk *b)
 		    b->ahead_s > 0 ? "ahead of" : "behind");
 	need_print(d, good, "clock", text, remedy);
 	if (t.follows)
-		snprintf(text, sizeof(text), "chronyd follows %s", t.source);
+		snprintf(text, sizeof(text), "chronyd follows %s%s", t.source,
+		    t.has_file ? "" : "; " TIMESOURCE_FILE " would add the box");
 	else
 		snprintf(text, sizeof(text), "%s",
 		    t.is_chrony               ? "chronyd follows no source"

@@ -62,9 +62,8 @@ void
 text_head(FILE *f, enum text_form form)
 {
 	if (form == TEXT_CSV)
-		fputs(
-		    "t_ns,point,cpu,pid,tid,id,seq,value,protocol,src,sport,dst,dport,a,b,c,"
-		    "ip_id,first,behind\n",
+		fputs("t_ns,point,cpu,pid,tid,id,seq,value,protocol,src,sport,dst,dport,a,b,c,"
+		      "ip_id,first,behind\n",
 		    f);
 	else if (form == TEXT_COLUMNS)
 		fputs(

@@ -166,8 +166,8 @@ settle(struct linepackets *p)
 			x->first =
 			    before->first + (int32_t)((uint32_t)x->first - (uint32_t)before->first);
 		x->behind = x->first + len;
-		x->reached = before != NULL && before->reached > x->behind ? before->reached
-									  : x->behind;
+		x->reached =
+		    before != NULL && before->reached > x->behind ? before->reached : x->behind;
 	}
 }
 
@@ -248,8 +248,7 @@ spans_settle(struct linepackets *p)
 	for (s = p->span; s < p->span + p->n_spans; s++) {
 		socket = socket_of(p, s);
 		s->flow = socket != NULL ? socket->flow : LINESET_NAMES_MAX;
-		s->sequence =
-		    socket != NULL ? socket->origin + (uint32_t)s->behind - 1 : 0;
+		s->sequence = socket != NULL ? socket->origin + (uint32_t)s->behind - 1 : 0;
 	}
 	if (p->n_spans > 1)
 		qsort(p->span, p->n_spans, sizeof(*p->span), by_flow);
@@ -273,8 +272,8 @@ group_join(const struct linepackets *p, const struct linepacket *v, size_t n, si
 }
 
 int
-linepackets_join(struct linepackets *p, const struct lineset_names *names,
-    linepackets_point_fn *put, void *arg)
+linepackets_join(
+    struct linepackets *p, const struct lineset_names *names, linepackets_point_fn *put, void *arg)
 {
 	size_t i, n, from = 0;
 	int rc = NW_OK;

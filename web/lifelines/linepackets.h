@@ -53,8 +53,8 @@ bool linepackets_is(const struct nw_event *e);
 int linepackets_put(
     struct linepackets *p, const struct nw_event *e, uint32_t name, uint32_t host, bool *side);
 /* Keeps the bytes of a line if the event names a socket and a range; *taken tells. */
-int linepackets_tie(struct linepackets *p, const struct nw_event *e, uint32_t line, uint32_t host,
-    bool *taken);
+int linepackets_tie(
+    struct linepackets *p, const struct nw_event *e, uint32_t line, uint32_t host, bool *taken);
 
 /* Where no object is tied: the writes to sockets, else the packets at the first point of the way
  * that the recording has. make() adds a line with a label and a server. */
@@ -63,10 +63,10 @@ int linepackets_lines(
     struct linepackets *p, const struct lineset_names *names, linepackets_make_fn *make, void *arg);
 
 /* Calls put for each point that a line's last byte passes. */
-typedef int linepackets_point_fn(
-    void *arg, int64_t t_wall_ns, uint32_t line, uint32_t name, uint32_t host);
-int linepackets_join(struct linepackets *p, const struct lineset_names *names,
-    linepackets_point_fn *put, void *arg);
+typedef int
+linepackets_point_fn(void *arg, int64_t t_wall_ns, uint32_t line, uint32_t name, uint32_t host);
+int linepackets_join(
+    struct linepackets *p, const struct lineset_names *names, linepackets_point_fn *put, void *arg);
 void linepackets_clear(struct linepackets *p);
 
 #endif

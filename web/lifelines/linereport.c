@@ -106,8 +106,7 @@ with_fill(const struct lineset *s, const struct stretches *st, struct linereport
 		qsort(side, s->n_side, sizeof(*side), by_kind);
 	}
 	for (i = 0; rc == NW_OK && i < s->n_side; i += n) {
-		for (n = 0, k = i;
-		     k < s->n_side && side[k].name == side[i].name &&
+		for (n = 0, k = i; k < s->n_side && side[k].name == side[i].name &&
 		     side[k].host == side[i].host && side[k].server == side[i].server;
 		     k++)
 			t[n++] = side[k].t_wall_ns;
@@ -223,7 +222,9 @@ say_with(const struct lineset *s, struct linereport *p)
 		w = p->with[i].apt ? &p->with[i] : NULL;
 	if (w == NULL || !(w->with.p * (double)p->n_with < WITH_P))
 		return;
-	say(p, " %zu of %zu events %.80s on %.80s%s%.80s fall into that time, where chance would put %s.",
+	say(p,
+	    " %zu of %zu events %.80s on %.80s%s%.80s fall into that time, where chance would put "
+	    "%s.",
 	    w->with.n_within, w->with.n, s->names.text[w->name], s->hosts.text[w->host],
 	    w->server != NW_LINE_ANY ? " of server " : "",
 	    w->server != NW_LINE_ANY ? s->side_servers.text[w->server] : "",

@@ -25,7 +25,7 @@ struct linereport {
 	size_t n_stalls;
 	struct linereport_with *with; /* the most surprising first */
 	size_t n_with;
-	size_t n_memory; /* finished lines whose object a server had in memory */
+	size_t n_memory;           /* finished lines whose object a server had in memory */
 	double memory_s, others_s; /* median time of these, and of the other finished lines; NaN */
 	size_t n_finished, n_flushed, n_unfinished, n_backwards, n_reversed;
 	char sentence[LINEREPORT_SENTENCE_BYTES];

@@ -89,7 +89,7 @@ struct lineset {
 	char **label; /* ids of each line */
 	size_t n_labels;
 	uint8_t *state;
-	uint8_t *flags; /* of each line: LINESET_FLUSH, LINESET_MEMORY */
+	uint8_t *flags;              /* of each line: LINESET_FLUSH, LINESET_MEMORY */
 	double *bytes;               /* of each line, as its events tell; NaN: not told */
 	struct lineset_clock *clock; /* by host */
 	struct nw_line_wrong *wrong; /* clocks that the lines prove wrong */

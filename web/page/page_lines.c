@@ -254,7 +254,8 @@ events_write(struct html *h, const struct lines_view *v)
 	html_raw(h,
 	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll\" tabindex=\"0\" "
 	    "role=\"region\" aria-label=\"Events of hosts in that time\"><table><thead>"
-	    "<tr><th>Event</th><th>Host</th><th>Server</th><th class=\"num\">All</th><th class=\"num\">Within"
+	    "<tr><th>Event</th><th>Host</th><th>Server</th><th class=\"num\">All</th><th "
+	    "class=\"num\">Within"
 	    "</th><th class=\"num\">Expected by chance</th><th class=\"num\">p</th></tr>"
 	    "</thead><tbody>");
 	for (i = 0; i < v->p->n_with && i < EVENTS_SHOWN_MAX; i++) {
@@ -265,8 +266,7 @@ events_write(struct html *h, const struct lines_view *v)
 		html_raw(h, "</th><td>");
 		page_name(h, v->s->hosts.text[w->host]);
 		html_raw(h, "</td><td>");
-		page_name(h,
-		    w->server != NW_LINE_ANY ? v->s->side_servers.text[w->server] : "-");
+		page_name(h, w->server != NW_LINE_ANY ? v->s->side_servers.text[w->server] : "-");
 		html_raw(h, "</td>");
 		cell_count(h, w->with.n);
 		cell_count(h, w->with.n_within);

@@ -141,8 +141,9 @@ number_of(struct pid *p)
 	id = (const char *)p + bpf_core_field_offset(struct pid, numbers) +
 	    pid_level * sizeof(struct upid);
 	ns = (const char *)READ(struct upid, id, ns);
-	return READ(struct pid_namespace, ns, ns.inum) == pid_ns ? (uint32_t)READ(struct upid, id, nr)
-								: 0;
+	return READ(struct pid_namespace, ns, ns.inum) == pid_ns
+	    ? (uint32_t)READ(struct upid, id, nr)
+	    : 0;
 }
 
 static __always_inline uint32_t

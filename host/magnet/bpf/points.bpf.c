@@ -675,8 +675,9 @@ TRACEPOINT(qdisc_dequeue, qdisc_dequeue, struct Qdisc *q, struct netdev_queue *t
 TRACEPOINT(
     sched_switch, sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	return OFF(POINT_SCHED_SWITCH) ? 0
-				       : task_event(POINT_SCHED_SWITCH, next, tid_of(prev), preempt);
+	return OFF(POINT_SCHED_SWITCH)
+	    ? 0
+	    : task_event(POINT_SCHED_SWITCH, next, tid_of(prev), preempt);
 }
 TRACEPOINT(sched_wakeup, sched_wakeup, struct task_struct *p)
 {

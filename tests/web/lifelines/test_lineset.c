@@ -105,8 +105,8 @@ check_set(const struct lineset *s, const struct want *w)
 		CHECK_STR(s->label[i], w->line[i].label);
 		CHECK_STR(s->lanes.text[s->lane[i]], w->line[i].lane);
 		CHECK_INT(s->state[i], w->line[i].state);
-		CHECK_INT((s->flags[i] & LINESET_MEMORY) != 0,
-		    w->memory != NULL && w->memory[i] == 'm');
+		CHECK_INT(
+		    (s->flags[i] & LINESET_MEMORY) != 0, w->memory != NULL && w->memory[i] == 'm');
 		for (p = 0; p < s->lines.n_points; p++)
 			CHECK_INT(s->t[i * s->lines.n_points + p],
 			    w->line[i].t_ms[p] == NEVER
