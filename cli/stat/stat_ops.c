@@ -175,7 +175,7 @@ dxt_line(struct ops *o, const char *line, bool write)
 static void
 trace_tell(const struct ops *o, const char *path, size_t n, size_t n_below, size_t n_left_out)
 {
-	struct stat_error note = { "" };
+	struct stat_error note = { "" }, other = { "" };
 
 	if (n_below > 0) {
 		stat_fail(&note, NW_OK,
@@ -187,9 +187,9 @@ trace_tell(const struct ops *o, const char *path, size_t n, size_t n_below, size
 		fprintf(stderr, "narrows: %s\n", note.text);
 	}
 	if (n_left_out > 0) {
-		stat_fail(&note, NW_OK,
+		stat_fail(&other, NW_OK,
 		    "%s: left out, without a size or a duration: %zu operations", path, n_left_out);
-		fprintf(stderr, "narrows: %s\n", note.text);
+		fprintf(stderr, "narrows: %s\n", other.text);
 	}
 }
 
