@@ -456,7 +456,7 @@ look_behind(const char *path, char *argv[], const char *so, struct fit *fit, con
 	if (!launch_look(path, argv, so, &behind, word))
 		return;
 	*fit = behind;
-	fit->blind = 0;        /* of the command itself nothing is hidden */
+	fit->blind = 0;       /* of the command itself nothing is hidden */
 	fit->may_name = true; /* nwrun.so keeps itself out of the others */
 	*name = word;
 }

@@ -111,7 +111,7 @@ struct outside_proc {
 	 * since: the kernel adds a thread to its sums some time after the thread's end */
 	uint64_t before[OUTSIDE_COUNTS], ended[OUTSIDE_COUNTS];
 	uint64_t lost_ops, lost_bytes; /* records that found no room */
-	uint32_t pairs; /* pairs of pipes made before this count changed are shared */
+	uint32_t pairs;     /* pairs of pipes made before this count changed are shared */
 	uint32_t has_ended; /* some thread ended */
 };
 

@@ -435,9 +435,9 @@ main(void)
 	test_faults("write", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 11);
 	if (OWN_MALLOC) {
 		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
-		    false, 101);
+		    false, check_repeats(101, 401));
 		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
-		    true, 211);
+		    true, check_repeats(211, 601));
 	}
 	snprintf(command, sizeof(command), "rm -r %s", dir);
 	CHECK_INT(system(command), 0);

@@ -305,10 +305,11 @@ test_mixed(uint64_t max, int n_sessions)
 static void
 test_burst(uint64_t max)
 {
+	const long sessions = check_repeats(2500, 1000);
 	struct writer *w = open_writer(max);
 	int64_t id;
 
-	for (id = 1; id <= 2500; id++) {
+	for (id = 1; id <= sessions; id++) {
 		w->c.test_wall_ns += SECOND / 2;
 		CHECK_INT(session_put(w, id, 1 + id % 2, 1), NW_OK);
 	}
@@ -413,7 +414,7 @@ young_put(struct writer *w, int64_t first, int64_t xsp, enum young what)
 			.first_wall_ns = w->c.test_wall_ns,
 			.raw = raw,
 			.raw_len = what == YOUNG_FIELDS ? 100 : sizeof(raw) });
-		for (i = 0; i < 200; i++) {
+		for (i = 0; i < 200 && what == YOUNG_FIELDS; i++) {
 			snprintf(text[i], sizeof(text[i]), "%08x%08x%08x%08x",
 			    (unsigned)rnd(1u << 31), (unsigned)rnd(1u << 31),
 			    (unsigned)rnd(1u << 31), (unsigned)i);

@@ -526,18 +526,21 @@ main(int argc, char **argv)
 	if (!check_dir(dir))
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
-	test_model(3000);
+	test_model((int)check_repeats(3000, 1500));
 	test_seal();
 	shim_register();
-	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false, 6);
-	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true, 20);
-	test_faults("read", &read_fault.at, &read_fault.seen, &read_fault.for_ever, false, 9);
+	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false,
+	    check_repeats(6, 20));
+	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, true,
+	    check_repeats(20, 40));
+	test_faults("read", &read_fault.at, &read_fault.seen, &read_fault.for_ever, false,
+	    check_repeats(9, 16));
 	test_faults("read", &read_fault.at, &read_fault.seen, &read_fault.for_ever, true, 30);
 	if (OWN_MALLOC) {
 		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
-		    false, 60);
+		    false, check_repeats(60, 120));
 		test_faults("allocation", &alloc_fault.at, &alloc_fault.seen, &alloc_fault.for_ever,
-		    true, 120);
+		    true, check_repeats(120, 180));
 		test_open_faults(&alloc_fault.at, &alloc_fault.seen);
 	}
 	files_remove();

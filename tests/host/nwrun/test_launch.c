@@ -38,7 +38,8 @@ script_make(const char *name, const char *text, mode_t mode)
 static void
 static_make(const char *name)
 {
-	Elf64_Ehdr h = { .e_type = ET_EXEC,
+	Elf64_Ehdr h = {
+		.e_type = ET_EXEC,
 		.e_phoff = sizeof(h),
 		.e_phentsize = sizeof(Elf64_Phdr),
 #if defined(__x86_64__)
@@ -103,7 +104,8 @@ main(void)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		name[0] = '\0';
 		CHECK(launch_find(cases[i].argv[0], path) || i == 0);
-		found = launch_look(path, (char *const *)cases[i].argv, "/none/nwrun.so", &fit, name);
+		found =
+		    launch_look(path, (char *const *)cases[i].argv, "/none/nwrun.so", &fit, name);
 		if (found != (cases[i].found != NULL) ||
 		    strcmp(name, cases[i].found != NULL ? cases[i].found : "") != 0)
 			printf("case %zu: %d \"%s\"\n", i, found, name);
