@@ -61,6 +61,11 @@ PY
 python3 "$tmp/transfer.py" || fail "the transfer"
 came() { nw sessions --json --host dtn1 | grep -q '"program": *"transfer.py (python3)"'; }
 until_true 10 came || fail "no session: $(cat "$tmp/agent.log"; nw sessions --json)"
+# it began in the middle: of the 7.5 MiB at least the 1 MiB that makes a transfer had moved
+id=$(nw sessions --json --host dtn1 | sed -n '/transfer.py/s/.*"id":\([0-9]*\),.*/\1/p' | tail -n 1)
+before() { nw report --json "$id" >"$tmp/report" && python3 -c 'import json, sys
+assert 1 << 20 <= json.load(open(sys.argv[1]))["quality"]["bytes_before"] < 7864320' "$tmp/report" 2>/dev/null; }
+until_true 10 before || fail "bytes before the session: $(grep -o '"quality".*' "$tmp/report")"
 ! grep -q agent.away "$tmp/agent.log" || fail "the box is there: $(cat "$tmp/agent.log")"
 python3 "$tmp/transfer.py" &
 moving=$!

@@ -455,12 +455,24 @@ clock_notes(json_t *notes, const struct evidence_host *h)
 			h->apart_ns > 0 ? "ahead of" : "behind"));
 }
 
+/* The bytes that moved before the measurement began: each end says it of the same bytes. */
+static double
+bytes_before(const struct evidence *e)
+{
+	double most = 0;
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++)
+		most = fmax(most, e->processes[i].bytes_before);
+	return most;
+}
+
 static json_t *
 quality_doc(const struct evidence *e)
 {
 	json_t *q = json_object(), *notes = json_array();
 	const struct evidence_process *most;
-	double seen, kernel, unseen;
+	double seen, kernel, unseen, before = bytes_before(e);
 	size_t i;
 
 	evidence_seen(e, &seen, &kernel);
@@ -475,6 +487,11 @@ quality_doc(const struct evidence *e)
 	most = evidence_most_unseen(e, &unseen);
 	put_text(q, KEY_quality_unseen_by, most != NULL ? most->unseen_by : NULL);
 	put_real(q, KEY_quality_unseen_bytes, most != NULL ? unseen : NAN);
+	put_real(q, KEY_quality_bytes_before, before > 0 ? before : NAN);
+	if (before > 0)
+		json_array_append_new(notes,
+		    json_sprintf("The measurement began in the middle: %s had moved before.",
+			fmt_bytes(before).s));
 	if (e->durations_rejected > 0)
 		json_array_append_new(notes,
 		    json_sprintf("Durations of operations are missing from %llu reports.",

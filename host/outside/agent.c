@@ -53,7 +53,7 @@ struct spare {
 };
 struct order {
 	uint32_t pid;
-	struct net_addr peer;
+	struct net_addr local, peer; /* of the connection */
 };
 
 struct agent {
@@ -145,6 +145,7 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	struct order order;
 	struct attach_opts o = { .ready = &ready,
 		.only_peer = &order.peer,
+		.local = &order.local,
 		.quiet = true,
 		.ready_fd = -1,
 		.run = { .box = a->conf->box,
@@ -199,9 +200,9 @@ spare_start(struct agent *a)
 
 /* Gives the spare process an order; another process gets ready. 0: no process was ready. */
 static pid_t
-spare_take(struct agent *a, uint32_t pid, const struct net_addr *peer)
+spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow)
 {
-	const struct order order = { .pid = pid, .peer = *peer };
+	const struct order order = { .pid = pid, .local = flow->local, .peer = flow->peer };
 	pid_t process = a->spare.process;
 
 	if (process == 0)
@@ -224,7 +225,7 @@ worker_start(struct agent *a, uint32_t pid, const char *program, const struct fl
 		a->full++;
 		return NULL;
 	}
-	if ((process = spare_take(a, pid, &flow->last.peer)) == 0)
+	if ((process = spare_take(a, pid, &flow->last)) == 0)
 		return NULL;
 	*w = (struct worker){
 		.serial = a->serials++, .process = process, .pid = pid, .peer = flow->last.peer

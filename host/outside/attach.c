@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "host/lib/hostname.h"
+#include "host/lib/tcpinfo.h"
 #include "host/lib/uuid.h"
 #include "host/outside/feed.h"
 #include "host/outside/targets.h"
@@ -267,6 +268,24 @@ attach_ready_clear(struct attach_ready *r)
 	r->trace = NULL;
 }
 
+/* What the connection moved before the watch, in both directions, by the kernel. */
+static uint64_t
+moved_before(const struct attach_opts *o)
+{
+	uint8_t info[TCPINFO_BYTES];
+	double acked, received;
+	size_t len;
+	int fd;
+
+	if (o->local == NULL || (fd = tcpinfo_open()) < 0)
+		return 0;
+	len = tcpinfo_ask(fd, o->local, o->only_peer, info);
+	close(fd);
+	acked = tcpinfo_u64(info, len, TCP_BYTES_ACKED, 1);
+	received = tcpinfo_u64(info, len, TCP_BYTES_RECEIVED, 1);
+	return acked >= 0 && received >= 0 ? (uint64_t)(acked + received) : 0;
+}
+
 /* Everything is there: the collector first, so that a watch always has a reader. */
 static const char *
 attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t *collector)
@@ -281,6 +300,7 @@ attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t 
 		return why_trace;
 	if ((why = targets_add(a, o)) != NULL)
 		return why;
+	o->run.collect.bytes_before = moved_before(o);
 	fcntl(alive_fd, F_SETFD, 0);
 	if ((*collector = collector_start(&o->ready->region, o, alive_fd)) < 0)
 		return "no collector could be started";

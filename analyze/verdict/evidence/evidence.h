@@ -79,6 +79,7 @@ struct evidence_process {
 	char *unseen_by;     /* way of bytes past the measured calls, in nwrun's word; or NULL */
 	double seen_bytes;   /* bytes of measured calls; 0 if the sender did not count */
 	double kernel_bytes; /* kernel's count of the same, plus children waited for; or 0 */
+	double bytes_before; /* moved before the measurement began, by the kernel; 0: none */
 	double unseen_bytes; /* sender's own account of bytes beyond calls and children; or NaN */
 };
 

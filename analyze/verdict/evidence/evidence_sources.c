@@ -135,6 +135,7 @@ process_describe(struct evidence_process *p, const json_t *subject)
 	server_describe(&p->server[0], subject, "server_read", "socket_read", "server_read_pid");
 	server_describe(&p->server[1], subject, "server_write", "socket_write", "server_write_pid");
 	p->parent_pid = json_number(subject, "ppid", PID_NOT_TOLD);
+	p->bytes_before = fmax(0, (double)json_number(subject, "bytes_before", 0));
 	if (by == NULL)
 		return;
 	free(p->unseen_by);

@@ -58,6 +58,7 @@ struct collect_opts {
 	const char *root_name; /* by title.h; NULL: not known */
 	unsigned root_blind;   /* enum proc_blind, as far as the program's file tells */
 	bool outside;          /* another process counts for the programs, and reports their ends */
+	uint64_t bytes_before; /* root_pid moved by its connection before the watch; 0: none */
 	int net_ns_fd;         /* of the programs, where that is another than ours; -1: ours */
 };
 

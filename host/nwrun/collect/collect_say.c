@@ -189,6 +189,8 @@ say_process_meta(struct collect *c, unsigned index, int64_t now_mono_ns)
 	watch_describe(c, index);
 	kv_process(&subject, c, w);
 	kv_text(&subject, "unseen_by", w->unseen_by);
+	if (c->opts.bytes_before > 0 && w->pid == c->opts.root_pid)
+		kv_int(&subject, "bytes_before", (int64_t)c->opts.bytes_before);
 	kv_server(&subject, w, NWSHM_READ);
 	kv_server(&subject, w, NWSHM_WRITE);
 	say_meta(

@@ -839,6 +839,12 @@ nothing_checks(void)
 	    "its bytes moved outside the calls that are measured",
 	    "m on dtn-a moved bytes past the measured calls: the kernel counted 5 MB",
 	    "\"unseen_by\":null,\"unseen_bytes\":5000000.0");
+	nothing_check("late", "{\"pid\":9,\"program\":\"m\",\"bytes_before\":27200000}",
+	    (double[]){ 5e6, 0, 0, 0 }, "its bytes moved outside the calls that are measured",
+	    "m on dtn-a moved bytes past the measured calls",
+	    "\"bytes_before\":27200000.0,\"notes\":[\"dtn-a does not report its clock.\","
+	    "\"dtn-b does not report its clock.\","
+	    "\"The measurement began in the middle: 27.2");
 	nothing_check("local", plain, (double[]){ 4096, 0, 0, 5e6 },
 	    "its bytes stayed between programs of one host", "No operation that moved bytes",
 	    "\"unseen_bytes\":null");
