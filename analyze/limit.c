@@ -15,6 +15,7 @@ static const double N_EFF_MIN = 8;           /* least independent windows for an
 static const size_t SAMPLE_WINDOWS_MIN = 15; /* fewer hide their memory, slow drifts above all */
 static const double WINDOWS_SURE = 30;       /* least windows for a known autocorrelation */
 static const double STRONG_P = 0.01;
+static const double PRINTED_ALPHA = 0.2; /* of alpha: an interval that knows of the choice */
 static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares for an account */
 
 /* One-sided: the chance of so small a held share in a stage with a true share of a third. */
@@ -61,6 +62,7 @@ effect_find(struct limit *l, const struct nw_path *p, size_t first, size_t end, 
 	int rc;
 
 	l->effect = l->effect_low = l->effect_high = l->n_eff = NAN;
+	l->printed_low = l->printed_high = NAN;
 	if (b->status != NW_STATUS_OK || b->runner_up >= p->n)
 		return NW_OK;
 	if ((held = malloc((2 * n + 1) * sizeof(*held))) == NULL)
@@ -76,6 +78,11 @@ effect_find(struct limit *l, const struct nw_path *p, size_t first, size_t end, 
 		l->n_eff = r.n_eff;
 	}
 	l->n_eff = fmin(l->n_eff, l->tests[b->runner_up].n_pairs);
+	if (rc == NW_OK && l->n_eff >= LIMIT_PRINTED_N_EFF &&
+	    (rc = nw_ratio_windows(held, held + n, n, PRINTED_ALPHA * alpha, &r)) == NW_OK) {
+		l->printed_low = r.low;
+		l->printed_high = r.high;
+	}
 	free(held);
 	return rc;
 }

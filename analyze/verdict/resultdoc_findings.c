@@ -95,8 +95,8 @@ segment_doc(const struct analysis *a, const struct segment *s)
 	put_real(o, KEY_segment_held_share, limit_held(&s->limit));
 	put_real(o, KEY_segment_effect, s->limit.effect);
 	result_set(o, KEY_segment_interval,
-	    json_pack(
-		"[oo]", resultdoc_real(s->limit.effect_low), resultdoc_real(s->limit.effect_high)));
+	    json_pack("[oo]", resultdoc_real(s->limit.printed_low),
+		resultdoc_real(s->limit.printed_high)));
 	put_real(o, KEY_segment_p, s->limit.p);
 	put_real(o, KEY_segment_p_holm, s->p_holm);
 	put_text(o, KEY_segment_claim, limit_claim_name(s->claim));
@@ -125,14 +125,19 @@ resultdoc_changes(const struct analysis *a)
 {
 	const struct segments *s = &a->segments;
 	json_t *o = json_object(), *series = json_array(), *segments = json_array();
-	size_t i;
+	size_t i, withheld = 0;
 
 	for (i = 0; i < s->n_series; i++)
 		json_array_append_new(series, series_doc(&a->evidence, &s->series[i]));
-	for (i = 0; i < s->n; i++)
+	for (i = 0; i < s->n; i++) {
+		const struct limit *l = &s->segment[i].limit;
+
 		json_array_append_new(segments, segment_doc(a, &s->segment[i]));
+		withheld += isfinite(l->effect) && isnan(l->printed_low);
+	}
 	result_set(o, KEY_changes_series, series);
 	result_set(o, KEY_changes_segments, segments);
+	put_count(o, KEY_changes_intervals_withheld, withheld);
 	result_set(o, KEY_changes_parameters, resultdoc_changes_parameters(a));
 	return o;
 }

@@ -226,10 +226,51 @@ coverage(struct calibration *c)
 				}
 }
 
+/* The printed interval where the means of two stages are close, counted by the claim beside. */
+static void
+printed(struct calibration *c)
+{
+	static const double ratios[] = { 1, 1.05, 1.1, 1.2, 1.3 };
+	static const char *const words[] = { "no inference", "an inference", "a strong inference" };
+	static struct track t;
+	size_t n[3] = { 0 }, covered[3] = { 0 };
+	struct limit l;
+
+	calibrate_title(c, "The printed interval covers, near ties");
+	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
+		for (size_t i = 2; i < COUNT(sizes) && tie != THREE_STAGES; i++)
+			for (size_t k = 0; k < 3; k++)
+				for (size_t m = 0; m < COUNT(ratios); m++)
+					for (size_t r = calibrate_runs(c, 20); r > 0; r--) {
+						double least = 0.9 / (1 + ratios[m]), ratio;
+						struct scene s = { tie, sizes[i], ars[k],
+							{ 0.9 - least, least }, NORMAL };
+						size_t word;
+
+						track_fill(&t, &s);
+						if (limit_find(&t.path, 0, s.n, alpha, margin, &l) <
+						    0)
+							abort();
+						word = l.claim != LIMIT_INFERENCE ? 0
+						    : limit_is_strong(&l)         ? 2
+										  : 1;
+						ratio = l.stage == 1 ? 1 / ratios[m] : ratios[m];
+						if (isnan(l.printed_low))
+							continue;
+						n[word]++;
+						covered[word] += l.printed_low <= ratio &&
+						    l.printed_high >= ratio;
+					}
+	for (size_t word = 0; word < COUNT(words); word++)
+		if (n[word] > 0)
+			cell_at_least(c, words[word], covered[word], n[word], 0.92);
+}
+
 void
 calibrate_bottleneck(struct calibration *c)
 {
 	nulls(c);
 	powers(c);
 	coverage(c);
+	printed(c);
 }
