@@ -110,7 +110,7 @@ MAY_daemon                   := daemon/analysis web web/answer analyze/verdict a
                                 store/ground pki/account pki xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
-MAY_cli                      := analyze/verdict/claim cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib

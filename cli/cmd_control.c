@@ -11,6 +11,7 @@
 #include "cli/ctlask.h"
 #include "narrows/err.h"
 #include "narrows/quantity.h"
+#include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 
 /* Appends "NAMEVALUE" to the line. Blanks separate the words of the line, so a value with blanks
@@ -39,26 +40,31 @@ words_are_whole(int n, char *const *words)
 		const char *verb;
 		int min, max; /* words, HOST and verb included */
 	} verbs[] = { { "rate", 3, 3 }, { "start", 2, 2 }, { "stop", 2, 3 }, { "status", 2, 2 } };
-	int64_t unused;
-	const char *why;
 	size_t i;
 
 	for (i = 0; n >= 2 && i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(words[1], verbs[i].verb) == 0)
-			return n >= verbs[i].min && n <= verbs[i].max &&
-			    (strcmp(words[1], "rate") != 0 ||
-				quantity_duration(words[2], &unused, &why) == NW_OK);
+			return n >= verbs[i].min && n <= verbs[i].max;
 	return false;
 }
 
-/* Whether the box can read the value of an option. */
+/* Whether the box can read a duration; says why not. */
 static bool
-value_is_good(int letter, const char *value)
+duration_is_good(const char *text)
 {
 	int64_t unused;
 	const char *why;
 
-	return strchr("fir", letter) == NULL || quantity_duration(value, &unused, &why) == NW_OK;
+	if (quantity_duration(text, &unused, &why) == NW_OK)
+		return true;
+	fprintf(stderr, "narrows: control: %s: %s\n", terminal_text(text), why);
+	return false;
+}
+
+static bool
+value_is_good(int letter, const char *value)
+{
+	return strchr("fir", letter) == NULL || duration_is_good(value);
 }
 
 /* Makes the line for the box out of the arguments. NULL after a message on stderr. free() the
@@ -79,16 +85,20 @@ line_make(const struct command *self, int argc, char **argv)
 	while (good && (ch = getopt(argc, argv, "c:e:f:i:r:t:")) != -1) {
 		for (i = 0; i < sizeof(names) / sizeof(names[0]) && names[i].letter != ch; i++)
 			continue;
-		if (i == sizeof(names) / sizeof(names[0]) || !value_is_good(ch, optarg)) {
+		if (i == sizeof(names) / sizeof(names[0])) {
 			command_misused(self);
 			good = false;
-		} else
-			good = line_add(&options, names[i].name, optarg);
+		} else {
+			good =
+			    value_is_good(ch, optarg) && line_add(&options, names[i].name, optarg);
+		}
 	}
 	if (good && !words_are_whole(argc - optind, argv + optind)) {
 		command_misused(self);
 		good = false;
 	}
+	if (good && strcmp(argv[optind + 1], "rate") == 0)
+		good = duration_is_good(argv[optind + 2]);
 	for (; good && optind < argc; optind++)
 		good = line_add(&words, "", argv[optind]);
 	if (good)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +45,29 @@ struct output {
 	bool is_csv, quoted; /* a terminal shows no line's end that stands within quotes */
 };
 
+/* A reader that has left, as head(1) does, ends this command as any filter: without a word. */
+static void
+end_by_broken_pipe(void)
+{
+	if (errno != EPIPE)
+		return;
+	signal(SIGPIPE, SIG_DFL);
+	raise(SIGPIPE);
+}
+
 static int
 output_write(void *arg, const char *text, size_t len)
 {
 	struct output *o = arg;
-
 	size_t i;
 
 	progress_add(&o->progress, len);
-	if (!terminal_shows(o->f) || !o->is_csv)
-		return fwrite(text, 1, len, o->f) == len ? NW_OK : NW_EIO;
+	if (!terminal_shows(o->f) || !o->is_csv) {
+		if (fwrite(text, 1, len, o->f) == len)
+			return NW_OK;
+		end_by_broken_pipe();
+		return NW_EIO;
+	}
 	for (i = 0; i < len; i++) {
 		o->quoted ^= text[i] == '"';
 		putc(o->quoted && iscntrl((unsigned char)text[i]) ? '?' : text[i], o->f);
@@ -165,8 +179,10 @@ export_run(struct source *s, const char *session, const struct request *r)
 	if ((rc = last_or_number(s, session, &id)) == NW_OK) {
 		if (r->path != NULL && strcmp(r->path, "-") != 0)
 			rc = export_to_file(s, id, r);
-		else if ((rc = export_into(s, id, r, stdout)) == NW_OK && fflush(stdout) != 0)
+		else if ((rc = export_into(s, id, r, stdout)) == NW_OK && fflush(stdout) != 0) {
+			end_by_broken_pipe();
 			rc = NW_EIO;
+		}
 	}
 	return rc == NW_EINVAL ? COMMAND_MISUSED : rc < 0 ? COMMAND_FAILED : 0;
 }

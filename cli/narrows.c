@@ -41,6 +41,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(enroll)     \
 	X(revoke)     \
 	X(hosts)      \
+	X(baselines)  \
 	X(collectors) \
 	X(diet)       \
 	X(access)     \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Durations of a class over the size as a cell of a CSV file: what models prints, classify reads. */
+/* Durations of a class over the size as a cell of CSV: what models prints, classify reads. */
 #ifndef CLI_STAT_CURVE_H
 #define CLI_STAT_CURVE_H
 #include <jansson.h>

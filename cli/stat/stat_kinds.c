@@ -30,8 +30,9 @@ const struct stat_kind stat_kinds[] = {
 	    "Tables 1 to 4 of Kunkel (2016) beside those of a folder of iomodel matrix", "rows",
 	    NULL, tables_options, tables_run, NULL },
 	{ "figures", NULL,
-	    "Figures 2 to 7 of Kunkel (2016) from a folder of iomodel matrix, as SVG", "rows", NULL,
-	    figures_options, figures_run, NULL },
+	    "Figures 2 to 7 of Kunkel (2016) from a folder of iomodel matrix, as SVG; a "
+	    "second folder takes the drawings",
+	    "rows", NULL, figures_options, figures_run, NULL },
 	{ "classify", "classify", "which model each operation belongs to", "operations", " class ",
 	    classify_options, classify_run, classify_case },
 	{ NULL, "formats", NULL, NULL, NULL, NULL, NULL, formats_case },

@@ -114,7 +114,7 @@ ops_add_io(
 
 /* --- traces of other programs --- */
 
-/* An operation that the clock saw take no time took less than a step: the step is an upper bound. */
+/* An operation without time on the clock took less than a step: the step is an upper bound. */
 static int
 ops_add_one(struct ops *o, double size, double duration_s, double clock_s)
 {

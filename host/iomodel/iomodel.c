@@ -16,6 +16,7 @@
 
 #include "host/iomodel/io_baseline.h"
 #include "host/iomodel/cell.h"
+#include "host/iomodel/durations.h"
 #include "host/iomodel/matrix.h"
 #include "narrows/err.h"
 #include "narrows/progwords.h"
@@ -121,12 +122,55 @@ option_take(struct cell *c, int o, const char *value)
 	}
 }
 
+/* Prints the durations below which 50, 90 and 99 % of the operations are. */
+static void
+percentiles_print(const struct cell *c)
+{
+	static const double shares[] = { 0.5, 0.9, 0.99 };
+	struct durations *d = calloc(1, sizeof(*d));
+	double low = 0, high = 0;
+	uint64_t below = 0;
+	uint32_t i = 0;
+	size_t k;
+
+	if (d != NULL && durations_add(d, c->folder, KEEP_ALL) == NW_OK && d->n > 0)
+		for (k = 0; k < sizeof(shares) / sizeof(shares[0]); k++) {
+			for (; i < NW_HIST_BUCKETS && (double)below < shares[k] * (double)d->n;
+			     i++) {
+				below += d->counts[i];
+				nw_hist_bounds(i, &low, &high);
+			}
+			printf("%s%.0f %% below %.4g us", k == 0 ? "" : ", ", 100 * shares[k],
+			    high / 1e3);
+		}
+	if (d != NULL && d->n > 0)
+		putchar('\n');
+	free(d);
+}
+
+/* Creates the folders above the cell's. */
+static void
+parents_make(const char *folder)
+{
+	char path[4096];
+	size_t i;
+
+	for (i = 1; folder[i] != '\0' && i < sizeof(path); i++)
+		if (folder[i] == '/') {
+			snprintf(path, sizeof(path), "%.*s", (int)i, folder);
+			(void)mkdir(path, 0755); /* a failure shows at the cell's own folder */
+		}
+}
+
 static int
 run_command(const struct cell *c)
 {
 	struct cell_result r;
 	char why[CELL_WHY_BYTES];
 
+	parents_make(c->folder);
+	if (cell_is_done(c))
+		fprintf(stderr, "iomodel: %s: replacing a finished cell\n", c->folder);
 	if (cell_run(c, &r, why) < 0)
 		return fail("%s", why);
 	printf("%" PRIu64 " operations in %.3f s, mean %.4g us, %.4g MB/s", r.n_ops, r.runtime_s,
@@ -134,6 +178,8 @@ run_command(const struct cell *c)
 	if (!isnan(r.cached_ops))
 		printf(", %.1f %% from the page cache", 100 * r.cached_ops);
 	printf(", %" PRIu64 " errors\n", r.errors);
+	if (!c->compat) /* whose last row is no operation */
+		percentiles_print(c);
 	return r.errors > 0;
 }
 
@@ -178,6 +224,20 @@ command_run(const char *command, const struct command_line *l)
 	return usage(EXIT_USAGE);
 }
 
+/* Whether the file is there or can be created; errno says why not. Asked before any cell runs. */
+static bool
+file_can_be(const char *file)
+{
+	char parent[4096];
+	const char *slash = strrchr(file, '/');
+
+	if (access(file, R_OK) == 0 || errno != ENOENT)
+		return access(file, R_OK) == 0;
+	snprintf(parent, sizeof(parent), "%.*s", slash == NULL ? 1 : (int)(slash - file) + 1,
+	    slash == NULL ? "." : file);
+	return access(parent, W_OK) == 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -207,5 +267,7 @@ main(int argc, char **argv)
 		return usage(EXIT_USAGE);
 	l.cell.folder = argv[optind];
 	l.cell.file = argv[optind + 1];
+	if (!file_can_be(l.cell.file))
+		return fail("%s: %s", l.cell.file, strerror(errno));
 	return command_run(command, &l);
 }

@@ -6,10 +6,11 @@
  *   point       of a size: nine quantiles of ln duration, and the mean of the ordinary durations
  *   limit       the slowest ordinary duration: the median times the square of q90/q50, which in a
  *               normal distribution is 2.6 standard deviations above; never above the slowest
- *               duration. What is slower is the tail. A tenth of preempted operations moves no limit.
+ *               duration. What is slower is the tail. A tenth of preempted operations moves no
+ *               limit.
  *   curve       points in order of size, each quantile made monotone in size (isotonic regression
- *               of ln duration; a size weighs as its operations, at most 200), linear between sizes, level below
- *               the smallest size, proportional to the size above the largest
+ *               of ln duration; a size weighs as its operations, at most 200), linear between
+ *               sizes, level below the smallest size, proportional to the size above the largest
  *   likeness    share of a class's operations of the size within a quarter of the duration; beyond
  *               the outer quantiles the share falls as a power of the duration
  *   near        classes at least a quarter as likely as the likeliest. An operation with one near

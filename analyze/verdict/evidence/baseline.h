@@ -2,8 +2,8 @@
 /*
  * The baselines of a host: models of the durations of operations by class, for each mount, trained
  * on what `iomodel baseline` has measured there. The newest baseline of a mount counts. Ways to a
- * device whose durations cannot be told apart (a seek and no seek, on a device without moving parts)
- * become one class, "device".
+ * device whose durations cannot be told apart (a seek and no seek, on a device without moving
+ * parts) become one class, "device".
  */
 #ifndef BASELINE_H
 #define BASELINE_H
