@@ -74,6 +74,8 @@ grep -q " $before were done before" "$tmp/progress" || fail "the matrix began an
 
 # The paper's tables beside ours, of that matrix.
 "$bin/narrows" stat tables --csv "$tmp/matrix" >"$tmp/tables" || fail "narrows stat tables"
+"$bin/narrows" stat tables "$tmp/matrix" >"$tmp/matrices" && grep -Eq '^R-off0 +[^ ]+ / 1.46e\+05 ' "$tmp/matrices" &&
+	[ "$(grep -c '^Table .*, ours / paper:$' "$tmp/matrices")" = 5 ] || fail "the tables for people: $(cat "$tmp/matrices")"
 python3 - "$tmp/tables" <<'END' || fail "tables"
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))

@@ -175,6 +175,44 @@ table_4(struct tables *t)
 	}
 }
 
+enum { NUMBER_BYTES = 24 };
+
+static void
+number_put(char text[NUMBER_BYTES], const json_t *v)
+{
+	if (json_is_number(v))
+		snprintf(text, NUMBER_BYTES, "%.3g", json_number_value(v));
+	else
+		snprintf(text, NUMBER_BYTES, "-");
+}
+
+/* For a person: a matrix per table, whose cells are "ours / paper". */
+static json_t *
+matrices_of(const json_t *rows)
+{
+	json_t *out = json_object(), *row, *table, *line;
+	const char *name, *label;
+	char left[NUMBER_BYTES], right[NUMBER_BYTES], cell[64];
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+	{
+		name = json_string_value(json_object_get(row, "table"));
+		label = json_string_value(json_object_get(row, "row"));
+		snprintf(cell, sizeof(cell), "Table %.20s, ours / paper", name);
+		if ((table = json_object_get(out, cell)) == NULL)
+			json_object_set_new(out, cell, table = json_object());
+		if ((line = json_object_get(table, label)) == NULL)
+			json_object_set_new(table, label, line = json_object());
+		number_put(left, json_object_get(row, "ours"));
+		number_put(right, json_object_get(row, "paper"));
+		snprintf(cell, sizeof(cell), "%s / %s", left, right);
+		json_object_set_new(
+		    line, json_string_value(json_object_get(row, "column")), json_string(cell));
+	}
+	return out;
+}
+
 int
 tables_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 {
@@ -190,7 +228,8 @@ tables_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		table_2(&t);
 		table_3(&t);
 		table_4(&t);
-		*out = json_pack("{s:O}", "rows", t.rows);
+		*out = stat_arg_is_form(a, STAT_TABLE) ? matrices_of(t.rows)
+						       : json_pack("{s:O}", "rows", t.rows);
 	}
 	json_decref(t.rows);
 	matrix_clear(&t.m);
