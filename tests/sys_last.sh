@@ -97,6 +97,21 @@ if [ -x "$B/tests/host/nwrun/collect/test_exitcode" ] && ! "$B/tests/host/nwrun/
 	"$bin/nwrun" -q sh -c 'sleep 0.5; kill -9 $$' || :
 	killed() { nw sessions --json -n 1 | grep -q '"exit_status":137'; }
 	until_true 30 killed || fail "a program that a signal ended: $(nw sessions --json -n 1)"
+	# A server that is stopped after its client ended well is no failure; a program that is stopped before is.
+	for stop in served cut; do
+		"$bin/nwrun" -q -t $stop sh -c 'cp "$0" "$1"; exec sleep 60' "$tmp/in" "$tmp/served" &
+		server=$!
+		pids="$pids $server"
+		until_true 20 cmp -s "$tmp/in" "$tmp/served" || fail "the server copied nothing"
+		sleep 0.5
+		[ $stop = served ] || kill -TERM $server
+		"$bin/nwrun" -q -t $stop sh -c 'sleep 2; cp "$0" "$1"' "$tmp/in" "$tmp/out" || fail "the client of $stop"
+		[ $stop = cut ] || kill -TERM $server
+		wait $server || :
+	done
+	status_of() { nw sessions --json -n 5 | grep "\"$1\"" | grep -q "\"exit_status\":$2[,.}]"; }
+	until_true 30 status_of cut 143 || fail "a program that was stopped at work: $(nw sessions --json -n 2)"
+	until_true 30 status_of served 0 || fail "a server that was stopped after its work: $(nw sessions --json -n 2)"
 else
 	echo "untested: this kernel does not tell how others' children end: a signal is not tested"
 fi

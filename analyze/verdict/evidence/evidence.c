@@ -362,6 +362,7 @@ evidence_load(
 	out->exit_status = NAN;
 	out->session_id = session_id;
 	rc = session_read(&l);
+	exit_settle(&l);
 	uses_name(&l);
 	clocks_clear(&l);
 	free(l.sources);

@@ -86,6 +86,8 @@ struct loader {
 	struct nw_clock_rows exchanges; /* of the clock in hand */
 	struct apart *apart;
 	size_t n_apart;
+	double stopped_status;                       /* of a program that SIGINT or SIGTERM ended; 0 */
+	int64_t stopped_wall_ns, ended_well_wall_ns; /* latest such ends, and first good end; 0 */
 };
 
 /* Positions of columns in a layout; -1 for a column missing there. */
@@ -162,6 +164,8 @@ void ends_separate(struct loader *l);
 struct span row_span(struct loader *l, const struct row *r);
 void caliper_row(struct loader *l, const struct row *r);
 void process_row(struct loader *l, const struct row *r);
+/* The status of a session with stopped programs, after all rows. */
+void exit_settle(struct loader *l);
 void file_row(struct loader *l, const struct row *r);
 void replay_row(struct loader *l, const struct row *r);
 

@@ -3,6 +3,7 @@
 #include "analyze/verdict/evidence/evidence_in.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "narrows/hist.h"
@@ -235,12 +236,35 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 		    fmin(throttled_s, s->window_s) - known_or_0(wait_s));
 }
 
-/* The status of the first failed program, else of an ended program. */
+/* The status of the first failed program, else of an ended program. exit_settle() has the last word
+ * about programs that were stopped. */
 static void
-exit_take(struct evidence *e, double status)
+exit_take(struct loader *l, double status, int64_t t_wall_ns)
 {
+	struct evidence *e = l->e;
+
+	if (status == 128 + SIGINT || status == 128 + SIGTERM) {
+		l->stopped_status = status;
+		if (t_wall_ns > l->stopped_wall_ns)
+			l->stopped_wall_ns = t_wall_ns;
+		return;
+	}
+	if (status == 0 && (l->ended_well_wall_ns == 0 || t_wall_ns < l->ended_well_wall_ns))
+		l->ended_well_wall_ns = t_wall_ns;
 	if (status > 0 || !isfinite(e->exit_status))
 		last_known(&e->exit_status, status);
+}
+
+/* A server is stopped after its client ended well: the transfer has not failed. A program that is
+ * stopped before another one ends has not done its work. */
+void
+exit_settle(struct loader *l)
+{
+	const bool was_over =
+	    l->ended_well_wall_ns != 0 && l->ended_well_wall_ns <= l->stopped_wall_ns;
+
+	if (l->stopped_status > 0 && !was_over && !(l->e->exit_status > 0))
+		l->e->exit_status = l->stopped_status;
 }
 
 /* What the kernel and the sender count of a process, whether a measured call moved bytes or not. */
@@ -269,7 +293,7 @@ process_row(struct loader *l, const struct row *r)
 	const struct columns *c = r->c;
 	struct span s;
 
-	exit_take(l->e, row_cell(r, c->exit_status));
+	exit_take(l, row_cell(r, c->exit_status), r->b->t_wall_ns[r->i]);
 	process_counts(p, r);
 	if (l->e->n_windows == 0) /* no measured call moved anything */
 		return;
