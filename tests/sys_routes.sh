@@ -90,6 +90,9 @@ for what in 'times slower than usual, slower than' 'this route reached ' 'This r
     'href="/route?route=a+-%3E+b&amp;program=mover"'; do
 	case $page in *"$what"*) ;; *) fail "the session's page lacks $what" ;; esac
 done
+# the first slow session's page has what the later ones told
+first=$(sql "select session_id from result where route = 'a -> b' order by start_ns limit 1 offset 8")
+curl -fs "$url/session/$first" | grep -q 'Known since: [0-9.]* times slower since session' || fail "session $first does not know of its incident"
 curl -fs "$url/session/$last.json" >"$tmp/doc"
 python3 - "$tmp/doc" <<'END' || fail "the document"
 import json, sys

@@ -125,7 +125,9 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 
 /* Contents of the sections of a session's page: `doc` is the result document, parts may be
  * missing. */
-void session_answers(struct html *h, const json_t *doc);
+void session_answers(struct html *h, const json_t *doc, const json_t *incident);
+/* The session's incident as known by now, a new reference, or NULL; session_answers() takes it. */
+json_t *session_incident(struct store_reader *r, const json_t *doc);
 void session_witnesses(struct html *h, const json_t *doc);
 /* The pipe that the data ran through; nothing without stages. */
 void session_pipe(struct html *h, const json_t *doc);

@@ -576,6 +576,7 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 {
 	struct html *h = v->h;
 	bool open = rec->closed_wall_ns == 0;
+	json_t *incident;
 	char title[256];
 	size_t i;
 
@@ -595,7 +596,9 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	write_imported(h, doc);
 	if (open)
 		write_running(h, doc);
-	session_answers(h, doc);
+	incident = h->foreign ? NULL : session_incident(v->r, doc);
+	session_answers(h, doc, incident);
+	json_decref(incident);
 	if (doc != NULL && v->r != NULL && !h->foreign && session_feedback(h, v->r, rec->id) < 0)
 		h->failed = true;
 	if (doc != NULL)
@@ -650,7 +653,7 @@ on_figure(void *arg, const struct nw_session_rec *rec, const struct nw_result_re
 
 	(void)rec;
 	if (doc != NULL) {
-		session_answers(h, doc);
+		session_answers(h, doc, NULL);
 		session_stretch(h, doc);
 	}
 	for (i = 0; i < N_SECTIONS && doc != NULL && !h->figure_found; i++)

@@ -453,8 +453,22 @@ write_no_incident(struct html *h, const json_t *usual)
 		html_raw(h, "no incident.");
 }
 
+/* What the sessions since then told of the incident of this session. */
 static void
-answer_since(struct html *h, const json_t *doc)
+write_later(struct html *h, const json_t *own, const json_t *later)
+{
+	const char *said = result_text(own, KEY_incident_sentence),
+		   *now = result_text(later, KEY_incident_sentence);
+
+	if (now == NULL || (said != NULL && strcmp(said, now) == 0))
+		return;
+	html_raw(h, "<p>Known since: ");
+	html_text(h, now);
+	html_raw(h, "</p>");
+}
+
+static void
+answer_since(struct html *h, const json_t *doc, const json_t *later)
 {
 	const json_t *usual = result_get(doc, KEY_result_usual),
 		     *incident = result_get(usual, KEY_usual_incident);
@@ -477,7 +491,9 @@ answer_since(struct html *h, const json_t *doc)
 		page_time(h, to);
 		html_raw(h, ".</span>");
 	}
-	html_raw(h, "</p></section>");
+	html_raw(h, "</p>");
+	write_later(h, incident, later);
+	html_raw(h, "</section>");
 }
 
 /* --- 4: what changed? --- */
@@ -591,7 +607,7 @@ answer_advice(struct html *h, const json_t *doc)
 /* --- the screen --- */
 
 void
-session_answers(struct html *h, const json_t *doc)
+session_answers(struct html *h, const json_t *doc, const json_t *incident)
 {
 	if (h->figure != NULL) {
 		write_bullet(h, doc);
@@ -609,7 +625,7 @@ session_answers(struct html *h, const json_t *doc)
 	html_raw(h, "<div class=\"answers\">");
 	answer_slow(h, doc);
 	answer_where(h, doc);
-	answer_since(h, doc);
+	answer_since(h, doc, incident);
 	answer_changed(h, doc);
 	answer_advice(h, doc);
 	html_raw(h, "</div>");
