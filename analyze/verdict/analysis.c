@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/verdict/analysis_in.h"
+#include "analyze/verdict/put/resultdoc_usual.h"
 #include "analyze/verdict/question.h"
 #include "analyze/verdict/resultdoc_in.h"
 #include "narrows/err.h"
@@ -81,7 +82,7 @@ set_aside_tell(struct analysis *a)
 		}
 }
 
-/* Advice; and the differences from the usual sessions, if the session is unusual. */
+/* The differences from the usual sessions, if the session is unusual; and advice. */
 static int
 change_explain(struct store_reader *r, const struct analysis_params *p, struct analysis *a)
 {
@@ -96,10 +97,12 @@ change_explain(struct store_reader *r, const struct analysis_params *p, struct a
 
 	own = resultdoc_facts(a, &p->judge);
 	ask.own = own;
-	rc =
-	    advice_find(r, &a->evidence, own, a->judgement.route, a->judgement.program, &a->advice);
-	if (rc == NW_OK && ask.n > 0)
-		rc = changed_find(r, &ask, &a->changed);
+	rc = ask.n > 0 ? changed_find(r, &ask, &a->changed) : NW_OK;
+	result_set(own, KEY_result_usual, resultdoc_usual(&a->usual));
+	result_set(own, KEY_result_changed, resultdoc_changed(&a->changed));
+	if (rc == NW_OK)
+		rc = advice_find(
+		    r, &a->evidence, own, a->judgement.route, a->judgement.program, &a->advice);
 	json_decref(own);
 	return rc;
 }

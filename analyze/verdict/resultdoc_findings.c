@@ -459,24 +459,43 @@ resultdoc_reduction(const struct analysis *a, const struct reduction_params *par
 	return list;
 }
 
+static json_t *
+setting_doc(const struct advice_setting *s)
+{
+	json_t *o = json_object();
+
+	put_text(o, KEY_advice_setting_host, s->host);
+	put_text(o, KEY_advice_setting_name, s->name);
+	put_text(o, KEY_advice_setting_value, s->value);
+	return o;
+}
+
 json_t *
 resultdoc_advice(const struct analysis *a)
 {
 	json_t *list = json_array(), *o;
 	const struct advice_card *c;
+	size_t i;
 
 	for (c = a->advice.card; c < a->advice.card + a->advice.n; c++) {
 		o = json_object();
 		put_text(o, KEY_advice_rule, c->rule->name);
-		put_text(o, KEY_advice_title, c->rule->title);
+		put_text(o, KEY_advice_title, c->title);
 		put_text(o, KEY_advice_evidence, c->evidence);
-		put_text(o, KEY_advice_check, c->rule->check);
+		put_text(o, KEY_advice_check, c->check);
 		put_text(o, KEY_advice_change, c->change);
 		put_real(o, KEY_advice_gain, c->gain);
+		put_real(o, KEY_advice_gain_history, c->gain_history);
 		put_text(o, KEY_advice_undo, c->undo);
 		put_text(o, KEY_advice_reference, c->rule->reference);
 		put_count(o, KEY_advice_n_tried, c->n_tried);
 		put_count(o, KEY_advice_n_kept, c->n_kept);
+		put_count(o, KEY_advice_n_failed, c->n_failed);
+		result_set(o, KEY_advice_settings, json_array());
+		for (i = 0; i < c->n_settings; i++)
+			json_array_append_new(
+			    json_object_get(o, result_key_name(KEY_advice_settings)),
+			    setting_doc(&c->setting[i]));
 		json_array_append_new(list, o);
 	}
 	return list;

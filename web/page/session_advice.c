@@ -7,6 +7,8 @@
 #include "narrows/result.h"
 #include "web/page/html_table.h"
 
+enum { FAILED_IN_A_ROW = 3 };
+
 static void
 write_record(struct html *h, const json_t *card)
 {
@@ -19,7 +21,13 @@ write_record(struct html *h, const json_t *card)
 	html_text(h, fmt_ratio(kept).s);
 	html_raw(h, " of ");
 	html_text(h, fmt_ratio(tried).s);
-	html_raw(h, " cases.</p>");
+	html_raw(h, " cases.");
+	if (result_number(card, KEY_advice_n_failed) >= FAILED_IN_A_ROW) {
+		html_raw(h, " <b>The last ");
+		html_text(h, fmt_ratio(result_number(card, KEY_advice_n_failed)).s);
+		html_raw(h, " did not help.</b>");
+	}
+	html_raw(h, "</p>");
 }
 
 static void
@@ -37,8 +45,13 @@ write_line(struct html *h, const char *name, const char *value)
 static void
 write_card(struct html *h, const json_t *card, double rate, bool least)
 {
-	double gain = result_number(card, KEY_advice_gain);
+	double gain = result_number(card, KEY_advice_gain),
+	       history = result_number(card, KEY_advice_gain_history);
 
+	if (isfinite(history)) {
+		gain = history;
+		least = false;
+	}
 	html_raw(h, "<article class=\"card\"><h3>");
 	html_text(h, result_text(card, KEY_advice_title));
 	html_raw(h, "</h3><p>");
@@ -117,7 +130,7 @@ column_closed(struct html *h, const json_t *row)
 	if (isfinite(id))
 		write_session(h, id);
 	else
-		html_raw(h, "still holds");
+		html_raw(h, "not tried");
 }
 
 TABLE_NUMBER(column_predicted, KEY_route_advice_predicted, fmt_ratio)
@@ -129,7 +142,7 @@ route_advice(struct html *h, const json_t *list)
 	static const struct table_column columns[] = {
 		{ "Advice", column_title, false },
 		{ "First said for", column_first, false },
-		{ "Did not hold any more for", column_closed, false },
+		{ "Tried before", column_closed, false },
 		{ "Expected gain", column_predicted, true },
 		{ "Obtained gain", column_obtained, true },
 	};

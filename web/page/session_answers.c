@@ -565,11 +565,21 @@ answer_changed(struct html *h, const json_t *doc)
 
 /* --- section 5: the advice --- */
 
+static bool
+is_set_back(const json_t *card)
+{
+	const char *rule = result_text(card, KEY_advice_rule);
+
+	return rule != NULL && strcmp(rule, "set-back") == 0;
+}
+
 static void
 write_advice(struct html *h, const json_t *card, double rate)
 {
-	double gain = result_number(card, KEY_advice_gain);
+	double gain = fmax(result_number(card, KEY_advice_gain_history), 0);
 
+	if (!(gain > 1))
+		gain = result_number(card, KEY_advice_gain);
 	html_raw(h, "<li><b>");
 	html_text(h, result_text(card, KEY_advice_title));
 	html_raw(h, "</b>");
@@ -581,6 +591,11 @@ write_advice(struct html *h, const json_t *card, double rate)
 	if (result_text(card, KEY_advice_check) != NULL) {
 		html_raw(h, " Check: <code>");
 		html_text(h, result_text(card, KEY_advice_check));
+		html_raw(h, "</code>");
+	}
+	if (result_text(card, KEY_advice_change) != NULL && is_set_back(card)) {
+		html_raw(h, " Then: <code>");
+		html_text(h, result_text(card, KEY_advice_change));
 		html_raw(h, "</code>");
 	}
 	html_raw(h, "</li>");

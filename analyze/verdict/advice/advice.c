@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/advice/advice_in.h"
 #include "narrows/err.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
@@ -116,6 +117,23 @@ advice_holds(const char *when, const struct facts *f, bool *well)
 
 /* --- cards --- */
 
+/* What stands in a text for an unknown fact: a thing for the reader to fill in, or no number. */
+static const char *
+unknown_words(const char *name)
+{
+	static const struct {
+		const char *end, *words;
+	} things[] = { { ".interface", "INTERFACE" }, { ".device", "DEVICE" },
+		{ ".mountpoint", "MOUNTPOINT" }, { "_host", "the host" } };
+	size_t i, len = strlen(name);
+
+	for (i = 0; i < sizeof(things) / sizeof(things[0]); i++)
+		if (len > strlen(things[i].end) &&
+		    strcmp(name + len - strlen(things[i].end), things[i].end) == 0)
+			return things[i].words;
+	return "an unknown number of";
+}
+
 /* The text with the facts in the place of {NAME}. */
 static char *
 text_fill(const char *text, const struct facts *f)
@@ -135,7 +153,7 @@ text_fill(const char *text, const struct facts *f)
 		snprintf(name, sizeof(name), "%.*s",
 		    (int)(inside < sizeof(name) ? inside : sizeof(name) - 1), text + 1);
 		if (!fact_take(f, name, value, sizeof(value)))
-			snprintf(value, sizeof(value), "an unknown number of");
+			snprintf(value, sizeof(value), "%s", unknown_words(name));
 		longer = xasprintf("%s%.200s", out, value);
 		free(out);
 		out = longer;
@@ -169,11 +187,99 @@ on_route(void *arg, const struct nw_route_rec *rec)
 			if (strcmp(a->card[k].rule->name, rule) != 0 || !isfinite(obtained))
 				continue;
 			a->card[k].n_tried++;
-			a->card[k].n_kept += advice_kept(predicted, obtained);
+			if (advice_kept(predicted, obtained))
+				a->card[k].n_kept++;
+			else if (a->card[k].n_kept == 0) /* the newest come first */
+				a->card[k].n_failed++;
 		}
 	}
 	json_decref(doc);
 	return 1;
+}
+
+void
+advice_card_setting(struct advice_card *c, const char *host, const char *name, const char *value)
+{
+	if (c->n_settings < ADVICE_SETTINGS_MAX)
+		c->setting[c->n_settings++] =
+		    (struct advice_setting){ xstrdup(host), xstrdup(name), xstrdup(value) };
+}
+
+/* The setting of a fact such as "src.net.*.mtu" or "at.sysctl.vm.swappiness". */
+static void
+setting_add(const struct facts *f, const char *fact, struct advice_card *c)
+{
+	static const struct {
+		const char *group, *thing;
+	} things[] = { { "net.*", "interface" }, { "disk.*", "device" },
+		{ "mount.*", "mountpoint" } };
+	char role[8], name[NAME_BYTES], full[2 * NAME_BYTES];
+	const char *setting = strchr(fact, '.') + 1, *host, *thing;
+	size_t i, len;
+
+	snprintf(role, sizeof(role), "%.*s", (int)(setting - 1 - fact), fact);
+	snprintf(name, sizeof(name), "%s_host", role);
+	if ((host = facts_get(f, name)) == NULL)
+		return;
+	snprintf(full, sizeof(full), "%s", setting);
+	for (i = 0; i < sizeof(things) / sizeof(things[0]); i++) {
+		len = strlen(things[i].group);
+		if (strncmp(setting, things[i].group, len) != 0)
+			continue;
+		snprintf(name, sizeof(name), "%s.%s", role, things[i].thing);
+		if ((thing = facts_get(f, name)) == NULL)
+			return;
+		snprintf(
+		    full, sizeof(full), "%.*s%s%s", (int)len - 1, setting, thing, setting + len);
+	}
+	advice_card_setting(c, host, full, facts_get(f, fact));
+}
+
+/* The settings that the rule's condition is about. */
+static void
+settings_of(const char *when, const struct facts *f, struct advice_card *c)
+{
+	static const char *const roles[] = { "src.", "dst.", "at." };
+	char fact[NAME_BYTES];
+	size_t i, len;
+
+	for (; *when != '\0'; when += len + strspn(when + len, " ")) {
+		len = strcspn(when, " ");
+		snprintf(fact, sizeof(fact), "%.*s", (int)strcspn(when, "#=!~<>"), when);
+		for (i = 0; i < sizeof(roles) / sizeof(roles[0]); i++)
+			if (strncmp(fact, roles[i], strlen(roles[i])) == 0)
+				setting_add(f, fact, c);
+	}
+}
+
+/* A rule about a setting that is set back already says the same again. */
+static bool
+is_set_back(const struct advice *a, const struct advice_card *c)
+{
+	size_t i, k, n;
+
+	for (i = 0; i < a->n; i++)
+		for (k = 0; k < a->card[i].n_settings; k++)
+			for (n = 0; n < c->n_settings; n++)
+				if (strcmp(a->card[i].setting[k].name, c->setting[n].name) == 0 &&
+				    strcmp(a->card[i].setting[k].host, c->setting[n].host) == 0)
+					return true;
+	return false;
+}
+
+static void
+card_clear(struct advice_card *c)
+{
+	while (c->n_settings > 0) {
+		free(c->setting[--c->n_settings].host);
+		free(c->setting[c->n_settings].name);
+		free(c->setting[c->n_settings].value);
+	}
+	free(c->title);
+	free(c->evidence);
+	free(c->check);
+	free(c->change);
+	free(c->undo);
 }
 
 static void
@@ -185,15 +291,23 @@ cards_make(const struct facts *f, double gain, struct advice *out)
 	for (rule = advice_rules; rule < advice_rules + advice_rules_count; rule++) {
 		if (out->n == ADVICE_CARDS_MAX || !advice_holds(rule->when, f, NULL))
 			continue;
-		c = &out->card[out->n++];
+		c = &out->card[out->n];
 		*c = (struct advice_card){ .rule = rule,
+			.title = xstrdup(rule->title),
+			.check = text_fill(rule->check, f),
 			.evidence = text_fill(rule->evidence, f),
 			.change = text_fill(rule->change, f),
 			.undo = text_fill(rule->undo, f),
 			.gain = strstr(rule->when, "stage=") != NULL ||
 				strstr(rule->when, "cause=") != NULL
 			    ? gain
-			    : NAN };
+			    : NAN,
+			.gain_history = NAN };
+		settings_of(rule->when, f, c);
+		if (is_set_back(out, c))
+			card_clear(c);
+		else
+			out->n++;
 	}
 }
 
@@ -218,6 +332,7 @@ advice_find(struct store_reader *r, const struct evidence *e, const json_t *doc,
 	*out = (struct advice){ 0 };
 	if ((rc = facts_read(r, e, doc, &f)) < 0)
 		return rc;
+	setback_cards(doc, out);
 	cards_make(&f, gain_of(doc), out);
 	facts_clear(&f);
 	if (out->n == 0 || route == NULL)
@@ -229,9 +344,6 @@ advice_find(struct store_reader *r, const struct evidence *e, const json_t *doc,
 void
 advice_clear(struct advice *a)
 {
-	while (a->n > 0) {
-		free(a->card[--a->n].evidence);
-		free(a->card[a->n].change);
-		free(a->card[a->n].undo);
-	}
+	while (a->n > 0)
+		card_clear(&a->card[--a->n]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to do: rules of advice_rules.def whose condition holds for the session. At most three cards,
- * and none where no rule is sure.
+ * What to do: set back what is named as the cause of a slowdown, then rules of advice_rules.def whose
+ * condition holds for the session. At most three cards, and none where nothing is sure.
  */
 #ifndef ADVICE_H
 #define ADVICE_H
@@ -10,7 +10,7 @@
 
 #include "analyze/verdict/evidence/evidence.h"
 
-enum { ADVICE_CARDS_MAX = 3 };
+enum { ADVICE_CARDS_MAX = 3, ADVICE_SETTINGS_MAX = 4 };
 
 struct advice_rule {
 	const char *name, *when, *title, *evidence, *check, *change, *undo, *reference;
@@ -39,11 +39,23 @@ void facts_clear(struct facts *f);
 /* Whether the condition holds. *well (may be NULL): whether every clause can be read. */
 bool advice_holds(const char *when, const struct facts *f, bool *well);
 
+/* A setting that a card's change is about, and its value at the session. */
+struct advice_setting {
+	char *host, *name, *value; /* value NULL: absent */
+};
+
 struct advice_card {
 	const struct advice_rule *rule;
-	char *evidence, *change, *undo; /* with the facts inserted */
-	double gain;                    /* expected, as a factor on the rate; NaN: unknown */
-	size_t n_tried, n_kept; /* earlier cards of the rule on this route; cards with kept words */
+	char *title, *evidence, *check, *change,
+	    *undo; /* with the facts inserted; check may be NULL */
+	struct advice_setting setting[ADVICE_SETTINGS_MAX];
+	size_t n_settings;
+	/* expected, as a factor on the rate: by the verdict, and by the route's usual rate; NaN:
+	 * unknown */
+	double gain, gain_history;
+	/* earlier cards of the rule on this route whose setting was changed; cards with kept words;
+	 * the latest of them without, in a row */
+	size_t n_tried, n_kept, n_failed;
 };
 
 struct advice {
@@ -51,7 +63,8 @@ struct advice {
 	size_t n;
 };
 
-/* route, program: to look the record of the rules up. The store's code. */
+/* The document has the cause of a slowdown, if one is known (changed, usual). route, program: to
+ * look the record of the rules up. The store's code. */
 int advice_find(struct store_reader *r, const struct evidence *e, const json_t *doc,
     const char *route, const char *program, struct advice *out);
 void advice_clear(struct advice *a);

@@ -206,9 +206,10 @@ document_put(struct facts *f, const json_t *doc)
 
 struct place {
 	struct facts *f;
-	const char *role; /* src, dst or at */
-	char mount[256];  /* mount point of the session's files on the host; "": unknown */
-	char disk[64];    /* device below it; "": unknown */
+	const char *role;   /* src, dst or at */
+	char interface[64]; /* carried most of the session's bytes; "": unknown */
+	char mount[256];    /* mount point of the session's files on the host; "": unknown */
+	char disk[64];      /* device below it; "": unknown */
 };
 
 /* A network interface that leads out of the host. */
@@ -236,19 +237,46 @@ starred_put(const struct place *p, const char *group, const char *rest, const ch
 		facts_put(p->f, name, value);
 }
 
+/* Names that cannot be taken for more than a name by a shell. */
+static void
+thing_put(const struct place *p, const char *what, const char *name)
+{
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@-";
+	char fact[64];
+
+	if (*name == '\0' || *name == '-' || name[strspn(name, plain)] != '\0')
+		return;
+	snprintf(fact, sizeof(fact), "%s.%s", p->role, what);
+	facts_put(p->f, fact, name);
+}
+
+/* Whether a setting "net.INTERFACE.rest" is of the interface that counts: the one that carried the
+ * bytes, else the first that leads out of the host. */
+static bool
+interface_counts(struct place *p, const char *name)
+{
+	size_t len = strcspn(name, ".");
+
+	if (p->interface[0] == '\0' && len < sizeof(p->interface) && is_outside(name)) {
+		snprintf(p->interface, sizeof(p->interface), "%.*s", (int)len, name);
+		thing_put(p, "interface", p->interface);
+	}
+	len = strlen(p->interface);
+	return len > 0 && strncmp(name, p->interface, len) == 0 && name[len] == '.';
+}
+
 static int
 on_setting(void *arg, const struct nw_setting_rec *s)
 {
-	const struct place *p = arg;
+	struct place *p = arg;
 	char name[256];
 	size_t len;
-	const char *rest;
 
 	snprintf(name, sizeof(name), "%s.%.200s", p->role, s->name);
 	facts_put(p->f, name, s->value);
-	if (strncmp(s->name, "net.", 4) == 0 && is_outside(s->name + 4) &&
-	    (rest = strchr(s->name + 4, '.')) != NULL)
-		starred_put(p, "net", rest + 1, s->value);
+	if (strncmp(s->name, "net.", 4) == 0 && interface_counts(p, s->name + 4))
+		starred_put(p, "net", s->name + 4 + strlen(p->interface) + 1, s->value);
 	len = strlen(p->disk);
 	if (len > 0 && strncmp(s->name, "disk.", 5) == 0 &&
 	    strncmp(s->name + 5, p->disk, len) == 0 && s->name[5 + len] == '.')
@@ -304,6 +332,29 @@ disk_name(const char *source, char *disk, size_t size)
 		disk[len] = '\0';
 }
 
+/* The interface that carried most of the session's bytes on the host; NULL: unknown. */
+static const char *
+interface_on(const struct evidence *e, size_t host)
+{
+	const struct evidence_use *u;
+	const char *most = NULL;
+	double bytes, most_bytes = 0;
+	size_t i;
+
+	for (u = e->uses; u < e->uses + e->n_uses; u++) {
+		if (u->session_id != e->session_id || u->host != host || !u->link ||
+		    u->place == NULL)
+			continue;
+		for (bytes = 0, i = 0; i < e->n_windows; i++)
+			bytes += fmax(0, u->in[i]) + fmax(0, u->out[i]);
+		if (bytes > most_bytes) {
+			most_bytes = bytes;
+			most = u->place;
+		}
+	}
+	return most;
+}
+
 static const char *
 path_on(const json_t *doc, const char *host)
 {
@@ -324,6 +375,8 @@ host_put(struct facts *f, struct store_reader *r, const struct evidence *e, cons
 	struct mount_search m = { .path = path_on(doc, host) };
 	/* a change is told at a look at the session's begin, seconds later */
 	int64_t t = e->last_wall_ns != 0 ? e->last_wall_ns : e->opened_wall_ns;
+	const char *interface;
+	char fact[16];
 	size_t i;
 	int rc = NW_OK;
 
@@ -334,6 +387,14 @@ host_put(struct facts *f, struct store_reader *r, const struct evidence *e, cons
 			rc = store_config_at(r, e->hosts[i].id, t, on_mount, &m);
 		snprintf(p.mount, sizeof(p.mount), "%s", m.mount);
 		disk_name(m.source, p.disk, sizeof(p.disk));
+		interface = interface_on(e, i);
+		snprintf(
+		    p.interface, sizeof(p.interface), "%s", interface != NULL ? interface : "");
+		thing_put(&p, "interface", p.interface);
+		thing_put(&p, "device", p.disk);
+		thing_put(&p, "mountpoint", p.mount);
+		snprintf(fact, sizeof(fact), "%s_host", role);
+		facts_put(f, fact, host);
 		if (rc == NW_OK)
 			rc = store_config_at(r, e->hosts[i].id, t, on_setting, &p);
 	}

@@ -54,6 +54,7 @@ entry_go_on(json_t *entry, double bytes_per_s)
 static json_t *
 entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
 {
+	const double history = result_number(card, KEY_advice_gain_history);
 	json_t *o = json_object();
 
 	put_text(o, KEY_route_advice_rule, result_text(card, KEY_advice_rule));
@@ -61,15 +62,66 @@ entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
 	result_set(o, KEY_route_advice_session, json_integer(session_id));
 	put_real(o, KEY_route_advice_bytes_per_s, bytes_per_s);
 	result_set(o, KEY_route_advice_rates, json_pack("[o]", resultdoc_real(bytes_per_s)));
-	put_real(o, KEY_route_advice_predicted, result_number(card, KEY_advice_gain));
+	put_real(o, KEY_route_advice_predicted,
+	    isfinite(history) ? history : result_number(card, KEY_advice_gain));
+	result_set(o, KEY_route_advice_settings,
+	    json_deep_copy(json_object_get(card, result_key_name(KEY_advice_settings))));
 	result_set(o, KEY_route_advice_closed, json_null());
 	result_set(o, KEY_route_advice_obtained, json_null());
+	result_set(o, KEY_route_advice_obtained_interval, json_null());
 	result_set(o, KEY_route_advice_kept, json_null());
 	return o;
 }
 
+/* Whether one of the entry's settings has another value than at the card. */
+static bool
+is_tried(const json_t *entry, const struct routeadvice_session *s)
+{
+	const json_t *o;
+	const char *host, *name, *now, *then;
+	bool known;
+	size_t i;
+
+	json_array_foreach(result_list(entry, KEY_route_advice_settings), i, o)
+	{
+		host = result_text(o, KEY_advice_setting_host);
+		name = result_text(o, KEY_advice_setting_name);
+		then = result_text(o, KEY_advice_setting_value);
+		if (host == NULL || name == NULL)
+			continue;
+		now = s->value(s->arg, host, name, &known);
+		if (known &&
+		    ((now == NULL) != (then == NULL) || (now != NULL && strcmp(now, then) != 0)))
+			return true;
+	}
+	return false;
+}
+
 static void
-open_entries_judge(json_t *list, const json_t *cards, int64_t session_id, double bytes_per_s)
+entry_close(json_t *entry, const struct routeadvice_session *s)
+{
+	const json_t *rates = result_list(entry, KEY_route_advice_rates);
+	double v[RATES_MAX + 1],
+	    low = INFINITY, high = -INFINITY,
+	    obtained = s->bytes_per_s / result_number(entry, KEY_route_advice_bytes_per_s);
+	size_t i, n = json_array_size(rates);
+
+	n = n < RATES_MAX ? n : RATES_MAX;
+	result_numbers(rates, v, n);
+	for (i = 0; i < n; i++) {
+		low = fmin(low, s->bytes_per_s / v[i]);
+		high = fmax(high, s->bytes_per_s / v[i]);
+	}
+	result_set(entry, KEY_route_advice_closed, json_integer(s->id));
+	put_real(entry, KEY_route_advice_obtained, obtained);
+	result_set(entry, KEY_route_advice_obtained_interval,
+	    json_pack("[oo]", resultdoc_real(low), resultdoc_real(high)));
+	result_set(entry, KEY_route_advice_kept,
+	    json_boolean(advice_kept(result_number(entry, KEY_route_advice_predicted), obtained)));
+}
+
+static void
+open_entries_judge(json_t *list, const json_t *cards, const struct routeadvice_session *s)
 {
 	json_t *o;
 	size_t i;
@@ -78,16 +130,10 @@ open_entries_judge(json_t *list, const json_t *cards, int64_t session_id, double
 	{
 		if (!is_open(o))
 			continue;
-		if (is_shown(cards, result_text(o, KEY_route_advice_rule))) {
-			entry_go_on(o, bytes_per_s);
-			continue;
-		}
-		result_set(o, KEY_route_advice_closed, json_integer(session_id));
-		put_real(o, KEY_route_advice_obtained,
-		    bytes_per_s / result_number(o, KEY_route_advice_bytes_per_s));
-		result_set(o, KEY_route_advice_kept,
-		    json_boolean(advice_kept(result_number(o, KEY_route_advice_predicted),
-			result_number(o, KEY_route_advice_obtained))));
+		if (is_tried(o, s))
+			entry_close(o, s);
+		else if (is_shown(cards, result_text(o, KEY_route_advice_rule)))
+			entry_go_on(o, s->bytes_per_s);
 	}
 }
 
@@ -110,15 +156,15 @@ has_open(const json_t *list, const char *rule)
 }
 
 json_t *
-routeadvice_after(const json_t *before, const json_t *doc, int64_t session_id, double bytes_per_s)
+routeadvice_after(const json_t *before, const struct routeadvice_session *s)
 {
 	json_t *list = json_is_array(before) ? json_deep_copy(before) : json_array();
-	const json_t *cards = result_list(doc, KEY_result_advice), *card;
+	const json_t *cards = result_list(s->doc, KEY_result_advice), *card;
 	size_t i;
 
-	open_entries_judge(list, cards, session_id, bytes_per_s);
+	open_entries_judge(list, cards, s);
 	json_array_foreach(cards, i, card) if (!has_open(list, result_text(card, KEY_advice_rule)))
-	    json_array_insert_new(list, 0, entry_new(card, session_id, bytes_per_s));
+	    json_array_insert_new(list, 0, entry_new(card, s->id, s->bytes_per_s));
 	while (json_array_size(list) > CARDS_MAX)
 		json_array_remove(list, json_array_size(list) - 1);
 	return list;

@@ -377,11 +377,55 @@ on_newest(void *arg, const struct nw_session_rec *s, const struct nw_result_rec 
 	return 1;
 }
 
+/* A setting at the end of a session. */
+struct setting_search {
+	struct store_reader *r;
+	int64_t t_wall_ns, host_id;
+	const char *name;
+	char *value;
+};
+
+static int
+on_host_found(void *arg, const struct nw_host_rec *h)
+{
+	((struct setting_search *)arg)->host_id = h->id;
+	return 1;
+}
+
+static int
+on_setting_found(void *arg, const struct nw_setting_rec *s)
+{
+	struct setting_search *q = arg;
+
+	if (strcmp(s->name, q->name) != 0)
+		return 0;
+	q->value = xstrdup(s->value);
+	return 1;
+}
+
+static const char *
+setting_now(void *arg, const char *host, const char *name, bool *known)
+{
+	struct setting_search *q = arg;
+
+	free(q->value);
+	q->value = NULL;
+	q->host_id = 0;
+	q->name = name;
+	*known = store_host_named(q->r, host, on_host_found, q) == NW_OK && q->host_id != 0 &&
+	    store_config_at(q->r, q->host_id, q->t_wall_ns, on_setting_found, q) == NW_OK;
+	return q->value;
+}
+
 /* The newest session's document adds to the cards, once. */
 static int
 advice_update(struct store_reader *r, struct history *h, const char *route, const char *program)
 {
 	const struct past_session *own = &h->past.session[h->past.n - 1];
+	const double took_s = own->bytes / own->bytes_per_s;
+	struct setting_search q = { .r = r,
+		.t_wall_ns = own->start_wall_ns +
+		    (took_s > 0 && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0) };
 	struct former f = { 0 };
 	int rc = store_session_get(r, own->id, on_newest, h);
 
@@ -389,7 +433,10 @@ advice_update(struct store_reader *r, struct history *h, const char *route, cons
 		rc = store_route_get(r, route, program, on_former, &f);
 	h->advice = f.newest_session_id == own->id
 	    ? json_incref(f.advice)
-	    : routeadvice_after(f.advice, h->newest, own->id, own->bytes_per_s);
+	    : routeadvice_after(f.advice,
+		  &(struct routeadvice_session){
+		      h->newest, own->id, own->bytes_per_s, setting_now, &q });
+	free(q.value);
 	json_decref(f.advice);
 	h->changed = json_incref(json_object_get(h->newest, result_key_name(KEY_result_changed)));
 	if (json_is_object(h->changed) || !json_is_object(f.changed))

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The first advice after a slowdown: to set the changed setting back, with the exact command. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/verdict/advice/advice.h"
+#include "analyze/verdict/advice/advice_in.h"
+#include "narrows/cause.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "narrows/xmalloc.h"
+
+/* Least weight of a cause that is worth an undo. */
+static const double WORTH_AN_UNDO = 0.25;
+enum { SET_BACK_MAX = 2, COMMAND_BYTES = 1024 };
+
+static const struct {
+	const char *pattern, *check, *set;
+} commands[] = {
+#define COMMAND(pattern, check, set) { pattern, check, set },
+#include "analyze/verdict/advice/commands.def"
+#undef COMMAND
+};
+
+static const struct advice_rule set_back = { "set-back", "", "Set it back", "", "", "", "",
+	"narrows(1), What changed" };
+
+/* --- commands --- */
+
+/* Appends a text quoted for the shell; returns false if the text does not fit, or has a byte that
+ * no setting has. */
+static bool
+quoted_put(char *out, size_t size, const char *text, size_t len)
+{
+	static const char plain[] =
+	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:/@%+,=-";
+	size_t at = strlen(out), i;
+	bool quote = len == 0 || strspn(text, plain) < len || *text == '-';
+
+	if (at + 4 * len + 3 > size)
+		return false;
+	if (quote)
+		out[at++] = '\'';
+	for (i = 0; i < len; i++) {
+		if ((unsigned char)text[i] < ' ' && text[i] != '\t')
+			return false;
+		if (text[i] == '\'') {
+			memcpy(out + at, "'\\''", 4);
+			at += 4;
+		} else
+			out[at++] = text[i];
+	}
+	if (quote)
+		out[at++] = '\'';
+	out[at] = '\0';
+	return true;
+}
+
+/* The command of a template; NULL where it has none. free() the text. */
+static char *
+command_fill(
+    const char *template, const char *name, const char *thing, size_t thing_len, const char *value)
+{
+	const char *key = strchr(name, '.');
+	char out[COMMAND_BYTES] = "";
+	size_t len, at;
+	bool well = true;
+
+	if (template == NULL)
+		return NULL;
+	for (; *template != '\0' && well; template += len) {
+		len = strcspn(template, "{");
+		at = strlen(out);
+		if ((well = at + len + 1 < sizeof(out))) {
+			memcpy(out + at, template, len);
+			out[at + len] = '\0';
+		}
+		template += len;
+		if (*template == '\0')
+			break;
+		len = strcspn(template, "}") + 1;
+		if (strncmp(template, "{value}", len) == 0)
+			well &= value != NULL && quoted_put(out, sizeof(out), value, strlen(value));
+		else if (strncmp(template, "{thing}", len) == 0)
+			well &= quoted_put(out, sizeof(out), thing, thing_len);
+		else
+			well &=
+			    key != NULL && quoted_put(out, sizeof(out), key + 1, strlen(key + 1));
+	}
+	return well ? xstrdup(out) : NULL;
+}
+
+/* A discipline with parameters is reported as "tbf #HASH": no command can set the parameters. */
+static bool
+is_settable(const char *value)
+{
+	return value != NULL && *value != '\0' && strstr(value, " #") == NULL;
+}
+
+void
+setback_commands(const char *name, const char *value, char **check, char **set)
+{
+	const char *thing = name;
+	size_t i, len = 0;
+
+	*check = *set = NULL;
+	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+		if (nw_cause_fits(commands[i].pattern, name, &thing, &len)) {
+			*check = command_fill(commands[i].check, name, thing, len, NULL);
+			if (is_settable(value))
+				*set = command_fill(commands[i].set, name, thing, len, value);
+			return;
+		}
+}
+
+/* --- cards --- */
+
+/* "sysctl net.ipv4.tcp_rmem" of "sysctl.net.ipv4.tcp_rmem". */
+static char *
+setting_words(const char *name)
+{
+	return strncmp(name, "sysctl.", 7) == 0 ? xasprintf("sysctl %s", name + 7) : xstrdup(name);
+}
+
+static char *
+change_words(const char *host, const char *words, const char *value, char *command)
+{
+	char *out;
+
+	if (command != NULL)
+		out = xasprintf("On %s: %s", host, command);
+	else if (value == NULL || *value == '\0')
+		out = xasprintf("Remove %s on %s.", words, host);
+	else
+		out = xasprintf("Bring %s on %s back to %.200s.", words, host, value);
+	free(command);
+	return out;
+}
+
+static void
+card_make(const json_t *d, double gain, struct advice_card *c)
+{
+	const char *host = result_text(d, KEY_difference_host),
+		   *name = result_text(d, KEY_difference_name),
+		   *before = result_text(d, KEY_difference_before),
+		   *after = result_text(d, KEY_difference_after);
+	char *words = setting_words(name), *check, *set, *undo, *unused;
+	const bool some = before != NULL && *before != '\0';
+
+	setback_commands(name, before, &check, &set);
+	setback_commands(name, after, &unused, &undo);
+	free(unused);
+	*c = (struct advice_card){ .rule = &set_back,
+		.title = some ? xasprintf("Set %s on %s back to %.80s", words, host, before)
+			      : xasprintf("Remove %s on %s again", words, host),
+		.evidence = xasprintf("%s was %.200s until %s, and is %.200s since.", words,
+		    some ? before : "absent", fmt_time(result_ns(d, KEY_difference_at_ns)).s,
+		    after != NULL && *after != '\0' ? after : "absent"),
+		.check = check,
+		.change = change_words(host, words, before, set),
+		.undo = change_words(host, words, after, undo),
+		.gain = NAN,
+		.gain_history = gain };
+	advice_card_setting(c, host, name, after);
+	free(words);
+}
+
+void
+setback_cards(const json_t *doc, struct advice *out)
+{
+	const json_t *list =
+			 result_list(result_get(doc, KEY_result_changed), KEY_changed_differences),
+		     *d;
+	const double ratio = result_number(result_get(doc, KEY_result_usual), KEY_usual_ratio);
+	const char *kind;
+	size_t i;
+
+	json_array_foreach(list, i, d)
+	{
+		kind = result_text(d, KEY_difference_kind);
+		if (out->n == SET_BACK_MAX || kind == NULL || strcmp(kind, "setting") != 0 ||
+		    result_bool(d, KEY_difference_named) != 1 ||
+		    !(result_number(d, KEY_difference_weight) >= WORTH_AN_UNDO) ||
+		    result_text(d, KEY_difference_host) == NULL ||
+		    result_text(d, KEY_difference_name) == NULL)
+			continue;
+		card_make(d, ratio > 1 ? ratio : NAN, &out->card[out->n++]);
+	}
+}
