@@ -172,8 +172,21 @@ excess_cell(struct html *h, const struct nw_line_segment *g)
 	html_raw(h, "</td>");
 }
 
+/* Returns true if the order of a line at two points is impossible, or not known. */
+static bool
+order_is_doubtful(const struct nw_line_segments *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->n; i++)
+		if (s->segment[i].backwards > 0 || s->segment[i].uncertain > 0)
+			return true;
+	return false;
+}
+
 static void
-segment_row(struct html *h, const struct lines_view *v, const struct nw_line_segment *g)
+segment_row(
+    struct html *h, const struct lines_view *v, const struct nw_line_segment *g, bool with_order)
 {
 	html_raw(h, "<tr><th>");
 	page_name(h, lineset_point(v->s, g->from));
@@ -188,14 +201,18 @@ segment_row(struct html *h, const struct lines_view *v, const struct nw_line_seg
 	cell_duration(h, g->q_s[NW_LINE_MAX]);
 	excess_cell(h, g);
 	cell_count(h, g->crossings);
-	cell_count(h, g->backwards);
-	cell_count(h, g->uncertain);
+	if (with_order) {
+		cell_count(h, g->backwards);
+		cell_count(h, g->uncertain);
+	}
 	html_raw(h, "</tr>");
 }
 
 static void
 segments_write(struct html *h, const struct lines_view *v)
 {
+	/* columns without a number other than 0 cost the width of a narrow page */
+	bool with_order = order_is_doubtful(&v->p->segments);
 	size_t i;
 
 	if (v->p->segments.n == 0)
@@ -205,15 +222,20 @@ segments_write(struct html *h, const struct lines_view *v)
 	    "aria-label=\"Segments\"><table class=\"wide-names\"><thead><tr><th>Segment</th>"
 	    "<th class=\"num\">Lines</th><th class=\"num\">5 %</th><th class=\"num\">Median</th>"
 	    "<th class=\"num\">95 %</th><th class=\"num\">99 %</th><th class=\"num\">Longest</th>"
-	    "<th class=\"num\">Share of the slow lines' excess</th><th class=\"num\">Crossings</th>"
-	    "<th class=\"num\">Impossible</th><th class=\"num\">Order not known</th></tr></thead>"
-	    "<tbody>");
+	    "<th class=\"num\">Share of excess</th><th class=\"num\">Crossings</th>");
+	if (with_order)
+		html_raw(
+		    h, "<th class=\"num\">Impossible</th><th class=\"num\">Order not known</th>");
+	html_raw(h, "</tr></thead><tbody>");
 	for (i = 0; i < v->p->segments.n; i++)
-		segment_row(h, v, &v->p->segments.segment[i]);
+		segment_row(h, v, &v->p->segments.segment[i], with_order);
 	html_raw(h,
 	    "</tbody></table></div><p class=\"note\">Slow lines are the slowest twentieth; their "
 	    "excess is their time above each segment's median, with a 95 % interval. "
-	    "Crossings: pairs of lines in which the later line is first at the end.</p></section>");
+	    "Crossings: pairs of lines in which the later line is first at the end.");
+	if (!with_order)
+		html_raw(h, " No line has an impossible or unknown order.");
+	html_raw(h, "</p></section>");
 }
 
 static void
