@@ -18,8 +18,8 @@ struct session_outcome {
 	int64_t session_id;
 	char stage[BEHAVIOUR_STAGE_BYTES]; /* empty: cannot tell */
 	double bytes, duration_s;
-	double usual_bytes_per_s; /* of the route; NaN: too few sessions */
-	bool is_final;            /* of the whole session, which is over */
+	double usual_bytes_per_s;    /* of the route; NaN: too few sessions */
+	bool is_final;               /* of the whole session, which is over */
 	struct nw_question question; /* of a final outcome */
 	char confidence[BEHAVIOUR_STAGE_BYTES], sentence[BEHAVIOUR_SENTENCE_BYTES];
 };

@@ -380,8 +380,8 @@ throttle_decide(struct judgement *j)
 	j->idle_network = false;
 }
 
-/* Where the test is undecided, or two stages seem to limit alike, the rates of stages alone may tell
- * which of the two worked longer. */
+/* Where the test is undecided, or two stages seem to limit alike, the rates of stages alone may
+ * tell which of the two worked longer. */
 static void
 replay_decide(struct judgement *j)
 {

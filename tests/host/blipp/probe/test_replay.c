@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stages are repeated alone within all bounds, nothing stays, and the host's configuration decides. */
+/* Stages are repeated alone within bounds, nothing stays, and the configuration decides. */
 #include "host/blipp/probe/replay.h"
 
 #include <arpa/inet.h>
