@@ -15,7 +15,7 @@ static const double N_EFF_MIN = 8;           /* least independent windows for an
 static const size_t SAMPLE_WINDOWS_MIN = 15; /* fewer hide their memory, slow drifts above all */
 static const double WINDOWS_SURE = 30;       /* least windows for a known autocorrelation */
 static const double STRONG_P = 0.01;
-static const double PRINTED_ALPHA = 0.2; /* of alpha: an interval that knows of the choice */
+static const double PRINTED_ALPHA = 0.06; /* of alpha: an interval that knows of the choice */
 static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares for an account */
 
 /* One-sided: the chance of so small a held share in a stage with a true share of a third. */
@@ -50,6 +50,17 @@ idle_exclude(struct limit *l, size_t n_stages)
 	    b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
 }
 
+/* On the logarithm the interval grows as the quantile of t does. */
+static void
+interval_widen(struct limit *l, double alpha)
+{
+	double more = nw_t_quantile(1 - PRINTED_ALPHA * alpha / 2, l->n_eff - 1) /
+	    nw_t_quantile(1 - alpha / 2, l->n_eff - 1);
+
+	l->printed_low = l->effect * pow(l->effect_low / l->effect, more);
+	l->printed_high = l->effect * pow(l->effect_high / l->effect, more);
+}
+
 /* Ratio of the held shares of the slowest stage and the next, with an interval for stages of a
  * thread, which share the window (narrows/ratio.h), and the number of independent windows. */
 static int
@@ -78,11 +89,8 @@ effect_find(struct limit *l, const struct nw_path *p, size_t first, size_t end, 
 		l->n_eff = r.n_eff;
 	}
 	l->n_eff = fmin(l->n_eff, l->tests[b->runner_up].n_pairs);
-	if (rc == NW_OK && l->n_eff >= LIMIT_PRINTED_N_EFF &&
-	    (rc = nw_ratio_windows(held, held + n, n, PRINTED_ALPHA * alpha, &r)) == NW_OK) {
-		l->printed_low = r.low;
-		l->printed_high = r.high;
-	}
+	if (rc == NW_OK && l->n_eff >= LIMIT_PRINTED_N_EFF)
+		interval_widen(l, alpha);
 	free(held);
 	return rc;
 }

@@ -32,8 +32,9 @@ struct limit {
 	/* service rate of the next slowest stage over that of the slowest; NaN if unknown */
 	double effect, effect_low, effect_high;
 	/* The interval to print. The slower stage was picked by looking, so `effect_low` and
-	 * `effect_high` cover a near tie too seldom (medium: 89 %, simulated); at a fifth of alpha
-	 * the interval covers 94 %. NaN with fewer than LIMIT_PRINTED_N_EFF independent windows. */
+	 * `effect_high` cover a near tie too seldom (89 % beside an inference, simulated); widened
+	 * to the quantile of 0.06 alpha the interval covers 95 %. NaN with fewer than
+	 * LIMIT_PRINTED_N_EFF independent windows. */
 	double printed_low, printed_high;
 	size_t n_windows; /* windows with the slowest stage measured */
 	double n_eff; /* independent windows behind the tests and the interval; NaN if unknown */
