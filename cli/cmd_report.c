@@ -12,6 +12,7 @@
 #include "cli/pdf.h"
 #include "cli/report_check.h"
 #include "cli/show.h"
+#include "cli/show_answers.h"
 #include "cli/last.h"
 #include "cli/source.h"
 #include "narrows/err.h"
@@ -106,7 +107,7 @@ amount_print(const json_t *session)
 		printf("%s in %s", fmt_bytes(bytes).s, fmt_duration(duration_s).s);
 	if (!isnan(rate))
 		printf(": %s (%s)", fmt_bytes_per_s(rate).s, fmt_bits_per_s(rate).s);
-	fputs("\n\n", stdout);
+	putchar('\n');
 }
 
 static void
@@ -185,13 +186,8 @@ imported_print(const json_t *imported)
 }
 
 static void
-report_print(const json_t *doc)
+heading_print(const json_t *s)
 {
-	const json_t *s = result_get(doc, KEY_result_session),
-		     *v = result_get(doc, KEY_result_verdict), *reason;
-	const char *claim = json_string_value(result_get(v, KEY_verdict_claim));
-	size_t i;
-
 	printf("%ssession %" JSON_INTEGER_FORMAT ": %s, %s, %s",
 	    strcmp(show_text(s, KEY_session_state, ""), "open") == 0 ? "Interim, still running: "
 								     : "",
@@ -200,12 +196,33 @@ report_print(const json_t *doc)
 	    show_text(s, KEY_session_route, "unknown route"), show_text(s, KEY_session_start, "?"));
 	if (result_task(s) != NULL)
 		printf(", task %s", terminal_text(result_task(s)));
+}
+
+/* For a ticket: the heading and the answers. */
+static void
+markdown_print(const json_t *doc)
+{
+	printf("### ");
+	heading_print(result_get(doc, KEY_result_session));
+	printf("\n\n");
+	show_answers(doc, true);
+}
+
+static void
+report_print(const json_t *doc)
+{
+	const json_t *s = result_get(doc, KEY_result_session),
+		     *v = result_get(doc, KEY_result_verdict), *reason;
+	const char *claim = json_string_value(result_get(v, KEY_verdict_claim));
+	size_t i;
+
+	heading_print(s);
 	amount_print(s);
 	imported_print(result_get(doc, KEY_result_imported));
-	printf("%s\n", show_text(v, KEY_verdict_sentence, "Not judged yet."));
+	show_answers(doc, false);
 	if (v == NULL)
 		return;
-	printf("Confidence: %s%s.\n", show_text(v, KEY_verdict_confidence, "none"),
+	printf("\nConfidence: %s%s.\n", show_text(v, KEY_verdict_confidence, "none"),
 	    claim == NULL                       ? ""
 		: strcmp(claim, "account") == 0 ? ", an account of this transfer alone"
 						: ", an inference about the path");
@@ -232,7 +249,7 @@ schema_print(void)
 }
 
 static int
-text_print(const char *text, int64_t id)
+text_print(const char *text, int64_t id, bool markdown)
 {
 	json_t *doc = json_loads(text, 0, NULL);
 
@@ -241,7 +258,10 @@ text_print(const char *text, int64_t id)
 		    "narrows: session %" PRId64 ": the result document does not parse\n", id);
 		return COMMAND_FAILED;
 	}
-	report_print(doc);
+	if (markdown)
+		markdown_print(doc);
+	else
+		report_print(doc);
 	json_decref(doc);
 	return 0;
 }
@@ -281,21 +301,22 @@ run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "json", no_argument, NULL, 'j' },
 		{ "schema", no_argument, NULL, 'S' }, { "html", required_argument, NULL, 'H' },
-		{ "pdf", required_argument, NULL, 'P' }, { "check", no_argument, NULL, 'C' },
-		{ NULL, 0, NULL, 0 } };
+		{ "pdf", required_argument, NULL, 'P' }, { "md", no_argument, NULL, 'M' },
+		{ "check", no_argument, NULL, 'C' }, { NULL, 0, NULL, 0 } };
 	int64_t id;
-	int ch, rc = 0, json = 0, schema = 0, check = 0;
+	int ch, rc = 0, json = 0, schema = 0, check = 0, markdown = 0;
 	const char *html = NULL, *pdf = NULL;
 	char *text;
 
 	while ((ch = getopt_long(argc, argv, "j", longs, NULL)) != -1) {
-		if (ch != 'j' && ch != 'S' && ch != 'H' && ch != 'P' && ch != 'C')
+		if (ch != 'j' && ch != 'S' && ch != 'H' && ch != 'P' && ch != 'C' && ch != 'M')
 			return command_misused(env->command);
 		if (ch == 'H')
 			html = optarg;
 		if (ch == 'P')
 			pdf = optarg;
 		json |= ch == 'j';
+		markdown |= ch == 'M';
 		schema |= ch == 'S';
 		check |= ch == 'C';
 	}
@@ -314,7 +335,7 @@ run(const struct command_env *env, int argc, char **argv)
 	else if (json)
 		printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] == '\n' ? "" : "\n");
 	else
-		rc = text_print(text, id);
+		rc = text_print(text, id, markdown != 0);
 	free(text);
 	return rc != 0 ? rc : ferror(stdout) || fflush(stdout) != 0;
 }
@@ -322,10 +343,11 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "the verdict of a session (ID, or \"last\")",
-	.usage =
-	    "[--json | --html FILE | --pdf FILE] ID | --check {ID | all | -} | --schema     (ID: a "
-	    "number, or \"last\")",
+	.usage = "[--json | --md | --html FILE | --pdf FILE] ID | --check {ID | all | -} | "
+		 "--schema     (ID: a "
+		 "number, or \"last\")",
 	.help = "  -j, --json   the result document, as it is stored\n"
+		"  --md         the five answers in Markdown, for a ticket\n"
 		"  --html FILE  the report as one file that asks for nothing\n"
 		"  --pdf FILE   the same as PDF, by an installed chromium\n"
 		"  --check      compares the sentences with the figures and with each other: of a "

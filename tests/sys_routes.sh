@@ -102,7 +102,24 @@ assert u["said"] == "slower" and u["n"] == 8 and u["incident"]["ratio"] > 2 and 
 first = c["differences"][0]
 assert first["name"] == "sysctl.net.ipv4.tcp_rmem" and first["host"] == "b" and first["beyond_chance"], c
 assert first["before"] == "4096 131072 67108864" and first["after"] == "4096 4096 65536", first
+assert c["n_named"] == 1 and first["named"] and first["weight"] > 0.8 > c["unexplained"], c
+assert abs(sum(x["weight"] for x in c["differences"]) + c["unexplained"] - 1) < 1e-6, c
+card = d["advice"][0]
+assert card["rule"] == "set-back" and abs(card["gain_history"] - u["ratio"]) < 1e-6 and card["check"] == "sysctl net.ipv4.tcp_rmem", card
+assert card["change"] == "On b: sysctl -w net.ipv4.tcp_rmem='4096 131072 67108864'", card
+assert card["settings"] == [{"host": "b", "name": "sysctl.net.ipv4.tcp_rmem", "value": "4096 4096 65536"}], card
+head = d["headline"]
+assert "times slower than usual: " in head and ", since " in head and len(head.split()) <= 12, head
+assert "sysctl.net.ipv4.tcp_rmem on b was 4096 131072 67108864, and is 4096 4096 65536. Set sysctl" in d["remedy"], d["remedy"]
 END
+# the five answers in the first ten lines, and for a ticket
+nw report "$last" | head -n 10 >"$tmp/ten" || fail "report"
+for what in ' times slower than usual: ' 'the network path from a to b' '^Slow?  ' '^Since when?  ' '^What changed?  .*tcp_rmem' \
+    '^What to do?  .*sysctl -w net.ipv4.tcp_rmem='; do
+	grep -q "$what" "$tmp/ten" || fail "the first ten lines lack $what: $(cat "$tmp/ten")"
+done
+nw report --md "$last" >"$tmp/ticket" || fail "report --md"
+[ "$(grep -c '^- \*\*.*?\*\* ' "$tmp/ticket")" = 5 ] && ! grep -q Confidence "$tmp/ticket" || fail "the ticket: $(cat "$tmp/ticket")"
 page=$(curl -fs "$url/route?route=a+-%3E+b&program=mover")
 for what in 'Usually ' 'of 16 sessions' 'What changed' 'p-route' 'p-verdicts' 'Stretch by stretch' \
     'href="/route/p-verdicts.csv?route=a+-%3E+b&amp;program=mover"'; do

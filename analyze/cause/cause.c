@@ -245,5 +245,5 @@ nw_causes_named(const double *weight, size_t n, double unexplained)
 const char *
 nw_cause_words(double weight)
 {
-	return weight > NW_CAUSE_SURE ? "almost certainly" : weight > 0.5 ? "probably" : "possibly";
+	return weight > NW_CAUSE_SURE ? "Almost certainly" : weight > 0.5 ? "Probably" : "Possibly";
 }

@@ -154,15 +154,21 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	question_find(e, &out->iotime, &out->judgement, &out->question);
 	if (e->open)
 		judge_add_interim(&out->judgement);
-	if ((rc = strangers_judge(r, p, out)) < 0 || (rc = change_explain(r, p, out)) < 0)
+	if ((rc = strangers_judge(r, p, out)) < 0 || (rc = change_explain(r, p, out)) < 0) {
 		analysis_clear(out);
-	return rc;
+		return rc;
+	}
+	headline_say(out, &out->headline);
+	remedy_say(out, &out->remedy);
+	return NW_OK;
 }
 
 void
 analysis_clear(struct analysis *a)
 {
 	free(a->with_all.sentence);
+	claims_clear(&a->headline);
+	claims_clear(&a->remedy);
 	advice_clear(&a->advice);
 	changed_clear(&a->changed);
 	usual_clear(&a->usual);

@@ -27,6 +27,7 @@ struct analysis {
 	struct changed changed;
 	struct advice advice;
 	struct nw_question question;
+	struct claims headline, remedy; /* two lines about the session */
 	struct {
 		const char *stage; /* static text; NULL: cannot tell */
 		char *sentence;    /* NULL where no sender was set aside */
@@ -38,5 +39,8 @@ struct analysis {
 int analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
     struct analysis *out);
 void analysis_clear(struct analysis *a);
+/* The two lines (headline.c), of a finished analysis. */
+void headline_say(const struct analysis *a, struct claims *c);
+void remedy_say(const struct analysis *a, struct claims *c);
 
 #endif

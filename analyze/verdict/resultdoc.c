@@ -616,6 +616,15 @@ resultdoc_facts(const struct analysis *a, const struct judge_params *params)
 	return doc;
 }
 
+static void
+put_claims(json_t *doc, enum result_key key, const struct claims *c)
+{
+	char *text = claims_text(c);
+
+	put_text(doc, key, text);
+	free(text);
+}
+
 char *
 resultdoc_build(const struct analysis *a, const struct result_run *run)
 {
@@ -625,6 +634,8 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	char *out;
 
 	put_text(doc, KEY_result_schema, "narrows-result/1");
+	put_claims(doc, KEY_result_headline, &a->headline);
+	put_claims(doc, KEY_result_remedy, &a->remedy);
 	result_set(doc, KEY_result_session, session_doc(e, j));
 	result_set(doc, KEY_result_verdict, verdict_doc(a));
 	result_set(doc, KEY_result_usual, resultdoc_usual(&a->usual));

@@ -21,6 +21,8 @@ resultdoc_claims(const struct analysis *a)
 	json_t *list = json_array();
 	size_t i;
 
+	claims_put(list, "headline", &a->headline);
+	claims_put(list, "remedy", &a->remedy);
 	claims_put(list, "verdict.sentence", &j->said);
 	for (i = 0; i < j->n_reasons; i++)
 		put_numbered(list, "verdict.reasons", i, "", &j->because[i]);

@@ -86,7 +86,7 @@ void nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *be
  * NW_CAUSES_NAMED_MAX. Weights falling. */
 size_t nw_causes_named(const double *weight, size_t n, double unexplained);
 
-/* "almost certainly", "probably", "possibly". */
+/* "Almost certainly", "Probably", "Possibly". */
 const char *nw_cause_words(double weight);
 
 #endif

@@ -177,9 +177,19 @@ answer_verdict(struct html *h, const json_t *doc)
 	else
 		html_raw(
 		    h, "<section class=\"verdict\"><p class=\"kicker\">Where did it narrow?</p>");
-	html_raw(h, "<h2 class=\"sentence\">");
+	if (result_text(doc, KEY_result_headline) != NULL) {
+		html_raw(h, "<h2 class=\"headline\">");
+		html_text(h, result_text(doc, KEY_result_headline));
+		html_raw(h, "</h2>");
+	}
+	if (result_text(doc, KEY_result_remedy) != NULL) {
+		html_raw(h, "<p class=\"remedy\">");
+		html_text(h, result_text(doc, KEY_result_remedy));
+		html_raw(h, "</p>");
+	}
+	html_raw(h, "<p class=\"sentence\">");
 	write_sentence(h, verdict, stage);
-	html_raw(h, "</h2>");
+	html_raw(h, "</p>");
 	if (stage != NULL || is_answered(verdict))
 		write_confidence(h, verdict);
 	else

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The two lines of a session that can be read at arm's length: how fast, where, since when, in at
+ * most twelve words; and the cause with its remedy. */
+#include "analyze/verdict/resultdoc_in.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { DAY_BYTES = 64, VALUE_SHOWN = 40 };
+
+/* "12 November", with the year if it is not that of the session. */
+static void
+day_words(int64_t t_wall_ns, int64_t session_wall_ns, char *out, size_t size)
+{
+	const time_t t = (time_t)(t_wall_ns / 1000000000),
+		     own = (time_t)(session_wall_ns / 1000000000);
+	struct tm day = { 0 }, now = { 0 };
+
+	gmtime_r(&t, &day);
+	gmtime_r(&own, &now);
+	if (strftime(out, size, day.tm_year == now.tm_year ? "%-d %B" : "%-d %B %Y", &day) == 0)
+		snprintf(out, size, "earlier");
+}
+
+static void
+speed_say(const struct analysis *a, struct claims *c)
+{
+	const struct nw_usual *u = &a->usual.usual;
+	const double rate = a->judgement.bytes_per_s;
+
+	if (a->evidence.exit_status > 0)
+		CLAIM_SAY(c, head_failed, CLAIM_NO_STAGE, claim_number(a->evidence.exit_status));
+	else if (u->said == NW_AGAINST_SLOWER)
+		CLAIM_SAY(c, head_slower, CLAIM_NO_STAGE, claim_number(u->ratio));
+	else if (u->said == NW_AGAINST_FASTER)
+		CLAIM_SAY(c, head_faster, CLAIM_NO_STAGE, claim_number(1 / u->ratio));
+	else if (u->said == NW_AGAINST_USUAL)
+		CLAIM_SAY(c, head_usual, CLAIM_NO_STAGE);
+	else if (rate > 0 && isfinite(rate))
+		CLAIM_SAY(c, head_rate, CLAIM_NO_STAGE, claim_number(rate));
+	else
+		CLAIM_SAY(c, head_nothing, CLAIM_NO_STAGE);
+}
+
+void
+headline_say(const struct analysis *a, struct claims *c)
+{
+	const struct judgement *j = &a->judgement;
+	const struct usual *u = &a->usual;
+	char day[DAY_BYTES];
+
+	if (j->sentence == NULL)
+		return;
+	speed_say(a, c);
+	if (j->limit.known)
+		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE,
+		    claim_text(nw_stage_kind_words(j->path.stage[j->limit.stage].kind)));
+	else
+		CLAIM_SAY(c, head_nowhere, CLAIM_NO_STAGE);
+	if (!(a->evidence.exit_status > 0) && u->usual.said == NW_AGAINST_SLOWER &&
+	    u->n > u->split + 1) {
+		day_words(u->session[u->split].start_wall_ns, u->session[u->n - 1].start_wall_ns,
+		    day, sizeof(day));
+		CLAIM_SAY(c, head_since, CLAIM_NO_STAGE, claim_text(day));
+	}
+}
+
+static void
+value_cut(const char *value, char out[VALUE_SHOWN + 4])
+{
+	const bool some = value != NULL && *value != '\0';
+
+	snprintf(out, VALUE_SHOWN + 4, "%.*s%s", VALUE_SHOWN, some ? value : "absent",
+	    some && strlen(value) > VALUE_SHOWN ? "..." : "");
+}
+
+/* The cause as far as one change is likelier than all others, else how many share the weight. */
+static void
+cause_say(const struct changed *changed, struct claims *c)
+{
+	const struct difference *d = changed->difference;
+	char before[VALUE_SHOWN + 4], after[VALUE_SHOWN + 4];
+
+	if (changed->n_named == 0)
+		CLAIM_SAY(c, remedy_unexplained, CLAIM_NO_STAGE);
+	else if (changed->n_named > 1)
+		CLAIM_SAY(
+		    c, remedy_several, CLAIM_NO_STAGE, claim_number((double)changed->n_named));
+	else if (d->kind == DIFFERENCE_METRIC)
+		claims_append(c, &d->told);
+	else {
+		value_cut(d->before_text, before);
+		value_cut(d->after_text, after);
+		CLAIM_SAY(c, remedy_cause, CLAIM_NO_STAGE, claim_text(d->name),
+		    claim_text(d->host != NULL ? " on " : ""), claim_text(d->host),
+		    claim_text(before), claim_text(after));
+	}
+}
+
+void
+remedy_say(const struct analysis *a, struct claims *c)
+{
+	const struct advice_card *card = a->advice.n > 0 ? a->advice.card : NULL;
+	const bool before = a->usual.usual.said == NW_AGAINST_SLOWER && a->changed.asked;
+	double gain;
+
+	if (before)
+		cause_say(&a->changed, c);
+	if (card == NULL)
+		return;
+	CLAIM_SAY(
+	    c, remedy_do, CLAIM_NO_STAGE, claim_text(before ? ". " : ""), claim_text(card->title));
+	gain = isfinite(card->gain_history) ? card->gain_history : card->gain;
+	if (gain > 1 && isfinite(gain * a->judgement.bytes_per_s))
+		CLAIM_SAY(c, remedy_expect, CLAIM_NO_STAGE,
+		    claim_number(gain * a->judgement.bytes_per_s));
+}
