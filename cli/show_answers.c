@@ -49,7 +49,7 @@ static const char *
 since_words(const json_t *usual)
 {
 	const char *since =
-	    result_text(result_get(usual, KEY_usual_since), KEY_route_change_sentence);
+	    result_text(result_get(usual, KEY_usual_incident), KEY_incident_sentence);
 
 	return since != NULL ? since : "No change of the route's rates is known.";
 }
