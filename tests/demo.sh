@@ -147,7 +147,8 @@ show() {
 	id=$(session_of "$1")
 	csv=$dir/$1.csv
 	"$bin/narrows" -s "$dir" export "$id" --csv "$csv"
-	# the second paragraph of the report
+	# of the report the verdict's sentence, and the second paragraph
+	"$bin/narrows" -s "$dir" report --md "$id" | sed -n 's/^- \*\*Where?\*\* /      /p'
 	"$bin/narrows" -s "$dir" report "$id" | awk 'NF == 0 { part++ } part == 1 && NF > 0 { print "      " $0 }'
 	printf '      page: %s/session/%s\n      CSV:  %s (%s rows)\n' "$url" "$id" "$csv" "$(($(wc -l <"$csv") - 1))"
 }

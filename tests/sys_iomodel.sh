@@ -124,7 +124,7 @@ classes_measure() {
 		run -M 2MiB -s uncached -D -l rnd -n 1000 -t 2 -a $size -S 5 "$tmp/cold-$size" "$file" >/dev/null || skip "no O_DIRECT here"
 		# A model for each size: one line over all of them is as wide as the noise of its largest size.
 		"$bin/narrows" stat models --csv --name cached "$tmp"/train-*/out-0.csv >"$tmp/cached.csv" || fail "models of $size"
-		[ "$(head -n 1 "$tmp/cached.csv")" = name,small_I,small_c,large_I,large_c ] || fail "models --csv"
+		[ "$(head -n 1 "$tmp/cached.csv")" = name,small_I,small_c,large_I,large_c,status,rel_err_pct,durations ] || fail "models --csv"
 		for truth in hot cold; do
 			"$bin/narrows" stat classify --format json --models "$tmp/cached.csv" "$tmp/$truth-$size/out-0.csv" >"$tmp/$truth.$size" ||
 				fail "classify $truth $size"

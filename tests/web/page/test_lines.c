@@ -203,7 +203,7 @@ test_tables(void)
 	free(text);
 	text = ask(LINES_PAGE, NULL, &rc);
 	CHECK_INT(count(text, "<a href=\"?id="), 1200 + 20);
-	CHECK(strstr(text, "Share of the slow lines") != NULL);
+	CHECK(strstr(text, "Share of excess") != NULL);
 	free(text);
 }
 
