@@ -37,14 +37,14 @@ if os.fork() > 0: # the child is new to both measures
 a, b = os.open(source, os.O_RDONLY), os.open(to, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
 def drain():
     while True:
-        d = c.recv(1 << 16)
+        d = c.recv(1 << 18)
         if not d:
             break
         os.write(b, d)
 t = threading.Thread(target=drain)
 t.start()
 while True:
-    d = os.read(a, 1 << 16)
+    d = os.read(a, 1 << 18)
     if not d:
         break
     s.sendall(d)
