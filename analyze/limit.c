@@ -16,7 +16,7 @@ static const size_t SAMPLE_WINDOWS_MIN = 15; /* fewer hide their memory, slow dr
 static const double WINDOWS_SURE = 30;       /* least windows for a known autocorrelation */
 static const double STRONG_P = 0.01;
 static const double PRINTED_ALPHA = 0.06; /* of alpha: an interval that knows of the choice */
-static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares for an account */
+static const double ACCOUNT_RATIO = 1.5;  /* least ratio of held shares for an account */
 
 /* One-sided: the chance of so small a held share in a stage with a true share of a third. */
 static double

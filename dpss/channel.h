@@ -79,8 +79,8 @@ void channel_sink(struct channel *w, const struct channel_sink *sink);
 /* At most so many bytes per second are sent, evenly. */
 void channel_pace(struct channel *w, uint64_t bytes_per_s);
 bool channel_is_clear(const struct channel *w);
-/* The kernel's number of the socket, and the bytes of the stream so far. Returns false in TLS, whose
- * bytes on the wire are others. */
+/* The kernel's number of the socket, and the bytes of the stream so far. Returns false in TLS,
+ * whose bytes on the wire are others. */
 bool channel_sent(struct channel *w, uint64_t *cookie, uint64_t *n_bytes);
 /* Wakes the reader and lets every send fail; from any thread. */
 void channel_shut(struct channel *w);

@@ -21,8 +21,8 @@ squares_left(const double *x, size_t n, double left[DEGREES])
 
 	/* the recurrence's coefficients for times -middle .. middle */
 	for (degree = 1; degree < DEGREES; degree++)
-		c[degree] = degree * degree * (m * m - degree * degree) /
-		    (4.0 * (4 * degree * degree - 1));
+		c[degree] =
+		    degree * degree * (m * m - degree * degree) / (4.0 * (4 * degree * degree - 1));
 	for (size_t i = 0; i < n; i++) {
 		double t = (double)i - middle;
 
@@ -67,8 +67,7 @@ is_mostly_smooth(const double *x, size_t n)
 	double left[DEGREES];
 
 	squares_left(x, n, left);
-	return n > 2 * DEGREES && left[DEGREES - 1] <= (1 - SMOOTH_SHARE) * left[0] &&
-	    left[0] > 0;
+	return n > 2 * DEGREES && left[DEGREES - 1] <= (1 - SMOOTH_SHARE) * left[0] && left[0] > 0;
 }
 
 void

@@ -420,8 +420,8 @@ struct cut {
 
 /* Segments report the caller's values, not the standardised or winsorised values. */
 static int
-report(
-    const struct series *s, const double *y, size_t n, const struct cut *cut, struct nw_changes *out)
+report(const struct series *s, const double *y, size_t n, const struct cut *cut,
+    struct nw_changes *out)
 {
 	const size_t n_starts = cut->n, *starts = cut->starts;
 	size_t k;

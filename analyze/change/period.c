@@ -18,15 +18,15 @@
 #define OVERSAMPLE      4 /* bins of the padded periodogram per bin of the series */
 #define FINE            8 /* frequencies tried per padded bin */
 #define HARMONICS       8
-#define BINS            24    /* of a profile, at most */
-#define REFINED         20    /* periods tried on either side of the spectrum's */
-#define TURN_LOW        0.35  /* of the way from the 10 % to the 90 % quantile */
+#define BINS            24   /* of a profile, at most */
+#define REFINED         20   /* periods tried on either side of the spectrum's */
+#define TURN_LOW        0.35 /* of the way from the 10 % to the 90 % quantile */
 #define TURN_HIGH       0.65
-#define TURN_CV         0.3   /* largest deviation of the distances of turns, as a share of their mean */
-#define SIDE_CV         0.45  /* the same for the times above and below */
-#define SHARE_LEAST     0.3   /* least share of the variance in cycles that the profile explains */
-#define SHARE_FEW       2.4   /* the same, times the number of cycles */
-#define SHARE_MOST      0.8   /* enough for any number of cycles */
+#define TURN_CV         0.3  /* largest deviation of the distances of turns, over their mean */
+#define SIDE_CV         0.45 /* the same for the times above and below */
+#define SHARE_LEAST     0.3  /* least share of the variance in cycles that the profile explains */
+#define SHARE_FEW       2.4  /* the same, times the number of cycles */
+#define SHARE_MOST      0.8  /* enough for any number of cycles */
 
 struct fold {
 	const double *x;

@@ -45,10 +45,10 @@ enum {
 	N_MEMORIES = sizeof(memories) / sizeof(memories[0]),
 	N_STRUCTURES = sizeof(structures) / sizeof(structures[0]),
 };
-_Static_assert(N_MEMORIES * N_STRUCTURES == FORECAST_MODELS, "one model for each pair");
+_Static_assert(N_MEMORIES *N_STRUCTURES == FORECAST_MODELS, "one model for each pair");
 
-static const double FLAT = 1e6;       /* prior variance of the level and of a step */
-static const double NOISE = 0.05;     /* standard deviation of log rates, as sure as one session */
+static const double FLAT = 1e6;        /* prior variance of the level and of a step */
+static const double NOISE = 0.05;      /* standard deviation of log rates, as sure as one session */
 static const double WEIGHT_MIN = 1e-4; /* of a model that counts */
 
 void
@@ -118,8 +118,8 @@ forecast_init(struct forecast *f)
 /* A row as a model sees it. */
 struct seen {
 	double x[MODEL_COLUMNS_MAX], spread[MODEL_COLUMNS_MAX]; /* spread: covariance times x */
-	double y, mean, variance;                               /* variance over that of the noise */
-	double back, stretch; /* log rate of a y of the model: back + stretch * y */
+	double y, mean, variance; /* variance over that of the noise */
+	double back, stretch;     /* log rate of a y of the model: back + stretch * y */
 };
 
 static void
@@ -312,8 +312,7 @@ forecast_step_end(struct forecast *f)
 		for (i = 0; i <= n; i++)
 			m->cov[i * (n + 1)] += m->cov[i * (n + 1) + n];
 		for (i = 1; i < n; i++)
-			memmove(
-			    m->cov + i * n, m->cov + i * (n + 1), n * sizeof(m->cov[0]));
+			memmove(m->cov + i * n, m->cov + i * (n + 1), n * sizeof(m->cov[0]));
 		m->n = n;
 	}
 }

@@ -48,12 +48,12 @@ struct forecast {
 };
 
 /* The columns of the job at an index, without a step. `first` is the first job of the route. */
-void forecast_row(const struct nw_job *job, const struct nw_job *first, size_t index,
-    struct forecast_row *out);
+void forecast_row(
+    const struct nw_job *job, const struct nw_job *first, size_t index, struct forecast_row *out);
 void forecast_init(struct forecast *f);
 /* before may be NULL: the session before is not of the same level. */
-void forecast_see(
-    struct forecast *f, const struct forecast_row *row, const struct forecast_row *before);
+void
+forecast_see(struct forecast *f, const struct forecast_row *row, const struct forecast_row *before);
 /* Log of the density of all sessions since the first, up to a constant. */
 double forecast_evidence(const struct forecast *f);
 
@@ -70,11 +70,11 @@ void forecast_step_end(struct forecast *f);
 
 struct forecast_effect {
 	double chance;   /* weight of t of the effect: small if surely below zero */
-	double mean, sd;   /* of the effect */
-	double share;      /* weight of the models with the column */
+	double mean, sd; /* of the effect */
+	double share;    /* weight of the models with the column */
 };
 /* Of a column, with the weights of `weights`. */
-struct forecast_effect forecast_effect(
-    const struct forecast *f, const struct forecast *weights, unsigned column);
+struct forecast_effect
+forecast_effect(const struct forecast *f, const struct forecast *weights, unsigned column);
 
 #endif

@@ -78,18 +78,18 @@ struct telling {
 	size_t n;
 	struct nw_story *out;
 	struct forecast_row *row;
-	struct forecast level;        /* of the newest level that is no open incident */
-	size_t *member, n_members;    /* sessions of that level */
-	double far;                   /* farthest normal score of a session of the route */
-	struct suspect *suspect;      /* rising in begin */
+	struct forecast level;     /* of the newest level that is no open incident */
+	size_t *member, n_members; /* sessions of that level */
+	double far;                /* farthest normal score of a session of the route */
+	struct suspect *suspect;   /* rising in begin */
 	size_t n_suspects;
-	struct nw_incident *open;     /* the open step, or NULL */
-	double open_score;            /* normal score of its first session */
-	struct forecast incident;     /* the level before, with a step */
+	struct nw_incident *open; /* the open step, or NULL */
+	double open_score;        /* normal score of its first session */
+	struct forecast incident; /* the level before, with a step */
 	struct comeback back;
 	bool drifts;
-	size_t drift; /* index of the open drift */
-	size_t contiguous_from;       /* the first session with its predecessor on the same level */
+	size_t drift;           /* index of the open drift */
+	size_t contiguous_from; /* the first session with its predecessor on the same level */
 };
 
 /* The session before, if the session continues its level. */
@@ -210,8 +210,7 @@ members_take(struct telling *t, size_t begin, size_t end)
 static bool
 is_watched(size_t begin, size_t age)
 {
-	return age < 8 || (age < 16 && begin % 2 == 0) ||
-	    (age < SUSPECT_AGE_MAX && begin % 4 == 0);
+	return age < 8 || (age < 16 && begin % 2 == 0) || (age < SUSPECT_AGE_MAX && begin % 4 == 0);
 }
 
 static void
@@ -315,7 +314,7 @@ drift_measure(struct telling *t, size_t now, const struct forecast_effect *e)
 	struct nw_incident *in = &t->out->incident[t->drift];
 	const double sessions = (double)(now - in->begin) / FORECAST_DRIFT_SESSIONS,
 		     weeks = (double)(t->job[now].start_wall_ns - t->job[in->begin].start_wall_ns) /
-		(7 * 86400e9);
+	    (7 * 86400e9);
 
 	in->since = exp(forecast_quantile(&t->level, &t->row[now], NULL, 0.5));
 	in->ratio = exp(-e->mean * sessions);
@@ -388,11 +387,9 @@ incident_measure(struct telling *t, size_t end)
 static int
 incident_open(struct telling *t, size_t now, double p)
 {
-	struct nw_incident in = { .state = NW_INCIDENT_OPEN,
-		.opened = now,
-		.end = t->n,
-		.closed = t->n,
-		.p = p };
+	struct nw_incident in = {
+		.state = NW_INCIDENT_OPEN, .opened = now, .end = t->n, .closed = t->n, .p = p
+	};
 	const struct suspect *s = suspect_likeliest(t, true, &in.low, &in.high);
 	size_t i;
 
@@ -428,7 +425,8 @@ incident_end(struct telling *t, size_t now)
 	if (in->end - in->begin <= DIP_MAX)
 		t->far = fmax(t->far, fabs(t->open_score));
 	for (i = in->end; i <= now; i++)
-		usual_fill(t, &t->row[i], row_before(t, i), t->job[i].bytes_per_s, &t->out->usual[i]);
+		usual_fill(
+		    t, &t->row[i], row_before(t, i), t->job[i].bytes_per_s, &t->out->usual[i]);
 	members_take(t, in->end, now + 1);
 	t->open = NULL;
 }

@@ -44,8 +44,8 @@ series_doc(const struct evidence *e, const struct change_series *s)
 	result_set(o, KEY_change_series_at_ns, at);
 	result_set(o, KEY_change_series_means, means);
 	result_set(o, KEY_change_series_drifts, json_boolean(drifts));
-	put_real(o, KEY_change_series_period_s,
-	    cyclic ? cycle->period * (double)e->step_ns * NS : NAN);
+	put_real(
+	    o, KEY_change_series_period_s, cyclic ? cycle->period * (double)e->step_ns * NS : NAN);
 	put_real(o, KEY_change_series_cycle_low, cyclic ? cycle->low : NAN);
 	put_real(o, KEY_change_series_cycle_high, cyclic ? cycle->high : NAN);
 	put_real(o, KEY_change_series_penalty, s->changes.penalty);

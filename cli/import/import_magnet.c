@@ -100,7 +100,8 @@ put_three(struct recording *r, const char *const names[3], const uint64_t v[3])
 		put_int(r, names[i], v[i]);
 }
 
-/* Copies a payload of at least so many bytes, and zeros behind it; false if the record is shorter. */
+/* Copies a payload of at least so many bytes, and zeros behind it; false if the record is
+ * shorter. */
 static bool
 payload_get(const struct magnet_record *h, const char *bytes, void *out, size_t size, size_t least)
 {

@@ -12,10 +12,10 @@
 
 /*
  * Carries out one line: "on POINTS", "off POINTS" (names of points or layers with commas, or
- * "all"), "filter KIND VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT), "filter KIND none",
- * "sample N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE [FIELD ...]", "remove
- * NAME". NW_EINVAL with the reason in why if the line cannot be understood, NW_EUNSUPPORTED if the
- * kernel refuses.
+ * "all"), "filter KIND VALUE" (cpu, id, cgroup, netns, port, pid, flow; a port, or SPORT:DPORT),
+ * "filter KIND none", "sample N" (one in N), "every MS", "watermark BYTES", "add NAME PLACE
+ * [FIELD ...]", "remove NAME". NW_EINVAL with the reason in why if the line cannot be
+ * understood, NW_EUNSUPPORTED if the kernel refuses.
  */
 int selection_line(struct kernel *k, const char *line, char why[KERNEL_WHY_BYTES]);
 

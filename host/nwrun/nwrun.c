@@ -445,7 +445,8 @@ set_environment(const struct options *o, const struct region *region, const char
 
 /*
  * A program that nwrun.so fits into may start another that nwrun.so does not fit into, as env(1) or
- * a script does. Then all of them are measured from outside. *name becomes the word of that program.
+ * a script does. Then all of them are measured from outside. *name becomes the word of that
+ * program.
  */
 static void
 look_behind(const char *path, char *argv[], const char *so, struct fit *fit, const char **name)

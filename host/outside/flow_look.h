@@ -10,8 +10,8 @@
 #include "host/outside/flow_list.h"
 
 /* Notes all connections, or those alone that sessions use: the cost of the former grows with all
- * connections of the host. Returns false, with no connection forgotten, if the kernel did not answer
- * in full. */
+ * connections of the host. Returns false, with no connection forgotten, if the kernel did not
+ * answer in full. */
 bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns, bool all);
 /* Bytes of all packets of this network name space since the start of the host, both ways; 0:
  * unknown. */

@@ -44,7 +44,8 @@
  *   - work that comes again is one state: the part of the values that comes again
  *     (analyze/change/period_in.h) is taken out before the search, and a change beside a cycle
  *     counts from a tenth of the cycle's height on;
- *   - a mean that moves smoothly is a drift: a change goes if a polynomial of degree 1 to 3 explains
+ *   - a mean that moves smoothly is a drift: a change goes if a polynomial of degree 1 to 3
+ * explains
  *     both of its segments better than their means do (Schwarz's criterion).
  */
 #ifndef NARROWS_CHANGEPOINT_H
@@ -78,7 +79,7 @@ struct nw_segment {
 	size_t start, end;
 	size_t n; /* number of finite values */
 	double mean;
-	double sd; /* divisor n */
+	double sd;   /* divisor n */
 	bool drifts; /* whether the mean moves smoothly */
 	/* lowest and highest mean of a fifth of the segment; NaN without drift */
 	double low, high;
@@ -88,11 +89,11 @@ struct nw_segment {
  * segment */
 struct nw_changes {
 	enum nw_status status;
-	double penalty;    /* as used, `ar` included */
-	double r;          /* robust lag-1 autocorrelation, as used with `ar` */
-	double cost;       /* of the segments and changes */
+	double penalty;        /* as used, `ar` included */
+	double r;              /* robust lag-1 autocorrelation, as used with `ar` */
+	double cost;           /* of the segments and changes */
 	struct nw_cycle cycle; /* with `verify` */
-	size_t n_segments; /* changes + 1; a change is the start of a segment but the first */
+	size_t n_segments;     /* changes + 1; a change is the start of a segment but the first */
 	struct nw_segment *segment;
 };
 

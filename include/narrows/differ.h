@@ -18,7 +18,8 @@
 
 enum { NW_DIFFER_AFTER_MIN = 4, NW_DIFFER_BEFORE_MIN = 4 };
 
-/* Sessions in time order. The chance, 1 where nothing can be said; *before and *after are medians. NW_ENOMEM is NaN. */
+/* Sessions in time order. The chance, 1 where nothing can be said; *before and *after are
+ * medians. NW_ENOMEM is NaN. */
 double nw_level_chance(const double *v, size_t n, size_t split, double *before, double *after);
 /* q[i] of p[i]: the share of false discoveries if all with a chance up to p[i] are named. */
 int nw_false_discoveries(const double *p, size_t n, double *q);

@@ -12,11 +12,11 @@
  * session of this size at this hour. They stand on the newest level that is no open incident:
  * sessions of an incident, and of a begin that is suspected, never widen it.
  *
- * Opening. For each of the latest begins, one to some dozens of sessions back, the models are fitted
- * with a step from there on; the chance of a step this low without a change is averaged over the
- * models with the weights before the begin. A session alone must also lie beyond the far sessions
- * that the route is known for. The thresholds hold for every look, and are set by simulation
- * (tests/calibrate): a healthy route opens less than one incident in 2,000 sessions.
+ * Opening. For each of the latest begins, one to some dozens of sessions back, the models are
+ * fitted with a step from there on; the chance of a step this low without a change is averaged
+ * over the models with the weights before the begin. A session alone must also lie beyond the
+ * far sessions that the route is known for. The thresholds hold for every look, and are set by
+ * simulation (tests/calibrate): a healthy route opens less than one incident in 2,000 sessions.
  *
  * End. The sessions since a return are likelier by a fixed factor on the usual level than on the
  * incident's. An incident is accepted after NW_INCIDENT_ACCEPTED sessions, or when the caller says
@@ -67,29 +67,29 @@ enum nw_incident_state { NW_INCIDENT_OPEN, NW_INCIDENT_ENDED, NW_INCIDENT_IS_ACC
 struct nw_incident {
 	enum nw_incident_kind kind;
 	enum nw_incident_state state;
-	size_t begin;          /* first session */
-	size_t low, high;      /* first and last session that the begin may have */
-	size_t opened;         /* the session that convinced the test */
-	size_t end;            /* first session that is not in the incident; n while it is open */
-	size_t closed;         /* the session that convinced the test of the end; n while open */
-	size_t n_before;       /* sessions of the level before */
-	double usual, since;   /* rates before and in the incident, of a job like its last one */
-	double ratio;          /* usual over since; of a drift from its first to its last session */
+	size_t begin;        /* first session */
+	size_t low, high;    /* first and last session that the begin may have */
+	size_t opened;       /* the session that convinced the test */
+	size_t end;          /* first session that is not in the incident; n while it is open */
+	size_t closed;       /* the session that convinced the test of the end; n while open */
+	size_t n_before;     /* sessions of the level before */
+	double usual, since; /* rates before and in the incident, of a job like its last one */
+	double ratio;        /* usual over since; of a drift from its first to its last session */
 	double ratio_low, ratio_high; /* 90 % lies between */
-	double per_week;       /* of a drift: share lost a week */
-	double p;              /* of the test when it opened */
+	double per_week;              /* of a drift: share lost a week */
+	double p;                     /* of the test when it opened */
 };
 
 /* A stretch of sessions with one usual level; incidents that ended are no levels. */
 struct nw_level {
 	size_t begin, low, high; /* as of an incident; all 0 for the first level */
 	size_t known;            /* the session from which on this level was usual */
-	double before, after;    /* rates, of a job like the first of the level; NaN for the first */
-	bool was_incident;       /* an accepted incident */
+	double before, after; /* rates, of a job like the first of the level; NaN for the first */
+	bool was_incident;    /* an accepted incident */
 };
 
 struct nw_story {
-	size_t n; /* sessions */
+	size_t n;               /* sessions */
 	struct nw_usual *usual; /* for each session; one more: for the next one, like the last */
 	struct nw_incident *incident; /* rising in begin */
 	size_t n_incidents;

@@ -42,14 +42,14 @@ enum nw_replay_way {
  * says where the host may write, or send, and how much. */
 struct nw_replay {
 	enum nw_replay_way way;
-	/* READ, WRITE: a file of the transfer, which tells the mount; SEND: address of the far end */
+	/* READ, WRITE: a file of the transfer, which tells the mount; SEND: address of the far
+	 * end */
 	char target[NW_ORDER_TEXT_BYTES];
-	int64_t op_bytes; /* of an operation */
-	double
-	    random_share; /* of the operations, the share that does not go on where the last ended */
-	int64_t pause_ns; /* the program's own, between two operations */
-	int64_t bytes;    /* at most */
-	int64_t time_ns;  /* at most */
+	int64_t op_bytes;    /* of an operation */
+	double random_share; /* of the operations: those that do not go on where the last ended */
+	int64_t pause_ns;    /* the program's own, between two operations */
+	int64_t bytes;       /* at most */
+	int64_t time_ns;     /* at most */
 };
 #define NW_REPLAY_OP_MAX       INT64_C(16777216)   /* bytes */
 #define NW_REPLAY_BYTES_MAX    INT64_C(1073741824) /* 1 GiB */

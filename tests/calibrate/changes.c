@@ -389,7 +389,8 @@ cycles_cut(struct calibration *c)
 	double x[N];
 	size_t hours = calibrate_runs(c, SERIES_COST), first;
 
-	calibrate_title(c, "False changes per minute in cycles and waves (1 per hour allowed, 3 in a slow wave)");
+	calibrate_title(c,
+	    "False changes per minute in cycles and waves (1 per hour allowed, 3 in a slow wave)");
 	for (size_t i = 0; i < COUNT(whole); i++) {
 		size_t found = 0;
 

@@ -33,7 +33,11 @@ static const struct route routes[] = {
 	{ .name = "drift", .drift = 0.04, .hours = 8, .openings = 0.001, .covers_from = 30 },
 	{ .name = "weekdays", .weekdays = 2, .hours = 24, .openings = 0.0008, .covers_from = 30 },
 	{ .name = "hours", .day = 2, .hours = 3.7, .openings = 0.0005, .covers_from = 30 },
-	{ .name = "two sizes", .two_sizes = true, .hours = 8, .openings = 0.0005, .covers_from = 30 },
+	{ .name = "two sizes",
+	    .two_sizes = true,
+	    .hours = 8,
+	    .openings = 0.0005,
+	    .covers_from = 30 },
 	{ .name = "many sizes", .sizes = true, .hours = 8, .openings = 0.0007, .covers_from = 30 },
 	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.0025, .covers_from = 400 },
 };
@@ -153,8 +157,8 @@ planted_count(const struct nw_story *s, size_t before, size_t by, struct planted
 	p->begin_right += in->begin + 1 >= before && in->begin <= before + 1;
 	p->ended += in->closed >= before + SLOW && in->closed < before + SLOW + 3;
 	for (i = in->begin; i < before + SLOW; i++, p->inside++)
-		p->usual_inside += s->usual[i].said == NW_AGAINST_USUAL ||
-		    nw_story_incident_of(s, i) == NULL;
+		p->usual_inside +=
+		    s->usual[i].said == NW_AGAINST_USUAL || nw_story_incident_of(s, i) == NULL;
 }
 
 static void

@@ -171,8 +171,7 @@ add_usual(json_t *doc)
 	    json_pack("{s:i s:s s:s s:i s:s s:s s:s s:f s:f s:f s:s}", "id", 3, "kind", "step",
 		"state", "open", "session", 2, "at_ns", "1763625600000000000", "from_ns",
 		"1763539200000000000", "to_ns", "1763712000000000000", "before", 2.16e9, "since",
-		1.75e9, "ratio", 1.23, "sentence",
-		"1.23 times slower since session 2."));
+		1.75e9, "ratio", 1.23, "sentence", "1.23 times slower since session 2."));
 	json_object_set_new(doc, "changed",
 	    json_pack("{s:s s:i s:i s:[{s:s s:s s:s s:s s:s s:f s:b s:s}]}", "sentence",
 		"Mount option allocsize went from 1g to absent.", "n_before", 200, "n_after", 14,

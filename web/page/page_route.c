@@ -152,9 +152,9 @@ is_slower_now(const json_t *doc)
 	const char *state;
 	size_t i;
 
-	json_array_foreach(list, i, row) if (
-	    (state = result_text(row, KEY_incident_state)) != NULL && strcmp(state, "open") == 0)
-		return true;
+	json_array_foreach(
+	    list, i, row) if ((state = result_text(row, KEY_incident_state)) != NULL &&
+	    strcmp(state, "open") == 0) return true;
 	return false;
 }
 
@@ -527,12 +527,10 @@ write_head(struct html *h, const json_t *doc, const char *route, const char *pro
 	page_route_href(h, "/route.json", route, program);
 	html_raw(h, ">JSON</a></li><li><a");
 	page_route_href(h, "/route.csv", route, program);
-	html_raw(h,
-	    ">CSV</a></li></ul></header><section class=\"verdict");
+	html_raw(h, ">CSV</a></li></ul></header><section class=\"verdict");
 	if (!is_slower_now(doc))
 		html_raw(h, " well");
-	html_raw(h,
-	    "\"><p class=\"kicker\">How fast is this route?</p><h2 class=\"sentence\">");
+	html_raw(h, "\"><p class=\"kicker\">How fast is this route?</p><h2 class=\"sentence\">");
 	html_text(h, result_text(doc, KEY_route_sentence));
 	html_raw(h, "</h2>");
 	write_patterns(h, doc);

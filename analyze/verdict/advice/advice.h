@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What to do: set back what is named as the cause of a slowdown, then rules of advice_rules.def whose
- * condition holds for the session. At most three cards, and none where nothing is sure.
+ * What to do: set back what is named as the cause of a slowdown, then rules of advice_rules.def
+ * whose condition holds for the session. At most three cards, and none where nothing is sure.
  */
 #ifndef ADVICE_H
 #define ADVICE_H

@@ -36,8 +36,8 @@ struct source {
 	int64_t meta_id, xsp_id;
 	bool of_sender; /* of SOURCE_EXCHANGE: the clock of a sender with a clock of its own */
 	size_t host, process;
-	size_t
-	    item; /* file, connection or replay: of a document, or named by a caliper's own metadata */
+	/* file, connection or replay: of a document, or named by a caliper's own metadata */
+	size_t item;
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
 	enum nw_op op;
 	enum evidence_wait wait; /* of SOURCE_KERNEL */
@@ -87,7 +87,7 @@ struct loader {
 	struct nw_clock_rows exchanges; /* of the clock in hand */
 	struct apart *apart;
 	size_t n_apart;
-	double stopped_status;                       /* of a program that SIGINT or SIGTERM ended; 0 */
+	double stopped_status; /* of a program that SIGINT or SIGTERM ended; 0 */
 	int64_t stopped_wall_ns, ended_well_wall_ns; /* latest such ends, and first good end; 0 */
 };
 

@@ -3,8 +3,9 @@
  * Where the time of file operations went: which class each operation of a session belongs to, and
  * the seconds that were lost against cached operations of the same sizes (Kunkel). The models of
  * the host's baseline decide, and call an operation that two of them explain "either". Without a
- * baseline the kernel's count of bytes from devices decides, if that count is next to nothing; else the classes of the file's own durations, whose fastest stands for
- * the cache. Of files over a network the first two say nothing.
+ * baseline the kernel's count of bytes from devices decides, if that count is next to nothing;
+ * else the classes of the file's own durations, whose fastest stands for the cache. Of files
+ * over a network the first two say nothing.
  */
 #ifndef IOTIME_H
 #define IOTIME_H

@@ -135,8 +135,7 @@ segments_shape(const struct evidence *e, const struct segments *s, struct claims
 		return;
 	}
 	for (i = 0; i < c->n_segments; i++)
-		if (c->segment[i].drifts &&
-		    c->segment[i].high > DRIFT_SAID * c->segment[i].low) {
+		if (c->segment[i].drifts && c->segment[i].high > DRIFT_SAID * c->segment[i].low) {
 			CLAIM_SAY(out, drifts, CLAIM_NO_STAGE, claim_number(c->segment[i].low),
 			    claim_number(c->segment[i].high));
 			return;

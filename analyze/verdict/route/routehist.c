@@ -201,8 +201,7 @@ history_find(struct history *h)
 	levels_find(h);
 	h->incident = xcalloc(h->story.n_incidents + 1, sizeof(*h->incident));
 	for (i = 0; i < h->story.n_incidents; i++)
-		incident_tell(
-		    h->past.session, &h->story, &h->story.incident[i], &h->incident[i]);
+		incident_tell(h->past.session, &h->story, &h->story.incident[i], &h->incident[i]);
 	return patterns_find(h);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What changed: differences between the sessions of a route before and after a change of its rates,
- * settings of the hosts and metrics of the sessions alike. Changes that may be the cause are weighed
- * against each other (narrows/cause.h); metrics are also told by their chance.
+ * settings of the hosts and metrics of the sessions alike. Changes that may be the cause are
+ * weighed against each other (narrows/cause.h); metrics are also told by their chance.
  *
  * Settings are those of the hosts at the begin of each session. Metrics come from the result
  * documents: what each stage could carry, how long the stage held the data, hosts, connections,

@@ -127,8 +127,7 @@ incident_told_clear(struct incident_told *t)
 }
 
 void
-level_tell(
-    const struct past_session *session, const struct nw_level *level, struct level_told *out)
+level_tell(const struct past_session *session, const struct nw_level *level, struct level_told *out)
 {
 	const double ratio = level->before / level->after;
 
@@ -139,8 +138,9 @@ level_tell(
 		.before = level->before,
 		.after = level->after,
 		.ratio = ratio };
-	out->sentence = xasprintf("%s times %s since session %lld: the usual rate was %s and is %s.",
-	    fmt_ratio(ratio >= 1 ? ratio : 1 / ratio).s, ratio >= 1 ? "slower" : "faster",
-	    (long long)out->session_id, fmt_bytes_per_s(out->before).s,
-	    fmt_bytes_per_s(out->after).s);
+	out->sentence =
+	    xasprintf("%s times %s since session %lld: the usual rate was %s and is %s.",
+		fmt_ratio(ratio >= 1 ? ratio : 1 / ratio).s, ratio >= 1 ? "slower" : "faster",
+		(long long)out->session_id, fmt_bytes_per_s(out->before).s,
+		fmt_bytes_per_s(out->after).s);
 }

@@ -20,7 +20,8 @@ struct incident_told {
 	enum nw_incident_kind kind;
 	enum nw_incident_state state;
 	int64_t session_id, at_wall_ns; /* first session */
-	int64_t from_wall_ns, to_wall_ns; /* begins of the last session surely before the incident, and
+	int64_t from_wall_ns,
+	    to_wall_ns; /* begins of the last session surely before the incident, and
 					   * of the first surely in it */
 	int64_t end_session_id, end_wall_ns; /* first session after it; 0 while it is open */
 	size_t n_sessions;

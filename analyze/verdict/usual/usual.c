@@ -168,8 +168,7 @@ session_compare(
 			rc = operations_find(r, all, &story, out);
 	}
 	if (rc == NW_OK)
-		rc = reached_find(
-		    p->session, peers_keep(p, own->bytes), own->bytes_per_s, out);
+		rc = reached_find(p->session, peers_keep(p, own->bytes), own->bytes_per_s, out);
 	nw_story_clear(&story);
 	free(all);
 	return rc;

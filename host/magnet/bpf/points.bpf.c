@@ -168,7 +168,8 @@ segment_take(struct event *e, unsigned char *tcp, uint32_t len)
 		e->bytes.behind += len - header;
 }
 
-/* Bytes behind the IP header. A field of 16 bits cannot tell a length above 64 KiB, and is 0 then. */
+/* Bytes behind the IP header. A field of 16 bits cannot tell a length above 64 KiB, and is 0
+ * then. */
 static __always_inline uint32_t
 behind_ip(const struct sk_buff *skb, const unsigned char *ip, uint32_t header, uint32_t told)
 {

@@ -1160,8 +1160,8 @@ outside_switch(uint64_t *ctx)
 
 /* --- processes --- */
 
-/* A count of the task's process: the kernel's sum, the task's own part, and, at the end of a thread,
- * the place in the record of the process. */
+/* A count of the task's process: the kernel's sum, the task's own part, and, at the end of a
+ * thread, the place in the record of the process. */
 static __always_inline uint64_t
 count_sum(struct outside_proc *p, bool is_first, int i, uint64_t sum, uint64_t own)
 {

@@ -31,8 +31,8 @@ make_file(const char *dir)
 	return fd;
 }
 
-/* A missing page whose read ends within the question counts as missing. On a fast device one of some
- * thousand such reads ends in time. */
+/* A missing page whose read ends within the question counts as missing. On a fast device one of
+ * some thousand such reads ends in time. */
 static void
 test_missing_at_once(struct pagecache *p, int fd)
 {

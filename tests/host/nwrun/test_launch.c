@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program that a command starts in the end, and into which nothing loads, is found by its word. */
+/* The program that a command starts in the end, and into which nothing loads, is found by its
+ * word. */
 #include "host/nwrun/launch.h"
 
 #include <elf.h>
