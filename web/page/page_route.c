@@ -152,9 +152,12 @@ is_slower_now(const json_t *doc)
 	const char *state;
 	size_t i;
 
-	json_array_foreach(
-	    list, i, row) if ((state = result_text(row, KEY_incident_state)) != NULL &&
-	    strcmp(state, "open") == 0) return true;
+	json_array_foreach(list, i, row)
+	{
+		state = result_text(row, KEY_incident_state);
+		if (state != NULL && strcmp(state, "open") == 0)
+			return true;
+	}
 	return false;
 }
 

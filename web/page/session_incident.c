@@ -48,8 +48,11 @@ session_incident(struct store_reader *r, const json_t *doc)
 		return NULL;
 	if (store_route_get(r, route, program != NULL ? program : "", on_route, &history) < 0)
 		return NULL;
-	json_array_foreach(result_list(history, KEY_route_incidents), i,
-	    row) if (is_inside(row, start) && (found == NULL || is_step(row))) found = row;
+	json_array_foreach(result_list(history, KEY_route_incidents), i, row)
+	{
+		if (is_inside(row, start) && (found == NULL || is_step(row)))
+			found = row;
+	}
 	out = found != NULL ? json_deep_copy(found) : NULL;
 	json_decref(history);
 	return out;

@@ -157,7 +157,8 @@ session_compare(
 	struct nw_story story;
 	int rc;
 
-	memcpy(all, p->session, p->n * sizeof(*all));
+	if (p->n > 0) /* a route's first session has none before it, and no array */
+		memcpy(all, p->session, p->n * sizeof(*all));
 	all[p->n] = *own;
 	if ((rc = story_make(all, p->n + 1, &story)) == NW_OK) {
 		out->usual = story.usual[p->n];

@@ -56,6 +56,16 @@ static_make(const char *name)
 	file_make(name, &h, sizeof(h), 0755);
 }
 
+/* A program that loads libraries and is called name: not every machine has bubblewrap. */
+static void
+dynamic_make(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	CHECK_INT(symlink("/usr/bin/env", path), 0);
+}
+
 static const struct {
 	const char *argv[WORDS_MAX];
 	const char *found; /* NULL: nothing */
@@ -95,6 +105,7 @@ main(void)
 
 	CHECK(mkdtemp(dir) != NULL);
 	static_make("fixed");
+	dynamic_make("bwrap");
 	script_make("script_of_it", "#!/bin/sh\n# words\nx=1\nfixed | true\n", 0755);
 	script_make("script_of_none", "#!/bin/sh\ntrue\n", 0755);
 	script_make("script_of_script", "#!/usr/bin/env bash\ntrue &&\tscript_of_it\n", 0755);
