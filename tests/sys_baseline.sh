@@ -46,12 +46,12 @@ assert f and max(f, key=lambda x: x["ops"])["named_by"] == "evidence", f
 assert not io["models"] and "baseline" not in io["sentence"]
 END
 
-"$bin/iomodel" baseline -q -t 0.1 -F 64MiB -N "long seek=disk of the test" "$tmp/base" "$dir/file" 2>"$tmp/said" || fail "$(tail -n 5 "$tmp/said")"
+"$bin/iomodel" baseline -q -t 0.1 -F 64MiB -M 256KiB -N "long seek=disk of the test" "$tmp/base" "$dir/file" 2>"$tmp/said" || fail "$(tail -n 5 "$tmp/said")"
 grep -q 'the box has .* sizes' "$tmp/said" || fail "not sent: $(tail -n 3 "$tmp/said")"
 ran=$(grep -c ' us$' "$tmp/said")
 [ "$ran" -ge 50 ] || fail "only $ran cells"
 # Resumed, nothing runs again; the newest baseline counts.
-"$bin/iomodel" baseline -q -t 0.1 -F 64MiB -N "long seek=disk of the test" "$tmp/base" "$dir/file" 2>"$tmp/said" || fail "$(tail -n 5 "$tmp/said")"
+"$bin/iomodel" baseline -q -t 0.1 -F 64MiB -M 256KiB -N "long seek=disk of the test" "$tmp/base" "$dir/file" 2>"$tmp/said" || fail "$(tail -n 5 "$tmp/said")"
 ! grep -q ' us$' "$tmp/said" || fail "cells ran again"
 ! "$bin/iomodel" baseline -N "no class=x" "$tmp/base" "$dir/file" 2>/dev/null || fail "a name for no class"
 

@@ -6,7 +6,8 @@
 [ "${B##*/}" = release ] || skip "hosts get what release builds"
 unset MAKEFLAGS MAKELEVEL MFLAGS
 
-# A pkg-config that knows none of the box's packages, and a compiler that may not see their headers.
+# A pkg-config that knows none of the box's packages. What make would compile is looked up in the dependencies that the compiler
+# wrote for this build: a host's object includes no header of the box's libraries, and a host's program links none of them.
 mkdir "$tmp/path"
 cat >"$tmp/path/pkg-config" <<END
 #!/bin/sh
@@ -15,10 +16,14 @@ exec $(command -v pkg-config) "\$@"
 END
 chmod 755 "$tmp/path/pkg-config"
 export PATH="$tmp/path:$PATH"
-make -s host B="$tmp/host" CFLAGS="-DSQLITE3_H -DLAPACKE_H" -j2 >"$tmp/make.log" 2>&1 || fail "make host: $(tail -n 5 "$tmp/make.log")"
-[ ! -e "$tmp/host/bin/narrowsd" ] && [ -z "$(find "$tmp/host" -path '*/store/*')" ] || fail "make host builds the box"
-! ldd "$tmp/host/bin/blipp" "$tmp/host/bin/nwrun" "$tmp/host/bin/iomodel" "$tmp/host/bin/narrows-host" | grep -E 'sqlite|event|blas|lapack' || fail "a library of the box is linked"
-make -s install-host B="$tmp/host" PREFIX="$tmp/prefix" >"$tmp/make.log" 2>&1 || fail "make install-host: $(tail -n 5 "$tmp/make.log")"
+make -n V=1 host B="$tmp/host" >"$tmp/make.log" 2>&1 || fail "make host: $(tail -n 5 "$tmp/make.log")"
+sed -n "s|.* -o $tmp/host/\([^ ]*\)\.o.*|$B/\1.d|p" "$tmp/make.log" | sort -u >"$tmp/objects"
+[ "$(wc -l <"$tmp/objects")" -gt 200 ] || fail "make host compiles little: $(cat "$tmp/objects")"
+! grep -E '/store/|/daemon/|/analyze/|/web/' "$tmp/objects" || fail "make host builds the box"
+xargs cat <"$tmp/objects" >"$tmp/headers" || fail "an object of a host is not in this build"
+! grep -E '/(sqlite3|lapacke|event2|jansson|zstd|lzma|zlib)' "$tmp/headers" || fail "an object of a host needs a library of the box"
+! ldd "$B/bin/blipp" "$B/bin/nwrun" "$B/bin/iomodel" "$B/bin/narrows-host" | grep -E 'sqlite|event|blas|lapack' || fail "a library of the box is linked"
+make -s install-host PREFIX="$tmp/prefix" >"$tmp/make.log" 2>&1 || fail "make install-host: $(tail -n 5 "$tmp/make.log")"
 for p in bin/blipp bin/nwrun bin/iomodel lib/narrows/nwrun.so lib/narrows/nwrun-collect.so lib/libnarrows.a share/man/man1/nwrun.1 share/man/man8/blipp.8; do
 	[ -f "$tmp/prefix/$p" ] || fail "install-host: no $p"
 done
