@@ -420,6 +420,28 @@ baseline_class_is_usable(const struct baseline_class *k)
 	return k->durations.status == NW_STATUS_OK;
 }
 
+/* Whether an operation is faster than half of the fastest hundredth of every class, none of which
+ * is of the page cache: what else it was is not known. */
+static bool
+is_faster_than_all(const struct baseline *b, bool write, double size_bytes, double duration_s)
+{
+	const struct baseline_class *k;
+	struct nw_io_point p;
+	double least_s = INFINITY;
+	size_t i;
+
+	for (i = 0; i < b->n; i++) {
+		k = &b->classes[i];
+		if (k->write != write || !baseline_class_is_usable(k) ||
+		    !nw_io_curve_at(&k->durations, size_bytes, &p))
+			continue;
+		if (k->cached)
+			return false;
+		least_s = fmin(least_s, exp(p.ln_s[0]));
+	}
+	return duration_s < least_s / 2 && isfinite(least_s);
+}
+
 size_t
 baseline_classify(const struct baseline *b, bool write, double size_bytes, double duration_s,
     bool *near, size_t *n_near)
@@ -432,7 +454,11 @@ baseline_classify(const struct baseline *b, bool write, double size_bytes, doubl
 			curves[i] = &b->classes[i].durations;
 	found = nw_io_curves_name(curves, b->n, size_bytes, duration_s, near, n_near);
 	free(curves);
-	return found;
+	if (!is_faster_than_all(b, write, size_bytes, duration_s))
+		return found;
+	memset(near, 0, b->n * sizeof(*near));
+	*n_near = 0;
+	return b->n + 1;
 }
 
 double

@@ -295,8 +295,9 @@ class_of(struct io_file *f, size_t of, const bool *near, size_t n_near)
 	bool cached = false;
 	size_t i;
 
-	if (of == b->n)
-		return class_get(f, "slower than all classes", false);
+	if (of >= b->n)
+		return class_get(
+		    f, of == b->n ? "slower than all classes" : "faster than all classes", false);
 	for (i = 0; i < b->n; i++)
 		cached |= near[i] && b->classes[i].cached;
 	if (n_near > 1)

@@ -40,15 +40,15 @@ meta_write(struct nw_batch *b, int64_t session, int64_t host, const char *event,
 
 /* 100 durations about the middle, as one class of a baseline at one size. */
 static void
-point_write(
-    struct nw_batch *b, const char *class, const char *named_by, unsigned size, uint64_t middle_ns)
+point_write(struct nw_batch *b, int64_t host, const char *class, const char *named_by,
+    unsigned size, uint64_t middle_ns)
 {
 	static const char *const fields[] = { "ops", "s" };
 	static uint64_t counts[NW_HIST_BUCKETS];
 	uint8_t packed[NW_HIST_ENCODED_MAX_BYTES];
 	double row[2] = { 100, 1 };
 	int64_t id, at = T0;
-	char params[256];
+	char params[256], subject[128];
 	int i;
 
 	memset(counts, 0, sizeof(counts));
@@ -57,9 +57,10 @@ point_write(
 	snprintf(params, sizeof(params),
 	    "{\"baseline\":\"b1\",\"class\":\"%s\",\"name\":\"%s\",\"namedBy\":\"%s\",\"size\":%u}",
 	    class, strcmp(named_by, "administrator") == 0 ? "the array" : class, named_by, size);
-	id = meta_write(b, 0, WITH_BASELINE, "ps:tools:iomodel:baseline:read",
-	    "{\"type\":\"disk\",\"resource\":\"/mnt\",\"filesystem\":\"ext4\",\"device\":\"sda\"}",
-	    params, fields, 2);
+	snprintf(subject, sizeof(subject),
+	    "{\"type\":\"disk\",\"resource\":\"%s\",\"filesystem\":\"ext4\",\"device\":\"sda\"}",
+	    host == WITH_BASELINE ? "/mnt" : "/bare");
+	id = meta_write(b, 0, host, "ps:tools:iomodel:baseline:read", subject, params, fields, 2);
 	CHECK_INT(
 	    nw_batch_rows(b, id, 2, 1, &at, row, packed, nw_hist_encode(packed, counts)), NW_OK);
 }
@@ -71,8 +72,9 @@ baseline_write(struct nw_batch *b)
 	size_t i;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		point_write(b, "page cache", "baseline", sizes[i], FAST_NS);
-		point_write(b, "long seek", "administrator", sizes[i], DEVICE_NS);
+		point_write(b, WITH_BASELINE, "page cache", "baseline", sizes[i], FAST_NS);
+		point_write(b, WITH_BASELINE, "long seek", "administrator", sizes[i], DEVICE_NS);
+		point_write(b, WITHOUT, "long seek", "baseline", sizes[i], DEVICE_NS);
 	}
 }
 
@@ -94,6 +96,7 @@ static const struct story stories[] = {
 	{ WITH_BASELINE, 7, "/mnt/forward", "read", 0, 9, 0, 0 },
 	{ WITHOUT, 8, "/srv/b", "read", 500, 7, 0, NAN },
 	{ WITHOUT, 9, "/srv/c", "read", 2000, 1000, 0, NAN },
+	{ WITHOUT, 10, "/bare/a", "read", 6, 10, 0, 1 },
 };
 enum { STORIES = sizeof(stories) / sizeof(stories[0]) };
 
@@ -224,6 +227,9 @@ reach_check(const struct iotime *t)
 	/* a file read forward alone has no seeks: the class stays without a name of its own */
 	CHECK_NEAR(ops_of(file_of(t, 4), "device"), 18, 0, 0);
 	CHECK_INT(file_of(t, 4)->n_classes, 1);
+	/* where the page cache has no class, what is far faster than a seek is no seek */
+	CHECK_NEAR(ops_of(file_of(t, 7), "faster than all classes"), 12, 0, 0);
+	CHECK_INT(file_of(t, 7)->n_classes, 2);
 }
 
 static void
