@@ -103,7 +103,7 @@ told() { nw report last --json >"$tmp/result" 2>/dev/null && python3 - "$tmp/res
 import json, sys
 d = json.load(open(sys.argv[1]))
 w = [w for w in d["verdict"]["witnesses"] if w["name"] == "kernel"]
-lay = {(w["end"], w["wait"]): w["share"] for w in d["kernel"]["waits"]}
+lay = {(w["end"], w["wait"]): w["at_once"] for w in d["kernel"]["waits"]}
 sys.exit(not (len(w) == 1 and w[0]["says"] == "the receiving end" and w[0]["agrees"] is not False and
               lay[("receiving", "read")] > 0.7 and d["kernel"]["sentence"].startswith("Below the programs")))
 PY

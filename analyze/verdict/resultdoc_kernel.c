@@ -20,7 +20,7 @@ static const struct {
 	{ EVIDENCE_RECEIVE, false, true, true, "from the interrupt to the socket" },
 	{ EVIDENCE_READ, false, true, true, "in the receiving socket" },
 	{ EVIDENCE_RUN_QUEUE, true, true, false, "of the program for a processor" },
-	{ EVIDENCE_BLOCK, true, true, false, "of requests for a block device" },
+	{ EVIDENCE_BLOCK, true, true, false, "of the host's requests for block devices" },
 };
 enum { N_SHOWN = sizeof(shown) / sizeof(shown[0]) };
 
@@ -47,8 +47,31 @@ over_time(const struct evidence *e, size_t host, int way, enum evidence_wait wai
 	return list;
 }
 
+/* Mean time of a byte there on its way through the end; 0 where no bytes wait, or nothing is known. */
+static double
+on_the_way_s(const struct kernel_end *end, bool sending, size_t i)
+{
+	const double s = end->known ? end->wait[shown[i].wait].mean_s : 0;
+
+	return shown[i].on_the_way && (sending ? shown[i].sending : shown[i].receiving) &&
+		isfinite(s)
+	    ? s
+	    : 0;
+}
+
+static double
+all_s(const struct kernelwaits *k)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < N_SHOWN; i++)
+		sum += on_the_way_s(&k->sender, true, i) + on_the_way_s(&k->receiver, false, i);
+	return sum;
+}
+
 static json_t *
-wait_doc(const struct evidence *e, const struct kernel_end *end, int way, size_t i)
+wait_doc(const struct evidence *e, const struct kernel_end *end, int way, size_t i, double whole_s)
 {
 	const struct kernel_wait *w = &end->wait[shown[i].wait];
 	json_t *o = json_object();
@@ -58,7 +81,9 @@ wait_doc(const struct evidence *e, const struct kernel_end *end, int way, size_t
 	put_text(o, KEY_kernel_wait_wait, evidence_wait_names[shown[i].wait]);
 	put_text(o, KEY_kernel_wait_words, shown[i].words);
 	put_real(o, KEY_kernel_wait_count, round(w->count));
-	put_real(o, KEY_kernel_wait_share, w->share);
+	put_real(o, KEY_kernel_wait_share,
+	    shown[i].on_the_way ? on_the_way_s(end, way > 0, i) / whole_s : NAN);
+	put_real(o, KEY_kernel_wait_at_once, w->share);
 	put_real(o, KEY_kernel_wait_mean_s, w->mean_s);
 	put_real(o, KEY_kernel_wait_p50_s, w->p50_s);
 	put_real(o, KEY_kernel_wait_p99_s, w->p99_s);
@@ -68,14 +93,15 @@ wait_doc(const struct evidence *e, const struct kernel_end *end, int way, size_t
 }
 
 static void
-end_add(json_t *list, const struct evidence *e, const struct kernel_end *end, int way)
+end_add(
+    json_t *list, const struct evidence *e, const struct kernel_end *end, int way, double whole_s)
 {
 	size_t i;
 
 	for (i = 0; end->known && i < N_SHOWN; i++)
 		if ((way > 0 ? shown[i].sending : shown[i].receiving) &&
 		    end->wait[shown[i].wait].count > 0)
-			json_array_append_new(list, wait_doc(e, end, way, i));
+			json_array_append_new(list, wait_doc(e, end, way, i, whole_s));
 }
 
 /* What bytes wait for that lie before a full receiving socket: the window is closed. */
@@ -94,18 +120,14 @@ static char *
 sentence_of(const struct evidence *e, const struct kernelwaits *k)
 {
 	const struct kernel_end *ends[2] = { &k->sender, &k->receiver }, *at = NULL;
-	double all_s = 0, most_s = 0, s;
+	double whole_s = all_s(k), most_s = 0, s;
 	const char *words = "";
 	size_t i, n;
 
 	for (n = 0; n < 2; n++)
-		for (i = 0; i < N_SHOWN && ends[n]->known; i++) {
-			s = ends[n]->wait[shown[i].wait].mean_s;
-			if (!shown[i].on_the_way ||
-			    !(n == 0 ? shown[i].sending : shown[i].receiving) || !isfinite(s))
-				continue;
-			all_s += s;
-			if (s >= most_s) {
+		for (i = 0; i < N_SHOWN; i++) {
+			s = on_the_way_s(ends[n], n == 0, i);
+			if (s > 0 && s >= most_s) {
 				most_s = s;
 				at = ends[n];
 				words = shown[i].words;
@@ -115,8 +137,8 @@ sentence_of(const struct evidence *e, const struct kernelwaits *k)
 		return NULL;
 	return xasprintf(
 	    "Below the programs bytes waited %s on average, %s of it (%.0f %%) %s of %s%s%s.",
-	    fmt_si(all_s, "s").s, most_s > all_s / 2 ? "most" : "the largest part",
-	    100 * most_s / all_s, words, e->hosts[at->host].name, cause_of(k, at),
+	    fmt_si(whole_s, "s").s, most_s > whole_s / 2 ? "most" : "the largest part",
+	    100 * most_s / whole_s, words, e->hosts[at->host].name, cause_of(k, at),
 	    k->sender.known && k->receiver.known ? "" : "; only one end was watched");
 }
 
@@ -131,8 +153,8 @@ resultdoc_kernel(const struct analysis *a)
 		return json_null();
 	o = json_object();
 	waits = json_array();
-	end_add(waits, &a->evidence, &k->sender, 1);
-	end_add(waits, &a->evidence, &k->receiver, -1);
+	end_add(waits, &a->evidence, &k->sender, 1, all_s(k));
+	end_add(waits, &a->evidence, &k->receiver, -1, all_s(k));
 	put_text(o, KEY_kernel_sentence, sentence);
 	put_text(o, KEY_kernel_says, nw_says_name(k->says));
 	put_real(o, KEY_kernel_one_in, k->one_in);

@@ -20,6 +20,7 @@ seconds_text(double v)
 TABLE_TEXT(column_host, KEY_kernel_wait_host)
 TABLE_TEXT(column_words, KEY_kernel_wait_words)
 TABLE_NUMBER(column_share, KEY_kernel_wait_share, fmt_share)
+TABLE_NUMBER(column_at_once, KEY_kernel_wait_at_once, fmt_ratio)
 TABLE_NUMBER(column_mean, KEY_kernel_wait_mean_s, seconds_text)
 TABLE_NUMBER(column_median, KEY_kernel_wait_p50_s, seconds_text)
 TABLE_NUMBER(column_p99, KEY_kernel_wait_p99_s, seconds_text)
@@ -92,7 +93,8 @@ session_kernel(struct html *h, const json_t *doc)
 	static const struct table_column columns[] = {
 		{ "Wait", column_words, false },
 		{ "Host", column_host, false },
-		{ "Share of the time", column_share, true },
+		{ "Share of the bytes' wait", column_share, true },
+		{ "Waiting at once", column_at_once, true },
 		{ "Mean", column_mean, true },
 		{ "Median", column_median, true },
 		{ "99 % below", column_p99, true },

@@ -233,12 +233,18 @@ document_check(const struct analysis *a, const struct story *s)
 	char *text = resultdoc_build(a, &run);
 	json_t *doc = json_loads(text, 0, NULL), *kernel = json_object_get(doc, "kernel");
 	const json_t *waits = json_object_get(kernel, "waits");
+	double shares = 0;
+	size_t i;
 
 	transfer_claims_check(text);
 	CHECK(doc != NULL);
 	CHECK_INT(json_is_null(kernel), s->says == NULL);
 	if (s->says != NULL) {
 		CHECK_INT(json_array_size(waits), s->qdisc > 0 ? 3 : 2);
+		for (i = 0; i < json_array_size(waits); i++)
+			shares +=
+			    json_number_value(json_object_get(json_array_get(waits, i), "share"));
+		CHECK_NEAR(shares, 1, 1e-9, 0);
 		CHECK_INT(strstr(json_string_value(json_object_get(kernel, "sentence")),
 			      "the bytes waited for the reader") != NULL,
 		    strcmp(s->says, "the receiving end") == 0 &&
