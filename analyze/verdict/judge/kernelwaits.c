@@ -107,6 +107,23 @@ quantile_s(const uint64_t *durations, double share)
 	return NAN;
 }
 
+/* Waits of sockets follow one another, so each stands for the bytes of its own time: the mean of a
+ * byte counts each as often as it is long, or Little's law would not hold. */
+static double
+mean_of_byte(const uint64_t *durations)
+{
+	double lo, hi, middle_s, sum = 0, squares = 0;
+	uint32_t i;
+
+	for (i = 0; i < NW_HIST_BUCKETS; i++) {
+		nw_hist_bounds(i, &lo, &hi);
+		middle_s = (lo + hi) / 2 * 1e-9;
+		sum += (double)durations[i] * middle_s;
+		squares += (double)durations[i] * middle_s * middle_s;
+	}
+	return squares / sum;
+}
+
 static void
 end_set(struct kernel_end *end, size_t host, struct sums *s)
 {
@@ -120,6 +137,9 @@ end_set(struct kernel_end *end, size_t host, struct sums *s)
 		k = &end->wait[w];
 		k->count = s->count[w];
 		k->mean_s = s->count[w] > 0 ? s->sum_s[w] / s->count[w] : NAN;
+		if ((w == EVIDENCE_SEND_BUFFER || w == EVIDENCE_READ) && s->count[w] > 0 &&
+		    s->durations[w] != NULL)
+			k->mean_s = mean_of_byte(s->durations[w]);
 		k->p50_s = quantile_s(s->durations[w], 0.5);
 		k->p99_s = quantile_s(s->durations[w], 0.99);
 		k->max_s = s->count[w] > 0 ? s->max_s[w] : NAN;

@@ -18,7 +18,8 @@
 #include "analyze/verdict/evidence/evidence.h"
 #include "narrows/stage.h"
 
-/* A waiting time at one end; all 0 without a wait, and NaN where nothing is known. */
+/* A waiting time at one end; all 0 without a wait, and NaN where nothing is known. mean_s is the
+ * mean of a byte where waits are of bytes in a socket, and their durations are known. */
 struct kernel_wait {
 	double count, mean_s, p50_s, p99_s, max_s;
 	double share; /* sum of waits over the time; above 1 where many bytes wait at once */

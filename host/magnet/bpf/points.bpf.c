@@ -610,24 +610,82 @@ PROBE(__ip_local_out, ip_tx, (OFF(POINT_IP_TX) ? 0 : plain_event(POINT_IP_TX, (u
     void *net, void *sk, void *skb)
 PROBE(ip_rcv, ip_rx, (OFF(POINT_IP_RX) ? 0 : plain_event(POINT_IP_RX, 0, 0)), void *skb)
 
-/* Takes the sender's waiting time from its write to the device's queue, one byte position at a
- * time. */
+/* The position behind the packet's last byte; headers of the device and options of TCP count as
+ * bytes. */
+static __always_inline uint32_t
+packet_end(struct sk_buff *skb)
+{
+	unsigned char *transport = skb->head + skb->transport_header;
+
+	return bpf_ntohl(READ(struct tcphdr, transport, seq)) + skb->len -
+	    (uint32_t)(skb->transport_header - skb->network_header) - 20;
+}
+
+/* Whether the byte at the mark is in the packet, or before it. */
+static __always_inline bool
+mark_is_reached(const struct start *s, uint32_t position)
+{
+	return (int32_t)(position - (uint32_t)s->mark) >= 0;
+}
+
+/*
+ * Takes the sender's waiting time from its write to the device's queue, one byte position at a
+ * time. A program that has filled its buffer sleeps until a third is free, and then writes all of
+ * it at once: the first byte of such a burst waits least. So the next position is drawn at random
+ * from as many bytes as a burst has, two fifths of what lies there now; its wait begins (t_mono_ns
+ * is 0 until then) with the write that reaches it.
+ */
 static __always_inline void
 send_buffer_end(struct sk_buff *skb)
 {
-	unsigned char *transport = skb->head + skb->transport_header;
 	struct sock *sk = skb->sk;
 	struct start *s;
-	uint64_t id;
-	uint32_t end;
+	uint64_t id, behind;
+	uint32_t end, written;
 
 	if (!wait_wanted_of(skb, &id) || sk->sk_protocol != IPPROTO_TCP ||
-	    (s = wait_find(WAIT_SEND_BUFFER, id)) == 0)
+	    (s = wait_find(WAIT_SEND_BUFFER, id)) == 0 || s->t_mono_ns == 0)
 		return;
-	end = bpf_ntohl(READ(struct tcphdr, transport, seq)) + skb->len -
-	    (uint32_t)(skb->transport_header - skb->network_header) - 20;
-	if ((int32_t)(end - (uint32_t)s->mark) >= 0)
+	end = packet_end(skb);
+	if (!mark_is_reached(s, end))
+		return;
+	written = READ(struct tcp_sock, sk, write_seq);
+	behind = (int32_t)(written - end) > 0 ? written - end : 0;
+	if (behind == 0) {
 		wait_end(WAIT_SEND_BUFFER, id);
+		return;
+	}
+	wait_add(WAIT_SEND_BUFFER, id, bpf_ktime_get_ns() - s->t_mono_ns);
+	s->mark = written + (uint32_t)(behind * 2 / 5 * bpf_get_prandom_u32() >> 32);
+	s->t_mono_ns = 0;
+}
+
+/* A packet in the queueing discipline: of TCP its socket and last byte, because the discipline may
+ * divide a packet, whose last piece alone keeps the socket. */
+static __always_inline uint64_t
+queued(struct sk_buff *skb, struct sock *sk, uint64_t id)
+{
+	return sk->sk_protocol == IPPROTO_TCP ? id << 32 | packet_end(skb) : (uint64_t)skb;
+}
+
+static __always_inline void
+qdisc_begin(struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+	uint64_t id;
+
+	if (sk != 0 && wait_wanted_of(skb, &id) && slot_is_sampled())
+		wait_begin(WAIT_QDISC, queued(skb, sk, id), id, 0, 0);
+}
+
+static __always_inline void
+qdisc_end(struct sk_buff *skb)
+{
+	struct sock *sk = skb->sk;
+	uint64_t id;
+
+	if (sk != 0 && wait_wanted_of(skb, &id))
+		wait_end(WAIT_QDISC, queued(skb, sk, id));
 }
 
 TRACEPOINT(net_dev_queue, access_tx, struct sk_buff *skb)
@@ -835,13 +893,16 @@ user_note(uint64_t id)
 static __always_inline int
 write_begins(struct sock *sk)
 {
+	uint32_t next = READ(struct tcp_sock, sk, write_seq) + 1;
+	struct start *s;
 	uint64_t id;
 
 	if (!wait_wanted(sk, &id))
 		return 0;
 	user_note(id);
-	if (slot_is_sampled())
-		wait_begin(WAIT_SEND_BUFFER, id, id, READ(struct tcp_sock, sk, write_seq) + 1, 1);
+	s = wait_find(WAIT_SEND_BUFFER, id);
+	if (slot_is_sampled() && (s == 0 || (s->t_mono_ns == 0 && mark_is_reached(s, next))))
+		wait_begin(WAIT_SEND_BUFFER, id, id, next, 0);
 	return 0;
 }
 SEC("?tp_btf/tcp_sendmsg_locked")
@@ -867,10 +928,7 @@ SEC("?tp_btf/qdisc_enqueue")
 int
 BPF_PROG(wait_enqueue, struct Qdisc *q, struct netdev_queue *txq, struct sk_buff *skb)
 {
-	uint64_t id;
-
-	if (wait_wanted_of(skb, &id) && slot_is_sampled())
-		wait_begin(WAIT_QDISC, (uint64_t)skb, id, 0, 0);
+	qdisc_begin(skb);
 	return 0;
 }
 SEC("?tp_btf/qdisc_dequeue")
@@ -878,7 +936,7 @@ int
 BPF_PROG(wait_dequeue, struct Qdisc *q, struct netdev_queue *txq, int packets, struct sk_buff *skb)
 {
 	if (control.latency && skb != 0)
-		wait_end(WAIT_QDISC, (uint64_t)skb);
+		qdisc_end(skb);
 	return 0;
 }
 SEC("?tp_btf/net_dev_start_xmit")
@@ -889,7 +947,7 @@ BPF_PROG(wait_start, struct sk_buff *skb)
 
 	if (!wait_wanted_of(skb, &id))
 		return 0;
-	wait_end(WAIT_QDISC, (uint64_t)skb); /* of a packet that was taken out in a row of many */
+	qdisc_end(skb); /* of a packet that was taken out in a row of many */
 	if (slot_is_sampled())
 		wait_begin(WAIT_DRIVER, (uint64_t)skb, id, 0, 0);
 	return 0;
@@ -953,11 +1011,27 @@ BPF_PROG(wait_exit, unsigned int vector)
 	return 0;
 }
 
+/* The position behind the last byte that has arrived; 0 without TCP. */
+static __always_inline uint32_t
+received(struct sock *sk)
+{
+	return sk->sk_protocol == IPPROTO_TCP ? READ(struct tcp_sock, sk, rcv_nxt) : 0;
+}
+
+/* Whether a read reached the byte that had arrived last when the wait began. */
+static __always_inline bool
+is_read(struct sock *sk, const struct start *s)
+{
+	return sk->sk_protocol != IPPROTO_TCP ||
+	    mark_is_reached(s, READ(struct tcp_sock, sk, copied_seq));
+}
+
 static __always_inline int
 socket_ready(struct sock *sk)
 {
 	uint32_t zero = 0;
 	struct interrupt *i;
+	struct start *s;
 	uint64_t id;
 
 	if (!wait_wanted(sk, &id))
@@ -965,8 +1039,10 @@ socket_ready(struct sock *sk)
 	i = bpf_map_lookup_elem(&interrupts, &zero);
 	if (i != 0 && i->worked_mono_ns != 0)
 		wait_add(WAIT_RECEIVE, id, bpf_ktime_get_ns() - i->worked_mono_ns);
-	if (slot_is_sampled())
-		wait_begin(WAIT_READ, id, id, 0, 1);
+	s = wait_find(WAIT_READ, id);
+	if (slot_is_sampled() &&
+	    (s == 0 || (s->t_mono_ns == 0 && mark_is_reached(s, received(sk)))))
+		wait_begin(WAIT_READ, id, id, received(sk), 0);
 	return 0;
 }
 SEC("?tp_btf/sk_data_ready")
@@ -982,27 +1058,42 @@ BPF_PROG(wait_ready_fn, struct sock *sk)
 	return socket_ready(sk);
 }
 
-/* Whether a TCP socket has bytes that the program has not read. */
-static __always_inline bool
-has_unread(struct sock *sk)
+/* Bytes of a TCP socket that the program has not read. */
+static __always_inline uint32_t
+unread(struct sock *sk)
 {
-	return sk->sk_protocol == IPPROTO_TCP &&
-	    READ(struct tcp_sock, sk, rcv_nxt) != READ(struct tcp_sock, sk, copied_seq);
+	return sk->sk_protocol == IPPROTO_TCP
+	    ? READ(struct tcp_sock, sk, rcv_nxt) - READ(struct tcp_sock, sk, copied_seq)
+	    : 0;
 }
 
-/* What a read leaves is watched anew: the waits of a socket add up to the time in which bytes
- * lay there. */
+/*
+ * What the read of the marked byte leaves is watched anew: the waits of a socket add up to the time
+ * in which bytes lay there, or to nine tenths. After a read the queue is shortest, so where it is
+ * long the next byte is drawn at random from as many bytes as the read took, and its wait begins
+ * when it has arrived.
+ */
 static __always_inline int
 read_ends(struct sock *sk, int ret)
 {
+	struct start *s;
 	uint64_t id;
 
 	if (ret <= 0 || !wait_wanted(sk, &id))
 		return 0;
 	user_note(id);
+	s = wait_find(WAIT_READ, id);
+	if (s != 0 && (s->t_mono_ns == 0 || !is_read(sk, s)))
+		return 0;
+	if (s != 0 && unread(sk) >= 2 * (uint32_t)ret) {
+		wait_add(WAIT_READ, id, bpf_ktime_get_ns() - s->t_mono_ns);
+		s->mark = received(sk) + (uint32_t)((uint64_t)ret * bpf_get_prandom_u32() >> 32);
+		s->t_mono_ns = 0;
+		return 0;
+	}
 	wait_end(WAIT_READ, id);
-	if (has_unread(sk) && slot_is_sampled())
-		wait_begin(WAIT_READ, id, id, 0, 0);
+	if (unread(sk) != 0 && slot_is_sampled())
+		wait_begin(WAIT_READ, id, id, received(sk), 0);
 	return 0;
 }
 SEC("?tp_btf/sock_recv_length")

@@ -127,11 +127,24 @@ connection_write(struct nw_batch *b, int64_t host)
 	CHECK(nw_batch_rows(b, id, 2, 1, &at, row, NULL, 0) == NW_OK);
 }
 
+/* Half of the waits take 2 ms and half 18 ms, so that nine tenths of the bytes wait 18 ms. */
+static size_t
+halves_encode(uint8_t packed[NW_HIST_ENCODED_MAX_BYTES])
+{
+	static uint64_t counts[NW_HIST_BUCKETS];
+
+	memset(counts, 0, sizeof(counts));
+	counts[nw_hist_index(2000000)] = 25;
+	counts[nw_hist_index(18000000)] = 25;
+	return nw_hist_encode(packed, counts);
+}
+
 /* Rows of a second each: 100 waits, watched in one slot of two. */
 static void
 kernel_write(struct nw_batch *b, int64_t host, const char *wait, double share, unsigned port)
 {
 	static const char *const fields[] = { "count", "sum_d", "max_d", "window", "one_in" };
+	uint8_t packed[NW_HIST_ENCODED_MAX_BYTES];
 	char subject[256], event[64];
 	int64_t id, at;
 	int i;
@@ -145,8 +158,10 @@ kernel_write(struct nw_batch *b, int64_t host, const char *wait, double share, u
 		double row[5] = { 50, share / 2, share / 10, 1, 2 };
 		double wrong[5] = { 50, 1e300, 1, 1, 0 };
 
+		size_t n = strcmp(wait, "send_buffer") == 0 ? halves_encode(packed) : 0;
+
 		at = T0 + (i + 1) * 10 * (int64_t)STEP;
-		CHECK(nw_batch_rows(b, id, 5, 1, &at, row, NULL, 0) == NW_OK);
+		CHECK(nw_batch_rows(b, id, 5, 1, &at, row, n > 0 ? packed : NULL, n) == NW_OK);
 		at++;
 		CHECK(nw_batch_rows(b, id, 5, 1, &at, wrong, NULL, 0) == NW_OK);
 	}
@@ -219,6 +234,7 @@ judgement_check(const struct judgement *j, const struct story *s)
 	if (s->says == NULL)
 		return;
 	CHECK_NEAR(j->kernel.sender.wait[EVIDENCE_SEND_BUFFER].share, s->send_buffer, 1e-6, 0);
+	CHECK_NEAR(j->kernel.sender.wait[EVIDENCE_SEND_BUFFER].mean_s, 0.0164, 0.05, 0);
 	CHECK_NEAR(j->kernel.receiver.wait[EVIDENCE_READ].mean_s, s->read / 100, 1e-6, 0);
 	if (s->agrees == AGREES_NOT || j->by_kernel)
 		CHECK_STR(j->confidence, "low");
