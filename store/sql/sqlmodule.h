@@ -11,6 +11,7 @@
  *	v_last    as v_sample, and series: the newest value of each series (store_last_row())
  *	v_bucket  as v_sample, with begin_ns, n, sum, min, max, mean and sd instead of time and
  *	          value, and series: statistics of all values in each step (store_buckets())
+ *	v_minute  v_bucket of minutes
  *
  * A row is a value of a field; a missing value is NULL in sample and has no line in v_sample.
  * series_id is the id of the metadata, also named meta_id, and the argument in sample(412); series

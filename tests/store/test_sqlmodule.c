@@ -555,6 +555,16 @@ test_buckets(sqlite3 *db)
 		      " field = 'sum_v') FROM sample_bucket WHERE step_ns = 1000000 AND field ="
 		      " 'sum_v' AND n > 0"),
 	    1);
+	CHECK(number(db, "SELECT count(*) FROM v_minute") > 0);
+	CHECK_INT(
+	    number(db,
+		"SELECT count(*) FROM v_minute m JOIN v_bucket b USING (series, begin_ns, n, t_ns)"
+		" WHERE b.step_ns = 60000000000 AND m.sum IS b.sum"),
+	    number(db, "SELECT count(*) FROM v_minute"));
+	CHECK_INT(number(db,
+		      "SELECT count(*) FROM sqlite_temp_schema WHERE name IN ('v_last', 'v_minute')"
+		      " AND sql LIKE '%/* SELECT % FROM ' || name || '%'"),
+	    2);
 }
 
 static void
