@@ -175,6 +175,20 @@ for path, operations in document["paths"].items():
         form = {"application/json": "json", "text/csv; charset=utf-8": "json", "text/csv; charset=utf-8; header=present": "csv", "application/vnd.apache.arrow.stream": "arrow"}[media]
         if form != "json":
             assert get(f"{path[len('/api/v1/'):]}?format={form}")[1]["Content-Type"] == media
+# no address takes a parameter that it does not know, and the refusal names it; a wrong value is named, too
+for path in [*map(fill, document["paths"]), "/", "/session/1", "/session/1.csv", "/sessions.json", "/routes", "/hosts", "/health", "/compare", "/keep"]:
+    status, headers, body = get(f"{path}?serch=foo")
+    assert status == 400 and b"serch" in body, (path, status, body[:300])
+    if headers["Content-Type"] == "application/problem+json":
+        assert json.loads(body)["detail"] == "serch: there is no such parameter", (path, body)
+for path, name in (("sessions?limit=0", "limit"), ("sessions?before=x", "before"), ("sessions?from=never", "from"), ("hosts?offset=-1", "offset"),
+                   ("hosts/dtn1/settings?before=x", "before")):
+    status, headers, body = get(path)
+    assert status == 400 and json.loads(body)["detail"].startswith(name + ": "), (path, status, body)
+# alike everywhere: a text is searched, times go from and to, and a stage is a verdict
+for path in "sessions?search=zebra", "sessions?q=zebra", "sessions?to=2001-01-01", "sessions?verdict=disk.write":
+    assert load(path)["sessions"] == [], path
+assert load("values?since=2001-01-01T00:00:00Z&until=2001-01-02T00:00:00Z")["series"] == load("values?from=2001-01-01T00:00:00Z&to=2001-01-02T00:00:00Z")["series"]
 # every path: the curl example as it stands there, the tag, HEAD, and each error as a problem that the document names
 def ask(path, method, **headers):
     try:
@@ -241,14 +255,38 @@ with open(f"{directory}/values.want", "w") as f:
     for (id, field), rows in sorted(want.items()):
         for t, v in rows:
             f.write(f"{id} {field} {t} {bits(v)[::-1].hex()}\n")
+names = {(r["series_id"], r["host"], r["session"], r["event_type"], r["subject"]) for r in csv.DictReader(io.StringIO(get("values?format=csv")[2].decode()))}
+with open(f"{directory}/values.names.want", "w") as f:
+    f.write("".join("|".join(n) + "\n" for n in sorted(names)))
+assert len(names) == 4 and len({n[1] for n in names}) == 3, names
 EOF
 python3 "$tmp/check.py" "$url" "$tmp/a.csv" "$tmp" || fail "/api/v1"
 
-# --- Arrow, read by Apache's own reader ---
+# --- Arrow, read by Apache's own reader; OpenAPI, read by two validators ---
 arrow=${NARROWS_ARROW_JS:-}
 if [ -z "$arrow" ] && command -v npm >/dev/null 2>&1 &&
-    (mkdir "$tmp/js" && cd "$tmp/js" && timeout 120 npm install --silent --no-audit --no-fund apache-arrow@21 >/dev/null 2>&1); then
+    (mkdir "$tmp/js" && cd "$tmp/js" && timeout 120 npm install --silent --no-audit --no-fund apache-arrow@21 \
+	@seriousme/openapi-schema-validator@2 @scalar/openapi-parser@0.24 >/dev/null 2>&1); then
 	arrow=$tmp/js
+fi
+if [ -d "$arrow/node_modules/@scalar/openapi-parser" ]; then
+	cat >"$arrow/validate.mjs" <<'EOF'
+import { readFileSync } from 'node:fs';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { validate } from '@scalar/openapi-parser';
+const text = readFileSync(process.argv[2], 'utf8');
+for (const found of [await new Validator().validate(JSON.parse(text)), await validate(text)])
+	if (!found.valid) {
+		console.error(JSON.stringify(found.errors, null, 1).slice(0, 3000));
+		process.exitCode = 1;
+	}
+EOF
+	curl -s "$url/api/v1/openapi.json" >"$tmp/openapi.json"
+	node "$arrow/validate.mjs" "$tmp/openapi.json" || fail "the OpenAPI document is not valid"
+	sed 's/"operationId": "series"/"operationId": 7/' "$tmp/openapi.json" >"$tmp/broken.json"
+	! node "$arrow/validate.mjs" "$tmp/broken.json" 2>/dev/null || fail "a broken document passes"
+else
+	echo "untested: the OpenAPI document is not validated: npm does not lead to its validators"
 fi
 if [ -n "$arrow" ]; then
 	cat >"$tmp/read.js" <<'EOF'
@@ -265,11 +303,16 @@ for (const batch of t.batches) {
 	}
 }
 fs.writeFileSync(process.argv[4], lines.map(l => l + '\n').join(''));
+const of = ['series_id', 'host', 'session', 'event_type', 'subject'].map(n => t.getChild(n)), names = new Set();
+for (let i = 0; i < t.numRows; i++)
+	names.add(of.map(c => String(c.get(i))).join('|'));
+fs.writeFileSync(process.argv[4] + '.names', [...names].sort().map(l => l + '\n').join(''));
 EOF
 	for name in values last statistics none; do
 		node "$tmp/read.js" "$arrow" "$tmp/$name.arrow" "$tmp/$name.got" 2>"$tmp/said" || fail "Arrow $name: $(cat "$tmp/said")"
 	done
 	LC_ALL=C sort -s -k1,1n -k2,2 -k3,3n "$tmp/values.got" | cmp - "$tmp/values.want" || fail "Arrow has other values"
+	cmp "$tmp/values.got.names" "$tmp/values.names.want" || fail "Arrow has other hosts, sessions, event types or subjects"
 	[ -s "$tmp/last.got" ] && [ -s "$tmp/statistics.got" ] && [ ! -s "$tmp/none.got" ] || fail "Arrow rows"
 else
 	echo "untested: Arrow is not read: neither npm nor NARROWS_ARROW_JS leads to apache-arrow"

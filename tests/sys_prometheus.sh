@@ -59,12 +59,20 @@ want = [v for t, v in rows if t <= int((T0 + 0.5) * 1e9)][-1]
 assert now["resultType"] == "vector" and [float(r["value"][1]) for r in now["result"]] == [want] and now["result"][0]["value"][0] == T0 + 0.5, (now, want)
 assert ask(box, "query", query="ps:disk:nothing", time=T0)["data"]["result"] == []
 # what is not answered says so
-for query, words in (("histogram_quantile(0.9, x)", "not supported: the function histogram_quantile"), ("x offset 5m", "not supported: offset"),
-                     ("a / b", "not supported: a second selector"), ("x[5m]", "not supported: a range"), ("rate(x[5m:1m])", "not supported: subqueries"),
-                     ("x > 3", "not supported: >"), ("x{a=~\"(?i)b\"}", "not supported: (?"), ("x{", "missing"), ("", "needs a name"), ("rate(x)", "missing"),
-                     ("topk(3, x)", "not supported: the function topk"), ("((((((((((((((((((1))))))))))))))))))", "nested")):
+for query, words in (("histogram_quantile(0.9, x)", "not supported: the function histogram_quantile"), ("x @ 5", "not supported: @"),
+                     ("a + b + c + d + e", "more than 4 selectors"), ("a + on (host) group_left b", "not supported: group_left"), ("x[5m]", "not supported: a range"), ("rate(x[5m:1m])", "not supported: subqueries"),
+                     ("x and y", "not supported: and"), ("x{a=~\"(?i)b\"}", "not supported: (?"), ("x{", "missing"), ("", "needs a name"), ("rate(x)", "missing"),
+                     ("1 > 2", "needs bool"), ("((((((((((((((((((1))))))))))))))))))", "nested")):
     got = ask(box, "query", query=query)
     assert got["status"] == "error" and got["errorType"] == "bad_data" and words in got["error"], (query, got)
+# two series that a join cannot tell apart, on either side: an error before the first byte
+for query in "ps:disk:written / on (host) ps:disk:busy_share", "sum by (host) (ps:disk:written) - on (host) ps:disk:written", "ps:disk:written - on (host) sum by (host) (ps:disk:written)":
+    got = ask(box, "query_range", query=query, start=T0, end=T1, step=15)
+    assert got["status"] == "error" and "have the same labels" in got["error"], (query, got)
+# the largest come first, in their order, and with their labels
+top = ask(box, "query", query="topk(2, ps:disk:written)", time=T0)["data"]["result"]
+all_now = sorted((float(r["value"][1]) for r in ask(box, "query", query="ps:disk:written", time=T0)["data"]["result"]), reverse=True)
+assert len(all_now) == 3 and [float(r["value"][1]) for r in top] == all_now[:2] and top[0]["metric"]["__name__"] == "ps:disk:written", (top, all_now)
 assert "11000" in ask(box, "query_range", query="x", start=0, end=T1, step=1)["error"]
 assert ask(box, "rules")["errorType"] == "not_found"
 assert ask(box, "series")["status"] == "error"
@@ -115,6 +123,19 @@ queries = ['ps:disk:written', '{host="dtn1"}', 'ps:disk:busy_share{device!="sda"
            '2 * 3 + 4', 'ps:disk:written{mount_point=~"/d.+"} / 0']
 queries += [f"{f}(ps:disk:{m}[{w}])" for f in functions for m in ("written", "busy_share") for w in ("5s", "30s", "5m")]
 queries += [f"quantile_over_time({q}, ps:disk:busy_share[1m])" for q in (0, 0.5, 0.99, 1, 2)]
+queries += [f"irate(ps:disk:written[{w}])" for w in ("3s", "1m", "5m")]
+queries += ['ps:disk:written offset 1m', 'rate(ps:disk:written[1m] offset 5m)', 'sum(max_over_time(ps:disk:busy_share[30s] offset -2m))',
+            'ps:disk:busy_share > 0.5', '0.5 > ps:disk:busy_share', 'ps:disk:busy_share >= bool 0.5', 'ps:disk:written != 0', 'ps:disk:written == bool 0',
+            '1 < bool 2', '-ps:disk:busy_share ^ 2', 'ps:disk:written % 1000 + 2 ^ 3 ^ 2', '5 - -3 % 2', 'count(ps:disk:busy_share < 0.3) by (host)',
+            'topk(1, ps:disk:busy_share)', 'bottomk(2, ps:disk:busy_share)', 'topk by (host) (1, rate(ps:disk:written[1m]))', 'sum(topk(2, ps:disk:busy_share))',
+            'topk(9, ps:disk:written)', 'bottomk(0, ps:disk:written)', 'topk(2, ps:disk:busy_share > 0.4) * 2',
+            'ps:disk:written / ignoring (field, series_id) ps:disk:busy_share', 'rate(ps:disk:written[1m]) * on (host, device) ps:disk:busy_share',
+            'ps:disk:busy_share > ps:disk:busy_share offset 1m', 'ps:disk:busy_share > bool ps:disk:busy_share offset 1m',
+            'sum by (host) (ps:disk:written) / on (host) sum by (host) (ps:disk:written offset 5m)', 'ps:disk:written - ps:disk:written',
+            'sum by (host) (rate(ps:disk:written[1m])) / count by (host) (ps:disk:written) + max by (host) (ps:disk:busy_share)',
+            'avg by (device) (ps:disk:busy_share) <= on (device) (min by (device) (ps:disk:busy_share) + 0.1)',
+            'max(ps:disk:busy_share) - min(ps:disk:busy_share)', 'ps:disk:written{host="dtn1"} + ps:disk:written{host="dtn2"}',
+            'ps:disk:busy_share{device="sda",host="dtn1"} == on (host) ps:disk:busy_share{device="sda",host="dtn1"}']
 compared = 0
 def key(metric):
     return tuple(sorted(metric.items()))

@@ -28,11 +28,11 @@ answer_api_root(struct ask *q)
 static int
 filter_take(struct ask *q, struct session_filter *f)
 {
-	q->why = "before: a session's number; times: ISO 8601 or a span; texts: at most 95 bytes";
-	if (session_filter_parse(f, q->query) < 0)
-		return NW_EINVAL;
-	q->why = NULL;
-	return NW_OK;
+	int rc = session_filter_parse(f, q->query);
+
+	if (rc < 0)
+		ask_refuse_value(q, f->bad);
+	return rc;
 }
 
 int
@@ -160,11 +160,10 @@ answer_api_notes(struct ask *q)
 static int
 hosts_take(struct ask *q, struct hosts_query *list)
 {
-	q->why = "offset: a number of hosts; limit: 1 to 1000; before: nanoseconds since 1970";
-	if (!hosts_query_parse(list, q->query))
-		return NW_EINVAL;
-	q->why = NULL;
-	return NW_OK;
+	if (hosts_query_parse(list, q->query))
+		return NW_OK;
+	ask_refuse_value(q, list->bad);
+	return NW_EINVAL;
 }
 
 static int

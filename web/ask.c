@@ -2,6 +2,7 @@
 /* What handlers share. */
 #include "web/ask.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,21 @@
 #include "web/http/body.h"
 #include "web/resource.h"
 
+enum { PARAM_SHOWN = 40 }; /* bytes of an unknown name that a message repeats */
+
 int
 ask_document(struct ask *q, int rc, json_t *doc)
 {
 	return rc == NW_OK ? body_put_document(q->body, doc) : rc;
+}
+
+void
+ask_refuse_value(struct ask *q, const struct param *p)
+{
+	if (p == NULL)
+		return;
+	snprintf(q->why_text, sizeof(q->why_text), "%s: %s", p->name, p->form);
+	q->why = q->why_text;
 }
 
 int
@@ -40,6 +52,28 @@ ask_field(const char *form, const char *name)
 	return copy;
 }
 
+/* A parameter that has no effect would seem to have one. The address {path} is its handler's. */
+static int
+params_check(struct ask *q)
+{
+	const struct resource *row = q->to.resource;
+	const char *at = q->query;
+	size_t len;
+
+	if (at == NULL || strstr(row->path, "{path}") != NULL)
+		return NW_OK;
+	for (; *at != '\0'; at += len + (at[len] == '&')) {
+		len = strcspn(at, "&");
+		if (len == 0 || resource_knows(row, at, strcspn(at, "=&")))
+			continue;
+		q->why = q->why_text;
+		snprintf(q->why_text, sizeof(q->why_text), "%.*s: there is no such parameter",
+		    (int)(strcspn(at, "=&") < PARAM_SHOWN ? strcspn(at, "=&") : PARAM_SHOWN), at);
+		return NW_EINVAL;
+	}
+	return NW_OK;
+}
+
 int
 ask_run(struct ask *q, ask_fn *handler)
 {
@@ -47,6 +81,8 @@ ask_run(struct ask *q, ask_fn *handler)
 
 	q->h.out = q->body;
 	q->type = q->to.resource->type;
+	if ((rc = params_check(q)) < 0)
+		return rc;
 	rc = handler(q);
 	return rc == NW_OK && q->h.failed ? NW_ENOMEM : rc;
 }

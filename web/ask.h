@@ -16,6 +16,7 @@
 #include "web/draw/html.h"
 #include "web/http/reply.h"
 #include "web/query/out_stream.h"
+#include "web/query/param.h"
 #include "web/route.h"
 
 enum { ASK_BODY_BYTES = 8192, ASK_LOCATION_BYTES = 8192 + 256, ASK_WHY_BYTES = 200 };
@@ -50,13 +51,16 @@ struct ask {
 
 typedef int ask_fn(struct ask *q);
 
-/* Has a handler of the resource make the answer. Returns its code. */
+/* Has a handler of the resource make the answer. Returns its code, or NW_EINVAL with the name of a
+ * parameter of the query that the resource does not have. */
 int ask_run(struct ask *q, ask_fn *handler);
 /* The HTTP status of a code. */
 int ask_code(int rc);
 
 /* Takes the reference of a document, unless rc is a failure. Returns rc or NW_ENOMEM. */
 int ask_document(struct ask *q, int rc, json_t *doc);
+/* Says of an error which value the parameter takes; NULL: says nothing. */
+void ask_refuse_value(struct ask *q, const struct param *p);
 /* Resolves "last". NW_ENOTFOUND: there is no session. */
 int ask_id(struct ask *q);
 /* The value of a field of the form or of the query; free() the result. NULL: no such field. */

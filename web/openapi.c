@@ -77,6 +77,23 @@ parameter(const struct param *p, const char *in)
 	    p->example);
 }
 
+/* A parameter of the query, and its second name as another parameter, which is deprecated. */
+static void
+parameter_append(json_t *all, const struct param *p)
+{
+	struct param second = *p;
+	json_t *v;
+
+	json_array_append_new(all, parameter(p, "query"));
+	if (p->also == NULL)
+		return;
+	second.name = p->also;
+	v = parameter(&second, "query");
+	json_object_set_new(v, "description", json_sprintf("The same as %s.", p->name));
+	json_object_set_new(v, "deprecated", json_true());
+	json_array_append_new(all, v);
+}
+
 /* Parameters of the path, then those of the query. */
 static json_t *
 parameters_of(const struct resource *r)
@@ -103,7 +120,7 @@ parameters_of(const struct resource *r)
 	for (i = 0; i < RESOURCE_PARAMS_MAX && r->params[i] != NULL; i++)
 		for (p = r->params[i]; p->name != NULL; p++)
 			if (param_is_of(p, (unsigned)r->form))
-				json_array_append_new(all, parameter(p, "query"));
+				parameter_append(all, p);
 	return all;
 }
 

@@ -4,6 +4,7 @@
 #include "web/answer/feedback.h"
 #include "web/answer/notes.h"
 #include "web/export/shape.h"
+#include "web/http/login.h"
 #include "web/lifelines/choice.h"
 #include "web/page/lines.h"
 #include "web/page/page.h"
@@ -47,6 +48,22 @@ resource_access(const struct resource *r, enum method method, enum account_role 
 	if (least == GRANT_NONE && (is_open || may_see))
 		return 405;
 	return role == ACCOUNT_NOBODY ? 401 : 403;
+}
+
+bool
+resource_knows(const struct resource *r, const char *name, size_t len)
+{
+	char text[PARAM_NAME_BYTES];
+	size_t i;
+
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, name, len);
+	text[len] = '\0';
+	for (i = 0; i < RESOURCE_PARAMS_MAX && r->params[i] != NULL; i++)
+		if (param_find(r->params[i], text, (unsigned)r->form) != NULL)
+			return true;
+	return false;
 }
 
 const char *

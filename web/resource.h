@@ -65,6 +65,8 @@ extern const size_t resources_count;
 
 /* 0, 401, 403 or 405. */
 int resource_access(const struct resource *r, enum method method, enum account_role role);
+/* Whether the resource has a parameter with the name of len bytes. */
+bool resource_knows(const struct resource *r, const char *name, size_t len);
 /* "GET, HEAD, POST" */
 const char *resource_allow(const struct resource *r);
 /* The path behind its last name: ".csv", "/lifelines.json". */

@@ -59,12 +59,14 @@ static bool
 take_all(struct hosts_query *q, const struct param *p, const struct evkeyvalq *fields)
 {
 	const char *text;
-	bool ok = true;
 
 	for (; p->name != NULL; p++)
-		if ((text = evhttp_find_header(fields, p->name)) != NULL)
-			ok = param_take(p, q, text) && ok;
-	return ok;
+		if ((text = evhttp_find_header(fields, p->name)) != NULL &&
+		    !param_take(p, q, text)) {
+			q->bad = p;
+			return false;
+		}
+	return true;
 }
 
 bool

@@ -22,8 +22,9 @@ extern const struct param hosts_params[], settings_params[];
 struct hosts_query {
 	int64_t offset, limit;
 	int64_t before_wall_ns;
+	const struct param *bad; /* the parameter whose value is out of range, or NULL */
 };
-/* Other parameters are ignored. Returns false for a value out of range. */
+/* Other parameters are ignored: ask_run() refuses them. Returns false for a value out of range. */
 bool hosts_query_parse(struct hosts_query *q, const char *query);
 
 int hosts_document(

@@ -95,10 +95,10 @@ const struct param session_params[] = {
 	    .form = "newest, slowest, fastest, longest or largest", .example = "slowest" },
 	{ "limit", PARAM_NUMBER, 1, SESSION_LIST_LIMIT_MAX, AT(limit),
 	    .meaning = "Entries of a page, 50 if missing.", .form = "1 to 1000", .example = "50" },
-	{ "q", TEXT(SESSION_FILTER_BYTES), AT(text),
+	{ "search", .also = "q", TEXT(SESSION_FILTER_BYTES), AT(text),
 	    .meaning = "Part of the task, route, program, label or sentence.", .form = "text",
 	    .example = "rsync" },
-	{ "stage", TEXT(SESSION_FILTER_BYTES), AT(stage),
+	{ "stage", .also = "verdict", TEXT(SESSION_FILTER_BYTES), AT(stage),
 	    .meaning = "Stage that limited the session.", .form = "a stage or none",
 	    .example = "disk.write" },
 	{ "program", TEXT(SESSION_FILTER_BYTES), AT(program),
@@ -112,10 +112,12 @@ const struct param session_params[] = {
 	{ "state", PARAM_WORD, .words = state_names, .take = take_state, AT(state),
 	    .meaning = "Sessions that still run, whose program failed, or slower than usual.",
 	    .form = "open, failed or slower", .example = "failed" },
-	{ "since", .take = take_time, AT(since_wall_ns), .meaning = "Begin at this time or later.",
-	    .form = "ISO 8601, or a span before now", .example = "2026-11-20T08:00:00Z" },
-	{ "until", .take = take_time, AT(until_wall_ns), .meaning = "Begin before this time.",
-	    .form = "ISO 8601, or a span before now", .example = "7d" },
+	{ "from", .also = "since", .take = take_time, AT(since_wall_ns),
+	    .meaning = "Begin at this time or later.", .form = "ISO 8601, or a span before now",
+	    .example = "2026-11-20T08:00:00Z" },
+	{ "to", .also = "until", .take = take_time, AT(until_wall_ns),
+	    .meaning = "Begin before this time.", .form = "ISO 8601, or a span before now",
+	    .example = "7d" },
 	{ "rate_min", .take = take_rate, AT(rate_min),
 	    .meaning = "Mean rate of at least so many bytes a second.", .form = "a size",
 	    .example = "10MB" },
@@ -144,8 +146,11 @@ static bool
 take(struct session_filter *f, const char *name, const char *value)
 {
 	const struct param *p = param_find(session_params, name, 0);
+	bool ok = p == NULL || param_take(p, f, value);
 
-	return p == NULL || param_take(p, f, value);
+	if (!ok)
+		f->bad = p;
+	return ok;
 }
 
 /* NAME=VALUE, with the value encoded; other text is no parameter. */

@@ -35,13 +35,15 @@ struct session_filter {
 	char state[SESSION_FILTER_BYTES];     /* open, failed, slower (than usual); "": any */
 	int64_t since_wall_ns, until_wall_ns; /* of the begin; 0: any */
 	double rate_min, rate_max;            /* bytes/s; 0: any */
+	const struct param *bad; /* after NW_EINVAL: parameter whose value makes no sense */
 };
 
 /* Parameters of lists of sessions, and of addresses of one route and of one host, which the same
  * parser reads. */
 extern const struct param session_params[], route_params[], host_params[];
 
-/* Unknown parameters are ignored. NW_EINVAL: a value makes no sense. */
+/* Unknown parameters are ignored: ask_run() refuses them. NW_EINVAL: f->bad has a value that makes
+ * no sense. */
 int session_filter_parse(struct session_filter *f, const char *query);
 bool session_filter_passes(const struct session_filter *f, const struct nw_session_rec *s,
     const struct nw_result_rec *res);

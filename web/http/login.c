@@ -235,6 +235,12 @@ login_end(struct login *l, struct evhttp_request *req, bool secure, char cookie[
 	    name_of(secure), secure ? "Secure; " : "");
 }
 
+const struct param login_params[] = {
+	{ "next", .meaning = "Where the login leads to.", .form = "an address of the box",
+	    .example = "/health" },
+	{ .name = NULL },
+};
+
 bool
 login_next_ok(const char *next)
 {

@@ -15,6 +15,7 @@
 
 #include "narrows/account.h"
 #include "narrows/web.h"
+#include "web/query/param.h"
 
 struct login;
 struct evhttp_request;
@@ -43,6 +44,9 @@ int login_try(struct login *l, struct evhttp_request *req, const char *user, con
 /* Ends the login of the request's cookie; the answer's cookie removes the browser's. */
 void login_end(
     struct login *l, struct evhttp_request *req, bool secure, char cookie[LOGIN_COOKIE_BYTES]);
+
+/* Parameters of the form's address. */
+extern const struct param login_params[];
 
 /* Whether `next` is an address on this box that a login may lead to. */
 bool login_next_ok(const char *next);

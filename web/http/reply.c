@@ -249,7 +249,10 @@ reply_error(struct reply *a, int code)
 			: code == 400                   ? "too many samples for one series"
 							: reply_reason(code));
 		break;
-	case REPLY_JSON: body_put_error(a->body, code, reply_reason(code)); break;
+	case REPLY_JSON:
+		body_put_error(
+		    a->body, code, code == 400 && a->why != NULL ? a->why : reply_reason(code));
+		break;
 	case REPLY_PAGE:
 		a->type = NULL;
 		a->error_page(

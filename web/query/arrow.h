@@ -14,7 +14,7 @@
 
 #include "web/query/out_stream.h"
 
-enum { ARROW_COLUMNS_MAX = 12 };
+enum { ARROW_COLUMNS_MAX = 16 };
 
 enum arrow_type {
 	ARROW_INT64,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Arrow tables: series_id, field, time, and value or n, sum, mean, min, max, sd. One row per time
- * and field; missing values have no row. Rows gather in batches of up to BATCH_ROWS.
+ * Arrow tables: series_id, host, session, subject, event_type, field, time, and value or n, sum,
+ * mean, min, max, sd. One row per time and field; missing values have no row. The session of series
+ * that belong to a host alone is 0. Rows gather in batches of up to BATCH_ROWS, and the columns of
+ * text share one dictionary.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +12,12 @@
 
 #include "narrows/err.h"
 #include "web/query/arrow.h"
+#include "web/query/flat.h"
 #include "web/query/frame_form.h"
 
-enum { BATCH_ROWS = 8192, OWN_COLUMNS = 3 };
+enum { BATCH_ROWS = 8192 };
+enum text_column { TEXT_HOST, TEXT_SUBJECT, TEXT_EVENT, TEXT_FIELD, TEXT_COLUMNS };
+enum { OWN_COLUMNS = 3 + TEXT_COLUMNS };
 
 struct table {
 	json_t *numbers;    /* number of each name, by name */
@@ -20,8 +25,8 @@ struct table {
 	size_t n_names;
 	bool names_begun;
 	size_t n_rows;
-	int64_t series_id[BATCH_ROWS], t[BATCH_ROWS];
-	int32_t field[BATCH_ROWS];
+	int64_t series_id[BATCH_ROWS], session[BATCH_ROWS], t[BATCH_ROWS];
+	int32_t text[TEXT_COLUMNS][BATCH_ROWS];
 	double value[QUERY_COLUMNS][BATCH_ROWS];
 };
 
@@ -42,8 +47,12 @@ columns_of(const struct frame_out *o, const struct table *t, struct arrow_column
 	size_t i;
 
 	out[0] = (struct arrow_column){ "series_id", ARROW_INT64, t->series_id };
-	out[1] = (struct arrow_column){ "field", ARROW_NAME, t->field };
-	out[2] = (struct arrow_column){ "time", ARROW_TIME, t->t };
+	out[1] = (struct arrow_column){ "host", ARROW_NAME, t->text[TEXT_HOST] };
+	out[2] = (struct arrow_column){ "session", ARROW_INT64, t->session };
+	out[3] = (struct arrow_column){ "subject", ARROW_NAME, t->text[TEXT_SUBJECT] };
+	out[4] = (struct arrow_column){ "event_type", ARROW_NAME, t->text[TEXT_EVENT] };
+	out[5] = (struct arrow_column){ "field", ARROW_NAME, t->text[TEXT_FIELD] };
+	out[6] = (struct arrow_column){ "time", ARROW_TIME, t->t };
 	for (i = 0; i < c->n; i++)
 		out[OWN_COLUMNS + i] =
 		    (struct arrow_column){ result_key_name(c->key[i]), ARROW_DOUBLE, t->value[i] };
@@ -115,7 +124,8 @@ name_number(struct table *t, const char *name)
 }
 
 static int
-put_rows(struct frame_out *o, struct table *t, const struct frame *f, size_t k, int32_t field)
+put_rows(struct frame_out *o, struct table *t, const struct frame *f, size_t k,
+    const int32_t text[TEXT_COLUMNS])
 {
 	size_t n = o->columns.n, i, c;
 	int rc;
@@ -126,7 +136,9 @@ put_rows(struct frame_out *o, struct table *t, const struct frame *f, size_t k, 
 		if (t->n_rows == BATCH_ROWS && (rc = batch_write(o, t)) < 0)
 			return rc;
 		t->series_id[t->n_rows] = f->of->series_id;
-		t->field[t->n_rows] = field;
+		t->session[t->n_rows] = f->of->session_id > 0 ? f->of->session_id : 0;
+		for (c = 0; c < TEXT_COLUMNS; c++)
+			t->text[c][t->n_rows] = text[c];
 		t->t[t->n_rows] = f->t_wall_ns[i];
 		for (c = 0; c < n; c++)
 			t->value[c][t->n_rows] = f->values[c * f->n_fields + k][i];
@@ -139,15 +151,26 @@ static int
 frame(struct frame_out *o, const struct frame *f)
 {
 	struct table *t = o->state;
-	int32_t field;
-	size_t k;
-	int rc = NW_OK;
+	char *subject = flat_text(f->of->subject_json);
+	int32_t text[TEXT_COLUMNS];
+	size_t k, c;
+	int rc = subject != NULL ? NW_OK : NW_ENOMEM;
 
 	for (k = 0; k < f->n_fields && rc == NW_OK; k++) {
-		if ((field = name_number(t, f->fields[k])) < 0)
-			return field;
-		rc = put_rows(o, t, f, k, field);
+		const char *const words[TEXT_COLUMNS] = {
+			[TEXT_HOST] = f->of->host,
+			[TEXT_SUBJECT] = subject,
+			[TEXT_EVENT] = f->of->event_type,
+			[TEXT_FIELD] = f->fields[k],
+		};
+
+		for (c = 0; c < TEXT_COLUMNS && rc == NW_OK; c++)
+			if ((text[c] = name_number(t, words[c])) < 0)
+				rc = text[c];
+		if (rc == NW_OK)
+			rc = put_rows(o, t, f, k, text);
 	}
+	free(subject);
 	return rc;
 }
 

@@ -60,7 +60,9 @@ const struct param *
 param_find(const struct param *list, const char *name, unsigned kind)
 {
 	for (; list->name != NULL; list++)
-		if (strcmp(list->name, name) == 0 && param_is_of(list, kind))
+		if ((strcmp(list->name, name) == 0 ||
+			(list->also != NULL && strcmp(list->also, name) == 0)) &&
+		    param_is_of(list, kind))
 			return list;
 	return NULL;
 }

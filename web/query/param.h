@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { PARAM_NAME_BYTES = 32 }; /* a name is shorter */
 enum param_type { PARAM_TEXT, PARAM_NUMBER, PARAM_WORD };
 
 struct param {
@@ -21,13 +22,14 @@ struct param {
 	/* reads a value that is more than a text, a number or a word; or NULL */
 	bool (*take)(void *out, const char *text);
 	const char *meaning, *form, *example;
-	unsigned of; /* a bit for each kind of request that takes the parameter; 0: all */
+	const char *also; /* a second name, which other resources or older versions have; or NULL */
+	unsigned of;      /* a bit for each kind of request that takes the parameter; 0: all */
 };
 
 /* Writes the value into `query`: a text into char[max + 1], a number into int64_t, a word into an
  * enum. Returns false if the value breaks type or bounds. */
 bool param_take(const struct param *p, void *query, const char *text);
-/* The row of a name for a kind of request, or NULL. */
+/* The row of a name, or of a second name, for a kind of request; or NULL. */
 const struct param *param_find(const struct param *list, const char *name, unsigned kind);
 static inline bool
 param_is_of(const struct param *p, unsigned kind)

@@ -202,7 +202,7 @@ is_match(const char *key)
 static int
 answer_list(struct request *q, enum prom_list what, const char *label, struct stream *out)
 {
-	struct promql *selectors = calloc(PROM_SELECTORS, sizeof(*selectors));
+	struct promql_selector *selectors = calloc(PROM_SELECTORS, sizeof(*selectors));
 	const struct evkeyval *one;
 	size_t n = 0;
 	int rc = selectors != NULL ? NW_OK : NW_ENOMEM;

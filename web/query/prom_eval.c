@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The values of a series go through the stages of the query one after the other. An aggregation
- * keeps values in a group; after the last series the groups go on through the stages behind it.
+ * The values of a series go through the stages of a node one after the other. An aggregation keeps
+ * values in a group; after the last series the groups go on through the stages behind it. What a
+ * node yields goes into the join that the node is a side of, or into the answer. So the right side
+ * of a join is computed first, then the left side, then the join itself.
  *
- *	COUNT --------> SERIES ----------> GROUPS
+ *	COUNT --------> SERIES or JOINED ------> GROUPS ---> the next node
  *	  cost of all series is known, and not too high
  *
  * A slice ends when its time is over, within a series too: between two stretches of samples, and
@@ -22,6 +24,8 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "web/query/find.h"
+#include "web/query/prom_group.h"
+#include "web/query/prom_join.h"
 #include "web/query/prom_labels.h"
 #include "web/query/prom_window.h"
 
@@ -33,32 +37,33 @@ enum {
 };
 #define SLICE_NS INT64_C(10000000)
 
-enum phase { COUNT, SERIES, GROUPS };
-
-struct group {
-	json_t *labels;
-	double *value, *n; /* per step; n 0: no value */
-};
-
-struct groups {
-	json_t *index; /* of each group, by the text of its labels */
-	struct group *list;
-	size_t n;
-};
+enum phase { COUNT, SERIES, JOINED, GROUPS };
 
 struct eval {
 	struct store_reader *reader;
 	struct promql q;
 	struct prom_range range;
-	struct query query;
+	/* nodes in the order of their turns, and which join takes what a node yields */
+	size_t order[PROMQL_NODES], n_order, turn;
+	struct {
+		bool is_root;
+		size_t node;
+		enum prom_side side;
+	} sink[PROMQL_NODES];
+	const struct promql_node *node;         /* in hand */
+	const struct promql_selector *selector; /* in hand */
+	size_t n_counted;                       /* selectors whose cost is known */
+	struct query query;                     /* on loan to find */
 	struct find *find;
 	const struct found *at;
-	size_t layout, field; /* next series of the metadata in hand */
-	struct groups groups[PROMQL_STAGES];
-	size_t group_bytes, n_written;
+	size_t layout, field;                     /* next series of the metadata in hand */
+	struct prom_groups groups[PROMQL_STAGES]; /* of the node in hand */
+	struct prom_join joins[PROMQL_NODES];
+	size_t bytes_left, n_written;
 	enum phase phase;
 	bool begun;
-	size_t stage, group; /* groups that go on next */
+	size_t stage;        /* whose groups go on next */
+	size_t row;          /* of the join in hand: the row that goes on next */
 	json_t *labels;      /* of the series in hand, NULL between two */
 	size_t step, loaded; /* of the series: first without value, and first without samples */
 	size_t stretch;      /* steps whose samples fit into memory, as far as is known */
@@ -152,6 +157,13 @@ step_time(const struct eval *e, size_t k)
 	return e->range.start_ns + (int64_t)k * e->range.step_ns;
 }
 
+/* The time of the samples that belong to a step. */
+static int64_t
+sample_time(const struct eval *e, size_t k)
+{
+	return step_time(e, k) - e->selector->offset_ns;
+}
+
 static bool
 slice_is_over(const struct eval *e)
 {
@@ -164,8 +176,8 @@ stretch_load(struct eval *e)
 {
 	size_t to =
 	    e->range.n_steps - e->step < e->stretch ? e->range.n_steps : e->step + e->stretch;
-	int rc =
-	    samples_read(e, step_time(e, e->step) - prom_window_ns(&e->q), step_time(e, to - 1));
+	int rc = samples_read(
+	    e, sample_time(e, e->step) - prom_window_ns(e->selector), sample_time(e, to - 1));
 
 	if (rc < 0)
 		return rc;
@@ -199,7 +211,7 @@ series_compute(struct eval *e)
 		}
 		for (k = 0; k < STEPS_A_LOOK && e->step < e->loaded; k++, e->step++)
 			e->values[e->step] =
-			    prom_windows_at(e->windows, step_time(e, e->step), &e->has[e->step]);
+			    prom_windows_at(e->windows, sample_time(e, e->step), &e->has[e->step]);
 	}
 	return rc;
 }
@@ -251,111 +263,54 @@ series_write(struct eval *e, const json_t *labels, const double *v, const bool *
 
 /* --- stages --- */
 
+/* What the node in hand yields. */
 static int
-group_new(struct eval *e, struct groups *g, json_t *labels, const char *key)
+yield(struct eval *e, const json_t *labels, const double *v, const bool *has)
 {
-	size_t n = e->range.n_steps, bytes = 2 * n * sizeof(double) + strlen(key) * 4;
-	struct group *grown;
+	size_t node = e->order[e->turn];
+	const char *why = NULL;
+	int rc;
 
-	if ((e->group_bytes += bytes) > GROUPS_MAX_BYTES)
-		return NW_ETOOBIG;
-	if ((grown = reallocarray(g->list, g->n + 1, sizeof(*grown))) == NULL)
-		return NW_ENOMEM;
-	g->list = grown;
-	grown[g->n] = (struct group){ .labels = json_incref(labels),
-		.value = calloc(n, sizeof(double)),
-		.n = calloc(n, sizeof(double)) };
-	g->n++;
-	if (grown[g->n - 1].value == NULL || grown[g->n - 1].n == NULL)
-		return NW_ENOMEM;
-	return json_object_set_new(g->index, key, json_integer((json_int_t)g->n - 1)) == 0
-	    ? NW_OK
-	    : NW_ENOMEM;
-}
-
-static void
-group_add(struct group *g, enum promql_aggregate how, size_t k, double v)
-{
-	if (g->n[k]++ == 0)
-		g->value[k] = how == PROMQL_BY_COUNT ? 1 : v;
-	else if (how == PROMQL_BY_COUNT)
-		g->value[k]++;
-	else if (how == PROMQL_BY_MIN)
-		g->value[k] = fmin(g->value[k], v);
-	else if (how == PROMQL_BY_MAX)
-		g->value[k] = fmax(g->value[k], v);
-	else
-		g->value[k] += v;
-}
-
-static int
-aggregate(struct eval *e, size_t stage, const json_t *labels, const double *v, const bool *has)
-{
-	const struct promql_stage *s = &e->q.stages[stage];
-	struct groups *g = &e->groups[stage];
-	json_t *group = prom_group_labels(s, labels);
-	char *key = group != NULL ? json_dumps(group, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
-	const json_t *known;
-	size_t k, i = g->n;
-	int rc = key != NULL ? NW_OK : NW_ENOMEM;
-
-	if (rc == NW_OK && g->index == NULL && (g->index = json_object()) == NULL)
-		rc = NW_ENOMEM;
-	if (rc == NW_OK && (known = json_object_get(g->index, key)) != NULL)
-		i = (size_t)json_integer_value(known);
-	else if (rc == NW_OK)
-		rc = group_new(e, g, group, key);
-	for (k = 0; k < e->range.n_steps && rc == NW_OK; k++)
-		if (has[k])
-			group_add(&g->list[i], s->aggregate, k, v[k]);
-	free(key);
-	json_decref(group);
+	if (e->sink[node].is_root)
+		return series_write(e, labels, v, has);
+	rc = prom_join_add(&e->joins[e->sink[node].node], e->sink[node].side, labels, v, has, &why);
+	if (why != NULL)
+		snprintf(e->why, sizeof(e->why), "query: %s", why);
 	return rc;
 }
 
-static double
-calculate(const struct promql_stage *s, double v)
+/* Without bool, a comparison keeps the values that pass it. */
+static void
+calculate(const struct promql_stage *s, double *v, bool *has, size_t n)
 {
-	double a = s->number_first ? s->number : v, b = s->number_first ? v : s->number;
-
-	switch (s->operator) {
-	case '+': return a + b;
-	case '-': return a - b;
-	case '*': return a * b;
-	}
-	return a / b;
-}
-
-/* Values from one stage on, up to the next aggregation or the answer. Changes labels and v. */
-static int
-stages_run(struct eval *e, size_t stage, json_t *labels, double *v, const bool *has)
-{
+	bool filters = !promql_drops_name(s);
+	double result;
 	size_t k;
 
-	for (; stage < e->q.n_stages; stage++) {
-		const struct promql_stage *s = &e->q.stages[stage];
+	for (k = 0; k < n; k++) {
+		result = s->number_first ? promql_calculate(s->op, s->number, v[k])
+					 : promql_calculate(s->op, v[k], s->number);
+		if (filters)
+			has[k] = has[k] && result != 0;
+		else
+			v[k] = result;
+	}
+}
+
+/* Values from one stage on, up to the next aggregation or the end. Changes labels, v and has. */
+static int
+stages_run(struct eval *e, size_t stage, json_t *labels, double *v, bool *has)
+{
+	for (; stage < e->node->n_stages; stage++) {
+		const struct promql_stage *s = &e->node->stages[stage];
 
 		if (s->aggregate != PROMQL_ARITHMETIC)
-			return aggregate(e, stage, labels, v, has);
-		json_object_del(labels, "__name__");
-		for (k = 0; k < e->range.n_steps; k++)
-			v[k] = calculate(s, v[k]);
+			return prom_groups_add(&e->groups[stage], labels, v, has);
+		if (promql_drops_name(s))
+			json_object_del(labels, "__name__");
+		calculate(s, v, has, e->range.n_steps);
 	}
-	return series_write(e, labels, v, has);
-}
-
-/* A group of an aggregation goes on through the stages behind it. */
-static int
-group_run(struct eval *e, size_t stage, struct group *g)
-{
-	size_t k;
-
-	for (k = 0; k < e->range.n_steps; k++) {
-		e->has[k] = g->n[k] > 0;
-		e->values[k] = e->q.stages[stage].aggregate == PROMQL_BY_AVG ? g->value[k] / g->n[k]
-									     : g->value[k];
-	}
-	return stages_run(e, stage + 1, g->labels, e->values, e->has);
+	return yield(e, labels, v, has);
 }
 
 /* --- the cost --- */
@@ -368,9 +323,9 @@ static int
 cost_add(struct eval *e)
 {
 	const char *field = e->at->layouts[e->layout].fields[e->field];
-	double window = (double)prom_window_ns(&e->q), n_rows = 0, in_window;
-	int64_t t0 = step_time(e, 0) - prom_window_ns(&e->q),
-		t1 = step_time(e, e->range.n_steps - 1) + 1, n;
+	double window = (double)prom_window_ns(e->selector), n_rows = 0, in_window;
+	int64_t t0 = sample_time(e, 0) - prom_window_ns(e->selector),
+		t1 = sample_time(e, e->range.n_steps - 1) + 1, n;
 	size_t i;
 	int rc = NW_OK;
 
@@ -404,8 +359,6 @@ cost_judge(struct eval *e)
 	    e->n_rows < e->n_values ? "larger step" : "later start");
 	return NW_ETOOBIG;
 }
-
-/* --- the walk over series and groups --- */
 
 /* --- the walk over series and groups --- */
 
@@ -449,7 +402,7 @@ series_find(struct eval *e, bool *found_all)
 	l = &e->at->layouts[e->layout];
 	if ((e->labels = prom_labels(e->at, l->fields[e->field])) == NULL)
 		return NW_ENOMEM;
-	if (!prom_labels_match(&e->q, e->labels)) {
+	if (!prom_labels_match(e->selector, e->labels)) {
 		json_decref(e->labels);
 		e->labels = NULL;
 	}
@@ -463,7 +416,7 @@ series_end(struct eval *e)
 {
 	int rc;
 
-	if (e->q.function != PROMQL_INSTANT && e->q.function != PROMQL_LAST)
+	if (e->selector->function != PROMQL_INSTANT && e->selector->function != PROMQL_LAST)
 		json_object_del(e->labels, "__name__");
 	rc = stages_run(e, 0, e->labels, e->values, e->has);
 	json_decref(e->labels);
@@ -486,6 +439,42 @@ next_series(struct eval *e)
 	return rc == NW_OK && e->labels != NULL && e->step == e->range.n_steps ? series_end(e) : rc;
 }
 
+/* Begins to look for the series of a selector. */
+static int
+selector_begin(struct eval *e, const struct promql_selector *s)
+{
+	find_free(e->find);
+	e->find = NULL;
+	e->at = NULL;
+	e->selector = s;
+	prom_find_query(s, &e->query);
+	return find_new(e->reader, &e->query, &e->find);
+}
+
+/* Begins with the node whose turn it is. */
+static int
+node_begin(struct eval *e)
+{
+	size_t i;
+
+	e->node = &e->q.nodes[e->order[e->turn]];
+	e->stage = e->row = 0;
+	for (i = 0; i < e->node->n_stages; i++)
+		e->groups[i] = (struct prom_groups){ .stage = &e->node->stages[i],
+			.n_steps = e->range.n_steps,
+			.bytes_left = &e->bytes_left };
+	if (e->node->is_join) {
+		e->phase = JOINED;
+		return NW_OK;
+	}
+	e->phase = SERIES;
+	e->stretch = e->range.n_steps;
+	prom_windows_free(e->windows);
+	e->windows = prom_windows_new(&e->q.selectors[e->node->selector], SAMPLES_MAX);
+	return e->windows == NULL ? NW_ENOMEM
+				  : selector_begin(e, &e->q.selectors[e->node->selector]);
+}
+
 static int
 next_count(struct eval *e)
 {
@@ -500,18 +489,53 @@ next_count(struct eval *e)
 		rc = cost_judge(e);
 	if (rc < 0 || !found_all)
 		return rc;
-	find_free(e->find);
-	e->find = NULL;
-	e->phase = SERIES;
-	return find_new(e->reader, &e->query, &e->find);
+	return ++e->n_counted < e->q.n_selectors ? selector_begin(e, &e->q.selectors[e->n_counted])
+						 : node_begin(e);
 }
 
+/* A row of a join goes on through the stages behind the join. */
+static int
+next_joined(struct eval *e)
+{
+	const struct prom_join *j = &e->joins[e->order[e->turn]];
+	const struct prom_row *row;
+	size_t k;
+
+	if (e->row == j->out.n) {
+		e->phase = GROUPS;
+		return NW_OK;
+	}
+	row = &j->out.list[e->row++];
+	for (k = 0; k < e->range.n_steps; k++) {
+		e->values[k] = row->v[k];
+		e->has[k] = row->has[k] != 0;
+	}
+	return stages_run(e, 0, row->labels, e->values, e->has);
+}
+
+static void
+node_clear(struct eval *e)
+{
+	size_t i;
+
+	for (i = 0; i < PROMQL_STAGES; i++)
+		prom_groups_clear(&e->groups[i]);
+}
+
+/* A group of an aggregation goes on through the stages behind the aggregation. */
 static int
 next_group(struct eval *e, bool *done)
 {
-	for (; e->stage < e->q.n_stages; e->stage++, e->group = 0)
-		if (e->group < e->groups[e->stage].n)
-			return group_run(e, e->stage, &e->groups[e->stage].list[e->group++]);
+	json_t *labels;
+
+	for (; e->stage < e->node->n_stages; e->stage++)
+		if (prom_groups_next(&e->groups[e->stage], &labels, e->values, e->has))
+			return stages_run(e, e->stage + 1, labels, e->values, e->has);
+	node_clear(e);
+	if (e->node->is_join)
+		prom_join_clear(&e->joins[e->order[e->turn]]);
+	if (++e->turn < e->n_order)
+		return node_begin(e);
 	put_begin(e);
 	fputs("\n]}}\n", e->out);
 	*done = true;
@@ -531,6 +555,7 @@ eval_next(void *state, stream_write_fn *write, void *arg, bool *done)
 	do {
 		rc = e->phase == COUNT   ? next_count(e)
 		    : e->phase == SERIES ? next_series(e)
+		    : e->phase == JOINED ? next_joined(e)
 					 : next_group(e, done);
 		fflush(e->out);
 	} while (rc == NW_OK && !*done && e->text_len <= SLICE_BYTES && !slice_is_over(e));
@@ -556,24 +581,18 @@ eval_may_refuse(const void *state)
 {
 	const struct eval *e = state;
 
-	return e->phase == COUNT;
+	return !e->begun;
 }
 
 static void
 eval_free(void *state)
 {
 	struct eval *e = state;
-	size_t i, k;
+	size_t i;
 
-	for (i = 0; i < PROMQL_STAGES; i++) {
-		for (k = 0; k < e->groups[i].n; k++) {
-			json_decref(e->groups[i].list[k].labels);
-			free(e->groups[i].list[k].value);
-			free(e->groups[i].list[k].n);
-		}
-		free(e->groups[i].list);
-		json_decref(e->groups[i].index);
-	}
+	node_clear(e);
+	for (i = 0; i < PROMQL_NODES; i++)
+		prom_join_clear(&e->joins[i]);
 	find_free(e->find);
 	free(e->samples);
 	free(e->values);
@@ -581,6 +600,31 @@ eval_free(void *state)
 	json_decref(e->labels);
 	free(e->has);
 	free(e);
+}
+
+/* The right side of a join comes before the left side, the join behind both. The root is last. */
+static void
+order_make(struct eval *e, size_t root)
+{
+	size_t wait[PROMQL_NODES], n = 0, i = PROMQL_NODES, node;
+
+	e->sink[root].is_root = true;
+	for (wait[n++] = root; n > 0;) {
+		node = wait[--n];
+		e->order[--i] = node;
+		if (!e->q.nodes[node].is_join)
+			continue;
+		e->joins[node] = (struct prom_join){ .how = &e->q.nodes[node].join,
+			.n_steps = e->range.n_steps,
+			.bytes_left = &e->bytes_left };
+		e->sink[e->q.nodes[node].left].node = e->sink[e->q.nodes[node].right].node = node;
+		e->sink[e->q.nodes[node].left].side = PROM_LEFT;
+		e->sink[e->q.nodes[node].right].side = PROM_RIGHT;
+		wait[n++] = e->q.nodes[node].right;
+		wait[n++] = e->q.nodes[node].left;
+	}
+	e->n_order = PROMQL_NODES - i;
+	memmove(e->order, e->order + i, e->n_order * sizeof(e->order[0]));
 }
 
 int
@@ -595,14 +639,13 @@ prom_eval_stream(struct store_reader *r, const struct promql *q, const struct pr
 	e->reader = r;
 	e->q = *q;
 	e->range = *range;
-	prom_find_query(&e->q, &e->query);
+	e->bytes_left = GROUPS_MAX_BYTES;
+	order_make(e, q->n_nodes - 1);
 	e->values = calloc(range->n_steps, sizeof(*e->values));
 	e->has = calloc(range->n_steps, sizeof(*e->has));
-	e->windows = prom_windows_new(&e->q, SAMPLES_MAX);
-	e->stretch = range->n_steps;
 	e->cost_max = cost_max;
-	if (e->values == NULL || e->has == NULL || e->windows == NULL ||
-	    (rc = find_new(r, &e->query, &e->find)) < 0) {
+	if (e->values == NULL || e->has == NULL ||
+	    (rc = selector_begin(e, &e->q.selectors[0])) < 0) {
 		eval_free(e);
 		return rc;
 	}

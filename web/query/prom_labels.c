@@ -97,7 +97,7 @@ prom_labels(const struct found *of, const char *field)
 }
 
 bool
-prom_labels_match(const struct promql *q, const json_t *labels)
+prom_labels_match(const struct promql_selector *q, const json_t *labels)
 {
 	size_t i;
 
@@ -134,7 +134,7 @@ plain_of(char out[QUERY_TEXT_BYTES], const char *text)
 }
 
 void
-prom_find_query(const struct promql *q, struct query *out)
+prom_find_query(const struct promql_selector *q, struct query *out)
 {
 	const char *colon, *end;
 	size_t i;

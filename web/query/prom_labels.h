@@ -17,9 +17,9 @@
 
 /* The labels of one series, __name__ among them. A new reference; NULL: no memory. */
 json_t *prom_labels(const struct found *of, const char *field);
-bool prom_labels_match(const struct promql *q, const json_t *labels);
+bool prom_labels_match(const struct promql_selector *q, const json_t *labels);
 /* The query that finds at least every series of a selector. */
-void prom_find_query(const struct promql *q, struct query *out);
+void prom_find_query(const struct promql_selector *q, struct query *out);
 /* Labels that stay in a group of an aggregation. A new reference; NULL: no memory. */
 json_t *prom_group_labels(const struct promql_stage *s, const json_t *labels);
 

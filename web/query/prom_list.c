@@ -16,7 +16,7 @@ enum { SLICE_METAS = 64, VALUES_MAX = 50000 };
 struct list {
 	enum prom_list what;
 	char label[PROMQL_NAME_BYTES];
-	struct promql selectors[PROM_SELECTORS];
+	struct promql_selector selectors[PROM_SELECTORS];
 	size_t n_selectors;
 	struct query query;
 	struct find *find;
@@ -186,7 +186,7 @@ list_free(void *state)
 
 int
 prom_list_stream(struct store_reader *r, enum prom_list what, const char *label,
-    const struct promql selectors[], size_t n, struct stream *out)
+    const struct promql_selector selectors[], size_t n, struct stream *out)
 {
 	struct list *l = calloc(1, sizeof(*l));
 	int rc = NW_ENOMEM;
@@ -200,7 +200,7 @@ prom_list_stream(struct store_reader *r, enum prom_list what, const char *label,
 	if (n == 1)
 		prom_find_query(&l->selectors[0], &l->query);
 	else
-		prom_find_query(&(struct promql){ .n_matchers = 0 }, &l->query);
+		prom_find_query(&(struct promql_selector){ .n_matchers = 0 }, &l->query);
 	if ((l->seen = json_object()) == NULL || (rc = find_new(r, &l->query, &l->find)) < 0) {
 		list_free(l);
 		return rc;

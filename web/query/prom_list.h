@@ -15,6 +15,6 @@ enum prom_list { PROM_LIST_SERIES, PROM_LIST_LABELS, PROM_LIST_VALUES };
  * label of PROM_LIST_VALUES. NW_ENOMEM.
  */
 int prom_list_stream(struct store_reader *r, enum prom_list what, const char *label,
-    const struct promql selectors[], size_t n, struct stream *out);
+    const struct promql_selector selectors[], size_t n, struct stream *out);
 
 #endif

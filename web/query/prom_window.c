@@ -13,7 +13,7 @@ struct ranked {
 };
 
 struct prom_windows {
-	const struct promql *q;
+	const struct promql_selector *q;
 	const struct prom_sample *s;
 	size_t n, low, high, split;
 	double *behind; /* of sum, min, max and falls; of quantiles the values, sorted */
@@ -24,7 +24,7 @@ struct prom_windows {
 };
 
 int64_t
-prom_window_ns(const struct promql *q)
+prom_window_ns(const struct promql_selector *q)
 {
 	return q->function == PROMQL_INSTANT ? LOOK_BACK_NS : q->range_ns;
 }
@@ -36,7 +36,7 @@ seconds(int64_t ns)
 }
 
 static bool
-is_counter(const struct promql *q)
+is_counter(const struct promql_selector *q)
 {
 	return q->function == PROMQL_RATE || q->function == PROMQL_INCREASE;
 }
@@ -174,7 +174,7 @@ quantile(const struct prom_windows *w)
 /* --- windows --- */
 
 struct prom_windows *
-prom_windows_new(const struct promql *q, size_t samples_max)
+prom_windows_new(const struct promql_selector *q, size_t samples_max)
 {
 	struct prom_windows *w = calloc(1, sizeof(*w));
 	bool ranks = q->function == PROMQL_QUANTILE;
@@ -234,6 +234,15 @@ move(struct prom_windows *w, int64_t end_ns)
 			rank_count(w, w->low, -1);
 }
 
+/* The rate between the last two samples; a counter that falls has begun again at 0. */
+static double
+last_rate(const struct prom_windows *w)
+{
+	const struct prom_sample *b = &w->s[w->high - 1], *a = b - 1;
+
+	return (b->v < a->v ? b->v : b->v - a->v) / seconds(b->t_wall_ns - a->t_wall_ns);
+}
+
 static double
 over_time(struct prom_windows *w)
 {
@@ -244,6 +253,7 @@ over_time(struct prom_windows *w)
 	case PROMQL_SUM: return aggregate(w, w->low);
 	case PROMQL_COUNT: return (double)(w->high - w->low);
 	case PROMQL_QUANTILE: return quantile(w);
+	case PROMQL_IRATE: return last_rate(w);
 	default: return w->s[w->high - 1].v;
 	}
 }
@@ -253,6 +263,9 @@ prom_windows_at(struct prom_windows *w, int64_t end_ns, bool *has)
 {
 	move(w, end_ns);
 	*has = w->high > w->low;
+	if (w->q->function == PROMQL_IRATE)
+		*has = w->high - w->low > 1 &&
+		    w->s[w->high - 1].t_wall_ns > w->s[w->high - 2].t_wall_ns;
 	if (!is_counter(w->q))
 		return *has ? over_time(w) : NAN;
 	*has = w->high - w->low > 1 && w->s[w->high - 1].t_wall_ns > w->s[w->low].t_wall_ns;

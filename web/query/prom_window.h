@@ -25,13 +25,13 @@ struct prom_sample {
 };
 
 /* How long a window is. */
-int64_t prom_window_ns(const struct promql *q);
+int64_t prom_window_ns(const struct promql_selector *q);
 
 struct prom_windows;
 
 /* Windows of the function and the range of q, on loan, over at most samples_max samples at a time.
  * NULL: no memory. */
-struct prom_windows *prom_windows_new(const struct promql *q, size_t samples_max);
+struct prom_windows *prom_windows_new(const struct promql_selector *q, size_t samples_max);
 void prom_windows_free(struct prom_windows *w); /* accepts NULL */
 /* The windows that follow are over these samples, on loan, which rise in time. */
 void prom_windows_begin(struct prom_windows *w, const struct prom_sample *s, size_t n);

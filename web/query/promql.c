@@ -2,6 +2,7 @@
 #include "web/query/promql.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +18,13 @@ struct parser {
 	struct promql *q;
 	char *why;
 	unsigned depth;
-	bool has_vector;
 };
 
-/* An expression in hand: a number, or the one vector of the query. */
+/* An expression in hand: a number, or a vector, which is a node of the query. */
 struct operand {
 	bool is_number;
 	double number;
+	size_t node;
 };
 
 static int __attribute__((format(printf, 2, 3))) refuse(struct parser *p, const char *fmt, ...)
@@ -188,12 +189,13 @@ regex_make(struct parser *p, struct promql_matcher *m)
 }
 
 static int
-matcher_add(struct parser *p, const char *label, enum promql_match how, const char *value)
+matcher_add(struct parser *p, struct promql_selector *s, const char *label, enum promql_match how,
+    const char *value)
 {
-	struct promql_matcher *m = &p->q->matchers[p->q->n_matchers];
+	struct promql_matcher *m = &s->matchers[s->n_matchers];
 	int rc;
 
-	if (p->q->n_matchers == PROMQL_MATCHERS)
+	if (s->n_matchers == PROMQL_MATCHERS)
 		return refuse(p, "more than %d matchers", PROMQL_MATCHERS);
 	if (strlen(value) >= PROMQL_VALUE_BYTES)
 		return refuse(p, "a name is longer than %d bytes", PROMQL_VALUE_BYTES - 1);
@@ -202,12 +204,12 @@ matcher_add(struct parser *p, const char *label, enum promql_match how, const ch
 	snprintf(m->value, sizeof(m->value), "%s", value);
 	if (how >= PROMQL_REGEX && (rc = regex_make(p, m)) < 0)
 		return rc;
-	p->q->n_matchers++;
+	s->n_matchers++;
 	return NW_OK;
 }
 
 static int
-take_matcher(struct parser *p)
+take_matcher(struct parser *p, struct promql_selector *s)
 {
 	char label[PROMQL_NAME_BYTES], value[PROMQL_VALUE_BYTES];
 	enum promql_match how;
@@ -229,40 +231,83 @@ take_matcher(struct parser *p)
 	p->at += how == PROMQL_EQUAL ? 1 : 2;
 	if ((rc = take_string(p, value)) < 0)
 		return rc;
-	return matcher_add(p, label, how, value);
+	return matcher_add(p, s, label, how, value);
 }
 
 /* name{label="value",...}, where the name or the braces may be absent. */
 static int
-take_selector(struct parser *p)
+take_selector(struct parser *p, struct promql_selector *s)
 {
 	char name[PROMQL_VALUE_BYTES];
 	size_t len;
 	int rc;
 
 	blanks(p);
-	if (p->has_vector)
-		return refuse(p, "not supported: a second selector (%.40s)", p->at);
-	p->has_vector = true;
 	if ((len = name_len(p->at)) >= sizeof(name))
 		return refuse(p, "a name is longer than %zu bytes", sizeof(name) - 1);
 	memcpy(name, p->at, len);
 	name[len] = '\0';
 	p->at += len;
-	if (len > 0 && (rc = matcher_add(p, "__name__", PROMQL_EQUAL, name)) < 0)
+	if (len > 0 && (rc = matcher_add(p, s, "__name__", PROMQL_EQUAL, name)) < 0)
 		return rc;
 	if (take(p, '{') && !take(p, '}')) {
 		do {
 			blanks(p);
 			if (*p->at == '}')
 				break;
-			if ((rc = take_matcher(p)) < 0)
+			if ((rc = take_matcher(p, s)) < 0)
 				return rc;
 		} while (take(p, ','));
 		if ((rc = must(p, '}')) < 0)
 			return rc;
 	}
-	return p->q->n_matchers > 0 ? NW_OK : refuse(p, "a selector needs a name or a matcher");
+	return s->n_matchers > 0 ? NW_OK : refuse(p, "a selector needs a name or a matcher");
+}
+
+/* Takes the word, if it stands here. */
+static bool
+take_word(struct parser *p, const char *word)
+{
+	size_t len;
+
+	blanks(p);
+	len = name_len(p->at);
+	if (!is_word(p->at, len, word))
+		return false;
+	p->at += len;
+	return true;
+}
+
+/* "offset 5m" or "offset -5m", if it stands here. */
+static int
+take_offset(struct parser *p, struct promql_selector *s)
+{
+	bool later;
+
+	if (!take_word(p, "offset"))
+		return NW_OK;
+	later = take(p, '-');
+	blanks(p);
+	if (!duration_read(&p->at, &s->offset_ns))
+		return refuse(p, "a duration like 5m is missing before \"%.20s\"", p->at);
+	if (later)
+		s->offset_ns = -s->offset_ns;
+	return NW_OK;
+}
+
+/* A new node with a new selector. NULL: refused. */
+static struct promql_selector *
+node_of_selector(struct parser *p, struct operand *out)
+{
+	struct promql *q = p->q;
+
+	if (q->n_selectors == PROMQL_SELECTORS) {
+		refuse(p, "not supported: more than %d selectors", PROMQL_SELECTORS);
+		return NULL;
+	}
+	out->node = q->n_nodes++;
+	q->nodes[out->node].selector = q->n_selectors;
+	return &q->selectors[q->n_selectors++];
 }
 
 /* --- functions and aggregations --- */
@@ -272,6 +317,7 @@ static const struct {
 	enum promql_function function;
 } functions[] = {
 	{ "rate", PROMQL_RATE },
+	{ "irate", PROMQL_IRATE },
 	{ "increase", PROMQL_INCREASE },
 	{ "avg_over_time", PROMQL_AVG },
 	{ "min_over_time", PROMQL_MIN },
@@ -291,17 +337,19 @@ static const struct {
 	{ "min", PROMQL_BY_MIN },
 	{ "max", PROMQL_BY_MAX },
 	{ "count", PROMQL_BY_COUNT },
+	{ "topk", PROMQL_TOP },
+	{ "bottomk", PROMQL_BOTTOM },
 };
 
 static int
-take_range(struct parser *p)
+take_range(struct parser *p, struct promql_selector *s)
 {
 	int rc;
 
 	if ((rc = must(p, '[')) < 0)
 		return rc;
 	blanks(p);
-	if (!duration_read(&p->at, &p->q->range_ns))
+	if (!duration_read(&p->at, &s->range_ns))
 		return refuse(p, "a duration like 5m is missing before \"%.20s\"", p->at);
 	blanks(p);
 	if (*p->at == ':')
@@ -323,44 +371,47 @@ take_number(struct parser *p, double *v)
 }
 
 static int
-take_function(struct parser *p, enum promql_function function)
+take_function(struct parser *p, enum promql_function function, struct operand *out)
 {
+	struct promql_selector *s = node_of_selector(p, out);
 	int rc;
 
+	if (s == NULL)
+		return NW_EINVAL;
 	if ((rc = must(p, '(')) < 0)
 		return rc;
 	if (function == PROMQL_QUANTILE &&
-	    ((rc = take_number(p, &p->q->quantile)) < 0 || (rc = must(p, ',')) < 0))
+	    ((rc = take_number(p, &s->quantile)) < 0 || (rc = must(p, ',')) < 0))
 		return rc;
-	p->q->function = function;
-	if ((rc = take_selector(p)) < 0 || (rc = take_range(p)) < 0)
+	s->function = function;
+	if ((rc = take_selector(p, s)) < 0 || (rc = take_range(p, s)) < 0 ||
+	    (rc = take_offset(p, s)) < 0)
 		return rc;
 	return must(p, ')');
 }
 
 static struct promql_stage *
-stage_add(struct parser *p)
+stage_add(struct parser *p, const struct operand *of)
 {
-	if (p->q->n_stages == PROMQL_STAGES) {
+	struct promql_node *node = &p->q->nodes[of->node];
+
+	if (node->n_stages == PROMQL_STAGES) {
 		refuse(p, "not supported: more than %d operations", PROMQL_STAGES);
 		return NULL;
 	}
-	return &p->q->stages[p->q->n_stages++];
+	return &node->stages[node->n_stages++];
 }
 
-/* by (a, b) or without (a, b), if it stands here. */
+/* The word of a list that stays, or of a list that goes, and the list (a, b), if they stand here. */
 static int
-take_grouping(struct parser *p, struct promql_stage *s)
+take_labels(struct parser *p, struct promql_stage *s, const char *stay, const char *go)
 {
-	size_t len;
+	bool without = take_word(p, go);
 	int rc;
 
-	blanks(p);
-	len = name_len(p->at);
-	s->without = is_word(p->at, len, "without");
-	if (!s->without && !is_word(p->at, len, "by"))
+	if (!without && !take_word(p, stay))
 		return NW_OK;
-	p->at += len;
+	s->without = without;
 	if ((rc = must(p, '(')) < 0 || take(p, ')'))
 		return rc;
 	do {
@@ -376,24 +427,27 @@ take_grouping(struct parser *p, struct promql_stage *s)
 static int take_expression(struct parser *p, struct operand *out);
 
 static int
-take_aggregate(struct parser *p, enum promql_aggregate aggregate)
+take_aggregate(struct parser *p, enum promql_aggregate aggregate, struct operand *out)
 {
 	struct promql_stage grouping = { .aggregate = aggregate }, *s;
-	struct operand inner;
-	bool grouped;
+	bool ranks = aggregate == PROMQL_TOP || aggregate == PROMQL_BOTTOM, grouped;
 	int rc;
 
-	if ((rc = take_grouping(p, &grouping)) < 0)
+	if ((rc = take_labels(p, &grouping, "by", "without")) < 0)
 		return rc;
 	grouped = grouping.n_labels > 0 || grouping.without;
-	if ((rc = must(p, '(')) < 0 || (rc = take_expression(p, &inner)) < 0 ||
-	    (rc = must(p, ')')) < 0)
+	if ((rc = must(p, '(')) < 0)
 		return rc;
-	if (!grouped && (rc = take_grouping(p, &grouping)) < 0)
+	if (ranks && ((rc = take_number(p, &grouping.number)) < 0 || (rc = must(p, ',')) < 0))
 		return rc;
-	if (inner.is_number)
+	grouping.number = floor(grouping.number);
+	if ((rc = take_expression(p, out)) < 0 || (rc = must(p, ')')) < 0)
+		return rc;
+	if (!grouped && (rc = take_labels(p, &grouping, "by", "without")) < 0)
+		return rc;
+	if (out->is_number)
 		return refuse(p, "an aggregation of a number");
-	if ((s = stage_add(p)) == NULL)
+	if ((s = stage_add(p, out)) == NULL)
 		return NW_EINVAL;
 	*s = grouping;
 	return NW_OK;
@@ -401,8 +455,25 @@ take_aggregate(struct parser *p, enum promql_aggregate aggregate)
 
 /* --- expressions --- */
 
+/* A selector without a function. */
 static int
-take_named(struct parser *p)
+take_instant(struct parser *p, struct operand *out)
+{
+	struct promql_selector *s = node_of_selector(p, out);
+	int rc;
+
+	if (s == NULL)
+		return NW_EINVAL;
+	if ((rc = take_selector(p, s)) < 0)
+		return rc;
+	blanks(p);
+	if (*p->at == '[')
+		return refuse(p, "not supported: a range without a function over time");
+	return take_offset(p, s);
+}
+
+static int
+take_named(struct parser *p, struct operand *out)
 {
 	size_t len, i;
 	char next;
@@ -412,18 +483,18 @@ take_named(struct parser *p)
 	for (i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		if (next == '(' && is_word(p->at, len, functions[i].name)) {
 			p->at += len;
-			return take_function(p, functions[i].function);
+			return take_function(p, functions[i].function, out);
 		}
 	for (i = 0; i < sizeof(aggregates) / sizeof(aggregates[0]); i++)
 		if ((next == '(' || next == 'b' || next == 'w') &&
 		    is_word(p->at, len, aggregates[i].name)) {
 			p->at += len;
-			return take_aggregate(p, aggregates[i].aggregate);
+			return take_aggregate(p, aggregates[i].aggregate, out);
 		}
 	if (next == '(' && len > 0)
 		return refuse(
 		    p, "not supported: the function %.*s", (int)(len > 60 ? 60 : len), p->at);
-	return take_selector(p);
+	return take_instant(p, out);
 }
 
 static int
@@ -435,72 +506,143 @@ take_primary(struct parser *p, struct operand *out)
 	*out = (struct operand){ .is_number = true };
 	if (isdigit((unsigned char)*p->at) || *p->at == '.')
 		return take_number(p, &out->number);
-	if (take(p, '-')) {
-		if ((rc = take_primary(p, out)) < 0 || out->is_number) {
-			out->number = -out->number;
-			return rc;
-		}
-		return refuse(p, "not supported: the negative of a vector");
-	}
 	if (take(p, '(')) {
 		if ((rc = take_expression(p, out)) < 0)
 			return rc;
 		return must(p, ')');
 	}
 	out->is_number = false;
-	if ((rc = take_named(p)) < 0)
-		return rc;
+	return take_named(p, out);
+}
+
+/* How strongly operators bind; all but the power join from the left. */
+enum level { LEVEL_COMPARE, LEVEL_SUM, LEVEL_PRODUCT, LEVEL_POWER };
+
+static const struct {
+	const char *text; /* no text is the begin of a later text */
+	enum promql_operator op;
+	enum level level;
+} operators[] = {
+	{ "==", PROMQL_IS_EQUAL, LEVEL_COMPARE },
+	{ "!=", PROMQL_IS_OTHER, LEVEL_COMPARE },
+	{ ">=", PROMQL_IS_AT_LEAST, LEVEL_COMPARE },
+	{ "<=", PROMQL_IS_AT_MOST, LEVEL_COMPARE },
+	{ ">", PROMQL_IS_GREATER, LEVEL_COMPARE },
+	{ "<", PROMQL_IS_LESS, LEVEL_COMPARE },
+	{ "+", PROMQL_ADD, LEVEL_SUM },
+	{ "-", PROMQL_SUBTRACT, LEVEL_SUM },
+	{ "*", PROMQL_MULTIPLY, LEVEL_PRODUCT },
+	{ "/", PROMQL_DIVIDE, LEVEL_PRODUCT },
+	{ "%", PROMQL_MODULO, LEVEL_PRODUCT },
+	{ "^", PROMQL_POWER, LEVEL_POWER },
+};
+
+/* The operator of this level that stands here, with bool, on() or ignoring(). *is_there tells
+ * whether there is one. */
+static int
+take_operator(struct parser *p, enum level level, struct promql_stage *how, bool *is_there)
+{
+	size_t i;
+	int rc;
+
 	blanks(p);
-	if (*p->at == '[')
-		return refuse(p, "not supported: a range without a function over time");
+	*is_there = false;
+	for (i = 0; i < sizeof(operators) / sizeof(operators[0]); i++)
+		if (strncmp(p->at, operators[i].text, strlen(operators[i].text)) == 0)
+			break;
+	if (i == sizeof(operators) / sizeof(operators[0]) || operators[i].level != level)
+		return NW_OK;
+	*is_there = true;
+	p->at += strlen(operators[i].text);
+	*how = (struct promql_stage){ .op = operators[i].op, .without = true };
+	how->is_bool = level == LEVEL_COMPARE && take_word(p, "bool");
+	if ((rc = take_labels(p, how, "on", "ignoring")) < 0)
+		return rc;
+	if (take_word(p, "group_left") || take_word(p, "group_right"))
+		return refuse(p, "not supported: group_left and group_right");
 	return NW_OK;
 }
 
-static double
-calculate(double a, char operator, double b)
+static int
+join(struct parser *p, struct operand *left, const struct promql_stage *how, size_t right)
 {
-	switch (operator) {
-	case '+': return a + b;
-	case '-': return a - b;
-	case '*': return a * b;
-	}
-	return a / b;
+	struct promql *q = p->q;
+
+	if (q->n_nodes == PROMQL_NODES)
+		return refuse(p, "not supported: more than %d selectors", PROMQL_SELECTORS);
+	q->nodes[q->n_nodes] = (struct promql_node){
+		.is_join = true, .left = left->node, .right = right, .join = *how
+	};
+	left->node = q->n_nodes++;
+	return NW_OK;
 }
 
 static int
-combine(struct parser *p, struct operand *left, char operator, const struct operand * right)
+combine(struct parser *p, struct operand *left, const struct promql_stage *how,
+    const struct operand *right)
 {
+	struct operand vector = left->is_number ? *right : *left;
 	struct promql_stage *s;
 
+	if (!left->is_number && !right->is_number)
+		return join(p, left, how, right->node);
+	if (!how->without || how->n_labels > 0)
+		return refuse(p, "on() and ignoring() stand between two vectors alone");
 	if (left->is_number && right->is_number) {
-		left->number = calculate(left->number, operator, right->number);
+		if (how->op >= PROMQL_IS_EQUAL && !how->is_bool)
+			return refuse(p, "a comparison of two numbers needs bool");
+		left->number = promql_calculate(how->op, left->number, right->number);
 		return NW_OK;
 	}
-	if ((s = stage_add(p)) == NULL)
+	if ((s = stage_add(p, &vector)) == NULL)
 		return NW_EINVAL;
-	*s = (struct promql_stage){ .operator= operator,
-		.number = left->is_number ? left->number : right->number,
-		.number_first = left->is_number };
-	left->is_number = false;
+	*s = *how;
+	s->number = left->is_number ? left->number : right->number;
+	s->number_first = left->is_number;
+	*left = vector;
 	return NW_OK;
 }
 
+/* A power binds more strongly than the sign before its base, and less than the sign behind "^". */
 static int
-take_level(struct parser *p, struct operand *out, const char *operators)
+take_power(struct parser *p, struct operand *out)
 {
-	bool lowest = operators[0] == '+';
+	static const struct promql_stage times = { .op = PROMQL_MULTIPLY, .without = true };
 	struct operand right;
-	char operator;
-	int rc = lowest ? take_level(p, out, "*/") : take_primary(p, out);
+	struct promql_stage how;
+	bool is_there;
+	int rc;
 
+	if (take(p, '-')) {
+		if ((rc = take_power(p, &right)) < 0)
+			return rc;
+		*out = (struct operand){ .is_number = true, .number = -1 };
+		return combine(p, out, &times, &right);
+	}
+	if ((rc = take_primary(p, out)) < 0 ||
+	    (rc = take_operator(p, LEVEL_POWER, &how, &is_there)) < 0 || !is_there)
+		return rc;
+	if ((rc = take_power(p, &right)) < 0)
+		return rc;
+	return combine(p, out, &how, &right);
+}
+
+static int
+take_level(struct parser *p, struct operand *out, enum level level)
+{
+	struct operand right;
+	struct promql_stage how;
+	bool is_there = true;
+	int rc;
+
+	if (level == LEVEL_POWER)
+		return take_power(p, out);
+	rc = take_level(p, out, level + 1);
 	while (rc == NW_OK) {
-		blanks(p);
-		if (*p->at == '\0' || strchr(operators, *p->at) == NULL)
-			return NW_OK;
-		operator= * p->at++;
-		rc = lowest ? take_level(p, &right, "*/") : take_primary(p, &right);
-		if (rc == NW_OK)
-			rc = combine(p, out, operator, & right);
+		if ((rc = take_operator(p, level, &how, &is_there)) < 0 || !is_there)
+			return rc;
+		if ((rc = take_level(p, &right, level + 1)) == NW_OK)
+			rc = combine(p, out, &how, &right);
 	}
 	return rc;
 }
@@ -512,23 +654,48 @@ take_expression(struct parser *p, struct operand *out)
 
 	if (++p->depth > DEPTH_MAX)
 		return refuse(p, "nested more than %d deep", DEPTH_MAX);
-	rc = take_level(p, out, "+-");
+	rc = take_level(p, out, LEVEL_COMPARE);
 	p->depth--;
 	return rc;
+}
+
+double
+promql_calculate(enum promql_operator op, double a, double b)
+{
+	switch (op) {
+	case PROMQL_ADD: return a + b;
+	case PROMQL_SUBTRACT: return a - b;
+	case PROMQL_MULTIPLY: return a * b;
+	case PROMQL_DIVIDE: return a / b;
+	case PROMQL_MODULO: return fmod(a, b);
+	case PROMQL_POWER: return pow(a, b);
+	case PROMQL_IS_EQUAL: return a == b;
+	case PROMQL_IS_OTHER: return a != b;
+	case PROMQL_IS_GREATER: return a > b;
+	case PROMQL_IS_LESS: return a < b;
+	case PROMQL_IS_AT_LEAST: return a >= b;
+	case PROMQL_IS_AT_MOST: return a <= b;
+	}
+	return NAN;
+}
+
+bool
+promql_drops_name(const struct promql_stage *s)
+{
+	return s->op < PROMQL_IS_EQUAL || s->is_bool;
 }
 
 /* Names what stands behind an expression, as far as it is known and not supported. */
 static int
 refuse_rest(struct parser *p)
 {
-	static const char *const words[] = { "offset", "and", "or", "unless", "bool", "on",
-		"ignoring", "group_left", "group_right" };
+	static const char *const words[] = { "and", "or", "unless" };
 	size_t i, len = name_len(p->at);
 
 	for (i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		if (is_word(p->at, len, words[i]))
 			return refuse(p, "not supported: %s", words[i]);
-	if (strchr("@<>=!%^", *p->at) != NULL)
+	if (*p->at == '@')
 		return refuse(p, "not supported: %c", *p->at);
 	return refuse(p, "the expression cannot continue with \"%.40s\"; see narrowsd(8)", p->at);
 }
@@ -553,13 +720,13 @@ promql_parse(struct promql *q, const char *text, char why[PROMQL_WHY_BYTES])
 }
 
 int
-promql_parse_selector(struct promql *q, const char *text, char why[PROMQL_WHY_BYTES])
+promql_parse_selector(struct promql_selector *s, const char *text, char why[PROMQL_WHY_BYTES])
 {
-	struct parser p = { .at = text, .q = q, .why = why };
+	struct parser p = { .at = text, .why = why };
 	int rc;
 
-	memset(q, 0, sizeof(*q));
-	rc = take_selector(&p);
+	memset(s, 0, sizeof(*s));
+	rc = take_selector(&p, s);
 	blanks(&p);
 	if (rc == NW_OK && *p.at != '\0')
 		rc = refuse_rest(&p);

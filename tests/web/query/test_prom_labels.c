@@ -69,7 +69,7 @@ is_found(const struct query *q, const struct found *of, const char *field)
 
 /* A selector of some of the labels of a series. */
 static void
-selector_of(const json_t *labels, struct promql *q)
+selector_of(const json_t *labels, struct promql_selector *q)
 {
 	const char *key;
 	json_t *v;
@@ -91,7 +91,7 @@ selector_of(const json_t *labels, struct promql *q)
 static void
 test_found(void)
 {
-	static struct promql q;
+	static struct promql_selector q;
 	char event_type[8], field[8], host[8], subject[] = "{\"session\":\"7\",\"k\":\"v\"}";
 	struct query query;
 	json_t *labels;
@@ -119,17 +119,19 @@ test_found(void)
 static void
 test_narrow(void)
 {
-	static struct promql q;
+	static struct promql_selector q;
 	char why[PROMQL_WHY_BYTES];
 	struct query query;
 
-	CHECK_INT(promql_parse(&q, "ps:disk_io:read{host=\"dtn1\",session=\"7\"}", why), 0);
+	CHECK_INT(
+	    promql_parse_selector(&q, "ps:disk_io:read{host=\"dtn1\",session=\"7\"}", why), 0);
 	prom_find_query(&q, &query);
 	CHECK_STR(query.event_type, "ps:disk?io");
 	CHECK_STR(query.field, "read");
 	CHECK_STR(query.host, "dtn1");
 	CHECK_INT(query.session, 7);
-	CHECK_INT(promql_parse(&q, "{host!=\"dtn1\",event_type=~\"a\",session=\"x\"}", why), 0);
+	CHECK_INT(
+	    promql_parse_selector(&q, "{host!=\"dtn1\",event_type=~\"a\",session=\"x\"}", why), 0);
 	prom_find_query(&q, &query);
 	CHECK(query.event_type[0] == '\0' && query.host[0] == '\0');
 	CHECK_INT(query.session, QUERY_ANY_SESSION);

@@ -16,7 +16,7 @@ struct window {
 static double
 run(enum promql_function function, double quantile, const struct window *w, bool *has)
 {
-	static struct promql q;
+	static struct promql_selector q;
 	struct prom_sample s[SAMPLES];
 	struct prom_windows *windows;
 	double v;
@@ -68,6 +68,25 @@ test_increase(void)
 		CHECK_NEAR(run(PROMQL_RATE, 0, &cases[i].w, &has), cases[i].increase / RANGE_S,
 		    1e-12, 1e-12);
 	}
+}
+
+/* Only the last two samples count; a restart counts from 0. */
+static void
+test_irate(void)
+{
+	static const struct window rises = { 4, { 50, 60, 80, 90 }, { 1, 900, 20, 50 } },
+				   restart = { 3, { 50, 80, 90 }, { 0, 500, 20 } },
+				   two_at_once = { 3, { 50, 90, 90 }, { 0, 500, 20 } },
+				   one_left = { 2, { 39, 90 }, { 0, 20 } };
+	bool has;
+
+	CHECK_NEAR(run(PROMQL_IRATE, 0, &rises, &has), 3, 1e-12, 0);
+	CHECK(has);
+	CHECK_NEAR(run(PROMQL_IRATE, 0, &restart, &has), 2, 1e-12, 0);
+	run(PROMQL_IRATE, 0, &two_at_once, &has);
+	CHECK(!has);
+	run(PROMQL_IRATE, 0, &one_left, &has);
+	CHECK(!has);
 }
 
 static void
@@ -150,7 +169,7 @@ static void
 check_moving(enum promql_function function, const struct prom_sample *s, size_t n, int64_t range,
     double quantile)
 {
-	static struct promql q;
+	static struct promql_selector q;
 	struct prom_windows *moving, *alone;
 	int64_t step = s[n - 1].t_wall_ns / STEPS, end;
 	size_t k, low = 0, high = 0, i;
@@ -199,7 +218,7 @@ static void
 check_plain(const struct prom_sample *s, size_t n)
 {
 	static const double at[] = { 0, 0.1, 0.5, 0.99, 1 };
-	static struct promql q;
+	static struct promql_selector q;
 	struct prom_windows *w;
 	double *v = calloc(n, sizeof(*v)), sum = 0, min = s[0].v, max = s[0].v, size = 0, rank;
 	const enum promql_function functions[] = { PROMQL_SUM, PROMQL_AVG, PROMQL_MIN, PROMQL_MAX,
@@ -271,6 +290,7 @@ main(void)
 {
 	test_moving();
 	test_increase();
+	test_irate();
 	test_too_few();
 	test_over_time();
 	return check_done("test_prom_window");

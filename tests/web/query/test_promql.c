@@ -21,22 +21,29 @@ parse(const char *text)
 static const char *
 stages_text(void)
 {
-	static const char *const words[] = { "", "sum", "avg", "min", "max", "count" };
+	static const char *const words[] = { "", "sum", "avg", "min", "max", "count", "top",
+		"bottom" },
+				 *const ops[] = { "+", "-", "*", "/", "%", "^", "==", "!=", ">",
+					 "<", ">=", "<=" };
+	const struct promql_node *node = &q.nodes[q.n_nodes - 1];
 	static char text[512];
 	size_t i, k, len = 0;
 
 	text[0] = '\0';
-	for (i = 0; i < q.n_stages; i++) {
-		const struct promql_stage *s = &q.stages[i];
+	for (i = 0; i < node->n_stages; i++) {
+		const struct promql_stage *s = &node->stages[i];
 
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", i > 0 ? " " : "");
 		if (s->aggregate == PROMQL_ARITHMETIC) {
 			len += (size_t)snprintf(text + len, sizeof(text) - len,
-			    s->number_first ? "%g%c." : ".%2$c%1$g", s->number, s->operator);
+			    s->number_first ? "%1$g%2$s%3$s." : ".%2$s%3$s%1$g", s->number,
+			    ops[s->op], s->is_bool ? "bool " : "");
 			continue;
 		}
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", words[s->aggregate],
 		    s->without ? "-" : "");
+		if (s->aggregate >= PROMQL_TOP)
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%g", s->number);
 		for (k = 0; k < s->n_labels; k++)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%s",
 			    k > 0 ? ',' : ':', s->labels[k]);
@@ -60,6 +67,13 @@ test_numbers(void)
 		{ "- - 2", 2 },
 		{ ".5e3", 500 },
 		{ " 1\t/\n4 ", 0.25 },
+		{ "7 % 4 + 1", 4 },
+		{ "2 ^ 3 ^ 2", 512 },
+		{ "-2 ^ 2", -4 },
+		{ "2 ^ -1 * 4", 2 },
+		{ "1 + 1 == bool 2", 1 },
+		{ "3 < bool 2", 0 },
+		{ "1 >= bool 1 + 1", 0 },
 	};
 	size_t i;
 
@@ -76,11 +90,24 @@ test_stages(void)
 	static const struct {
 		const char *text, *stages;
 	} cases[] = {
-		{ "x", "" }, { "x * 8", ".*8" }, { "8 * x", "8*." }, { "1 - x - 2", "1-. .-2" },
-		{ "2 * 3 + x / 4", "./4 6+." }, { "sum(x)", "sum" }, { "sum by (a) (x)", "sum:a" },
-		{ "sum(x) by (a, b)", "sum:a,b" }, { "max without (a) (x)", "max-:a" },
+		{ "x", "" },
+		{ "x * 8", ".*8" },
+		{ "8 * x", "8*." },
+		{ "1 - x - 2", "1-. .-2" },
+		{ "2 * 3 + x / 4", "./4 6+." },
+		{ "sum(x)", "sum" },
+		{ "sum by (a) (x)", "sum:a" },
+		{ "sum(x) by (a, b)", "sum:a,b" },
+		{ "max without (a) (x)", "max-:a" },
 		{ "min(avg without (a) (x * 2)) by (b) / 3", ".*2 avg-:a min:b ./3" },
-		{ "count by () (x)", "count" }, { "sum + 1", ".+1" }, /* a metric of this name */
+		{ "count by () (x)", "count" },
+		{ "sum + 1", ".+1" }, /* a metric of this name */
+		{ "-x", "-1*." },
+		{ "x > 3", ".>3" },
+		{ "3 >= bool x * 2", ".*2 3>=bool ." },
+		{ "topk(3.7, x)", "top3" },
+		{ "bottomk by (a) (1, x % 2) != 0", ".%2 bottom1:a .!=0" },
+		{ "topk(2, x) without (b)", "top-2:b" },
 	};
 	size_t i;
 
@@ -94,19 +121,27 @@ test_stages(void)
 static void
 test_selectors(void)
 {
+	static struct promql_selector alone;
+
 	CHECK_INT(
 	    parse("ps:disk{device=\"sd\\\"a\\\\\\n\",host!='b',c=~`a\\.b`,d!~\"x|y\",}"), NW_OK);
-	CHECK_INT(q.n_matchers, 5);
-	CHECK_STR(q.matchers[0].label, "__name__");
-	CHECK_STR(q.matchers[0].value, "ps:disk");
-	CHECK_STR(q.matchers[1].value, "sd\"a\\\n");
-	CHECK(q.matchers[1].how == PROMQL_EQUAL && q.matchers[2].how == PROMQL_NOT_EQUAL);
-	CHECK(q.matchers[3].how == PROMQL_REGEX && q.matchers[4].how == PROMQL_NOT_REGEX);
-	CHECK(promql_matches(&q.matchers[2], "c") && !promql_matches(&q.matchers[2], "b"));
-	CHECK(promql_matches(&q.matchers[3], "a.b") && !promql_matches(&q.matchers[3], "a.bc"));
-	CHECK(promql_matches(&q.matchers[4], "z") && !promql_matches(&q.matchers[4], "y"));
-	CHECK_INT(promql_parse_selector(&q, "{a=\"b\"}", why), NW_OK);
-	CHECK_INT(promql_parse_selector(&q, "x + 1", why), NW_EINVAL);
+	CHECK_INT(q.selectors[0].n_matchers, 5);
+	CHECK_STR(q.selectors[0].matchers[0].label, "__name__");
+	CHECK_STR(q.selectors[0].matchers[0].value, "ps:disk");
+	CHECK_STR(q.selectors[0].matchers[1].value, "sd\"a\\\n");
+	CHECK(q.selectors[0].matchers[1].how == PROMQL_EQUAL &&
+	    q.selectors[0].matchers[2].how == PROMQL_NOT_EQUAL);
+	CHECK(q.selectors[0].matchers[3].how == PROMQL_REGEX &&
+	    q.selectors[0].matchers[4].how == PROMQL_NOT_REGEX);
+	CHECK(promql_matches(&q.selectors[0].matchers[2], "c") &&
+	    !promql_matches(&q.selectors[0].matchers[2], "b"));
+	CHECK(promql_matches(&q.selectors[0].matchers[3], "a.b") &&
+	    !promql_matches(&q.selectors[0].matchers[3], "a.bc"));
+	CHECK(promql_matches(&q.selectors[0].matchers[4], "z") &&
+	    !promql_matches(&q.selectors[0].matchers[4], "y"));
+	CHECK_INT(promql_parse_selector(&alone, "{a=\"b\"}", why), NW_OK);
+	CHECK_INT(alone.n_matchers, 1);
+	CHECK_INT(promql_parse_selector(&alone, "x + 1", why), NW_EINVAL);
 }
 
 static void
@@ -118,6 +153,7 @@ test_functions(void)
 	} cases[] = {
 		{ "x", PROMQL_INSTANT },
 		{ "rate(x[1m30s])", PROMQL_RATE },
+		{ "irate(x[90s])", PROMQL_IRATE },
 		{ "increase(x[90s])", PROMQL_INCREASE },
 		{ "avg_over_time(x[ 90s ])", PROMQL_AVG },
 		{ "min_over_time(x[90s])", PROMQL_MIN },
@@ -131,10 +167,36 @@ test_functions(void)
 
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		CHECK_INT(parse(cases[i].text), NW_OK);
-		CHECK_INT(q.function, cases[i].function);
-		CHECK_INT(q.range_ns, i > 0 ? 90 * S : 0);
+		CHECK_INT(q.selectors[0].function, cases[i].function);
+		CHECK_INT(q.selectors[0].range_ns, i > 0 ? 90 * S : 0);
 	}
-	CHECK_NEAR(q.quantile, 0.9, 1e-15, 0);
+	CHECK_NEAR(q.selectors[0].quantile, 0.9, 1e-15, 0);
+}
+
+/* A join comes behind its two sides, and has the labels that decide. */
+static void
+test_joins(void)
+{
+	const struct promql_node *root;
+
+	CHECK_INT(parse("rate(a[5m]) / on (host, b) (c offset 1h - d offset -5m) * 8"), NW_OK);
+	CHECK_INT(q.n_selectors, 3);
+	CHECK_INT(q.n_nodes, 5);
+	CHECK_INT(q.selectors[1].offset_ns, 3600 * S);
+	CHECK_INT(q.selectors[2].offset_ns, -300 * S);
+	root = &q.nodes[4];
+	CHECK(root->is_join && root->join.op == PROMQL_DIVIDE && !root->join.without);
+	CHECK_INT(root->join.n_labels, 2);
+	CHECK_STR(root->join.labels[1], "b");
+	CHECK_INT(root->left, 0);
+	CHECK_INT(root->right, 3);
+	CHECK_STR(stages_text(), ".*8");
+	CHECK(q.nodes[3].is_join && q.nodes[3].left == 1 && q.nodes[3].right == 2);
+	CHECK(q.nodes[3].join.without && q.nodes[3].join.n_labels == 0);
+	CHECK_INT(parse("a > bool ignoring (x) b"), NW_OK);
+	root = &q.nodes[2];
+	CHECK(root->join.is_bool && root->join.without && root->join.op == PROMQL_IS_GREATER);
+	CHECK_STR(root->join.labels[0], "x");
 }
 
 static void
@@ -177,16 +239,21 @@ test_refusals(void)
 		const char *text, *part; /* of the reason */
 	} cases[] = {
 		{ "", "name" },
-		{ "x offset 5m", "offset" },
+		{ "x offset", "a duration" },
+		{ "x offset 5", "a duration" },
 		{ "x and y", "not supported: and" },
-		{ "x + y", "a second selector" },
-		{ "x > 1", "not supported: >" },
+		{ "a + b + c + d + e", "more than 4 selectors" },
+		{ "a + on (host) group_left b", "not supported: group_left" },
+		{ "x + on (a) 3", "between two vectors" },
+		{ "1 > 2", "needs bool" },
+		{ "x =~ 3", "cannot continue" },
+		{ "x @ 3", "not supported: @" },
 		{ "x[5m]", "without a function" },
 		{ "rate(x)", "'['" },
 		{ "rate(x[5m:1m])", "subqueries" },
 		{ "rate(x[5])", "a duration" },
-		{ "topk(3, x)", "the function topk" },
-		{ "-x", "negative" },
+		{ "topk(x)", "a number" },
+		{ "topk(3)", "','" },
 		{ "sum(1)", "a number" },
 		{ "sum(x", "')' is missing at the end" },
 		{ "{}", "a name or a matcher" },
@@ -240,6 +307,7 @@ main(void)
 	test_stages();
 	test_selectors();
 	test_functions();
+	test_joins();
 	test_durations();
 	test_refusals();
 	test_limits();
