@@ -18,6 +18,37 @@ done
 nu -C "$ca" -u "$https/" health | grep -q '^The box is well' || fail "health in TLS"
 nu -C "$ca" -u "https://localhost:${https##*:}" health >/dev/null || fail "by another of its names"
 
+# --- a connection in TLS stays for further requests, a while; a connection in clear does not ---
+cat >"$tmp/keep.py" <<'PY'
+import http.client, ssl, sys, time
+tls, plain, ca = sys.argv[1:]
+context = ssl.create_default_context(cafile=ca)
+def ask(c, path, **headers):
+    c.request("GET", path, headers=headers)
+    r = c.getresponse()
+    return r.status, r.getheader("Connection"), r.read()
+c = http.client.HTTPSConnection("127.0.0.1", int(tls), context=context)
+c.connect()
+first = c.sock
+got = [ask(c, path) for path in ["/sessions.json", "/session/1", "/style.css", "/api/v1/hosts", "/sessions.json"] * 8]
+assert all(g[:2] == (200, "keep-alive") for g in got) and c.sock is first and got[0] == got[4], [g[:2] for g in got]
+tag = http.client.HTTPSConnection("127.0.0.1", int(tls), context=context)
+assert ask(tag, "/nothing")[:2] == (404, "close") and tag.sock is None
+assert ask(c, "/api/v1/hosts", Connection="close")[:2] == (200, "close") and c.sock is None
+p = http.client.HTTPConnection("127.0.0.1", int(plain))
+assert ask(p, "/style.css")[:2] == (200, "close") and p.sock is None
+# two requests at once get two answers; the connection between two requests ends after the time for a request
+s = context.wrap_socket(__import__("socket").create_connection(("127.0.0.1", int(tls))), server_hostname="127.0.0.1")
+s.sendall(b"GET /icon.svg HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2)
+text = b""
+while text.count(b"</svg>") < 2:
+    text += s.recv(65536)
+begin = time.monotonic()
+s.settimeout(30)
+assert s.recv(1) == b"" and 5 < time.monotonic() - begin < 25, time.monotonic() - begin
+PY
+python3 -B "$tmp/keep.py" "${https##*:}" "${url##*:}" "$ca" || fail "connections that stay open"
+
 # --- where the CA is found ---
 nu -s "$tmp/state" -u "$https" sessions >/dev/null || fail "the CA of the state directory"
 mkdir "$tmp/host"

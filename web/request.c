@@ -248,6 +248,7 @@ request_answer(struct port *port, struct evhttp_request *req)
 	struct reply a = { .w = port->web,
 		.port = port,
 		.req = req,
+		.keep = port == &port->web->ports[PORT_HTTPS] ? port->conns : NULL,
 		.body = evbuffer_new(),
 		.error_page = page_error,
 		.with_accounts = port->wants_login };

@@ -19,12 +19,14 @@
 enum {
 	/* input limit of a connection, more than a whole request: further bytes stay unread */
 	INPUT_MAX_BYTES = 20480,
-	ADDRESS_BYTES = 8 /* bytes of an IPv6 address that count */
+	ADDRESS_BYTES = 8, /* bytes of an IPv6 address that count */
+	ANSWERS_MAX = 100  /* on one connection */
 };
 
 /*
  *	ASKING --the whole request--> ANSWERING --a download--> STREAMING
  *	ASKING --evhttp answers by itself--> REFUSED
+ *	ANSWERING --the answer is out, and conns_keep()--> ASKING
  *	any --evhttp lets go, late, or others need its place--> FREE
  */
 enum conn_state { CONN_FREE, CONN_ASKING, CONN_REFUSED, CONN_ANSWERING, CONN_STREAMING };
@@ -40,6 +42,7 @@ struct conn {
 	struct evbuffer_cb_entry *on_output; /* while ASKING or REFUSED */
 	enum conn_state state;
 	int64_t since_mono_ns;
+	unsigned n_answers;                 /* behind which the connection stayed open */
 	bool placed;                        /* whether the address is known and was counted */
 	uint8_t address[1 + ADDRESS_BYTES]; /* after the family */
 };
@@ -140,6 +143,14 @@ on_output(struct evbuffer *output, const struct evbuffer_cb_info *info, void *ar
 		shutdown(bufferevent_getfd(conn->bev), SHUT_WR);
 }
 
+/* Between two requests. */
+static bool
+is_idle(const struct conn *conn)
+{
+	return conn->state == CONN_ASKING && conn->n_answers > 0 &&
+	    evbuffer_get_length(bufferevent_get_input(conn->bev)) == 0;
+}
+
 /* --- the list of connections --- */
 
 static void
@@ -211,7 +222,7 @@ on_sweep(evutil_socket_t fd, short what, void *arg)
 		    evbuffer_get_length(bufferevent_get_output(conn->bev)) == 0)
 			conn_end(conn);
 		else if (conn->state != CONN_FREE && is_late(c, conn, now)) {
-			c->stats.timeouts++;
+			c->stats.timeouts += !is_idle(conn);
 			conn_end(conn);
 		}
 	}
@@ -380,7 +391,12 @@ conns_free(struct conns *c)
 void
 conns_stop(struct conns *c)
 {
+	struct conn *conn;
+
 	c->listener = NULL;
+	for (conn = c->conn; conn < c->conn + c->n_slots; conn++)
+		if (conn->state != CONN_FREE && !is_abandoned(conn->bev) && is_idle(conn))
+			conn_end(conn);
 }
 
 size_t
@@ -422,6 +438,30 @@ conns_asked(struct conns *c, struct evhttp_request *req)
 	output_ignore(conn);
 	conn->state = CONN_ANSWERING;
 	conn->since_mono_ns = nw_mono_ns();
+}
+
+/* The answer is out: the next request has the time of a first one. */
+static void
+on_answered(struct evhttp_request *req, void *arg)
+{
+	struct conn *conn = arg;
+
+	(void)req;
+	conn->state = CONN_ASKING;
+	conn->since_mono_ns = nw_mono_ns();
+	conn->on_output = evbuffer_add_cb(bufferevent_get_output(conn->bev), on_output, conn);
+}
+
+bool
+conns_keep(struct conns *c, struct evhttp_request *req)
+{
+	struct conn *conn = conn_of(c, req);
+
+	if (conn == NULL || c->listener == NULL || conn->n_answers == ANSWERS_MAX)
+		return false;
+	conn->n_answers++;
+	evhttp_request_set_on_complete_cb(req, on_answered, conn);
+	return true;
 }
 
 void

@@ -53,13 +53,18 @@ void conns_set_maker(
 void conns_free(struct conns *c); /* after evhttp_free() */
 size_t conns_count(const struct conns *c);
 const struct conns_stats *conns_get_stats(const struct conns *c);
-void conns_stop(struct conns *c); /* the listener goes away: nothing to switch on or off any more */
+/* The listener goes away: nothing to switch on or off any more. Ends connections between two
+ * requests. */
+void conns_stop(struct conns *c);
 
 /* A name for the address of the request's connection, the same for a network as in
  * conns_limits. */
 void conns_place(struct conns *c, struct evhttp_request *req, char *out, size_t size);
 /* The whole request has arrived: the answer may take the usual time. */
 void conns_asked(struct conns *c, struct evhttp_request *req);
+/* Whether the connection stays open for a further request behind this answer, which is not out yet:
+ * a bounded number of times, and not while the box ends. */
+bool conns_keep(struct conns *c, struct evhttp_request *req);
 /*
  * The answer is a download and may take as long as the client keeps reading. Returns false when too
  * many downloads are under way.

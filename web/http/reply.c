@@ -5,14 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include <event2/buffer.h>
 #include <event2/http.h>
+#include <event2/http_struct.h>
 #include <event2/keyvalq_struct.h>
 
 #include "narrows/err.h"
 #include "narrows/fnv.h"
 #include "web/http/body.h"
+#include "web/http/conns.h"
 #include "web/query/gzip.h"
 #include "web/draw/html.h"
 #include "web/query/prom.h"
@@ -51,8 +54,22 @@ static const struct {
 };
 enum { N_SAFE_HEADERS = sizeof(safe_headers) / sizeof(safe_headers[0]) };
 
+/*
+ * A handshake of TLS costs more than most answers, so a connection in TLS stays for further requests
+ * behind a whole answer that is no error. Elsewhere one answer per connection keeps limits on time
+ * and number simple.
+ */
+static bool
+stays_open(struct reply *a, int code)
+{
+	const char *asked = reply_request_header(a, "Connection");
+
+	return a->keep != NULL && code < 400 && a->req->major == 1 && a->req->minor > 0 &&
+	    (asked == NULL || strcasecmp(asked, "close") != 0) && conns_keep(a->keep, a->req);
+}
+
 static void
-headers_add(struct reply *a, bool tagged)
+headers_add(struct reply *a, bool tagged, bool keep)
 {
 	size_t i;
 
@@ -64,8 +81,7 @@ headers_add(struct reply *a, bool tagged)
 	reply_header(a, "Vary", "Accept-Encoding");
 	for (i = 0; i < N_SAFE_HEADERS; i++)
 		reply_header(a, safe_headers[i].name, safe_headers[i].value);
-	/* one answer per connection keeps limits on time and number simple */
-	reply_header(a, "Connection", "close");
+	reply_header(a, "Connection", keep ? "keep-alive" : "close");
 }
 
 void
@@ -145,7 +161,7 @@ send_now(struct reply *a, int code, bool tagged)
 {
 	char length[32];
 
-	headers_add(a, tagged);
+	headers_add(a, tagged, stays_open(a, code));
 	snprintf(length, sizeof(length), "%zu", evbuffer_get_length(a->body));
 	if (code != 304)
 		reply_header(a, "Content-Length", length);
@@ -290,6 +306,6 @@ reply_begin_stream(struct reply *a)
 
 	if (packed)
 		reply_header(a, "Content-Encoding", "gzip");
-	headers_add(a, false);
+	headers_add(a, false, false);
 	return packed;
 }

@@ -21,10 +21,12 @@ enum { REPLY_LINES_BYTES = 1024, REPLY_OWNER_BYTES = ACCOUNT_NAME_BYTES + 16 };
 /* How errors are told. */
 enum reply_errors { REPLY_PAGE, REPLY_JSON, REPLY_PROBLEM, REPLY_PROMETHEUS };
 
+struct conns;
 struct reply {
 	struct web *w;
 	struct port *port;
 	struct evhttp_request *req;
+	struct conns *keep; /* of the port, if connections stay open behind an answer; or NULL */
 	struct evbuffer *body;
 	const char *type;  /* NULL: text/html */
 	const char *cache; /* NULL: no-cache of tagged answers, no-store of all others */
