@@ -14,6 +14,7 @@
 
 #include "cli/cmd.h"
 #include "cli/hook.h"
+#include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"
 #include "narrows/ownfile.h"
@@ -100,6 +101,24 @@ queue_of(const struct hooking *h, const char *name)
 
 /* --- looks and posts --- */
 
+/* The link from the report's address and the path; without an address there is no link. */
+static void
+link_complete(json_t *event, const struct hook *h, const char *box, const char *path)
+{
+	const char *base = strcmp(h->report, "none") != 0 ? h->report : box;
+	size_t len = base != NULL ? strlen(base) : 0;
+	char *link;
+
+	json_object_del(event, result_key_name(KEY_hook_event_link));
+	if (base == NULL)
+		return;
+	while (len > 0 && base[len - 1] == '/')
+		len--;
+	link = xasprintf("%.*s%s", (int)len, base, path);
+	result_put_text(event, KEY_hook_event_link, link);
+	free(link);
+}
+
 static void
 on_event(void *arg, json_t *event)
 {
@@ -107,12 +126,18 @@ on_event(void *arg, json_t *event)
 	const char *name = result_text(event, KEY_hook_event_event),
 		   *route =
 		       result_text(result_get(event, KEY_hook_event_session), KEY_listed_route);
+	char *path = xstrdup(result_text(event, KEY_hook_event_link)),
+	     *box = source_address(h->source);
 	int i;
 
 	for (i = 0; i < h->n_hooks; i++)
-		if (hook_wants(&h->hooks[i], name, route))
+		if (hook_wants(&h->hooks[i], name, route)) {
+			link_complete(event, &h->hooks[i], box, path);
 			hook_queue_put(
 			    queue_of(h, h->hooks[i].name), event, nw_wall_ns() / 1000000000);
+		}
+	free(box);
+	free(path);
 	json_decref(event);
 }
 

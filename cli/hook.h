@@ -33,6 +33,7 @@ struct hook {
 	char *ca_file;      /* of https */
 	char *events;       /* words of HOOK_EVENTS, separated by blanks */
 	char *routes;       /* "any", or the only route */
+	char *report;       /* begin of links, or "none": where the box was asked */
 	int64_t timeout_ns; /* of a whole post, from the look-up of the name to the answer's end */
 };
 
@@ -52,7 +53,7 @@ bool hook_wants(const struct hook *h, const char *event, const char *route);
  */
 
 /* Looks at the box, and calls fn with each event: a new object of the caller's, which has event,
- * time, and what the event is about. memory is changed. Returns false if the box did not answer. */
+ * time, what the event is about, and `link`, the path of a page. memory is changed. Returns false if the box did not answer. */
 bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg);
 
 /* --- deliveries --- */

@@ -18,6 +18,7 @@ static const struct conf_row rows[] = {
 	{ "events", &conf_text, AT(events), "verdict slower health session collector clock", NULL,
 	    NULL },
 	{ "routes", &conf_text, AT(routes), "any", NULL, NULL },
+	{ "report", &conf_text, AT(report), "none", NULL, NULL },
 	{ "timeout", &conf_duration, AT(timeout_ns), "30s", "1s", "10min" },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]), sizeof(struct hook),

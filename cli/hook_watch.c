@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <event2/http.h>
+
 #include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"
@@ -52,6 +54,43 @@ object_of(json_t *memory, const char *key)
 	return json_object_get(memory, key);
 }
 
+/* Adds "NAME=VALUE" to a path, with the value encoded. Takes the path. */
+static char *
+with_param(char *path, char before, const char *name, const char *value)
+{
+	char *encoded = evhttp_uriencode(value != NULL ? value : "", -1, 0),
+	     *longer = xasprintf("%s%c%s=%s", path, before, name, encoded != NULL ? encoded : "");
+
+	free(encoded);
+	free(path);
+	return longer;
+}
+
+/* The path of the page about the event's subject. */
+static void
+link_put(json_t *about)
+{
+	const json_t *session = result_get(about, KEY_hook_event_session),
+		     *expected = result_get(about, KEY_hook_event_expected),
+		     *collector = result_get(about, KEY_hook_event_collector);
+	char *path;
+
+	if (session != NULL)
+		path = xasprintf("/session/%.0f", result_number(session, KEY_listed_id));
+	else if (expected != NULL) {
+		path = with_param(
+		    xstrdup("/"), '?', "route", result_text(expected, KEY_expected_route));
+		path =
+		    with_param(path, '&', "program", result_text(expected, KEY_expected_program));
+	} else if (collector != NULL)
+		path = with_param(
+		    xstrdup("/host"), '?', "host", result_text(collector, KEY_collector_host));
+	else
+		path = xstrdup("/health");
+	result_put_text(about, KEY_hook_event_link, path);
+	free(path);
+}
+
 static void
 tell(const struct watching *w, const char *event, json_t *about)
 {
@@ -61,6 +100,7 @@ tell(const struct watching *w, const char *event, json_t *about)
 	}
 	result_put_text(about, KEY_hook_event_event, event);
 	result_put_text(about, KEY_hook_event_time, fmt_iso_ns(nw_wall_ns()).s);
+	link_put(about);
 	w->fn(w->arg, about);
 }
 

@@ -283,6 +283,24 @@ source_is_live(struct source *s)
 }
 
 char *
+source_address(const struct source *s)
+{
+	char *run = s->url == NULL ? source_run_value(s->state_dir, "http") : NULL, *address,
+	     *slash;
+	bool v6;
+
+	if (run == NULL)
+		return s->url != NULL ? xstrdup(s->url) : NULL;
+	v6 = strchr(run, ':') != NULL;
+	if ((slash = strrchr(run, '/')) != NULL)
+		*slash = '\0';
+	address = xasprintf("http://%s%s%s:%s", v6 ? "[" : "", run, v6 ? "]" : "",
+	    slash != NULL ? slash + 1 : "80");
+	free(run);
+	return address;
+}
+
+char *
 source_health(struct source *s, int *status)
 {
 	char *url = s->url != NULL ? xstrdup(s->url) : source_run_value(s->state_dir, "http");

@@ -30,6 +30,8 @@ json_t *source_routes(struct source *s);
 json_t *source_collectors(struct source *s);
 /* Diets of hosts: {"diets": [...]}. NULL, said on stderr. */
 json_t *source_diets(struct source *s);
+/* The address of the box's report, "http://host:port"; NULL where no box runs. free() it. */
+char *source_address(const struct source *s);
 /* Whether the source is a box over HTTP. */
 bool source_is_remote(const struct source *s);
 /* Sessions that come regularly, of a box that runs: {"expected": [...]}. NULL, said on stderr. */

@@ -83,6 +83,8 @@ look
 [ "$(grep -c . "$tmp/got")" = 1 ] || fail "not once: $(cat "$tmp/got")"
 grep -q '^/in?channel=1 verdict.changed True [0-9a-f]\{32\} .*"stage":"disk.write".*"stage_before":"host"' "$tmp/got" || fail "event: $(cat "$tmp/got")"
 
+grep -q '"link":"http://[^"]*/session/3"' "$tmp/got" || fail "no link: $(cat "$tmp/got")"
+
 # --- the box goes and comes back ---
 : >"$tmp/got"
 stop_box
@@ -145,6 +147,10 @@ told() {
 	look_through
 	grep -q "^/in?channel=1 $1 True .*$2" "$tmp/got" || fail "$1: $(cat "$tmp/got")"
 	[ "$(grep -c "^/in?channel=1 " "$tmp/got")" = 1 ] || fail "$1 is not alone, or told twice: $(cat "$tmp/got")"
+	# each link leads to a page of the box
+	sed -n 's/.*"link":"\([^"]*\)".*/\1/p' "$tmp/got" | sed "s|^http://[^/]*|$url|" >"$tmp/links"
+	[ -s "$tmp/links" ] || fail "$1 has no link: $(cat "$tmp/got")"
+	while read -r link; do curl -sfS -o /dev/null "$link" || fail "$1: $link"; done <"$tmp/links"
 }
 : >"$tmp/lie"
 look_through
