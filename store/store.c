@@ -47,6 +47,7 @@ struct store {
 	struct store_ids next_ids;
 	struct writer *writer;
 	char *path;
+	struct opened_file file;
 	pthread_t thread;
 	int done_fd;
 	int64_t opened_mono_ns;
@@ -373,12 +374,13 @@ store_open(
 	}
 	if ((st->path = strdup(path)) == NULL)
 		goto fail;
-	if ((rc = writer_open(path, &st->opts, NULL, &st->writer, why)) != NW_OK)
+	if ((rc = writer_open(st->path, &st->opts, NULL, &st->writer, why)) != NW_OK)
 		goto fail;
 	if ((rc = writer_next_ids(st->writer, &st->next_ids)) != NW_OK) {
 		db_why(st->writer->c.db, why, STORE_WHY_BYTES);
 		goto fail;
 	}
+	st->file = st->writer->c.file;
 	st->opened_mono_ns = nw_mono_ns();
 	stats_update_tiers(st);
 	st->opened_bytes = tiers_bytes(&st->stats);
@@ -513,12 +515,16 @@ void
 store_get_stats(struct store *st, struct store_stats *out)
 {
 	char *wal = sqlite3_mprintf("%s-wal", st->path);
+	const char *lost;
 
 	pthread_mutex_lock(&st->lock);
 	*out = st->stats;
 	if (out->queued_batches > 0)
 		out->stalled_ns = nw_mono_ns() - st->waiting_since_mono_ns;
 	pthread_mutex_unlock(&st->lock);
+	/* an idle writer does not find out by itself */
+	if (out->trouble[0] == '\0' && (lost = opened_file_lost(&st->file)) != NULL)
+		snprintf(out->trouble, sizeof(out->trouble), "%s", lost);
 	out->file_bytes = file_size(st->path) + (wal == NULL ? 0 : file_size(wal));
 	sqlite3_free(wal);
 	out->days_left = days_left(st, out);

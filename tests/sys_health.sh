@@ -50,6 +50,22 @@ until_true 20 sh -c "curl -s $url/metrics | grep -q '^narrows_analysis_queued [1
 well || fail "work in hand is a fault: $(cat "$tmp/body")"
 rm "$tmp/bad.hang.analysis"
 until_true 20 grep -q 'analysis.done session=2' "$tmp/box.log" || fail "sessions are not judged"
+
+# --- the store's file goes, another file comes in its place, and the first file comes back ---
+lost() { says /healthz 503 store "$1" && says /readyz 503 store "$1" && grep -q "store.trouble why=\"[^\"]*$1" "$tmp/box.log" &&
+	curl -s "$url/metrics" | grep -q '^narrows_up{part="store"} 0' && curl -s "$url/health" | grep -q "$1"; }
+mv "$tmp/state/narrows.db" "$tmp/state/aside"
+until_true 10 lost "the file was deleted" || fail "a deleted store is not told: $(cat "$tmp/body")"
+nw health >"$tmp/said" && fail "narrows health: a box without a store is well"
+grep -q "store.*the file was deleted" "$tmp/said" || fail "narrows health: $(cat "$tmp/said")"
+: >"$tmp/state/narrows.db"
+until_true 10 lost "another file has the place" || fail "a replaced store is not told: $(cat "$tmp/body")"
+moves meanwhile
+[ "$(sqlite3 -readonly "$tmp/state/aside" "select count(*) from session where task_id = 'meanwhile'")" = 0 ] || fail "a lost file still takes sessions"
+mv "$tmp/state/aside" "$tmp/state/narrows.db"
+until_true 20 well || fail "the box does not recover: $(cat "$tmp/body")"
+until_true 20 sh -c "[ \"\$(sqlite3 -readonly '$tmp/state/narrows.db' \"select count(*) from session where task_id = 'meanwhile'\")\" = 1 ]" ||
+	fail "what came meanwhile is lost"
 [ -n "${LONG:-}" ] || { stop_box; exit 0; }
 
 # --- the analysis ---

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/write/connection.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "narrows/clock.h"
@@ -81,6 +83,33 @@ db_open(struct connection *c, const char *path, const struct store_opts *opts,
 	return NW_OK;
 }
 
+const char *
+opened_file_lost(const struct opened_file *f)
+{
+	struct stat now;
+
+	if (stat(f->path, &now) != 0)
+		return errno == ENOENT
+		    ? "the file was deleted: put a copy back, and restart the box"
+		    : NULL;
+	return now.st_dev != f->dev || now.st_ino != f->ino
+	    ? "another file has the place of the store: restart the box"
+	    : NULL;
+}
+
+static int
+file_remember(struct opened_file *f, const char *path, char why[STORE_WHY_BYTES])
+{
+	struct stat now;
+
+	if (stat(path, &now) != 0) {
+		snprintf(why, STORE_WHY_BYTES, "%s", strerror(errno));
+		return NW_EIO;
+	}
+	*f = (struct opened_file){ path, now.st_dev, now.st_ino };
+	return NW_OK;
+}
+
 int
 connection_open(struct connection *c, const char *path, const struct store_opts *opts,
     char why[STORE_WHY_BYTES])
@@ -90,7 +119,8 @@ connection_open(struct connection *c, const char *path, const struct store_opts 
 	c->lock_fd = -1;
 	c->wal_pages_max = WAL_PAGES_MAX;
 	if ((rc = lock_take(path, &c->lock_fd, why)) != NW_OK ||
-	    (rc = db_open(c, path, opts, why)) != NW_OK)
+	    (rc = db_open(c, path, opts, why)) != NW_OK ||
+	    (rc = file_remember(&c->file, path, why)) != NW_OK)
 		return rc;
 	db_stmts_init(&c->stmts, c->db, write_sql, W_STMTS);
 	return NW_OK;
@@ -178,10 +208,15 @@ connection_note_trouble(struct connection *c, int rc)
 int
 connection_begin(struct connection *c)
 {
+	const char *lost = opened_file_lost(&c->file);
 	int rc = NW_OK;
 
 	memset(&c->counts, 0, sizeof(c->counts));
 	c->chunk_ids = false;
+	if (lost != NULL) {
+		snprintf(c->trouble, sizeof(c->trouble), "%s", lost);
+		return NW_EIO;
+	}
 	if (!sqlite3_get_autocommit(c->db)) /* the last ROLLBACK failed */
 		rc = db_run(&c->stmts, W_ROLLBACK, "");
 	if (rc == NW_OK)

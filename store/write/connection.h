@@ -6,6 +6,8 @@
 #ifndef STORE_CONNECTION_H
 #define STORE_CONNECTION_H
 
+#include <sys/types.h>
+
 #include "narrows/store.h"
 #include "store/write/sizes.h"
 
@@ -15,8 +17,18 @@ struct write_counts {
 	    forgotten_sessions;
 };
 
+/* The file that was opened: its name may lead to another file, or nowhere, some day. */
+struct opened_file {
+	const char *path; /* on loan */
+	dev_t dev;
+	ino_t ino;
+};
+/* Why the name does not lead to the file any more, static text; NULL while it does. */
+const char *opened_file_lost(const struct opened_file *f);
+
 struct connection {
 	sqlite3 *db;
+	struct opened_file file;
 	struct db_stmts stmts;
 	int lock_fd;
 	int wal_pages, wal_pages_max; /* in the WAL; at the maximum the WAL has to start over */
@@ -43,6 +55,7 @@ int connection_count_result(struct connection *c, int64_t session_id, int sign);
 
 /* Says why something of the file failed with rc, until a commit succeeds. */
 void connection_note_trouble(struct connection *c, int rc);
+/* Fails, too, once the file is lost: rows in a file without a name would end with the box. */
 int connection_begin(struct connection *c);
 /* COMMIT if rc is NW_OK, else ROLLBACK. Notes trouble, returns the outcome. */
 int connection_end(struct connection *c, int rc);
