@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """claims.py NARROWS CLAIMS.DEF DOCUMENT: the check of claims finds nothing in the document of a real session, and finds every
-planted contradiction: a changed value of each record, a changed sentence, each line REFUTED, REFUTED_ALWAYS and SHARES of the
+planted contradiction: a changed value of each record, a changed sentence, each line REFUTED, REFUTED_ALWAYS, SHARES and WORDS of the
 table. Without one of its clauses a line finds nothing."""
 import copy, json, re, subprocess, sys
 
 narrows, table, document = sys.argv[1:]
 text = re.sub(r"/\*.*?\*/", "", open(table).read(), flags=re.S)
 rows = []
-for name, inside in re.findall(r"^(CLAIM|REFUTED_ALWAYS|REFUTED|SHARES)\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)", text, flags=re.M):
+for name, inside in re.findall(r"^(CLAIM|REFUTED_ALWAYS|REFUTED|SHARES|WORDS)\(((?:[^()\"]|\"(?:[^\"\\]|\\.)*\")*)\)", text, flags=re.M):
     inside = re.sub(r'"\s*"', "", inside)
     rows.append((name, [bare or quoted for quoted, bare in re.findall(r'"((?:[^"\\]|\\.)*)"|([^",\s]+)', inside)]))
-assert len(rows) == len(re.findall(r"^(?:CLAIM|REFUTED|REFUTED_ALWAYS|SHARES)\(", text, flags=re.M)), "a line of the table is not read"
+assert len(rows) == len(re.findall(r"^(?:CLAIM|REFUTED|REFUTED_ALWAYS|SHARES|WORDS)\(", text, flags=re.M)), "a line of the table is not read"
 kinds = {r[0]: r[1] for name, r in rows if name == "CLAIM"}
 TEXTS = {"place", "Place", "words"}
 real = json.load(open(document))
@@ -182,6 +182,11 @@ for name, args in rows:
         holds_clause(real, args[0], args[2].split(" & "), f"planted.{args[0]}: {args[1]}")
     elif name == "REFUTED_ALWAYS":
         holds_clause(real, None, args[1].split(" & "), args[0])
+    elif name == "WORDS":
+        for more in 0, 1:
+            doc = copy.deepcopy(real)
+            doc[args[0]] = "  word" * (int(args[1]) + more)
+            plant(doc, f"{args[0]}: has more than {args[1]} words", bool(more))
     elif name == "SHARES":
         for total in float(args[2]) - 0.1, float(args[3]) + 0.1:
             doc = copy.deepcopy(real)

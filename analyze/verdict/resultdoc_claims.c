@@ -34,6 +34,8 @@ resultdoc_claims(const struct analysis *a)
 	if (a->usual.has_incident)
 		claims_put(list, "usual.incident.sentence", &a->usual.incident.told);
 	claims_put(list, "changed.sentence", &a->changed.told);
+	for (i = 0; i < a->advice.n; i++)
+		put_numbered(list, "advice", i, ".evidence", &a->advice.card[i].told);
 	for (i = 0; i < a->changed.n; i++)
 		put_numbered(
 		    list, "changed.differences", i, ".sentence", &a->changed.difference[i].told);

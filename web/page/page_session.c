@@ -49,8 +49,10 @@ write_quality(struct html *h, const json_t *doc)
 	html_int(h, (int64_t)json_array_size(hosts));
 	html_text(h, json_array_size(hosts) == 1 ? " host" : " hosts");
 	if (json_array_size(hosts) > 1)
-		html_text(
-		    h, isfinite(bound) ? ", clocks within " : ", order between clocks uncertain");
+		html_text(h,
+		    isfinite(bound)
+			? ", clocks within "
+			: ", whose clocks are not known well enough to order their events");
 	if (json_array_size(hosts) > 1 && isfinite(bound))
 		html_text(h, fmt_duration(bound).s);
 	if (lost > 0 && lost < 1e15) {

@@ -534,7 +534,7 @@ write_differences(struct html *h, const json_t *changed)
 	}
 	if (json_array_size(list) == 0)
 		return;
-	html_raw(h, "<p><a href=\"#changed\">All that was compared: ");
+	html_raw(h, "<p><a href=\"#changed\">All differences, likely causes first: ");
 	html_int(h, (int64_t)json_array_size(list));
 	html_raw(h, "</a></p>");
 }

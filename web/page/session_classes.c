@@ -181,14 +181,11 @@ write_sure(struct html *h, const json_t *entry)
 
 	if (!isfinite(sure))
 		return;
-	html_raw(h, "<p class=\"note\">");
+	html_raw(h, "<p class=\"note\">Drawn anew from these operations, samples showed ");
 	html_int(h, (long long)n);
-	if (n == 1)
-		html_raw(h, " class in ");
-	else
-		html_raw(h, " classes in ");
+	html_text(h, n == 1 ? " class, too, in " : " classes, too, in ");
 	html_text(h, fmt_share(sure).s);
-	html_raw(h, " of resamples of these operations.</p>");
+	html_raw(h, " of the drawings.</p>");
 }
 
 static void

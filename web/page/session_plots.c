@@ -246,7 +246,7 @@ share_highest(const struct plot *p, size_t line)
 	return n > 0 ? (double)n_highest / (double)n : 0;
 }
 
-/* "network path, a, held the bytes longest for 83 % of the time; disk read, a, for 12 %." */
+/* "Held more bytes than the others: network path, at 83 % of the moments shown; disk read, at 12 %." */
 static void
 held_sentence(const struct plot *p, char *out, size_t size)
 {
@@ -259,8 +259,10 @@ held_sentence(const struct plot *p, char *out, size_t size)
 		if (share < 0.01)
 			continue;
 		len += (size_t)snprintf(out + len, size - len,
-		    len == 0 ? "Held the bytes longest: %s for %.0f\xc2\xa0%% of the time"
-			     : ", %s for %.0f\xc2\xa0%%",
+		    len == 0 ? "Held more of the time than the other stages: %s, in %.0f\xc2\xa0%% "
+			       "of the "
+			       "moments shown"
+			     : "; %s, in %.0f\xc2\xa0%%",
 		    p->lines[k].name, 100 * share);
 	}
 	if (len == 0)
@@ -286,7 +288,7 @@ write_plot(struct html *h, const struct timeline *t, const struct series_plot *w
 	if (what->list == KEY_timeline_held) {
 		held_sentence(&p, sentence, sizeof(sentence));
 		p.sentence = sentence;
-		p.strip_words = "The stage that held the bytes longest, by number";
+		p.strip_words = "The stage that held most of the time at each moment, by number";
 	}
 	plot_write(h, &p);
 	return true;

@@ -62,9 +62,12 @@ write_no_finding(struct html *h, const json_t *entry)
 	html_raw(h, ", and the mean of the minute before ");
 	write_share(h, entry, KEY_reduction_r2_minute_before);
 	if (isfinite(result_number(entry, KEY_reduction_shift_chance))) {
-		html_raw(h, "; with the response moved in time, metrics explain as much in ");
+		html_raw(h,
+		    ". Shifted in time against the metrics, where no relation is left, the same "
+		    "response is "
+		    "explained as well in ");
 		write_share(h, entry, KEY_reduction_shift_chance);
-		html_raw(h, " of the places");
+		html_raw(h, " of the shifts");
 	}
 	html_raw(h, ". By that measure, what the metrics below explain may be chance.</p>");
 }
@@ -244,10 +247,10 @@ write_scan(struct html *h, const json_t *entry, size_t rank)
 	struct plot p = { .id = id,
 		.title = "The choice of the threshold",
 		.unit = PLOT_NUMBER,
-		.unit_words = "R\xc2\xb2 of 1 is perfect",
+		.unit_words = "R\xc2\xb2 (1: the metrics explain all)",
 		.x = x,
 		.across = PLOT_VALUE,
-		.across_words = "threshold",
+		.across_words = "correlation from which one metric stands for another",
 		.lines = lines,
 		.n_lines = 4,
 		.marks = &chosen,

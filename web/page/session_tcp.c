@@ -242,9 +242,8 @@ session_tcp(struct html *h, const json_t *doc)
 		return;
 	}
 	html_raw(h,
-	    "<p class=\"note\">By the kernel of the sending end. Time without data in flight is "
-	    "the "
-	    "sending program's.");
+	    "<p class=\"note\">By the kernel of the sending end. While no data was in flight, the "
+	    "sending program had written nothing more.");
 	if (tcp.n > SPLIT_MAX)
 		html_raw(h, " The time of the three largest connections is split up.");
 	html_raw(h, "</p><div class=\"plots\">");

@@ -277,6 +277,7 @@ card_clear(struct advice_card *c)
 	}
 	free(c->title);
 	free(c->evidence);
+	claims_clear(&c->told);
 	free(c->check);
 	free(c->change);
 	free(c->undo);

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
 
 enum { ADVICE_CARDS_MAX = 3, ADVICE_SETTINGS_MAX = 4 };
@@ -47,7 +48,8 @@ struct advice_setting {
 struct advice_card {
 	const struct advice_rule *rule;
 	char *title, *evidence, *check, *change,
-	    *undo; /* with the facts inserted; check may be NULL */
+	    *undo;          /* with the facts inserted; check may be NULL */
+	struct claims told; /* of the evidence, as far as it is a row of claims */
 	struct advice_setting setting[ADVICE_SETTINGS_MAX];
 	size_t n_settings;
 	/* expected, as a factor on the rate: by the verdict, and by the route's usual rate; NaN:

@@ -11,6 +11,8 @@
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
+enum { VALUE_SHOWN = 200 };
+
 /* Least weight of a cause that is worth an undo. */
 static const double WORTH_AN_UNDO = 0.25;
 enum { SET_BACK_MAX = 2, COMMAND_BYTES = 1024 };
@@ -138,6 +140,25 @@ change_words(const char *host, const char *words, const char *value, char *comma
 	return out;
 }
 
+/* A value on a card: cut, and with a word where there is none. */
+static struct claim_value
+value_shown(const char *value, char out[VALUE_SHOWN])
+{
+	snprintf(out, VALUE_SHOWN, "%s", value != NULL && *value != '\0' ? value : "absent");
+	return claim_text(out);
+}
+
+static void
+card_say(struct advice_card *c, const char *words, const char *before, const char *after,
+    int64_t at_wall_ns)
+{
+	char was[VALUE_SHOWN], is[VALUE_SHOWN];
+
+	CLAIM_SAY(&c->told, card_was, CLAIM_NO_STAGE, claim_text(words), value_shown(before, was),
+	    claim_text(fmt_time(at_wall_ns).s), value_shown(after, is));
+	c->evidence = claims_text(&c->told);
+}
+
 static void
 card_make(const json_t *d, double gain, struct advice_card *c)
 {
@@ -154,14 +175,12 @@ card_make(const json_t *d, double gain, struct advice_card *c)
 	*c = (struct advice_card){ .rule = &set_back,
 		.title = some ? xasprintf("Set %s on %s back to %.80s", words, host, before)
 			      : xasprintf("Remove %s on %s again", words, host),
-		.evidence = xasprintf("%s was %.200s until %s, and is %.200s since.", words,
-		    some ? before : "absent", fmt_time(result_ns(d, KEY_difference_at_ns)).s,
-		    after != NULL && *after != '\0' ? after : "absent"),
 		.check = check,
 		.change = change_words(host, words, before, set),
 		.undo = change_words(host, words, after, undo),
 		.gain = NAN,
 		.gain_history = gain };
+	card_say(c, words, before, after, result_ns(d, KEY_difference_at_ns));
 	advice_card_setting(c, host, name, after);
 	free(words);
 }

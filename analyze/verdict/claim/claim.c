@@ -19,11 +19,13 @@ static const struct {
 #define REFUTED(kind, name, clauses)
 #define REFUTED_ALWAYS(name, clauses)
 #define SHARES(list, part, from, to)
+#define WORDS(of, most)
 #include "analyze/verdict/claim/claims.def"
 #undef CLAIM
 #undef REFUTED
 #undef REFUTED_ALWAYS
 #undef SHARES
+#undef WORDS
 };
 
 /* --- types of slots --- */

@@ -20,11 +20,13 @@ enum claim_kind {
 #define REFUTED(kind, name, clauses)
 #define REFUTED_ALWAYS(name, clauses)
 #define SHARES(list, part, from, to)
+#define WORDS(of, most)
 #include "analyze/verdict/claim/claims.def"
 #undef CLAIM
 #undef REFUTED
 #undef REFUTED_ALWAYS
 #undef SHARES
+#undef WORDS
 	CLAIM_KINDS /* number of all kinds */
 };
 

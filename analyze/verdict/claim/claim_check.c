@@ -24,10 +24,12 @@ static const struct {
 #define REFUTED(kind, name, clauses)  { CLAIM_##kind, name, clauses },
 #define REFUTED_ALWAYS(name, clauses) { NO_KIND, name, clauses },
 #define SHARES(list, part, from, to)
+#define WORDS(of, most)
 #include "analyze/verdict/claim/claims.def"
 #undef REFUTED
 #undef REFUTED_ALWAYS
 #undef SHARES
+#undef WORDS
 };
 
 static const struct {
@@ -37,11 +39,28 @@ static const struct {
 #define REFUTED(kind, name, clauses)
 #define REFUTED_ALWAYS(name, clauses)
 #define SHARES(list, part, from, to) { list, part, from, to },
+#define WORDS(of, most)
+#include "analyze/verdict/claim/claims.def"
+#undef REFUTED
+#undef REFUTED_ALWAYS
+#undef SHARES
+#undef WORDS
+};
+
+static const struct {
+	const char *of;
+	size_t most;
+} lengths[] = {
+#define REFUTED(kind, name, clauses)
+#define REFUTED_ALWAYS(name, clauses)
+#define SHARES(list, part, from, to)
+#define WORDS(of, most) { of, most },
 #include "analyze/verdict/claim/claims.def"
 #undef CLAIM
 #undef REFUTED
 #undef REFUTED_ALWAYS
 #undef SHARES
+#undef WORDS
 };
 
 struct check {
@@ -272,6 +291,35 @@ shares_walk(struct check *c, size_t row, const json_t *at, const char *path)
 	}
 }
 
+static size_t
+words_count(const char *text)
+{
+	size_t n = 0;
+
+	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+		text += strcspn(text, " ");
+		n++;
+	}
+	return n;
+}
+
+static void
+lengths_check(struct check *c)
+{
+	const struct path_scope scope = { c->doc, &c->claims, NULL };
+	struct path_values told;
+	size_t i;
+
+	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		path_values(
+		    &scope, (struct claim_part){ lengths[i].of, strlen(lengths[i].of) }, &told);
+		if (told.n == 1 && told.value[0].is_text &&
+		    words_count(told.value[0].text) > lengths[i].most)
+			fault(c, lengths[i].of,
+			    xasprintf("has more than %zu words", lengths[i].most));
+	}
+}
+
 size_t
 claims_check(const json_t *doc, claim_fault_fn *on_fault, void *arg)
 {
@@ -287,6 +335,7 @@ claims_check(const json_t *doc, claim_fault_fn *on_fault, void *arg)
 	if (c.faults == 0) {
 		sentences_check(&c);
 		refuted_check(&c);
+		lengths_check(&c);
 		for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++)
 			shares_walk(&c, i, doc, shares[i].list);
 	}

@@ -159,14 +159,32 @@ metric_text(const struct difference *d, double v)
 
 enum { SETTING_SHOWN = 80 };
 
-/* A value, cut to the part that differs from another value. */
+/* The blank before the mark of a value's options, as in "tbf #e3cc8837"; NULL without a mark. */
+static const char *
+hash_at(const char *value)
+{
+	const char *at = strrchr(value, ' ');
+
+	return at != NULL && at[1] == '#' && strlen(at + 2) == 8 &&
+		strspn(at + 2, "0123456789abcdef") == 8
+	    ? at
+	    : NULL;
+}
+
+/* A value, cut to the part that differs from another value; of a value with a mark of its options
+ * the mark alone tells nothing, unless the other value differs by the mark alone. */
 static char *
 setting_text(const char *value, const char *other)
 {
+	const char *hashed;
 	size_t same = 0;
 
-	if (value == NULL || *value == '\0')
+	if (value == NULL || value[strspn(value, " \t")] == '\0')
 		return xstrdup(value == NULL ? "absent" : "empty");
+	if ((hashed = hash_at(value)) != NULL)
+		return other != NULL && strncmp(value, other, (size_t)(hashed - value) + 2) == 0
+		    ? xasprintf("%.*s (options %s)", (int)(hashed - value), value, hashed + 1)
+		    : xasprintf("%.*s", (int)(hashed - value), value);
 	while (other != NULL && value[same] != '\0' && value[same] == other[same])
 		same++;
 	while (same > 0 && value[same - 1] != ' ') /* whole words */
@@ -239,17 +257,27 @@ difference_clear(struct difference *d)
 	claims_clear(&d->told);
 }
 
-/* Metrics without a change say nothing. */
+/* A setting that came back to its value before the sessions since. */
+static bool
+is_back(const struct difference *d)
+{
+	return d->kind == DIFFERENCE_SETTING && d->before_text != NULL && d->after_text != NULL &&
+	    strcmp(d->before_text, d->after_text) == 0;
+}
+
+/* Metrics without a change, and settings that are as they were, say nothing. */
 static void
 same_drop(struct changed *c)
 {
-	size_t i, kept = 0;
+	size_t i, kept = 0, n_named = c->n_named;
 
 	for (i = 0; i < c->n; i++)
-		if (c->difference[i].kind == DIFFERENCE_METRIC && !c->difference[i].beyond &&
-		    c->difference[i].q > 0.5)
+		if (is_back(&c->difference[i]) ||
+		    (c->difference[i].kind == DIFFERENCE_METRIC && !c->difference[i].beyond &&
+			c->difference[i].q > 0.5)) {
+			c->n_named -= i < n_named;
 			difference_clear(&c->difference[i]);
-		else
+		} else
 			c->difference[kept++] = c->difference[i];
 	c->n = kept;
 }

@@ -20,11 +20,17 @@ usual_say(const struct usual *of, struct claims *told)
 
 	switch (u->said) {
 	case NW_AGAINST_SLOWER:
-		CLAIM_SAY(told, usual_slower, CLAIM_NO_STAGE, ratio, share, n);
+		if (u->slower_than >= 1)
+			CLAIM_SAY(told, usual_slower_all, CLAIM_NO_STAGE, ratio, n);
+		else
+			CLAIM_SAY(told, usual_slower, CLAIM_NO_STAGE, ratio, share, n);
 		break;
 	case NW_AGAINST_FASTER:
-		CLAIM_SAY(told, usual_faster, CLAIM_NO_STAGE, inverse,
-		    claim_number(1 - u->slower_than), n);
+		if (u->slower_than <= 0)
+			CLAIM_SAY(told, usual_faster_all, CLAIM_NO_STAGE, inverse, n);
+		else
+			CLAIM_SAY(told, usual_faster, CLAIM_NO_STAGE, inverse,
+			    claim_number(1 - u->slower_than), n);
 		break;
 	case NW_AGAINST_USUAL:
 		if (of->has_incident && of->incident.kind == NW_INCIDENT_STEP)
