@@ -53,7 +53,8 @@ bool hook_wants(const struct hook *h, const char *event, const char *route);
  */
 
 /* Looks at the box, and calls fn with each event: a new object of the caller's, which has event,
- * time, what the event is about, and `link`, the path of a page. memory is changed. Returns false if the box did not answer. */
+ * time, what the event is about, and `link`, the path of a page. memory is changed.
+ * Returns false if the box did not answer. */
 bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg);
 
 /* --- deliveries --- */

@@ -55,9 +55,9 @@ static const struct {
 enum { N_SAFE_HEADERS = sizeof(safe_headers) / sizeof(safe_headers[0]) };
 
 /*
- * A handshake of TLS costs more than most answers, so a connection in TLS stays for further requests
- * behind a whole answer that is no error. Elsewhere one answer per connection keeps limits on time
- * and number simple.
+ * A handshake of TLS costs more than most answers, so a connection in TLS stays for further
+ * requests behind a whole answer that is no error. Elsewhere one answer per connection keeps limits
+ * on time and number simple.
  */
 static bool
 stays_open(struct reply *a, int code)

@@ -2,7 +2,8 @@
 /*
  * Evaluates a query at a time or at the steps of a range, series by series. Memory: the samples of
  * a series in a stretch of the range (SAMPLES_MAX), the values of a series, and the groups of
- * aggregations and matches of joins (GROUPS_MAX_BYTES). A query that needs more fails with NW_ETOOBIG.
+ * aggregations and matches of joins (GROUPS_MAX_BYTES). A query that needs more fails with
+ * NW_ETOOBIG.
  *
  * The cost of a query is known before its first value is computed: the rows that are read, and the
  * steps of all series. A query that costs more than cost_max (0: no limit) fails with NW_ETOOBIG,

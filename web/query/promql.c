@@ -402,7 +402,7 @@ stage_add(struct parser *p, const struct operand *of)
 	return &node->stages[node->n_stages++];
 }
 
-/* The word of a list that stays, or of a list that goes, and the list (a, b), if they stand here. */
+/* The word of a list that stays, or of one that goes, and the list (a, b), if they stand here. */
 static int
 take_labels(struct parser *p, struct promql_stage *s, const char *stay, const char *go)
 {
