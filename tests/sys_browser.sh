@@ -106,7 +106,7 @@ tab_through() {
 base=$report
 host=/host?host=dtn-a.site-a.example.net
 for path in / /session/1 /session/2 /session/3 /session/4 /session/5 /session/6 /session/7 /health /nothing /hosts /routes \
-    "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync" "/compare?ids=1,3,5" "/?state=failed" "/session/3?from=100&to=300"; do
+    "/route?route=dtn-a.site-a.example.net+-%3E+dtn-b.site-b.example.net&program=rsync" "/compare?ids=1,2,3,4,5,6" "/?state=failed" "/session/3?from=100&to=300"; do
 	look_at "$path" 360x740 1280x900
 done
 for path in "$host" /session/5/lifelines; do
@@ -135,6 +135,14 @@ load /session/1
 says "document.querySelectorAll('.answers > section').length" 5 "questions"
 says "document.querySelector('.answers').getBoundingClientRect().bottom + scrollY < 900" true "the answers do not fit on a screen"
 says "document.getElementById('fold-stages').getBoundingClientRect().top - document.getElementById('time').getBoundingClientRect().top <= 1800" true "the evidence is long"
+# a phone's first screen shows sessions, a wide screen is used, and boxes of the list choose what is compared
+load /
+cdp Emulation.setDeviceMetricsOverride '{"width":390,"height":844,"deviceScaleFactor":1,"mobile":true}'
+says "[...document.querySelectorAll('.sessions tbody tr:not(.day)')].filter(e => e.getBoundingClientRect().bottom < 844).length >= 3" true "sessions of the first screen"
+cdp Emulation.setDeviceMetricsOverride '{"width":2560,"height":1440,"deviceScaleFactor":1,"mobile":false}'
+says "document.querySelector('main').getBoundingClientRect().width > 2200" true "a wide screen stays empty"
+cdp Runtime.evaluate "{\"expression\":\"(() => { const all = document.querySelectorAll('.sessions input'); all[0].click(); all[1].click(); document.querySelector('.chosen-ones button').click(); })()\"}"
+says "location.pathname + document.querySelectorAll('.beside').length" /compare1 "the list compares nothing"
 # the picture of the README is small, and what a reader of the picture looks for is on the page: its text chunk has the parts
 cat >"$tmp/picture.py" <<'EOF'
 import struct, sys, zlib

@@ -86,7 +86,7 @@ nw backup "$tmp/copy.db" >/dev/null || fail "backup"
 curl -fsS "$url/health" | grep -q "<dt>File</dt><dd>$tmp/copy.db</dd>" || fail "the page of health does not know the backup"
 last=$(sql "select max(session_id) from result where route = 'a -> b'")
 page=$(curl -fs "$url/session/$last")
-for what in 'times slower than usual, slower than' 'this route reached ' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \
+for what in 'times slower than usual, and slower than each of' 'this route reached ' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \
     'href="/route?route=a+-%3E+b&amp;program=mover"'; do
 	case $page in *"$what"*) ;; *) fail "the session's page lacks $what" ;; esac
 done
@@ -120,7 +120,12 @@ for what in ' times slower than usual: ' 'the network path from a to b' '^Slow? 
 done
 nw report --md "$last" >"$tmp/ticket" || fail "report --md"
 [ "$(grep -c '^- \*\*.*?\*\* ' "$tmp/ticket")" = 5 ] && ! grep -q Confidence "$tmp/ticket" || fail "the ticket: $(cat "$tmp/ticket")"
+curl -fsS -d "text=tuned" "$url/session/$last/note" -o /dev/null || fail "a note"
 page=$(curl -fs "$url/route?route=a+-%3E+b&program=mover")
+# the plot of the rates: what changed, the incident and the note have marks, and the stages a strip
+for what in ': sysctl.net.ipv4.tcp_rmem on b</title>' '>!</text>' '>S</text>' ': tuned</title>' '<title>network path</title>'; do
+	case $page in *"$what"*) ;; *) fail "the route's plot lacks $what" ;; esac
+done
 for what in 'Usually ' 'of 16 sessions' 'What changed' 'p-route' 'p-verdicts' 'Stretch by stretch' \
     'href="/route/p-verdicts.csv?route=a+-%3E+b&amp;program=mover"'; do
 	case $page in *"$what"*) ;; *) fail "the route's page lacks $what" ;; esac
@@ -137,7 +142,7 @@ assert all(sum(s["n"] for s in p["stages"]) == p["n_sessions"] for p in periods)
 assert all(int(p["to_ns"]) - int(p["from_ns"]) == 86400 * 10**9 for p in periods)
 assert doc["verdicts_sentence"] and all(p["n_sessions"] <= 1 for p in periods)
 for p, r in zip(periods, rows):
-    del r["Days since the first session"]
+    assert float(r.pop("seconds since 1970")) == int(p["from_ns"]) / 1e9
     assert (sum(float(v) for v in r.values()) == 1) if p["n_sessions"] else not any(r.values()), (p, r)
 END
 # side by side: the setting that changed, and the rates

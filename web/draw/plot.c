@@ -215,7 +215,9 @@ x_at(const struct plot *p, size_t i)
 static struct fmt
 x_text(const struct plot *p, double x)
 {
-	return p->across == PLOT_VALUE ? fmt_ratio(x) : fmt_duration(x);
+	return p->across == PLOT_DATE ? plot_date_text(x)
+	    : p->across == PLOT_VALUE ? fmt_ratio(x)
+				      : fmt_duration(x);
 }
 
 struct fmt
@@ -299,7 +301,9 @@ x_tick_text(const void *plot, double s)
 	const struct plot *p = plot;
 	struct fmt out;
 
-	if (p->across == PLOT_DURATION)
+	if (p->across == PLOT_DATE)
+		out = plot_date_tick(s);
+	else if (p->across == PLOT_DURATION)
 		out = plot_tick_seconds(NULL, s);
 	else if (p->across == PLOT_VALUE)
 		snprintf(out.s, sizeof(out.s), "%.3g", s);
@@ -626,6 +630,8 @@ write_lines(const struct drawing *d)
 	}
 	html_raw(h, "</svg>");
 	plot_write_marks(d);
+	plot_write_events(d);
+	plot_write_runs(d);
 	for (k = 0; k < d->p->n_lines && d->p->n_areas == 0; k++)
 		write_line_markers(d, &d->p->lines[k]);
 	for (k = 0; k < d->p->n_areas; k++)
@@ -660,6 +666,7 @@ write_legend(struct html *h, const struct plot *p)
 		html_text(h, p->marks_words);
 		html_raw(h, "</li>");
 	}
+	plot_write_history_legend(h, p);
 	html_raw(h, "</ul>");
 }
 
@@ -715,6 +722,13 @@ write_description(const struct drawing *d)
 	}
 	if (p->n_marks > 0)
 		html_raw(h, ".");
+	for (i = 0; i < p->n_events && i < PLOT_MARKS_NAMED_MAX; i++) {
+		html_raw(h, " ");
+		html_text(h, plot_date_text(p->events[i].at).s);
+		html_raw(h, ": ");
+		html_text(h, p->events[i].words);
+		html_raw(h, ".");
+	}
 	for (k = 0; k < p->n_lines; k++) {
 		struct line_range r = line_range(p, &p->lines[k]);
 
@@ -938,6 +952,9 @@ axes_fit(struct drawing *d, double low, double high)
 	plot_axis_fit(&d->y, low, high, p->log_y, p->low ? 2 : p->log_y ? 6 : 4);
 	if (p->x == NULL)
 		plot_axis_fit_time(&d->x, (double)p->n * p->step_s, 9);
+	else if (p->across == PLOT_DATE)
+		plot_axis_fit_dates(
+		    &d->x, p->x[0], p->x[p->n - 1] + (p->form == PLOT_STACK ? p->step_s : 0), 7);
 	else
 		plot_axis_fit_within(&d->x, p->x[0],
 		    p->x[p->n - 1] + (p->form == PLOT_STACK ? p->step_s : 0),
@@ -998,6 +1015,8 @@ write_figure(const struct drawing *d)
 	struct html *h = d->h;
 
 	html_raw(h, "<figure class=\"plot\"");
+	if (p->n_runs > 0)
+		html_raw(h, " data-runs");
 	if (p->form == PLOT_BANDS || p->form == PLOT_BANDS_STRIP)
 		html_raw(h, " data-wide");
 	if (p->x == NULL && (h->session_id != 0 || h->host != NULL))

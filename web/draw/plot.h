@@ -32,7 +32,24 @@ enum plot_unit { PLOT_BYTES_PER_S, PLOT_BYTES, PLOT_SECONDS, PLOT_SHARE, PLOT_NU
  * before; a gap counts as 0 unless all lines have the gap. */
 enum plot_form { PLOT_LINES, PLOT_BANDS, PLOT_BANDS_STRIP, PLOT_STACK };
 #define PLOT_STRIP_MIN 0.33
-enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE };
+/* PLOT_DATE: positions are seconds since 1970, and the axis has dates and times of day. */
+enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE, PLOT_DATE };
+
+enum { PLOT_EVENT_BYTES = 160 };
+
+/* A moment at which something happened, as a line with a letter on top; words for a pointer. */
+struct plot_event {
+	double at;
+	char letter;
+	char words[PLOT_EVENT_BYTES]; /* hostile: shown as text */
+};
+
+/* A stretch of the strip below the drawing. */
+struct plot_run {
+	double from, to;
+	unsigned style;
+	const char *name; /* the same text for the same style */
+};
 
 /* An area below the first line from one position to another, with its name on top. */
 struct plot_area {
@@ -65,6 +82,11 @@ struct plot {
 	const double *marks; /* positions where something changed: vertical lines */
 	size_t n_marks;
 	const char *marks_words;
+	const struct plot_event *events;
+	size_t n_events;
+	const char *events_words; /* what the letters mean */
+	const struct plot_run *runs;
+	size_t n_runs;
 };
 
 /* A value with its unit, in words. */
@@ -92,6 +114,8 @@ void plot_axis_fit_within(struct plot_axis *a, double low, double high, bool log
  * `high` stays unchanged.
  */
 void plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want);
+/* Round times of the day, days, weeks or months of local time; ends in seconds since 1970. */
+void plot_axis_fit_dates(struct plot_axis *a, double low_s, double high_s, unsigned want);
 double plot_axis_place(const struct plot_axis *a, double v); /* 0 at low .. 1 at high */
 
 /* Text of a tick at v. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawing, for the files that draw plots: plot.c the figure and its lines, plot_bands.c bands,
- * plot_stack.c stacks. */
+ * plot_stack.c stacks, plot_dates.c dates, events and the strip of a history. */
 #ifndef NARROWS_WEB_PLOT_IN_H
 #define NARROWS_WEB_PLOT_IN_H
 
@@ -34,6 +34,16 @@ struct plot_numbers {
 };
 /* A link to the CSV of a figure, or the CSV itself on a page that stands alone. */
 void plot_csv_link(struct html *h, const struct plot_numbers *n);
+
+/* plot_dates.c */
+enum { PLOT_RUNS_TOP = 24, PLOT_RUNS_PX = 12 }; /* of the strip, below the drawing */
+/* A date with its time; the text of a tick, shorter. */
+struct fmt plot_date_text(double s);
+struct fmt plot_date_tick(double s);
+void plot_write_events(const struct drawing *d);
+void plot_write_runs(const struct drawing *d);
+/* Items of the legend for events and runs. */
+void plot_write_history_legend(struct html *h, const struct plot *p);
 
 /* plot_bands.c */
 int plot_bands_height(const struct plot *p);

@@ -159,6 +159,7 @@ write_group(struct html *h, const json_t *doc, const char *group, const char *ti
 		    names[i], sizeof(names[i]), "session %s", fmt_int(json_integer_value(v)).s);
 		columns[n++] = (struct table_column){ names[i], NULL, false };
 	}
+	html_raw(h, "<div class=\"beside\">");
 	table_open(h, columns, n);
 	json_array_foreach(result_list(doc, KEY_compare_rows), i, row)
 	{
@@ -168,6 +169,7 @@ write_group(struct html *h, const json_t *doc, const char *group, const char *ti
 			write_row(h, row, columns);
 	}
 	table_close(h);
+	html_raw(h, "</div>");
 }
 
 static void

@@ -16,9 +16,15 @@
 #include "web/draw/plot.h"
 #include "web/page/html_table.h"
 
-enum { SHOWN_MAX = 500, LINES = 4, STAGES = 6, PERIODS_MAX = 25 };
-#define DAY_NS  86400e9
-#define HOUR_NS 3600e9
+enum {
+	SHOWN_MAX = 500,
+	LINES = 4,
+	STAGES = 6,
+	PERIODS_MAX = 25,
+	RUN_STAGES = PLOT_STYLES,
+	STAGE_BYTES = 48,
+	EVENTS_MAX = 40
+};
 
 /* --- addresses --- */
 
@@ -187,7 +193,6 @@ struct mix {
 	double x[PERIODS_MAX], y[STAGES][PERIODS_MAX];
 	const char *stage[STAGES - 1]; /* most frequent stages; the last line is all other stages */
 	size_t n, n_stages;
-	double unit_ns; /* of x */
 };
 
 static bool
@@ -212,13 +217,13 @@ mix_stages(struct mix *m, const json_t *doc)
 
 /* Shares of the verdicts of a stretch; a stretch without sessions is a gap. */
 static void
-mix_period(struct mix *m, const json_t *period, double first_ns)
+mix_period(struct mix *m, const json_t *period)
 {
 	const double n = result_number(period, KEY_route_period_n_sessions);
 	const json_t *o;
 	size_t i, k;
 
-	m->x[m->n] = ((double)result_ns(period, KEY_route_period_from_ns) - first_ns) / m->unit_ns;
+	m->x[m->n] = (double)result_ns(period, KEY_route_period_from_ns) * 1e-9;
 	for (k = 0; k < STAGES; k++)
 		m->y[k][m->n] = n > 0 ? 0 : NAN;
 	json_array_foreach(result_list(period, KEY_route_period_stages), i, o)
@@ -243,7 +248,7 @@ mix_read(struct mix *m, const json_t *doc)
 	{
 		if (i == PERIODS_MAX)
 			break;
-		mix_period(m, o, (double)result_ns(doc, KEY_route_first_ns));
+		mix_period(m, o);
 	}
 	return m->n > 1;
 }
@@ -254,8 +259,7 @@ mix_plot(struct html *h, const json_t *doc)
 	const json_t *first = json_array_get(result_list(doc, KEY_route_periods), 0);
 	const double length_ns = (double)result_ns(first, KEY_route_period_to_ns) -
 	    (double)result_ns(first, KEY_route_period_from_ns);
-	const bool days = length_ns >= DAY_NS;
-	struct mix m = { .unit_ns = days ? DAY_NS : HOUR_NS };
+	struct mix m = { .n = 0 };
 	struct plot_line lines[STAGES] = { 0 };
 	struct plot p = { .id = "p-verdicts",
 		.title = "Verdicts over time",
@@ -263,10 +267,9 @@ mix_plot(struct html *h, const json_t *doc)
 		.form = PLOT_STACK,
 		.sentence = result_text(doc, KEY_route_verdicts_sentence),
 		.x = m.x,
-		.across = PLOT_VALUE,
-		.across_words =
-		    days ? "Days since the first session" : "Hours since the first session",
-		.step_s = length_ns / m.unit_ns,
+		.across = PLOT_DATE,
+		.across_words = "seconds since 1970",
+		.step_s = length_ns * 1e-9,
 		.lines = lines };
 	size_t k;
 
@@ -402,12 +405,34 @@ write_methods(struct html *h, const json_t *doc)
 /* --- the rates --- */
 
 struct rates {
-	double x[SHOWN_MAX], y[LINES][SHOWN_MAX];
+	double x[SHOWN_MAX], y[LINES][SHOWN_MAX]; /* x: seconds since 1970 */
+	int64_t id[SHOWN_MAX];
+	int stage[SHOWN_MAX]; /* line of the strip */
 	size_t n;
-	int64_t first_wall_ns;
-	double unit_ns; /* of the time axis */
-	const char *words;
+	char stages[RUN_STAGES][STAGE_BYTES];
+	size_t n_stages;
+	struct plot_event events[EVENTS_MAX];
+	size_t n_events;
+	struct plot_run runs[SHOWN_MAX];
+	size_t n_runs;
 };
+
+/* The place of a stage on the strip. Stages beyond the last place share that place. */
+static int
+stage_place(struct rates *r, const char *stage)
+{
+	const char *words = stage != NULL ? result_stage_words(stage) : "no single stage";
+	size_t i;
+
+	for (i = 0; i < r->n_stages; i++)
+		if (strcmp(r->stages[i], words) == 0)
+			return (int)i;
+	if (r->n_stages == RUN_STAGES)
+		return RUN_STAGES - 1;
+	snprintf(r->stages[r->n_stages], STAGE_BYTES, "%s",
+	    r->n_stages == RUN_STAGES - 1 ? "others" : words);
+	return (int)r->n_stages++;
+}
 
 /* Sessions come latest first. */
 static int
@@ -418,46 +443,81 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	if (s->closed_wall_ns == 0 || res == NULL || !(res->bytes_per_s > 0) ||
 	    res->exit_status > 0)
 		return 0;
-	r->x[r->n] = (double)res->start_wall_ns;
+	r->x[r->n] = (double)res->start_wall_ns * 1e-9;
+	r->id[r->n] = s->id;
+	r->stage[r->n] = stage_place(r, res->stage);
 	r->y[0][r->n++] = res->bytes_per_s;
-	r->first_wall_ns = res->start_wall_ns;
 	return r->n == SHOWN_MAX;
 }
 
-/* The unit of the time axis: days, or what a few of the unit fit. */
 static void
-rates_unit(struct rates *r)
+rates_turn(struct rates *r)
 {
-	double span_s = (r->x[0] - (double)r->first_wall_ns) * 1e-9;
-
-	r->unit_ns = span_s > 3 * 86400 ? 86400e9 : span_s > 3 * 3600 ? 3600e9 : 60e9;
-	r->words = span_s > 3 * 86400 ? "Days since the first session"
-	    : span_s > 3 * 3600       ? "Hours since the first session"
-				      : "Minutes since the first session";
-}
-
-/* Turns the order round, and times into the unit of the axis. */
-static void
-rates_finish(struct rates *r, const json_t *doc)
-{
-	static const enum result_key keys[LINES - 1] = { KEY_route_median, KEY_route_low,
-		KEY_route_high };
-	double kept;
 	size_t i, k;
 
-	rates_unit(r);
-	for (i = 0; i < r->n; i++) {
-		r->x[i] = (r->x[i] - (double)r->first_wall_ns) / r->unit_ns;
-		for (k = 1; k < LINES; k++)
-			r->y[k][i] = result_number(doc, keys[k - 1]);
+	for (i = 0, k = r->n; i + 1 < k; i++) {
+		const double x = r->x[i], y = r->y[0][i];
+		const int64_t id = r->id[i];
+		const int stage = r->stage[i];
+
+		k--;
+		r->x[i] = r->x[k];
+		r->y[0][i] = r->y[0][k];
+		r->id[i] = r->id[k];
+		r->stage[i] = r->stage[k];
+		r->x[k] = x;
+		r->y[0][k] = y;
+		r->id[k] = id;
+		r->stage[k] = stage;
 	}
-	for (i = 0; i < r->n / 2; i++) {
-		kept = r->x[i];
-		r->x[i] = r->x[r->n - 1 - i];
-		r->x[r->n - 1 - i] = kept;
-		kept = r->y[0][i];
-		r->y[0][i] = r->y[0][r->n - 1 - i];
-		r->y[0][r->n - 1 - i] = kept;
+}
+
+/* The usual rate at a time: of the level that was usual then. */
+static double
+level_at(const json_t *doc, double s)
+{
+	const json_t *list = result_list(doc, KEY_route_changes), *row;
+	size_t i;
+
+	json_array_foreach(list, i, row) if (s * 1e9 <
+	    (double)result_ns(row, KEY_route_change_at_ns)) return result_number(row,
+	    KEY_route_change_before);
+	return result_number(doc, KEY_route_median);
+}
+
+/* The band of each level is as wide, as a factor, as that of the newest level. */
+static void
+rates_bands(struct rates *r, const json_t *doc)
+{
+	const double usual = result_number(doc, KEY_route_median),
+		     low = result_number(doc, KEY_route_low) / usual,
+		     high = result_number(doc, KEY_route_high) / usual;
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		r->y[1][i] = level_at(doc, r->x[i]);
+		r->y[2][i] = r->y[1][i] * low;
+		r->y[3][i] = r->y[1][i] * high;
+	}
+}
+
+/* Sessions that one stage limited, one behind the other, are a stretch of the strip, from the begin
+ * of the first to the begin of the next stretch. */
+static void
+rates_runs(struct rates *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->n; i++) {
+		struct plot_run *last = r->n_runs > 0 ? &r->runs[r->n_runs - 1] : NULL;
+
+		if (last != NULL)
+			last->to = r->x[i];
+		if (last == NULL || last->style != (unsigned)r->stage[i])
+			r->runs[r->n_runs++] = (struct plot_run){ .from = r->x[i],
+				.to = r->x[i],
+				.style = (unsigned)r->stage[i],
+				.name = r->stages[r->stage[i]] };
 	}
 }
 
@@ -470,29 +530,128 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 		{ "one in ten is below", r->y[2], 5, false },
 		{ "one in ten is above", r->y[3], 6, false },
 	};
-	const json_t *list = result_list(doc, KEY_route_incidents);
-	double marks[8];
-	struct plot p = { .id = "p-route",
+	const struct plot p = { .id = "p-route",
 		.title = "Rates of the sessions",
 		.unit = PLOT_BYTES_PER_S,
 		.sentence = result_text(doc, KEY_route_sentence),
 		.n = r->n,
 		.x = r->x,
-		.across = PLOT_VALUE,
-		.across_words = r->words,
+		.across = PLOT_DATE,
+		.across_words = "seconds since 1970",
 		.lines = lines,
 		.n_lines = LINES,
-		.marks = marks,
-		.marks_words = "an incident began" };
-	size_t i;
+		.events = r->events,
+		.n_events = r->n_events,
+		.events_words = "!: incident; S: settings; P: programs; N: note",
+		.runs = r->runs,
+		.n_runs = r->n_runs };
 
-	for (i = 0; i < json_array_size(list) && i < sizeof(marks) / sizeof(marks[0]); i++)
-		marks[p.n_marks++] =
-		    ((double)result_ns(json_array_get(list, i), KEY_incident_at_ns) -
-			(double)r->first_wall_ns) /
-		    r->unit_ns;
 	plot_write_markers(h);
 	plot_write(h, &p);
+}
+
+/* --- what happened meanwhile --- */
+
+/* Events of one kind closer than a hundredth of the plot are one line. */
+static void
+event_add(struct rates *r, double at_s, char letter, const char *words)
+{
+	const double near_s = (r->x[r->n - 1] - r->x[0]) / 100;
+	struct plot_event *e;
+	size_t i, len;
+
+	if (!(at_s >= r->x[0] && at_s <= r->x[r->n - 1]))
+		return;
+	for (i = 0; i < r->n_events; i++) {
+		e = &r->events[i];
+		if (e->letter != letter || !(fabs(e->at - at_s) < near_s))
+			continue;
+		len = strlen(e->words);
+		if (strstr(e->words, words) == NULL)
+			snprintf(e->words + len, sizeof(e->words) - len, "; %s", words);
+		return;
+	}
+	if (r->n_events == EVENTS_MAX)
+		return;
+	e = &r->events[r->n_events++];
+	*e = (struct plot_event){ .at = at_s, .letter = letter };
+	snprintf(e->words, sizeof(e->words), "%s", words);
+}
+
+static void
+incidents_add(struct rates *r, const json_t *doc)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(result_list(doc, KEY_route_incidents), i, row)
+	    event_add(r, (double)result_ns(row, KEY_incident_at_ns) * 1e-9, '!',
+		result_text(row, KEY_incident_sentence) != NULL
+		    ? result_text(row, KEY_incident_sentence)
+		    : "an incident began");
+}
+
+struct happened {
+	struct rates *rates;
+	const char *host;
+};
+
+static int
+on_change(void *arg, const struct nw_setting_rec *s)
+{
+	const struct happened *at = arg;
+	const bool is_program = strncmp(s->name, "program.", 8) == 0;
+	char words[PLOT_EVENT_BYTES];
+
+	if (s->first)
+		return 0;
+	snprintf(
+	    words, sizeof(words), "%.90s on %.60s", is_program ? s->name + 8 : s->name, at->host);
+	event_add(at->rates, (double)s->t_wall_ns * 1e-9, is_program ? 'P' : 'S', words);
+	return 0;
+}
+
+static int
+on_note(void *arg, const struct nw_note_rec *note)
+{
+	const struct happened *at = arg;
+
+	event_add(at->rates, (double)note->t_wall_ns * 1e-9, 'N', note->text);
+	return 0;
+}
+
+static int
+on_host(void *arg, const struct nw_host_rec *host)
+{
+	*(int64_t *)arg = host->id;
+	return 1;
+}
+
+/* Settings of the hosts of the route, "a -> b" or "a (local)", and notes of its sessions. */
+static int
+events_read(struct rates *r, struct store_reader *reader, const json_t *doc, const char *route)
+{
+	struct happened at = { .rates = r };
+	char host[SESSION_HOST_BYTES];
+	const char *name;
+	size_t len, i;
+	int64_t id;
+	int rc = NW_OK;
+
+	incidents_add(r, doc);
+	for (name = route; *name != '\0' && rc >= 0; name += len + strspn(name + len, " ->")) {
+		len = strcspn(name, " ");
+		if (*name == '(' || len == 0 || len >= sizeof(host))
+			continue;
+		snprintf(host, sizeof(host), "%.*s", (int)len, name);
+		at.host = host;
+		if (store_host_named(reader, host, on_host, &id) == NW_OK)
+			rc = store_config_changes(reader, id, (int64_t)(r->x[0] * 1e9),
+			    (int64_t)(r->x[r->n - 1] * 1e9), on_change, &at);
+	}
+	for (i = 0; i < r->n && rc >= 0; i++)
+		rc = store_notes(reader, r->id[i], on_note, &at);
+	return rc;
 }
 
 static int
@@ -506,7 +665,12 @@ write_rates(struct html *h, struct store_reader *r, const json_t *doc, const cha
 		return NW_ENOMEM;
 	rc = store_sessions_of_route(r, route, program, INT64_MAX, SHOWN_MAX, on_session, rates);
 	if (rc == NW_OK && rates->n > 1) {
-		rates_finish(rates, doc);
+		rates_turn(rates);
+		rates_bands(rates, doc);
+		rates_runs(rates);
+		rc = events_read(rates, r, doc, route);
+	}
+	if (rc == NW_OK && rates->n > 1) {
 		html_raw(h, "<section><h2>Over time</h2>");
 		rates_plot(h, rates, doc);
 		html_raw(h, "</section>");

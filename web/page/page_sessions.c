@@ -171,6 +171,17 @@ write_idle(struct listing *list, const struct nw_session_rec *s, const struct nw
 	html_raw(h, "</li>");
 }
 
+/* A box of the form around the list, which compares sessions. */
+static void
+write_choice(struct html *h, int64_t id)
+{
+	html_raw(h, "<input type=\"checkbox\" name=\"ids\" value=\"");
+	html_int(h, id);
+	html_raw(h, "\" aria-label=\"compare session ");
+	html_int(h, id);
+	html_raw(h, "\"> ");
+}
+
 static void
 write_row(struct html *h, const struct nw_session_rec *s, const struct nw_result_rec *res)
 {
@@ -178,8 +189,11 @@ write_row(struct html *h, const struct nw_session_rec *s, const struct nw_result
 	double duration = res != NULL ? (double)res->duration_ns / 1e9 : NAN;
 
 	html_raw(h, "<tr role=\"row\"><th role=\"rowheader\" scope=\"row\" class=\"when\">");
+	write_choice(h, s->id);
 	write_link(h, s->id, session_start_wall_ns(s, res));
-	html_raw(h, "</th><td role=\"cell\" class=\"num\">");
+	html_raw(h, " <span class=\"soft\">");
+	html_int(h, s->id);
+	html_raw(h, "</span></th><td role=\"cell\" class=\"num\">");
 	write_figure(h, duration, fmt_duration(duration));
 	html_raw(h, "</td><td role=\"cell\" class=\"route\">");
 	page_route(h, res != NULL ? res->route : NULL);
@@ -350,10 +364,9 @@ write_more_filters(struct html *h, const struct session_filter *f)
 	write_input(h, "Host", "host", f->host);
 	write_input(h, "Program", "program", f->program);
 	write_input(h, "Label", "label", f->label);
-	write_input(h, "Since (2026-11-20, or 7d ago)", "since",
+	write_input(h, "From (2026-11-20, or 7d ago)", "from",
 	    f->since_wall_ns > 0 ? fmt_iso(f->since_wall_ns, 0).s : "");
-	write_input(
-	    h, "Until", "until", f->until_wall_ns > 0 ? fmt_iso(f->until_wall_ns, 0).s : "");
+	write_input(h, "To", "to", f->until_wall_ns > 0 ? fmt_iso(f->until_wall_ns, 0).s : "");
 	write_input(
 	    h, "Rate at least (10MB)", "rate_min", f->rate_min > 0 ? fmt_exact(f->rate_min).s : "");
 	write_input(h, "Rate at most", "rate_max", f->rate_max > 0 ? fmt_exact(f->rate_max).s : "");
@@ -383,8 +396,9 @@ write_filter(struct html *h, const struct session_filter *f)
 	size_t i;
 
 	html_raw(h,
-	    "<form class=\"filter\" action=\"/\" role=\"search\"><label>Task, route, program or "
-	    "verdict <input type=\"search\" name=\"q\" maxlength=\"95\"");
+	    "<form class=\"filter\" id=\"filter\" action=\"/\" role=\"search\"><label>Task, route, "
+	    "program or "
+	    "verdict <input type=\"search\" name=\"search\" maxlength=\"95\"");
 	html_attr(h, "value", f->text);
 	html_raw(h,
 	    "></label> <label>Limited by <select name=\"stage\"><option value=\"\">anything"
@@ -432,8 +446,8 @@ static void
 add_filter(struct evbuffer *b, const struct session_filter *f)
 {
 	if (f->text[0] == '\0' && f->sort != SORT_NEWEST)
-		evbuffer_add_printf(b, "&q=");
-	add_param(b, "q", f->text);
+		evbuffer_add_printf(b, "&search=");
+	add_param(b, "search", f->text);
 	add_param(b, "stage", f->stage);
 	add_param(b, "program", f->program);
 	add_param(b, "label", f->label);
@@ -441,9 +455,9 @@ add_filter(struct evbuffer *b, const struct session_filter *f)
 	add_param(b, "route", f->route);
 	add_param(b, "state", f->state);
 	if (f->since_wall_ns > 0)
-		add_param(b, "since", fmt_iso_ns(f->since_wall_ns).s);
+		add_param(b, "from", fmt_iso_ns(f->since_wall_ns).s);
 	if (f->until_wall_ns > 0)
-		add_param(b, "until", fmt_iso_ns(f->until_wall_ns).s);
+		add_param(b, "to", fmt_iso_ns(f->until_wall_ns).s);
 	if (f->rate_min > 0)
 		add_param(b, "rate_min", fmt_exact(f->rate_min).s);
 	if (f->rate_max > 0)
@@ -505,11 +519,39 @@ write_more(struct html *h, const struct session_filter *f, int64_t next)
 
 /* --- the page --- */
 
+/* The views that readers open most, what is slower now in front. */
+static void
+write_views(struct html *h, const struct session_filter *f)
+{
+	static const struct {
+		const char *state, *href, *words;
+	} views[] = {
+		{ "slower", "/?state=slower", "Slower than usual" },
+		{ "", "/", "All" },
+		{ "failed", "/?state=failed", "Failed" },
+		{ "open", "/?state=open", "Running" },
+	};
+	size_t i;
+
+	html_raw(h, "<nav class=\"links views\" aria-label=\"Views\">");
+	for (i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		html_raw(h, "<a");
+		html_attr(h, "href", views[i].href);
+		if (strcmp(views[i].state, f->state) == 0)
+			html_raw(h, " aria-current=\"page\"");
+		html_raw(h, ">");
+		html_text(h, views[i].words);
+		html_raw(h, "</a>");
+	}
+	html_raw(h, "<a class=\"to-filter\" href=\"#filter\">Filter</a></nav>");
+}
+
 static void
 write_head(struct html *h)
 {
 	html_raw(h,
-	    "<table class=\"sessions\" role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">"
+	    "<form class=\"chosen-ones\" action=\"/compare\"><table class=\"sessions\" "
+	    "role=\"table\"><thead role=\"rowgroup\"><tr role=\"row\">"
 	    "<th role=\"columnheader\" scope=\"col\">When</th><th role=\"columnheader\" "
 	    "scope=\"col\" "
 	    "class=\"num\">Duration</th><th role=\"columnheader\" scope=\"col\">Route</th>"
@@ -564,6 +606,8 @@ page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
 		return rc;
 	if (expected != NULL && f->before == 0)
 		expected_missing(h, expected, nw_wall_ns());
+	write_views(h, f);
+	html_raw(h, "<div class=\"list\">");
 	write_filter(h, f);
 	write_head(h);
 	if ((list.idle.out = evbuffer_new()) == NULL)
@@ -574,6 +618,9 @@ page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
 	if (rc < 0)
 		return rc;
 	html_raw(h, "</tbody></table>");
+	if (list.n > 1)
+		html_raw(h, "<p><button>Compare the chosen sessions</button></p>");
+	html_raw(h, "</form>");
 	if (list.n > 0 && list.n_own == 0 && listed.next == 0 && health != NULL)
 		write_next(h, health);
 	if (list.n == 0)
@@ -581,6 +628,7 @@ page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
 	else if (listed.n_all > 0)
 		write_count(h, listed.n_all);
 	write_more(h, f, listed.next);
+	html_raw(h, "</div>");
 	page_end(h);
 	return NW_OK;
 }

@@ -246,7 +246,7 @@ share_highest(const struct plot *p, size_t line)
 	return n > 0 ? (double)n_highest / (double)n : 0;
 }
 
-/* "Held more bytes than the others: network path, at 83 % of the moments shown; disk read, at 12 %." */
+/* "Held more of the time than the other stages: network path, in 83 % of the moments shown." */
 static void
 held_sentence(const struct plot *p, char *out, size_t size)
 {
@@ -288,7 +288,7 @@ write_plot(struct html *h, const struct timeline *t, const struct series_plot *w
 	if (what->list == KEY_timeline_held) {
 		held_sentence(&p, sentence, sizeof(sentence));
 		p.sentence = sentence;
-		p.strip_words = "The stage that held most of the time at each moment, by number";
+		p.strip_words = "The stage that held the most, by number";
 	}
 	plot_write(h, &p);
 	return true;

@@ -4,10 +4,14 @@
 #include "web/draw/plot.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include <event2/buffer.h>
 
 #include "tests/check.h"
+#include "web/draw/plot_in.h"
 
 static struct evbuffer *out;
 
@@ -337,6 +341,76 @@ test_csv(void)
 	free(csv);
 }
 
+/* Ticks of dates are whole in local time, rise, lie within the axis, and are not too many; a day of
+ * 25 hours moves none of them. */
+static void
+test_dates(void)
+{
+	static const struct {
+		double span_s;
+		const char *first; /* text of the first tick from 20 October 2026, 10:00 on */
+		size_t n;
+	} cases[] = {
+		{ 300, "10:00", 6 },
+		{ 3 * 3600, "10:00", 7 },
+		{ 86400, "12:00", 4 },
+		{ 7 * 86400.0, "21\xc2\xa0Oct", 7 },
+		{ 30 * 86400.0, "27\xc2\xa0Oct", 4 },
+	};
+	const double begin = 1792483200; /* 08:00 UTC */
+	struct plot_axis a;
+	size_t i, k;
+
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		plot_axis_fit_dates(&a, begin, begin + cases[i].span_s, 7);
+		CHECK_INT(a.n_ticks, cases[i].n);
+		CHECK_STR(plot_date_tick(a.ticks[0]).s, cases[i].first);
+		for (k = 0; k < a.n_ticks; k++) {
+			CHECK(a.ticks[k] >= a.low && a.ticks[k] <= a.high);
+			CHECK(k == 0 || a.ticks[k] > a.ticks[k - 1]);
+			if (cases[i].span_s > 3 * 86400)
+				CHECK(strchr(plot_date_tick(a.ticks[k]).s, ':') == NULL);
+		}
+	}
+	setenv("TZ", "UTC", 1);
+	tzset();
+}
+
+/* Events have their letter and their words, which are hostile; the strip has its stretches. */
+static void
+test_history(void)
+{
+	static const double x[] = { 1792483200, 1792569600, 1792656000 }, y[] = { 1, 2, 3 };
+	const struct plot_line line = { "rate", y, 0, true };
+	const struct plot_event events[] = { { 1792526400, 'S', "a <b> on c" },
+		{ 1792999999, 'N', "too late" } };
+	const struct plot_run runs[] = { { x[0], x[1], 2, "disk write" },
+		{ x[1], x[2], 3, "network" } };
+	const struct plot p = { .id = "p",
+		.title = "History",
+		.n = 3,
+		.x = x,
+		.across = PLOT_DATE,
+		.across_words = "seconds since 1970",
+		.lines = &line,
+		.n_lines = 1,
+		.events = events,
+		.n_events = 2,
+		.events_words = "S: settings",
+		.runs = runs,
+		.n_runs = 2 };
+	char *text = drawn(&p);
+
+	CHECK(strstr(text, "2026-10-20 20:00: a &lt;b&gt; on c</title>") != NULL);
+	CHECK(strstr(text, ">S</text>") != NULL && strstr(text, ">N</text>") == NULL);
+	CHECK(strstr(text, "class=\"run f2\" x=\"0%\" width=\"50%\"") != NULL);
+	CHECK(strstr(text, "<title>network</title>") != NULL);
+	CHECK(strstr(text, "21\xc2\xa0Oct") != NULL);
+	free(text);
+}
+
 int
 main(void)
 {
@@ -350,6 +424,8 @@ main(void)
 	test_bands();
 	test_stack();
 	test_csv();
+	test_dates();
+	test_history();
 	evbuffer_free(out);
 	return check_done("test_plot");
 }
