@@ -52,7 +52,7 @@ ask_field(const char *form, const char *name)
 	return copy;
 }
 
-/* A parameter that has no effect would seem to have one. The address {path} is its handler's. */
+/* A parameter without effect would seem to have an effect. The handler reads an address {path}. */
 static int
 params_check(struct ask *q)
 {

@@ -50,22 +50,6 @@ resource_access(const struct resource *r, enum method method, enum account_role 
 	return role == ACCOUNT_NOBODY ? 401 : 403;
 }
 
-bool
-resource_knows(const struct resource *r, const char *name, size_t len)
-{
-	char text[PARAM_NAME_BYTES];
-	size_t i;
-
-	if (len >= sizeof(text))
-		return false;
-	memcpy(text, name, len);
-	text[len] = '\0';
-	for (i = 0; i < RESOURCE_PARAMS_MAX && r->params[i] != NULL; i++)
-		if (param_find(r->params[i], text, (unsigned)r->form) != NULL)
-			return true;
-	return false;
-}
-
 const char *
 resource_allow(const struct resource *r)
 {

@@ -66,7 +66,21 @@ extern const size_t resources_count;
 /* 0, 401, 403 or 405. */
 int resource_access(const struct resource *r, enum method method, enum account_role role);
 /* Whether the resource has a parameter with the name of len bytes. */
-bool resource_knows(const struct resource *r, const char *name, size_t len);
+static inline bool
+resource_knows(const struct resource *r, const char *name, size_t len)
+{
+	char text[PARAM_NAME_BYTES];
+	size_t i;
+
+	if (len >= sizeof(text))
+		return false;
+	memcpy(text, name, len);
+	text[len] = '\0';
+	for (i = 0; i < RESOURCE_PARAMS_MAX && r->params[i] != NULL; i++)
+		if (param_find(r->params[i], text, (unsigned)r->form) != NULL)
+			return true;
+	return false;
+}
 /* "GET, HEAD, POST" */
 const char *resource_allow(const struct resource *r);
 /* The path behind its last name: ".csv", "/lifelines.json". */

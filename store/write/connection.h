@@ -17,7 +17,7 @@ struct write_counts {
 	    forgotten_sessions;
 };
 
-/* The file that was opened: its name may lead to another file, or nowhere, some day. */
+/* The opened file. Later the name may lead to another file, or to no file. */
 struct opened_file {
 	const char *path; /* on loan */
 	dev_t dev;

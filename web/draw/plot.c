@@ -153,14 +153,6 @@ plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want)
 		add_tick(a, (double)i * step);
 }
 
-double
-plot_axis_place(const struct plot_axis *a, double v)
-{
-	if (a->log)
-		return (log10(v) - log10(a->low)) / (log10(a->high) - log10(a->low));
-	return (v - a->low) / (a->high - a->low);
-}
-
 /* --- values --- */
 
 /* Upper bound of all axes, beyond any rate, so that no axis overflows. */
@@ -238,13 +230,6 @@ static double
 y_px(const struct drawing *d, double v)
 {
 	return (1 - plot_axis_place(&d->y, v)) * d->height_px;
-}
-
-void
-plot_percent(struct html *h, double share)
-{
-	html_coord(h, share * 100);
-	html_raw(h, "%");
 }
 
 /* A linear axis shares one prefix, named once beside the title; each decade has its own prefix. */

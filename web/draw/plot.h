@@ -11,6 +11,7 @@
 #ifndef NARROWS_WEB_PLOT_H
 #define NARROWS_WEB_PLOT_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -37,7 +38,7 @@ enum plot_across { PLOT_TIME, PLOT_DURATION, PLOT_VALUE, PLOT_DATE };
 
 enum { PLOT_EVENT_BYTES = 160 };
 
-/* A moment at which something happened, as a line with a letter on top; words for a pointer. */
+/* The moment of an event, as a line with a letter on top; words for a pointer. */
 struct plot_event {
 	double at;
 	char letter;
@@ -116,7 +117,14 @@ void plot_axis_fit_within(struct plot_axis *a, double low, double high, bool log
 void plot_axis_fit_time(struct plot_axis *a, double high_s, unsigned want);
 /* Round times of the day, days, weeks or months of local time; ends in seconds since 1970. */
 void plot_axis_fit_dates(struct plot_axis *a, double low_s, double high_s, unsigned want);
-double plot_axis_place(const struct plot_axis *a, double v); /* 0 at low .. 1 at high */
+/* 0 at low .. 1 at high */
+static inline double
+plot_axis_place(const struct plot_axis *a, double v)
+{
+	if (a->log)
+		return (log10(v) - log10(a->low)) / (log10(a->high) - log10(a->low));
+	return (v - a->low) / (a->high - a->low);
+}
 
 /* Text of a tick at v. */
 typedef struct fmt plot_tick_fn(const void *arg, double v);

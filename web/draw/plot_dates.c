@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a history has beside its lines: dates on the axis, events as lines with letters, and a strip
- * of stretches below the drawing. Dates are local, as on the pages. */
+/* The parts of a history beside its lines: dates on the axis, events as lines with letters, and a
+ * strip of stretches below the drawing. Dates are local, as on the pages. */
 #include "web/draw/plot_in.h"
 
 #include <math.h>
@@ -47,7 +47,7 @@ plot_date_tick(double s)
 	return out;
 }
 
-/* The local midnight so many days behind that of the time, which may be any in its month. */
+/* The local midnight so many days behind the midnight before the time. */
 static double
 midnight(struct tm tm, int days)
 {

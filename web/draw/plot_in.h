@@ -23,7 +23,12 @@ struct pen {
 };
 
 void plot_pen_to(struct pen *pen, long x, long y);
-void plot_percent(struct html *h, double share);
+static inline void
+plot_percent(struct html *h, double share)
+{
+	html_coord(h, share * 100);
+	html_raw(h, "%");
+}
 void plot_write_marks(const struct drawing *d);
 
 /* The numbers of a figure. */

@@ -62,8 +62,8 @@ void conns_stop(struct conns *c);
 void conns_place(struct conns *c, struct evhttp_request *req, char *out, size_t size);
 /* The whole request has arrived: the answer may take the usual time. */
 void conns_asked(struct conns *c, struct evhttp_request *req);
-/* Whether the connection stays open for a further request behind this answer, which is not out yet:
- * a bounded number of times, and not while the box ends. */
+/* Whether the connection stays open behind this answer, before the answer goes out: a bounded
+ * number of times, and not while the box ends. */
 bool conns_keep(struct conns *c, struct evhttp_request *req);
 /*
  * The answer is a download and may take as long as the client keeps reading. Returns false when too

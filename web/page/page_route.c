@@ -552,7 +552,7 @@ rates_plot(struct html *h, const struct rates *r, const json_t *doc)
 
 /* --- what happened meanwhile --- */
 
-/* Events of one kind closer than a hundredth of the plot are one line. */
+/* Events of a kind closer than a hundredth of the plot share a line. */
 static void
 event_add(struct rates *r, double at_s, char letter, const char *words)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The values of a series go through the stages of a node one after the other. An aggregation keeps
- * values in a group; after the last series the groups go on through the stages behind it. What a
- * node yields goes into the join that the node is a side of, or into the answer. So the right side
+ * values in a group; after the last series the groups go on through the stages behind it. The
+ * results of a node go into the node's join, or into the answer. So the right side
  * of a join is computed first, then the left side, then the join itself.
  *
  *	COUNT --------> SERIES or JOINED ------> GROUPS ---> the next node
@@ -43,7 +43,7 @@ struct eval {
 	struct store_reader *reader;
 	struct promql q;
 	struct prom_range range;
-	/* nodes in the order of their turns, and which join takes what a node yields */
+	/* nodes in the order of evaluation, and the join for the results of each node */
 	size_t order[PROMQL_NODES], n_order, turn;
 	struct {
 		bool is_root;
@@ -263,7 +263,7 @@ series_write(struct eval *e, const json_t *labels, const double *v, const bool *
 
 /* --- stages --- */
 
-/* What the node in hand yields. */
+/* Takes a result of the node in hand. */
 static int
 yield(struct eval *e, const json_t *labels, const double *v, const bool *has)
 {
@@ -279,7 +279,7 @@ yield(struct eval *e, const json_t *labels, const double *v, const bool *has)
 	return rc;
 }
 
-/* Without bool, a comparison keeps the values that pass it. */
+/* Without bool, a comparison keeps the values of its true results. */
 static void
 calculate(const struct promql_stage *s, double *v, bool *has, size_t n)
 {
@@ -451,7 +451,7 @@ selector_begin(struct eval *e, const struct promql_selector *s)
 	return find_new(e->reader, &e->query, &e->find);
 }
 
-/* Begins with the node whose turn it is. */
+/* Begins with the next node. */
 static int
 node_begin(struct eval *e)
 {

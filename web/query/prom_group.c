@@ -67,7 +67,7 @@ value_add(struct prom_group *g, enum promql_aggregate how, size_t k, double v)
 
 /* --- places --- */
 
-/* Whether a value stands before another, which came earlier. NaN stands behind all numbers. */
+/* Whether a value stands before an earlier value. NaN stands behind all numbers. */
 static bool
 is_before(enum promql_aggregate how, double a, double b)
 {
@@ -106,7 +106,7 @@ member_new(struct prom_groups *g, struct prom_group *of, json_t *labels)
 	return NW_OK;
 }
 
-/* Puts a value of the member into its place at a step; what stood last may leave. */
+/* Puts a value of the member into the right place at a step; the last value may leave. */
 static int
 place(struct prom_groups *g, struct prom_group *of, size_t k, double v, uint32_t member)
 {

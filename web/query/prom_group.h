@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of an aggregation: series go in one after the other, and groups come out; of a ranking
- * (topk, bottomk) the series that are among the first of their group at a step.
+ * Groups of an aggregation: series go in one after the other, and groups come out. Out of a ranking
+ * (topk, bottomk) come the first series of each group and step.
  *
  * A group has one value per step. A ranking has a slot for each place, best first, and each slot
  * has a value and a member per step; so the memory does not depend on the number of series, but for
@@ -34,17 +34,17 @@ struct prom_group {
 struct prom_groups {
 	const struct promql_stage *stage; /* on loan */
 	size_t n_steps;
-	size_t *bytes_left; /* of all that shares the limit of a query; on loan */
+	size_t *bytes_left; /* of the limit of a query; on loan */
 	json_t *index;      /* number of each group, by the text of its labels */
 	struct prom_group *list;
-	size_t n, at, at_member; /* at: what comes out next */
+	size_t n, at, at_member; /* at: the next result */
 	size_t n_bytes;          /* taken from *bytes_left */
 };
 
-/* Puts values of a series, one per step, into its group. NW_ENOMEM, NW_ETOOBIG. */
+/* Puts values of a series, one per step, into the series' group. NW_ENOMEM, NW_ETOOBIG. */
 int prom_groups_add(struct prom_groups *g, json_t *labels, const double *v, const bool *has);
-/* Writes the values of the next series that comes out; *labels is on loan until the clear, and the
- * caller may change it. Returns false behind the last one. */
+/* Writes the values of the next result; *labels is on loan until the clear, and the caller may
+ * change the labels. Returns false behind the last result. */
 bool prom_groups_next(struct prom_groups *g, json_t **labels, double *v, bool *has);
 /* Frees all, and gives the bytes back. */
 void prom_groups_clear(struct prom_groups *g);

@@ -32,8 +32,8 @@ row_new(struct prom_join *j, struct prom_rows *rows, json_t *labels, const char 
 	    : NW_ENOMEM;
 }
 
-/* The row with these labels, of which the reference is taken; NULL and a code, or NW_OK for a row
- * that is not there and shall not be made. */
+/* The row with these labels; takes the reference of the labels. Without `make` a missing row is
+ * NULL and NW_OK. */
 static int
 row_of(
     struct prom_join *j, struct prom_rows *rows, json_t *labels, bool make, struct prom_row **out)
@@ -56,7 +56,7 @@ row_of(
 	return rc;
 }
 
-/* Labels of what comes out for a series of the left vector. A new reference. */
+/* Labels of the result for a series of the left vector. A new reference. */
 static json_t *
 labels_out(const struct prom_join *j, const json_t *left)
 {

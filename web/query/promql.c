@@ -402,7 +402,7 @@ stage_add(struct parser *p, const struct operand *of)
 	return &node->stages[node->n_stages++];
 }
 
-/* The word of a list that stays, or of one that goes, and the list (a, b), if they stand here. */
+/* The word `stay` or `go`, and a list of labels (a, b), if the text has them here. */
 static int
 take_labels(struct parser *p, struct promql_stage *s, const char *stay, const char *go)
 {
@@ -537,8 +537,8 @@ static const struct {
 	{ "^", PROMQL_POWER, LEVEL_POWER },
 };
 
-/* The operator of this level that stands here, with bool, on() or ignoring(). *is_there tells
- * whether there is one. */
+/* The operator of this level, with bool, on() or ignoring(). *is_there tells whether the text has
+ * an operator here. */
 static int
 take_operator(struct parser *p, enum level level, struct promql_stage *how, bool *is_there)
 {

@@ -121,7 +121,7 @@ int promql_parse_selector(struct promql_selector *s, const char *text, char why[
 
 /* The value of an operation; of a comparison 1 or 0. */
 double promql_calculate(enum promql_operator op, double a, double b);
-/* Whether the results of an operation are no longer values of the metric. */
+/* Whether the results of an operation lose the metric's name. */
 bool promql_drops_name(const struct promql_stage *s);
 
 /* "5m", "1h30m", "250ms". */

@@ -257,7 +257,7 @@ difference_clear(struct difference *d)
 	claims_clear(&d->told);
 }
 
-/* A setting that came back to its value before the sessions since. */
+/* Whether a setting came back to the earlier value. */
 static bool
 is_back(const struct difference *d)
 {
@@ -265,7 +265,7 @@ is_back(const struct difference *d)
 	    strcmp(d->before_text, d->after_text) == 0;
 }
 
-/* Metrics without a change, and settings that are as they were, say nothing. */
+/* Drops metrics without a change, and settings with the earlier value. */
 static void
 same_drop(struct changed *c)
 {

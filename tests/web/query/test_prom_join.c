@@ -86,7 +86,7 @@ test_joins(void)
 	}
 }
 
-/* Two series of one side may share a match if they never have a value at one step. */
+/* Two series of a side may share a match, unless both have a value at the same step. */
 static void
 test_rivals(void)
 {
@@ -112,7 +112,7 @@ test_rivals(void)
 	prom_join_clear(&j);
 }
 
-/* The two largest of five, at each step others; NaN stands last; equal values stay in their order. */
+/* The two largest of five, at each step others; NaN stands last; equal values keep their order. */
 static void
 test_ranks(void)
 {
