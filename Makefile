@@ -59,7 +59,7 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
-ROOMS := base base/fatal xsp xsp/catalog pki pki/account pki/ask analyze analyze/density analyze/change analyze/cause analyze/incident \
+ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze analyze/density analyze/change analyze/cause analyze/incident \
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
@@ -72,6 +72,7 @@ SWITCH := $(if $(SNMP),nwswitch)
 ROOMS  += $(if $(SNMP),host/switch)
 MAY_base/fatal               := base
 MAY_xsp                      := base
+MAY_field                    := base/fatal base
 MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
 MAY_pki/ask                  := pki base/fatal base

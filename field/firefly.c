@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fireflies, of XRootD 5, dCache 10 and flowd-go. Units differ by the writer: `netlink.rtt` is in
+ * milliseconds (XRootD, and flowd in its compatible form, whose other times are microseconds), all
+ * of `tcpInfo` as the kernel has it, in microseconds; dCache writes ISO 8601 durations.
+ */
+#include "narrows/announce.h"
+
+#include <arpa/inet.h>
+#include <math.h>
+#include <string.h>
+
+#include "field/jsonscan.h"
+#include "narrows/calendar.h"
+#include "narrows/err.h"
+
+const char *const nw_announced_names[NW_ANNOUNCED_COUNT] = {
+#define X(name) #name,
+	NW_ANNOUNCED_FIELDS(X)
+#undef X
+};
+
+enum { VERSION = 1, ID_MAX = 65535 };
+
+struct reading {
+	struct nw_announcement *a;
+	int64_t version, end_wall_ns;
+	bool state_said;
+	double cwnd_segments;
+	double sent, received; /* by the kernel, for writers without usage */
+	const char *why;
+};
+
+/* --- times --- */
+
+/* Takes n digits. Returns false for fewer. */
+static bool
+digits_take(const char **p, int n, int *out)
+{
+	for (*out = 0; n > 0; n--, (*p)++) {
+		if (**p < '0' || **p > '9')
+			return false;
+		*out = 10 * *out + (**p - '0');
+	}
+	return true;
+}
+
+static int64_t
+fraction_take(const char **p)
+{
+	int64_t unit = 100000000, ns = 0;
+
+	if (**p != '.' && **p != ',')
+		return 0;
+	for ((*p)++; **p >= '0' && **p <= '9'; (*p)++, unit /= 10)
+		ns += unit * (**p - '0');
+	return ns;
+}
+
+/* Minutes east of UTC behind a time. Returns false for another end of the text. */
+static bool
+zone_take(const char **p, int64_t *minutes)
+{
+	int sign = **p == '-' ? -1 : 1, hour, minute = 0;
+
+	*minutes = 0;
+	if (**p == 'Z') {
+		(*p)++;
+		return **p == '\0';
+	}
+	if (**p != '+' && **p != '-')
+		return false;
+	(*p)++;
+	if (!digits_take(p, 2, &hour))
+		return false;
+	if (**p == ':')
+		(*p)++;
+	if (!digits_take(p, 2, &minute))
+		return false;
+	*minutes = sign * (60 * hour + minute);
+	return **p == '\0';
+}
+
+/* "2026-11-23T01:18:56.984221+00:00", fraction and zone as they come. */
+static bool
+time_read(const char *p, int64_t *t_wall_ns)
+{
+	struct calendar c = { 0 };
+	int64_t minutes;
+
+	if (!digits_take(&p, 4, &c.year) || *p++ != '-' || !digits_take(&p, 2, &c.month) ||
+	    *p++ != '-' || !digits_take(&p, 2, &c.day) || *p++ != 'T' ||
+	    !digits_take(&p, 2, &c.hour) || *p++ != ':' || !digits_take(&p, 2, &c.minute) ||
+	    *p++ != ':' || !digits_take(&p, 2, &c.second))
+		return false;
+	c.ns = fraction_take(&p);
+	if (!zone_take(&p, &minutes) || c.year < 1970 || c.year > 2199 ||
+	    !calendar_ns(&c, t_wall_ns))
+		return false;
+	*t_wall_ns -= minutes * 60 * INT64_C(1000000000);
+	return true;
+}
+
+/* An ISO 8601 duration of days and smaller ("PT1M3.2S", "P1DT2H"); NaN for any other text. */
+static double
+duration_read(const char *p)
+{
+	double s = 0, n, place;
+	bool of_time = false, any = false;
+
+	if (*p++ != 'P')
+		return NAN;
+	for (; *p != '\0'; p++) {
+		if (*p == 'T' && !of_time) {
+			of_time = true;
+			continue;
+		}
+		if (*p < '0' || *p > '9')
+			return NAN;
+		for (n = 0; *p >= '0' && *p <= '9'; p++)
+			n = 10 * n + (*p - '0');
+		if (*p == '.')
+			for (p++, place = 0.1; *p >= '0' && *p <= '9'; p++, place /= 10)
+				n += place * (*p - '0');
+		if (*p == 'D' && !of_time)
+			s += 86400 * n;
+		else if (*p == 'H' && of_time)
+			s += 3600 * n;
+		else if (*p == 'M' && of_time)
+			s += 60 * n;
+		else if (*p == 'S' && of_time)
+			s += n;
+		else
+			return NAN;
+		any = true;
+	}
+	return any ? s : NAN;
+}
+
+/* --- keys --- */
+
+static bool
+address_read(const char *text, char out[NW_ANNOUNCE_ADDRESS_BYTES])
+{
+	struct in6_addr v6;
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, text, &v4) == 1)
+		return inet_ntop(AF_INET, &v4, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
+	if (inet_pton(AF_INET6, text, &v6) != 1)
+		return false;
+	if (IN6_IS_ADDR_V4MAPPED(&v6))
+		return inet_ntop(AF_INET, v6.s6_addr + 12, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
+	return inet_ntop(AF_INET6, &v6, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
+}
+
+static bool
+port_read(const struct jsonscan_value *v, uint16_t *out)
+{
+	if (v->whole < 1 || v->whole > UINT16_MAX)
+		return false;
+	*out = (uint16_t)v->whole;
+	return true;
+}
+
+static bool
+state_read(struct reading *r, const char *text)
+{
+	static const char *const words[] = { "start", "ongoing", "end" };
+	int i;
+
+	for (i = NW_ANNOUNCE_START; i <= NW_ANNOUNCE_END; i++)
+		if (strcmp(text, words[i]) == 0) {
+			r->a->state = (enum nw_announce_state)i;
+			r->state_said = true;
+			return true;
+		}
+	return false;
+}
+
+/* A name that a person will read: control characters become question marks. */
+static void
+name_copy(char out[NW_ANNOUNCE_NAME_BYTES], const char *text)
+{
+	size_t n = strlen(text), i;
+
+	if (n >= NW_ANNOUNCE_NAME_BYTES) /* not in the middle of a character */
+		for (n = NW_ANNOUNCE_NAME_BYTES - 1;
+		     n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
+			n--;
+	memcpy(out, text, n);
+	out[n] = '\0';
+	for (i = 0; i < n; i++)
+		if ((unsigned char)out[i] < ' ' || out[i] == 0x7f)
+			out[i] = '?';
+}
+
+/* Keys whose values decide whose flow it is: a wrong value spoils the datagram. */
+static int
+identity_read(struct reading *r, const char *path, const struct jsonscan_value *v, bool *known)
+{
+	struct nw_announcement *a = r->a;
+	const char *text = v->kind == JSONSCAN_TEXT ? v->text : "";
+	bool ok = true;
+
+	*known = true;
+	if (strcmp(path, "version") == 0)
+		r->version = v->whole;
+	else if (strcmp(path, "flow-lifecycle.state") == 0)
+		ok = state_read(r, text);
+	else if (strcmp(path, "flow-lifecycle.start-time") == 0)
+		ok = time_read(text, &a->start_wall_ns);
+	else if (strcmp(path, "flow-lifecycle.current-time") == 0)
+		ok = time_read(text, &a->t_wall_ns);
+	else if (strcmp(path, "flow-lifecycle.end-time") == 0)
+		ok = time_read(text, &r->end_wall_ns);
+	else if (strcmp(path, "flow-id.src-ip") == 0)
+		ok = address_read(text, a->src);
+	else if (strcmp(path, "flow-id.dst-ip") == 0)
+		ok = address_read(text, a->dst);
+	else if (strcmp(path, "flow-id.src-port") == 0)
+		ok = port_read(v, &a->sport);
+	else if (strcmp(path, "flow-id.dst-port") == 0)
+		ok = port_read(v, &a->dport);
+	else if (strcmp(path, "flow-id.protocol") == 0)
+		ok = strcmp(text, "tcp") == 0 || strcmp(text, "udp") == 0;
+	else
+		*known = false;
+	if (!ok)
+		r->why = "a flow's state, time, address or port is wrong";
+	return ok ? NW_OK : NW_EPROTO;
+}
+
+static int64_t
+id_read(const struct jsonscan_value *v)
+{
+	return v->whole >= 0 && v->whole <= ID_MAX ? v->whole : -1;
+}
+
+/* Evidence by path below netlink, netlink.tcpInfo and skOps.tcpInfo. */
+static const struct {
+	const char *path;
+	enum nw_announced_field field;
+	double unit;
+} numbers[] = {
+	{ "usage.received", NW_ANNOUNCED_bytes_in, 1 },
+	{ "usage.sent", NW_ANNOUNCED_bytes_out, 1 },
+	{ "storage-stats.bytes-transferred", NW_ANNOUNCED_storage_bytes, 1 },
+	{ "storage-stats.connection-time", NW_ANNOUNCED_connection_s, 1e-3 },
+	{ "netlink.rtt", NW_ANNOUNCED_rtt_s, 1e-3 },
+	{ "netlink.min_rtt", NW_ANNOUNCED_rtt_min_s, 1e-6 },
+	{ "netlink.total_retrans", NW_ANNOUNCED_retrans, 1 },
+	{ "netlink.delivery_rate", NW_ANNOUNCED_delivery_rate, 1 },
+	{ "netlink.busy_time", NW_ANNOUNCED_busy_s, 1e-6 },
+	{ "netlink.rwnd_limited", NW_ANNOUNCED_rwnd_limited_s, 1e-6 },
+	{ "netlink.sndbuf_limited", NW_ANNOUNCED_sndbuf_limited_s, 1e-6 },
+	{ "netlink.snd_mss", NW_ANNOUNCED_snd_mss, 1 },
+	{ "tcpInfo.rtt", NW_ANNOUNCED_rtt_s, 1e-6 },
+	{ "tcpInfo.minRtt", NW_ANNOUNCED_rtt_min_s, 1e-6 },
+	{ "tcpInfo.totalRetrans", NW_ANNOUNCED_retrans, 1 },
+	{ "tcpInfo.deliveryRate", NW_ANNOUNCED_delivery_rate, 1 },
+	{ "tcpInfo.busyTime", NW_ANNOUNCED_busy_s, 1e-6 },
+	{ "tcpInfo.rwndLimited", NW_ANNOUNCED_rwnd_limited_s, 1e-6 },
+	{ "tcpInfo.sndBufLimited", NW_ANNOUNCED_sndbuf_limited_s, 1e-6 },
+	{ "tcpInfo.sndMss", NW_ANNOUNCED_snd_mss, 1 },
+	{ "tcpInfo.sndWnd", NW_ANNOUNCED_snd_wnd, 1 },
+};
+
+static const struct {
+	const char *path;
+	enum nw_announced_field field;
+} durations[] = {
+	{ "storage-stats.read-active", NW_ANNOUNCED_read_wait_s },
+	{ "storage-stats.read-idle", NW_ANNOUNCED_read_net_s },
+	{ "storage-stats.write-active", NW_ANNOUNCED_write_wait_s },
+	{ "storage-stats.write-idle", NW_ANNOUNCED_write_net_s },
+};
+
+/* The part of a path below the source of the kernel's account. */
+static const char *
+account_path(const char *path)
+{
+	if (strncmp(path, "netlink.tcpInfo.", 16) == 0)
+		return path + 8;
+	return strncmp(path, "skOps.tcpInfo.", 14) == 0 ? path + 6 : path;
+}
+
+static void
+evidence_read(struct reading *r, const char *path, const struct jsonscan_value *v)
+{
+	const char *of = account_path(path);
+	size_t i;
+
+	if (v->kind == JSONSCAN_NUMBER && v->number >= 0) {
+		if (strcmp(of, "tcpInfo.sndCwnd") == 0 || strcmp(of, "netlink.snd_cwnd") == 0)
+			r->cwnd_segments = v->number;
+		if (strcmp(of, "tcpInfo.bytesSent") == 0 || strcmp(of, "netlink.bytes_acked") == 0)
+			r->sent = v->number;
+		if (strcmp(of, "tcpInfo.bytesRecv") == 0 ||
+		    strcmp(of, "netlink.bytes_received") == 0)
+			r->received = v->number;
+		for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			if (strcmp(of, numbers[i].path) == 0)
+				r->a->value[numbers[i].field] = v->number * numbers[i].unit;
+	}
+	for (i = 0; v->kind == JSONSCAN_TEXT && i < sizeof(durations) / sizeof(durations[0]); i++)
+		if (strcmp(of, durations[i].path) == 0)
+			r->a->value[durations[i].field] = duration_read(v->text);
+}
+
+static int
+on_value(void *arg, const char *path, const struct jsonscan_value *v)
+{
+	struct reading *r = arg;
+	bool known;
+	int rc = identity_read(r, path, v, &known);
+
+	if (rc < 0 || known)
+		return rc;
+	if (strcmp(path, "context.application") == 0 && v->kind == JSONSCAN_TEXT)
+		name_copy(r->a->application, v->text);
+	else if (strcmp(path, "context.experiment-id") == 0)
+		r->a->experiment = id_read(v);
+	else if (strcmp(path, "context.activity-id") == 0)
+		r->a->activity = id_read(v);
+	else
+		evidence_read(r, path, v);
+	return NW_OK;
+}
+
+/* --- the whole --- */
+
+/* What the keys together must say. */
+static int
+flow_check(struct reading *r)
+{
+	struct nw_announcement *a = r->a;
+
+	if (r->version != VERSION) {
+		r->why = "a firefly of another version";
+		return NW_EUNSUPPORTED;
+	}
+	if (!r->state_said || a->src[0] == '\0' || a->dst[0] == '\0' || a->sport == 0 ||
+	    a->dport == 0 || a->start_wall_ns == 0) {
+		r->why = "a firefly without state, start or flow";
+		return NW_EPROTO;
+	}
+	if (a->state == NW_ANNOUNCE_END && r->end_wall_ns != 0)
+		a->t_wall_ns = r->end_wall_ns;
+	if (a->t_wall_ns == 0)
+		a->t_wall_ns = a->start_wall_ns;
+	if (a->t_wall_ns < a->start_wall_ns) {
+		r->why = "a flow ends before its start";
+		return NW_EPROTO;
+	}
+	return NW_OK;
+}
+
+int
+nw_firefly_read(const uint8_t *bytes, size_t len, struct nw_announcement *out, const char **why)
+{
+	const char *text = (const char *)bytes, *json;
+	struct reading r = {
+		.a = out, .version = -1, .cwnd_segments = NAN, .sent = NAN, .received = NAN
+	};
+	int i, rc;
+
+	memset(out, 0, sizeof(*out));
+	out->experiment = out->activity = -1;
+	for (i = 0; i < NW_ANNOUNCED_COUNT; i++)
+		out->value[i] = NAN;
+	*why = "longer than a firefly may be";
+	if (len > NW_ANNOUNCE_MAX_BYTES)
+		return NW_ETOOBIG;
+	*why = "no firefly";
+	if (len == 0 || (*text != '<' && *text != '{'))
+		return NW_EPROTO;
+	if ((json = memchr(text, '{', len)) == NULL)
+		return NW_EPROTO;
+	rc = jsonscan(json, len - (size_t)(json - text), on_value, &r, why);
+	if (rc == NW_OK)
+		rc = flow_check(&r);
+	if (r.why != NULL)
+		*why = r.why;
+	if (isnan(out->value[NW_ANNOUNCED_bytes_out]))
+		out->value[NW_ANNOUNCED_bytes_out] = r.sent;
+	if (isnan(out->value[NW_ANNOUNCED_bytes_in]))
+		out->value[NW_ANNOUNCED_bytes_in] = r.received;
+	out->value[NW_ANNOUNCED_cwnd_bytes] = r.cwnd_segments * out->value[NW_ANNOUNCED_snd_mss];
+	out->value[NW_ANNOUNCED_elapsed_s] = (double)(out->t_wall_ns - out->start_wall_ns) * 1e-9;
+	out->value[NW_ANNOUNCED_over] = out->state == NW_ANNOUNCE_END;
+	return rc;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What programs of the field announce of their transfers by datagrams: fireflies (scitags.org) of
+ * XRootD, dCache and flowd. Bytes in, structs out; no socket, no clock, no allocation by the size
+ * of a stranger's bytes. A datagram has no identity: an announcement is hearsay, and is marked so
+ * wherever a person sees it.
+ */
+#ifndef NARROWS_ANNOUNCE_H
+#define NARROWS_ANNOUNCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "narrows/field.h"
+
+enum {
+	NW_ANNOUNCE_MAX_BYTES = 9000, /* of a datagram: the MTU of a fast network */
+	NW_ANNOUNCE_ADDRESS_BYTES = 46,
+	NW_ANNOUNCE_NAME_BYTES = 64
+};
+
+/*
+ * Numbers of a flow since its start, as the announcer says; NaN where it says nothing. X(name).
+ * Directions are those of `src`: bytes_out went from src to dst. `read` and `write` are those of
+ * the announcer's storage: wait_s is time waiting for storage, net_s time for the network.
+ */
+/* clang-format off */
+#define NW_ANNOUNCED_FIELDS(X) \
+	X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) X(cwnd_bytes) X(delivery_rate) \
+	X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(snd_wnd) X(snd_mss) \
+	X(storage_bytes) X(connection_s) X(read_wait_s) X(read_net_s) X(write_wait_s) \
+	X(write_net_s) X(elapsed_s) X(over)
+/* clang-format on */
+
+enum nw_announced_field {
+#define X(name) NW_ANNOUNCED_##name,
+	NW_ANNOUNCED_FIELDS(X)
+#undef X
+	    NW_ANNOUNCED_COUNT
+};
+extern const char *const nw_announced_names[NW_ANNOUNCED_COUNT];
+
+enum nw_announce_state { NW_ANNOUNCE_START, NW_ANNOUNCE_ONGOING, NW_ANNOUNCE_END };
+
+struct nw_announcement {
+	enum nw_announce_state state;
+	int64_t start_wall_ns, t_wall_ns; /* by the announcer's clock */
+	/* numeric addresses in the form of inet_ntop(); IPv4 in IPv6 is IPv4 */
+	char src[NW_ANNOUNCE_ADDRESS_BYTES], dst[NW_ANNOUNCE_ADDRESS_BYTES];
+	uint16_t sport, dport;
+	char application[NW_ANNOUNCE_NAME_BYTES]; /* empty: not said */
+	int64_t experiment, activity;             /* -1: not said */
+	double value[NW_ANNOUNCED_COUNT];
+};
+
+/*
+ * Reads a firefly: JSON of version 1, alone or behind a header of RFC 5424. Unknown keys are
+ * skipped. NW_EPROTO, NW_ETOOBIG or NW_EUNSUPPORTED (another version) with static *why.
+ */
+int
+nw_firefly_read(const uint8_t *bytes, size_t len, struct nw_announcement *out, const char **why);
+
+/* --- networks --- */
+
+enum { NW_NETWORKS_MAX = 64 };
+
+struct nw_networks {
+	struct nw_network {
+		uint8_t ip[16]; /* IPv4 as ::ffff:0:0/96 */
+		unsigned bits;
+	} network[NW_NETWORKS_MAX];
+	size_t n;
+};
+
+/* Reads "10.0.0.0/8 2001:db8::/32 192.0.2.7"; an address alone is a network of itself. NW_EINVAL
+ * with static *why; bits behind the prefix must be zero. */
+int nw_networks_parse(const char *list, struct nw_networks *out, const char **why);
+/* Whether an address (16 bytes, IPv4 as ::ffff:0:0/96) is in one of the networks. */
+bool nw_networks_have(const struct nw_networks *n, const uint8_t ip[16]);
+/* The same for text; false for text that is no numeric address. */
+bool nw_networks_have_text(const struct nw_networks *n, const char *address);
+
+/* --- names of experiments and activities --- */
+
+struct nw_scitags;
+/*
+ * Reads lines "EXPERIMENT NAME" and "EXPERIMENT.ACTIVITY NAME" with numbers from 0 to 65535; '#'
+ * begins a comment. NW_EINVAL with static *why and *line, NW_ENOMEM. *out is freed by
+ * nw_scitags_free().
+ */
+int nw_scitags_read(const char *text, struct nw_scitags **out, unsigned *line, const char **why);
+void nw_scitags_free(struct nw_scitags *names); /* accepts NULL */
+/* "ATLAS/Data Export"; a number without a name stands for itself. Empty for -1. `names` may be
+ * NULL. */
+enum { NW_SCITAGS_LABEL_BYTES = 96 };
+void nw_scitags_label(const struct nw_scitags *names, int64_t experiment, int64_t activity,
+    char out[NW_SCITAGS_LABEL_BYTES]);
+
+/* --- flows --- */
+
+/*
+ * The flows announced now, bounded for each source (the sender of the datagrams) and in all. A
+ * flow is a 4-tuple with its start. When all places are taken, a source with fewer flows displaces
+ * the newest flow of the source with most; sources with one flow each displace nobody.
+ */
+struct nw_flows;
+
+enum { NW_FLOWS_MAX = 4096, NW_FLOWS_OF_SOURCE_MAX = 1024 };
+
+/* Why an announcement changed nothing, or NW_FLOWS_TAKEN. */
+enum nw_flows_answer {
+	NW_FLOWS_TAKEN,
+	NW_FLOWS_REPEATED, /* known, or older than what is known; or after the end */
+	NW_FLOWS_CLOCK,    /* a time more than ten minutes from the box's */
+	NW_FLOWS_LIMIT     /* too many flows or announcements of the source, or of all */
+};
+
+struct nw_flows_ops {
+	/* A flow is new. Returns the owner's record of the flow, or NULL to refuse. */
+	void *(*begin)(void *arg, const char *source, const struct nw_announcement *a);
+	/* Numbers of a flow, at most one a second and one at the end. */
+	void (*row)(void *arg, void *flow, const struct nw_announcement *a);
+	/* The flow is over, silent for ten minutes, or displaced: its record is the owner's. */
+	void (*end)(void *arg, void *flow);
+	void *arg;
+};
+
+/* NULL without memory. `per_s`: announcements a second that sources share. */
+struct nw_flows *nw_flows_new(const struct nw_flows_ops *ops, unsigned per_s);
+/* Ends all flows. Accepts NULL. */
+void nw_flows_free(struct nw_flows *f);
+/* Whether a source may have one more of its datagrams read. */
+bool nw_flows_may(struct nw_flows *f, const char *source, int64_t now_mono_ns);
+enum nw_flows_answer nw_flows_take(struct nw_flows *f, const char *source,
+    const struct nw_announcement *a, int64_t now_wall_ns, int64_t now_mono_ns);
+/* Once a second: ends silent flows, forgets ended flows after ten minutes. */
+void nw_flows_tick(struct nw_flows *f, int64_t now_mono_ns);
+size_t nw_flows_count(const struct nw_flows *f);
+
+#endif
