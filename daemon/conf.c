@@ -11,6 +11,7 @@
 #include "daemon/ruleline.h"
 #include "web/answer/expected.h"
 #include "narrows/address.h"
+#include "narrows/announce.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"
 #include "narrows/siteconf.h"
@@ -65,6 +66,17 @@ names_parse(const struct conf_row *row, const char *value, void *field, const ch
 			return NW_EINVAL;
 		}
 	}
+	return conf_text_set(field, value, why);
+}
+
+static int
+networks_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	struct nw_networks parsed;
+
+	(void)row;
+	if (!conf_is_none(value) && nw_networks_parse(value, &parsed, why) < 0)
+		return NW_EINVAL;
 	return conf_text_set(field, value, why);
 }
 
@@ -181,6 +193,7 @@ static const struct conf_type rule = { rule_parse, CONF_LINES };
 static const struct conf_type addresses = { addresses_parse, true };
 static const struct conf_type one_address = { one_address_parse, true };
 static const struct conf_type address_or_none = { address_or_none_parse, true };
+static const struct conf_type networks = { networks_parse, true };
 static const struct conf_type names = { names_parse, true };
 static const struct conf_type response = { response_parse, true };
 static const struct conf_type ceiling = { ceiling_parse, false };
@@ -193,6 +206,10 @@ static const struct conf_row rows[] = {
 	{ "listen-xsp-tls", &addresses, AT(listen_xsp_tls), "none", NULL, NULL },
 	{ "listen-events", &addresses, AT(listen_events), "127.0.0.1/14380", NULL, NULL },
 	{ "listen-events-tls", &addresses, AT(listen_events_tls), "none", NULL, NULL },
+	{ "listen-announcements", &addresses, AT(listen_announcements), "none", NULL, NULL },
+	{ "announce-from", &networks, AT(announce_from), "none", NULL, NULL },
+	{ "announce-names", &conf_text, AT(announce_names), "/etc/narrows/scitags.conf", NULL,
+	    NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", &address_or_none, AT(listen_https), "none", NULL, NULL },
 	{ "login", &conf_word, AT(login), "beyond-loopback", "beyond-loopback, always or never",
@@ -377,6 +394,7 @@ conf_has_low_port(const struct conf *c)
 	    addresses_have_low_port(c->listen_xsp_tls) ||
 	    addresses_have_low_port(c->listen_events) ||
 	    addresses_have_low_port(c->listen_events_tls) ||
+	    addresses_have_low_port(c->listen_announcements) ||
 	    addresses_have_low_port(c->listen_http) || addresses_have_low_port(c->listen_https);
 }
 
@@ -426,7 +444,7 @@ int
 conf_check(const struct conf *c, char why[CONF_WHY_BYTES])
 {
 	static const char *const listeners[] = { "listen-xsp", "listen-events", "listen-xsp-tls",
-		"listen-events-tls", "listen-http", "listen-https" };
+		"listen-events-tls", "listen-announcements", "listen-http", "listen-https" };
 	int rc = NW_OK;
 	size_t i;
 

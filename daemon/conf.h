@@ -30,6 +30,7 @@ struct conf {
 	char *listen_xsp;                        /* "address/port", several separated by blanks */
 	char *listen_xsp_tls;                    /* the same, or "none" */
 	char *listen_events, *listen_events_tls; /* of lines */
+	char *listen_announcements, *announce_from, *announce_names;
 	char *listen_http;
 	char *listen_https; /* "address/port" or "none" */
 	char *tls_dir;      /* below the state directory unless absolute: siteconf_tls_dir() */

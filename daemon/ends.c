@@ -26,12 +26,16 @@ struct ends {
 	struct end *by_key;
 	struct end *oldest, *newest;
 	unsigned n;
+	struct ends *announced; /* connections by hearsay, with bounds of their own; or NULL */
 };
 
 struct ends *
 ends_new(void)
 {
-	return xcalloc(1, sizeof(struct ends));
+	struct ends *e = xcalloc(1, sizeof(*e));
+
+	e->announced = xcalloc(1, sizeof(*e));
+	return e;
 }
 
 static void
@@ -54,7 +58,10 @@ end_forget_oldest(struct ends *e)
 void
 ends_free(struct ends *e)
 {
-	while (e != NULL && e->oldest != NULL)
+	if (e == NULL)
+		return;
+	ends_free(e->announced);
+	while (e->oldest != NULL)
 		end_forget_oldest(e);
 	free(e);
 }
@@ -126,6 +133,44 @@ ends_join(struct session *s, bool is_agent, struct end *other)
 		session_merge(s, o);
 }
 
+/* The end of a connection, named either way round; NULL without one. */
+static struct end *
+end_either(struct ends *e, const struct nw_subject *subject)
+{
+	char *key = key_of(subject->src, subject->sport, subject->dst, subject->dport);
+	struct end *end;
+
+	HASH_FIND_STR(e->by_key, key, end);
+	free(key);
+	if (end == NULL) {
+		key = key_of(subject->dst, subject->dport, subject->src, subject->sport);
+		HASH_FIND_STR(e->by_key, key, end);
+		free(key);
+	}
+	if (end != NULL)
+		end->session = session_now(end->session);
+	return end;
+}
+
+struct session *
+ends_find(struct ends *e, const struct nw_subject *subject)
+{
+	struct end *end = e != NULL ? end_either(e, subject) : NULL;
+
+	return end != NULL && is_current(end->session) ? end->session : NULL;
+}
+
+void
+ends_announce(struct ends *e, struct session *s, const struct nw_subject *subject)
+{
+	const struct session_guest guest = { .owner = SESSION_ANNOUNCER };
+	const struct ends_sender sender = { .guest = &guest };
+
+	if (e != NULL)
+		end_put(e->announced,
+		    key_of(subject->src, subject->sport, subject->dst, subject->dport), s, &sender);
+}
+
 void
 ends_note(struct ends *e, struct session *s, const struct ends_sender *sender,
     const struct nw_subject *subject)
@@ -143,4 +188,9 @@ ends_note(struct ends *e, struct session *s, const struct ends_sender *sender,
 	if (other != NULL && (sender->is_agent || other->is_agent) &&
 	    strcmp(other->owner, sender->guest->owner) != 0)
 		ends_join(s, sender->is_agent, other);
+	s = session_now(s);
+	if ((other = end_either(e->announced, subject)) != NULL && other->session != s &&
+	    is_current(other->session) &&
+	    strcmp(session_get_owner(other->session), SESSION_ANNOUNCER) == 0)
+		session_merge(other->session, s);
 }

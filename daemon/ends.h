@@ -26,6 +26,14 @@ struct ends_sender {
 
 struct ends *ends_new(void);
 void ends_free(struct ends *e);
+/*
+ * Returns the session of a sender that told of an end of the connection, or NULL; on loan. The
+ * announcer of a flow (announced.h) names both ends, and proves neither.
+ */
+struct session *ends_find(struct ends *e, const struct nw_subject *subject);
+/* Notes the announced connection of a session without a measured end. The session becomes part of
+ * the session of a measured end that comes later. */
+void ends_announce(struct ends *e, struct session *s, const struct nw_subject *subject);
 /* A sender of the session told of its end of a connection. Merges sessions; session_now() tells. */
 void ends_note(struct ends *e, struct session *s, const struct ends_sender *sender,
     const struct nw_subject *subject);

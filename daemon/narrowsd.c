@@ -16,7 +16,9 @@
 #include <bson/bson.h>
 #include <event2/event.h>
 
-#include "daemon/admission.h"
+#include "daemon/gate/admission.h"
+#include "daemon/gate/hearsay.h"
+#include "daemon/announced.h"
 #include "daemon/asked.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
@@ -47,6 +49,7 @@
 #include "daemon/tlsctx.h"
 #include "daemon/webaccess.h"
 #include "daemon/xsess.h"
+#include "narrows/announce.h"
 #include "narrows/siteconf.h"
 #include "narrows/speakers.h"
 #include "narrows/terminal.h"
@@ -77,6 +80,8 @@ struct daemon {
 	char *store_path, *run_path, *web_names;
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls, *listeners_lines, *listeners_lines_tls;
+	struct announce *announce;
+	struct nw_scitags *scitags; /* names in announcements */
 	struct keepjob *keepjob;
 	struct diets *diets;
 	struct ctl *ctl;
@@ -233,11 +238,13 @@ run_file_write(struct daemon *d)
 	FILE *f = ownfile_stream(tmp, 0666);
 
 	if (f == NULL ||
-	    fprintf(f, "pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\nevents %s\nevents-tls %s\n",
+	    fprintf(f,
+		"pid %ld\nxsp %s\nxsp-tls %s\nhttp %s\nhttps %s\nevents %s\nevents-tls %s\n"
+		"announcements %s\n",
 		(long)getpid(), listeners_addresses(d->listeners),
 		listeners_addresses(d->listeners_tls), web_address(d->web),
 		web_address_https(d->web), listeners_addresses(d->listeners_lines),
-		listeners_addresses(d->listeners_lines_tls)) < 0 ||
+		listeners_addresses(d->listeners_lines_tls), announce_addresses(d->announce)) < 0 ||
 	    fclose(f) != 0 || rename(tmp, d->run_path) != 0)
 		fatal("%s", d->run_path);
 	free(tmp);
@@ -507,6 +514,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	schedule_outcomes(d->box.schedule, on_outcome, d);
 	control_tick(d->box.control, now);
 	diets_tick(d->diets, d->box.control, now);
+	announce_tick(d->announce);
 	peer_tick(&d->box);
 }
 
@@ -841,6 +849,8 @@ daemon_start(struct daemon *d)
 		&d->listeners_lines_tls, why) < 0)
 		fatalx("%s", why);
 	listen_lines(d);
+	if (announced_start(&d->box, d->scitags, &d->announce, why) < 0)
+		fatalx("%s", why);
 	d->box.xsp_tls = listeners_addresses(d->listeners_tls);
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("%s", why);
@@ -863,6 +873,7 @@ daemon_stop(struct daemon *d)
 	listeners_stop(d->listeners_lines);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
+	announce_stop(d->announce);
 	peer_drain_all(&d->box);
 	session_close_all(&d->box);
 	commit_drain(d->box.commit);
@@ -895,6 +906,7 @@ daemon_stop(struct daemon *d)
 	nw_event_block_free(d->box.events);
 	nw_event_line_free(d->box.lines);
 	event_base_free(d->box.base);
+	nw_scitags_free(d->scitags);
 	free(d->web_names);
 	free(d->run_path);
 	free(d->store_path);
@@ -940,6 +952,7 @@ main(int argc, char **argv)
 	int ready_fd = -1;
 	struct options o = { 0 };
 	struct daemon d = { 0 };
+	char why[CONF_WHY_BYTES];
 
 	terminal_guard();
 	log_open("narrowsd", true, false);
@@ -959,6 +972,8 @@ main(int argc, char **argv)
 		ready_fd = background_begin();
 	state_dir_make(&d);
 	descriptors_raise(&d.conf);
+	if (announce_names(d.conf.announce_names, &d.scitags, why) < 0)
+		fatalx("%s", why);
 	privileges_drop(&d.conf);
 	d.started_wall_ns = nw_wall_ns();
 	d.box.conf = &d.conf;

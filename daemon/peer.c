@@ -18,7 +18,7 @@
 #include <event2/event.h>
 #include <utlist.h>
 
-#include "daemon/admission.h"
+#include "daemon/gate/admission.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"

@@ -503,7 +503,8 @@ session_merge(struct session *from, struct session *into)
 	session_set_state(from, SESSION_CLOSED);
 	from->merged_into = into;
 	into->refs++;
-	into->live += from->live;
+	into->live += from->live - from->announced;
+	from->announced = 0;
 	if (from->opened_wall_ns < into->opened_wall_ns)
 		into->opened_wall_ns = from->opened_wall_ns;
 	if (from->last_data_wall_ns > into->last_data_wall_ns)
@@ -575,6 +576,18 @@ session_judge_again(struct session *s, const char *why)
 		return;
 	verdict_keep(s, xstrdup(why));
 	commit_note_session(s->box->commit, s->id, session_get_owner(s), true);
+}
+
+void
+session_announced(struct session *s, bool begins)
+{
+	if (begins) {
+		s->announced++;
+		session_attach(s, SESSION_ANNOUNCER);
+	} else if (s->announced > 0) {
+		s->announced--;
+		session_detach(s);
+	}
 }
 
 void

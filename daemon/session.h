@@ -30,8 +30,9 @@ struct session {
 	struct session *older; /* another session with the same label */
 	char *program;
 	enum session_state state;
-	unsigned live; /* XSP sessions attached */
-	unsigned refs; /* references from series and XSP sessions */
+	unsigned live;      /* XSP sessions attached, and announced flows */
+	unsigned announced; /* the flows among them */
+	unsigned refs;      /* references from series and XSP sessions */
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
 	struct join *join; /* clues of a session without task (join.h), or NULL */
 	void (*join_free)(struct join *join);
@@ -115,6 +116,11 @@ void session_touch(struct session *s, const char *owner, int64_t now_wall_ns);
 /* Measurements that the box ordered behind a session are in: a closed session is judged again, and
  * the verdict so far is kept. */
 void session_judge_again(struct session *s, const char *why);
+/* Owner of what programs announce by datagrams: nobody. */
+#define SESSION_ANNOUNCER "announced"
+/* An announced flow begins to feed the session, or ends. Flows do not hold open a session that has
+ * taken theirs over. */
+void session_announced(struct session *s, bool begins);
 /* Names the session's program; the first name stays. */
 void session_name(struct session *s, const char *program);
 

@@ -16,6 +16,8 @@
 static const char *
 judgement_stage(const struct judgement *j)
 {
+	if (j->announced.known)
+		return nw_stage_kind_name(j->announced.stage);
 	return j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL;
 }
 

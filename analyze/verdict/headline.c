@@ -57,6 +57,9 @@ headline_say(const struct analysis *a, struct claims *c)
 	if (j->limit.known)
 		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE,
 		    claim_text(nw_stage_kind_words(j->path.stage[j->limit.stage].kind)));
+	else if (j->announced.known)
+		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE,
+		    claim_text(nw_stage_kind_words(j->announced.stage)));
 	else
 		CLAIM_SAY(c, head_nowhere, CLAIM_NO_STAGE);
 	if (!(a->evidence.exit_status > 0) && u->usual.said == NW_AGAINST_SLOWER &&

@@ -187,6 +187,35 @@ connections_doc(const struct evidence *e)
 }
 
 static json_t *
+announced_doc(const struct evidence *e)
+{
+	static const enum result_key keys[NW_ANNOUNCED_COUNT] = {
+#define X(name) [NW_ANNOUNCED_##name] = KEY_announced_##name,
+		NW_ANNOUNCED_FIELDS(X)
+#undef X
+	};
+	const struct evidence_announced *a;
+	json_t *list = json_array(), *o;
+	int i;
+
+	for (a = e->announced; a < e->announced + e->n_announced; a++) {
+		o = json_object();
+		put_text(o, KEY_announced_by, a->by);
+		put_text(o, KEY_announced_source, a->source);
+		put_text(o, KEY_announced_program, a->program);
+		put_text(o, KEY_announced_label, a->label);
+		put_text(o, KEY_announced_src, a->src);
+		result_set(o, KEY_announced_sport, json_integer(a->sport));
+		put_text(o, KEY_announced_dst, a->dst);
+		result_set(o, KEY_announced_dport, json_integer(a->dport));
+		for (i = 0; i < NW_ANNOUNCED_COUNT; i++)
+			put_real(o, keys[i], a->value[i]);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
 session_doc(const struct evidence *e, const struct judgement *j)
 {
 	int64_t start = j->first_wall_ns ? j->first_wall_ns : e->opened_wall_ns;
@@ -211,6 +240,8 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	result_set(s, KEY_session_files, files_doc(e));
 	result_set(s, KEY_session_mounts, mounts_doc(e));
 	result_set(s, KEY_session_connections, connections_doc(e));
+	result_set(s, KEY_session_announced, announced_doc(e));
+	result_set(s, KEY_session_announced_alone, json_boolean(j->announced.alone));
 	return s;
 }
 
@@ -289,10 +320,13 @@ verdict_doc(const struct analysis *a)
 	size_t next = j->gain.next < j->path.n ? j->gain.next : b->runner_up, i;
 
 	put_text(v, KEY_verdict_stage,
-	    j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL);
+	    j->announced.known   ? nw_stage_kind_name(j->announced.stage)
+		: j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind)
+				 : NULL);
 	put_text(v, KEY_verdict_words, j->words);
 	put_text(v, KEY_verdict_confidence, j->confidence);
-	put_text(v, KEY_verdict_claim, limit_claim_name(j->limit.claim));
+	put_text(v, KEY_verdict_claim,
+	    limit_claim_name(j->announced.known ? LIMIT_ACCOUNT : j->limit.claim));
 	put_real(v, KEY_verdict_n_eff, j->limit.n_eff);
 	put_text(v, KEY_verdict_sentence, j->sentence);
 	put_text(v, KEY_verdict_cause, j->cause);

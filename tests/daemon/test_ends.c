@@ -139,6 +139,66 @@ test_many(void)
 	CHECK(s->refs < 5000);
 }
 
+static struct session *
+announce(const char *task, unsigned dport)
+{
+	const struct session_guest guest = { .owner = SESSION_ANNOUNCER };
+	const struct nw_subject subject = {
+		.src = "10.0.0.2", .dst = "10.0.0.1", .sport = 873, .dport = (uint16_t)dport
+	};
+	struct session *s = ends_find(ends, &subject);
+
+	if (s != NULL) {
+		s->refs++;
+		return s;
+	}
+	s = session_join(&box, task, &guest);
+	session_take_part(s, &guest);
+	session_announced(s, true);
+	ends_announce(ends, s, &subject);
+	return s;
+}
+
+/* What was announced becomes part of what is measured, whichever comes first, and holds no measured
+ * session open. */
+static void
+test_announced(void)
+{
+	const struct end_case first = { "n1", "host:a", "10.0.0.1", false, "10.0.0.1", 5001,
+		"10.0.0.2", 873 },
+			      later = { "n2", "host:a", "10.0.0.1", true, "10.0.0.1", 5002,
+				      "10.0.0.2", 873 },
+			      false_end = { "n3", "host:c", "10.0.0.3", true, "10.0.0.1", 5003,
+				      "10.0.0.2", 873 };
+	struct session *s, *t;
+
+	s = note(&first);
+	t = announce("announced:1", 5001);
+	CHECK(s == t);
+	CHECK_INT(s->live, 0);
+	session_announced(t, false);
+	CHECK_INT(s->live, 0);
+	CHECK_STR(session_get_owner(s), "host:a");
+
+	t = announce("announced:2", 5002);
+	CHECK_INT(t->live, 1);
+	s = note(&later);
+	CHECK(t->merged_into == s);
+	CHECK_INT(s->live, 0);
+	CHECK_STR(session_get_owner(s), "host:a");
+	t = session_now(t);
+	session_announced(t, false);
+	CHECK_INT(s->live, 0);
+
+	/* an end that is not the sender's */
+	t = announce("announced:3", 5003);
+	s = note(&false_end);
+	CHECK(t->merged_into == NULL && s != t);
+	session_announced(t, false);
+	CHECK_INT(t->live, 0);
+	CHECK_INT(t->state, SESSION_LINGERING);
+}
+
 int
 main(void)
 {
@@ -146,6 +206,7 @@ main(void)
 	boxed_begin();
 	ends = ends_new();
 	test_who_joins();
+	test_announced();
 	test_late();
 	test_many();
 	ends_free(ends);

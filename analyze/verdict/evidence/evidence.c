@@ -309,7 +309,8 @@ session_read(struct loader *l)
 	if (l->from == EVIDENCE_OF_ALL)
 		owners_use_all(&e->owners);
 	if ((rc = senders_load(l)) < 0 ||
-	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0)
+	    (rc = store_metas(l->reader, e->session_id, 0, "", on_session_meta, l)) < 0 ||
+	    (rc = announced_read(l)) < 0)
 		return rc;
 	n_hosts = e->n_hosts;
 	if ((rc = mounts_serve(l)) < 0)
@@ -456,6 +457,7 @@ evidence_clear(struct evidence *e)
 	free(e->connections);
 	free(e->durations);
 	free(e->replays);
+	announced_clear(e);
 	kernels_clear(e);
 	uses_clear(e);
 	evidence_switches_clear(e);

@@ -20,6 +20,7 @@
 
 #include "analyze/verdict/evidence/owners.h"
 #include "narrows/analysis.h"
+#include "narrows/announce.h"
 #include "narrows/filesystem.h"
 #include "narrows/order.h"
 #include "narrows/stage.h"
@@ -196,6 +197,18 @@ struct evidence_switch {
 	double used;                /* largest share of the speed between two looks; 0: unknown */
 };
 
+/* A flow as its own program announced it. */
+struct evidence_announced {
+	int64_t meta_id;
+	char *by;     /* kind of announcement: "firefly" */
+	char *source; /* address of the announcer */
+	char *src, *dst, *program;
+	char *label; /* experiment and activity; NULL: not said */
+	unsigned sport, dport;
+	double value[NW_ANNOUNCED_COUNT]; /* the last known */
+	int64_t first_wall_ns, last_wall_ns;
+};
+
 /* A stage that a host repeated alone behind the session. */
 struct evidence_replay {
 	size_t host;
@@ -239,6 +252,8 @@ struct evidence {
 	size_t n_durations;
 	struct evidence_replay *replays; /* at most EVIDENCE_LIST_MAX */
 	size_t n_replays;
+	struct evidence_announced *announced; /* at most EVIDENCE_LIST_MAX; no evidence */
+	size_t n_announced;
 	struct owners owners;        /* senders, and whose data count */
 	uint64_t durations_rejected; /* unreadable histograms, or without room */
 

@@ -203,6 +203,12 @@ void mount_clear(struct evidence_mount *m);
 /* Finds the measured hosts behind mounts, and makes them hosts of the session. */
 int mounts_serve(struct loader *l);
 
+/* evidence_announced.c */
+/* Adds an announced flow by its metadata. Returns 0. */
+int announced_add(struct loader *l, const struct nw_meta_rec *m);
+int announced_read(struct loader *l);
+void announced_clear(struct evidence *e);
+
 /* evidence_switches.c */
 void evidence_switches_clear(struct evidence *e);
 

@@ -277,6 +277,8 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	struct source s = { .kind = SOURCE_OTHER, .meta_id = m->id, .xsp_id = m->xsp_id };
 	json_t *subject, *params;
 
+	if (strcmp(m->event_type, NW_TYPE_ANNOUNCED) == 0)
+		return announced_add(l, m);
 	if (!owners_use(&l->e->owners, m->xsp_id))
 		return 0;
 	subject = json_loads(m->subject_json, 0, NULL);

@@ -795,6 +795,7 @@ judge_decide(const struct evidence *e, const struct judge_params *params, struct
 		return rc;
 	}
 	transfer_describe(out, e);
+	announced_find(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
 	kernelwaits_find(e, &out->path, &out->kernel);
 	replayed_find(e, &out->path, &out->replayed);
@@ -809,7 +810,8 @@ judge_say(const struct evidence *e, const struct judge_params *params, struct ju
 {
 	witnesses_hear(out, e);
 	judgement_words(out, e, params);
-	out->confidence = out->second == out->path.n          ? "none"
+	out->confidence = out->announced.known                ? "low"
+	    : out->second == out->path.n                      ? "none"
 	    : judge_tie_is_sure(out) || out->crowd.is_certain ? "medium"
 							      : "low";
 	if (out->limit.known)

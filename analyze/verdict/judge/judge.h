@@ -13,6 +13,7 @@
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/crowd.h"
 #include "analyze/verdict/judge/gain.h"
+#include "analyze/verdict/judge/judge_announced.h"
 #include "analyze/verdict/judge/kernelwaits.h"
 #include "analyze/verdict/judge/pace.h"
 #include "narrows/limit.h"
@@ -55,7 +56,8 @@ struct judgement {
 	bool by_replay;    /* whether stages repeated alone decided where the test could not */
 	bool by_throttle;  /* whether a disk's throttle decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
-	const char *cause; /* "window", "buffer", "quota", ...; static text, NULL if unknown */
+	struct announced announced; /* what programs announce, where nothing is measured */
+	const char *cause;  /* "window", "buffer", "quota", ...; static text, NULL if unknown */
 	const char *manner; /* ", which paused by itself,"; static text, NULL or empty if unknown */
 	const char *confidence; /* "high", "medium", "low", "none" */
 	char *words;            /* "the network path" */

@@ -527,9 +527,79 @@ close_words(struct judgement *j, const struct evidence *e, const struct judge_pa
 	free(second);
 }
 
+/* --- announced --- */
+
+/* With a smaller share of the time in flight, the sending end held the bytes. */
+static const double FLIGHT_IDLE = 0.3;
+
+static const char *
+announced_text(const char *s)
+{
+	return s != NULL ? s : "?";
+}
+
+static void
+announced_say(struct judgement *j)
+{
+	const struct announced *a = &j->announced;
+	const struct claim_value server = claim_text(announced_text(a->by->src)),
+				 share = claim_number(a->share);
+
+	if (a->from == ANNOUNCED_TCP)
+		CLAIM_SAY(&j->said, announced_flight, CLAIM_NO_STAGE, server, share);
+	else if (a->stage == NW_STAGE_DISK_READ || a->stage == NW_STAGE_DISK_WRITE)
+		CLAIM_SAY(&j->said, announced_storage, CLAIM_NO_STAGE, server, share);
+	else
+		CLAIM_SAY(&j->said, announced_network, CLAIM_NO_STAGE, server, share);
+}
+
+static void
+kernel_reasons(struct judgement *j)
+{
+	const struct announced *a = &j->announced;
+	const double busy = a->by->value[NW_ANNOUNCED_busy_s],
+		     window = a->by->value[NW_ANNOUNCED_rwnd_limited_s],
+		     buffer = a->by->value[NW_ANNOUNCED_sndbuf_limited_s];
+
+	if (window >= 0.5 * busy && busy > 0)
+		REASON_SAY(j, announced_window, CLAIM_NO_STAGE, claim_number(window / busy));
+	else if (buffer >= 0.5 * busy && busy > 0)
+		REASON_SAY(j, announced_buffer, CLAIM_NO_STAGE, claim_number(buffer / busy));
+	if (a->share <= FLIGHT_IDLE)
+		REASON_SAY(j, announced_idle, CLAIM_NO_STAGE,
+		    claim_text(announced_text(a->by->src)), claim_number(1 - a->share));
+}
+
+static void
+announced_words(struct judgement *j)
+{
+	const struct announced *a = &j->announced;
+
+	if (a->known) {
+		announced_say(j);
+	} else {
+		CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
+		CLAIM_SAY(&j->said, announced_alone, CLAIM_NO_STAGE);
+	}
+	if (a->from == ANNOUNCED_TCP)
+		kernel_reasons(j);
+	else if (a->from == ANNOUNCED_STORAGE && !a->known)
+		REASON_SAY(j, announced_undecided, CLAIM_NO_STAGE,
+		    claim_text(announced_text(a->by->src)), claim_number(a->share));
+	REASON_SAY(j, announced_hearsay, CLAIM_NO_STAGE);
+	REASON_SAY(j, announced_missing, CLAIM_NO_STAGE, claim_text(announced_text(a->sender)),
+	    claim_text(announced_text(a->receiver)));
+	j->words = xstrdup(a->known ? nw_stage_kind_words(a->stage) : "cannot tell");
+}
+
 static void
 unknown_words(struct judgement *j, const struct evidence *e, const struct judge_params *params)
 {
+	if (j->announced.alone) {
+		announced_words(j);
+		sentence_print(j);
+		return;
+	}
 	if (j->path.n == 0) {
 		nothing_words(j, e);
 	} else if (j->limit.n_windows < LIMIT_WINDOWS_MIN) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "narrows/xmalloc.h"
 #define uthash_malloc(size) xmalloc(size)
-#include "daemon/admission.h"
+#include "daemon/gate/admission.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Crowds of silent connections, full houses and fair shares. */
-#include "daemon/admission.h"
+#include "daemon/gate/admission.h"
 
 #include "tests/check.h"
 

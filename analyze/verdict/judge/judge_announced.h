@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The verdict on a session without any measured host, from what its own program announced. The
+ * account of a server's storage, or of a kernel, may name a stage; bytes and times alone name none.
+ */
+#ifndef JUDGE_ANNOUNCED_H
+#define JUDGE_ANNOUNCED_H
+
+#include <stdbool.h>
+
+#include "analyze/verdict/evidence/evidence.h"
+#include "narrows/stage.h"
+
+struct judgement;
+
+enum announced_from { ANNOUNCED_NOTHING, ANNOUNCED_STORAGE, ANNOUNCED_TCP };
+
+struct announced {
+	bool alone; /* the session has announcements, and no measured path */
+	bool known; /* a stage is named */
+	enum nw_stage_kind stage;
+	enum announced_from from;
+	const struct evidence_announced *by; /* the flow with the account; on loan */
+	double share;                        /* of the time that the stage held the bytes */
+	const char *sender, *receiver;       /* addresses by the direction of the bytes; on loan */
+};
+
+/* Bytes, times, route and program, and the stage that an account names. Does nothing for a session
+ * with a measured path. */
+void announced_find(struct judgement *j, const struct evidence *e);
+
+#endif

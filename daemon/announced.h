@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sessions of announced flows. A flow belongs to the session of a measured end of its
+ * connection; without such an end, to a session of its own, which becomes part of a measured
+ * session that comes later (ends.h). Announcements neither open nor hold open a measured session.
+ */
+#ifndef ANNOUNCED_H
+#define ANNOUNCED_H
+
+#include "narrows/conftable.h"
+
+struct announce;
+struct box;
+struct nw_scitags;
+
+/* Opens the addresses of listen-announcements; names as in hearsay.h. After a negative code, why
+ * has the fault. */
+int announced_start(struct box *box, const struct nw_scitags *names, struct announce **out,
+    char why[CONF_WHY_BYTES]);
+
+#endif

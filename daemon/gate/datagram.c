@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/gate/datagram.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "narrows/address.h"
+#include "narrows/err.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
+
+enum { SOCKETS_MAX = 16, AT_ONCE = 32, ROUNDS = 4, RECEIVE_BUFFER_BYTES = 4 << 20 };
+
+struct datagrams {
+	struct event_base *base;
+	const char *directive;
+	datagram_fn *fn;
+	void *arg;
+	struct event *event[SOCKETS_MAX];
+	size_t n, bytes_max;
+	uint8_t *buffer; /* AT_ONCE pieces of bytes_max + 1 */
+	char addresses[1024];
+};
+
+static void
+source_read(const struct sockaddr_storage *ss, struct datagram *d, char text[INET6_ADDRSTRLEN])
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const struct sockaddr_in6 *v6 = (const void *)ss;
+	const struct sockaddr_in *v4 = (const void *)ss;
+
+	if (ss->ss_family == AF_INET) {
+		memcpy(d->ip, mapped, sizeof(mapped));
+		memcpy(d->ip + 12, &v4->sin_addr, 4);
+	} else {
+		memcpy(d->ip, &v6->sin6_addr, 16);
+	}
+	if (memcmp(d->ip, mapped, sizeof(mapped)) == 0)
+		inet_ntop(AF_INET, d->ip + 12, text, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, d->ip, text, INET6_ADDRSTRLEN);
+	d->source = text;
+}
+
+static void
+on_readable(evutil_socket_t fd, short what, void *arg)
+{
+	struct datagrams *d = arg;
+	struct sockaddr_storage from[AT_ONCE];
+	struct mmsghdr m[AT_ONCE];
+	struct iovec io[AT_ONCE];
+	char text[INET6_ADDRSTRLEN];
+	struct datagram one;
+	int round, i, n;
+
+	(void)what;
+	for (round = 0; round < ROUNDS; round++) {
+		memset(m, 0, sizeof(m));
+		for (i = 0; i < AT_ONCE; i++) {
+			io[i].iov_base = d->buffer + (size_t)i * (d->bytes_max + 1);
+			io[i].iov_len = d->bytes_max + 1;
+			m[i].msg_hdr.msg_iov = &io[i];
+			m[i].msg_hdr.msg_iovlen = 1;
+			m[i].msg_hdr.msg_name = &from[i];
+			m[i].msg_hdr.msg_namelen = sizeof(from[i]);
+		}
+		if ((n = recvmmsg(fd, m, AT_ONCE, MSG_DONTWAIT, NULL)) <= 0)
+			return;
+		for (i = 0; i < n; i++) {
+			source_read(&from[i], &one, text);
+			one.bytes = io[i].iov_base;
+			one.len = m[i].msg_len;
+			d->fn(d->arg, &one);
+		}
+		if (n < AT_ONCE)
+			return;
+	}
+}
+
+static void
+address_note(struct datagrams *d, int fd)
+{
+	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+	size_t at = strlen(d->addresses);
+
+	if (getsockname(fd, (struct sockaddr *)&ss, &len) == 0)
+		(void)getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port,
+		    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV | NI_DGRAM);
+	snprintf(
+	    d->addresses + at, sizeof(d->addresses) - at, "%s%s/%s", at > 0 ? " " : "", host, port);
+}
+
+static int
+socket_open(const struct addrinfo *ai)
+{
+	int size = RECEIVE_BUFFER_BYTES;
+	int fd = socket(ai->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -1;
+	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static int
+listen_one(struct datagrams *d, const char *address, char why[CONF_WHY_BYTES])
+{
+	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+		.ai_socktype = SOCK_DGRAM },
+			*ai = NULL;
+	char host[ADDRESS_HOST_BYTES], service[8];
+	uint16_t port;
+	int rc, fd;
+
+	if (d->n == SOCKETS_MAX || address_parse(address, host, &port) < 0) {
+		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many",
+		    d->directive, address);
+		return NW_EINVAL;
+	}
+	snprintf(service, sizeof(service), "%u", port);
+	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0) {
+		snprintf(
+		    why, CONF_WHY_BYTES, "%s %.100s: %s", d->directive, address, gai_strerror(rc));
+		return NW_EIO;
+	}
+	fd = socket_open(ai);
+	freeaddrinfo(ai);
+	if (fd < 0) {
+		snprintf(
+		    why, CONF_WHY_BYTES, "%s %.100s: %s", d->directive, address, strerror(errno));
+		return NW_EIO;
+	}
+	d->event[d->n] = event_new(d->base, fd, EV_READ | EV_PERSIST, on_readable, d);
+	if (d->event[d->n] == NULL || event_add(d->event[d->n], NULL) != 0)
+		fatalx("events: libevent refuses");
+	d->n++;
+	address_note(d, fd);
+	return NW_OK;
+}
+
+int
+datagrams_start(struct event_base *base, const char *directive, const char *addresses,
+    size_t bytes_max, datagram_fn *fn, void *arg, struct datagrams **out, char why[CONF_WHY_BYTES])
+{
+	struct datagrams *d = xcalloc(1, sizeof(*d));
+	const char *p = strcmp(addresses, "none") == 0 ? "" : addresses;
+	char one[300];
+	size_t len;
+	int rc = NW_OK;
+
+	d->base = base;
+	d->directive = directive;
+	d->fn = fn;
+	d->arg = arg;
+	d->bytes_max = bytes_max;
+	d->buffer = xcalloc(AT_ONCE, bytes_max + 1);
+	for (; *p != '\0' && rc == NW_OK; p += len, p += strspn(p, " \t")) {
+		len = strcspn(p, " \t");
+		snprintf(one, sizeof(one), "%.*s", (int)len, p);
+		rc = listen_one(d, one, why);
+	}
+	if (rc < 0) {
+		datagrams_stop(d);
+		return rc;
+	}
+	*out = d;
+	return NW_OK;
+}
+
+void
+datagrams_stop(struct datagrams *d)
+{
+	int fd;
+
+	if (d == NULL)
+		return;
+	while (d->n > 0) {
+		fd = event_get_fd(d->event[--d->n]);
+		event_free(d->event[d->n]);
+		close(fd);
+	}
+	free(d->buffer);
+	free(d);
+}
+
+const char *
+datagrams_addresses(const struct datagrams *d)
+{
+	return d->addresses;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "daemon/gate/hearsay.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "daemon/gate/datagram.h"
+#include "narrows/announce.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/eventtype.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
+
+/* Announcements a second that sources share: twice those of a large site. */
+enum { PER_S = 40000, NAMES_BYTES = 1 << 18, RECORD_BYTES = 1024 };
+
+struct announce {
+	struct announce_ops ops;
+	struct nw_networks from;
+	const struct nw_scitags *names;
+	struct nw_flows *flows;
+	struct datagrams *datagrams;
+};
+
+struct told {
+	void *session; /* the daemon's record */
+	int64_t layout_id;
+};
+
+/* --- flows --- */
+
+static char *
+subject_text(const struct announce *a, const char *source, const struct nw_announcement *n)
+{
+	char label[NW_SCITAGS_LABEL_BYTES], *text;
+	json_t *o = json_pack("{s:s,s:s,s:i,s:s,s:i,s:s,s:s}", "type", "network", "src", n->src,
+	    "sport", n->sport, "dst", n->dst, "dport", n->dport, "announced_by", "firefly",
+	    "source", source);
+
+	nw_scitags_label(a->names, n->experiment, n->activity, label);
+	if (o != NULL && label[0] != '\0')
+		json_object_set_new(o, "label", json_string(label));
+	if (o != NULL && n->application[0] != '\0')
+		json_object_set_new(o, "program", json_string(n->application));
+	text = o != NULL ? json_dumps(o, JSON_COMPACT) : NULL;
+	json_decref(o);
+	return text;
+}
+
+static void
+series_put(
+    struct announce *a, const char *source, const char *subject, int64_t session_id, struct told *t)
+{
+	const struct announce_ops *ops = &a->ops;
+	struct nw_meta_rec meta = { .id = ops->next->meta++,
+		.session_id = session_id,
+		.host_id = ops->host(ops->arg, source),
+		.mid = "announced",
+		.event_type = NW_TYPE_ANNOUNCED,
+		.subject_json = subject,
+		.params_json = "{}",
+		.first_wall_ns = nw_wall_ns() };
+	struct nw_layout_rec layout = { .id = ops->next->layout++,
+		.meta_id = meta.id,
+		.n_fields = NW_ANNOUNCED_COUNT,
+		.fields = nw_announced_names };
+
+	t->layout_id = layout.id;
+	while (nw_batch_meta(ops->batch(ops->arg), &meta) < 0)
+		xmalloc_spend();
+	while (nw_batch_layout(ops->batch(ops->arg), &layout) < 0)
+		xmalloc_spend();
+}
+
+static void *
+on_begin(void *arg, const char *source, const struct nw_announcement *n)
+{
+	struct announce *a = arg;
+	char *subject = subject_text(a, source, n);
+	int64_t session_id = 0;
+	struct told *t = NULL;
+	void *session = subject != NULL ? a->ops.begin(a->ops.arg, n, &session_id) : NULL;
+
+	if (session != NULL) {
+		t = xcalloc(1, sizeof(*t));
+		t->session = session;
+		series_put(a, source, subject, session_id, t);
+		a->ops.charge(a->ops.arg, 4 * RECORD_BYTES);
+	}
+	free(subject);
+	return t;
+}
+
+static void
+on_row(void *arg, void *flow, const struct nw_announcement *n)
+{
+	struct announce *a = arg;
+	struct told *t = flow;
+
+	while (nw_batch_rows(a->ops.batch(a->ops.arg), t->layout_id, NW_ANNOUNCED_COUNT, 1,
+		   &n->t_wall_ns, n->value, NULL, 0) < 0)
+		xmalloc_spend();
+	a->ops.charge(a->ops.arg, sizeof(n->value));
+	a->ops.more(a->ops.arg, t->session);
+}
+
+static void
+on_end(void *arg, void *flow)
+{
+	struct announce *a = arg;
+	struct told *t = flow;
+
+	a->ops.end(a->ops.arg, t->session);
+	free(t);
+}
+
+/* --- datagrams --- */
+
+static enum announce_fate
+fate_of(enum nw_flows_answer answer)
+{
+	switch (answer) {
+	case NW_FLOWS_TAKEN: return ANNOUNCE_TAKEN;
+	case NW_FLOWS_LIMIT: return ANNOUNCE_OVER_LIMIT;
+	default: return ANNOUNCE_STALE;
+	}
+}
+
+static enum announce_fate
+datagram_take(struct announce *a, const struct datagram *d, const char **why)
+{
+	struct nw_announcement n;
+	int64_t now = nw_mono_ns();
+
+	if (!nw_networks_have(&a->from, d->ip))
+		return ANNOUNCE_FOREIGN;
+	if (!nw_flows_may(a->flows, d->source, now) || a->ops.is_full(a->ops.arg))
+		return ANNOUNCE_OVER_LIMIT;
+	if (nw_firefly_read(d->bytes, d->len, &n, why) < 0)
+		return ANNOUNCE_MALFORMED;
+	if (!nw_networks_have_text(&a->from, n.src) && !nw_networks_have_text(&a->from, n.dst))
+		return ANNOUNCE_FOREIGN;
+	return fate_of(nw_flows_take(a->flows, d->source, &n, nw_wall_ns(), now));
+}
+
+static void
+on_datagram(void *arg, const struct datagram *d)
+{
+	struct announce *a = arg;
+	const char *why = NULL;
+	enum announce_fate fate = datagram_take(a, d, &why);
+
+	a->ops.note(a->ops.arg, fate, d->source, why);
+}
+
+/* --- life --- */
+
+int
+announce_names(const char *path, struct nw_scitags **out, char why[CONF_WHY_BYTES])
+{
+	FILE *f = fopen(path, "re");
+	const char *fault;
+	unsigned line;
+	size_t n = 0;
+	char *text;
+	int rc;
+
+	*out = NULL;
+	if (f == NULL && errno == ENOENT)
+		return NW_OK;
+	text = xcalloc(1, NAMES_BYTES);
+	if (f != NULL)
+		n = fread(text, 1, NAMES_BYTES - 1, f);
+	if (f == NULL || ferror(f) || n == NAMES_BYTES - 1) {
+		snprintf(why, CONF_WHY_BYTES, "announce-names %.150s: cannot be read whole", path);
+		rc = NW_EIO;
+	} else if ((rc = nw_scitags_read(text, out, &line, &fault)) < 0)
+		snprintf(why, CONF_WHY_BYTES, "%.150s:%u: %s", path, line, fault);
+	if (f != NULL)
+		fclose(f);
+	free(text);
+	return rc;
+}
+
+int
+announce_start(struct event_base *base, const struct announce_conf *c,
+    const struct announce_ops *ops, struct announce **out, char why[CONF_WHY_BYTES])
+{
+	struct announce *a = xcalloc(1, sizeof(*a));
+	const struct nw_flows_ops calls = { on_begin, on_row, on_end, a };
+	const char *fault;
+	int rc = NW_OK;
+
+	a->ops = *ops;
+	a->names = c->names;
+	if ((a->flows = nw_flows_new(&calls, PER_S)) == NULL)
+		fatalx("out of memory");
+	if (strcmp(c->from, "none") != 0 && (rc = nw_networks_parse(c->from, &a->from, &fault)) < 0)
+		snprintf(why, CONF_WHY_BYTES, "announce-from: %s", fault);
+	if (rc == NW_OK)
+		rc = datagrams_start(base, "listen-announcements", c->listen, NW_ANNOUNCE_MAX_BYTES,
+		    on_datagram, a, &a->datagrams, why);
+	if (rc < 0)
+		announce_stop(a);
+	else
+		*out = a;
+	return rc;
+}
+
+void
+announce_tick(struct announce *a)
+{
+	nw_flows_tick(a->flows, nw_mono_ns());
+}
+
+void
+announce_stop(struct announce *a)
+{
+	if (a == NULL)
+		return;
+	datagrams_stop(a->datagrams);
+	nw_flows_free(a->flows);
+	free(a);
+}
+
+const char *
+announce_addresses(const struct announce *a)
+{
+	return datagrams_addresses(a->datagrams);
+}

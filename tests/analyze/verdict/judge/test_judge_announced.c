@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The verdict on announcements alone: which accounts name a stage, and which do not. */
+#include "analyze/verdict/judge/judge.h"
+
+#include "tests/check.h"
+
+#define S INT64_C(1000000000)
+
+/* Numbers of a flow of 100 s; 0 stands for a number that was not said, -1 for 0. */
+struct flow_case {
+	double out, in, read_wait, read_net, write_wait, write_net, busy, rwnd;
+	const char *stage, *cause; /* NULL: cannot tell; words among the reasons */
+};
+
+static double
+said(double v)
+{
+	return v == 0 ? NAN : v < 0 ? 0 : v;
+}
+
+static char text[3][16] = { "192.0.2.1", "192.0.2.2", "xrdcp" };
+
+static struct evidence_announced
+flow_of(const struct flow_case *c)
+{
+	struct evidence_announced a = { .src = text[0],
+		.dst = text[1],
+		.sport = 1094,
+		.dport = 40000,
+		.program = text[2],
+		.first_wall_ns = 1000 * S,
+		.last_wall_ns = 1100 * S };
+	int i;
+
+	for (i = 0; i < NW_ANNOUNCED_COUNT; i++)
+		a.value[i] = NAN;
+	a.value[NW_ANNOUNCED_bytes_out] = said(c->out);
+	a.value[NW_ANNOUNCED_bytes_in] = said(c->in);
+	a.value[NW_ANNOUNCED_read_wait_s] = said(c->read_wait);
+	a.value[NW_ANNOUNCED_read_net_s] = said(c->read_net);
+	a.value[NW_ANNOUNCED_write_wait_s] = said(c->write_wait);
+	a.value[NW_ANNOUNCED_write_net_s] = said(c->write_net);
+	a.value[NW_ANNOUNCED_busy_s] = said(c->busy);
+	a.value[NW_ANNOUNCED_rwnd_limited_s] = said(c->rwnd);
+	a.value[NW_ANNOUNCED_elapsed_s] = 100;
+	return a;
+}
+
+static void
+judge_one(struct evidence_announced *a, size_t n, struct judgement *j)
+{
+	static const struct judge_params params = { .alpha = 0.05, .margin = 0.1 };
+	struct evidence e = { .announced = a, .n_announced = n };
+
+	CHECK_INT(judge(&e, &params, j), 0);
+}
+
+static bool
+has_reason(const struct judgement *j, const char *words)
+{
+	size_t i;
+
+	for (i = 0; i < j->n_reasons; i++)
+		if (strstr(j->reasons[i], words) != NULL)
+			return true;
+	return false;
+}
+
+static void
+test_stages(void)
+{
+	static const struct flow_case cases[] = {
+		/* XRootD says bytes alone */
+		{ .out = 1e9, .in = 1000 }, { .out = 1000, .in = 1e9 },
+		/* dCache */
+		{ .out = 1e9, .read_wait = 63, .read_net = 37, .stage = "disk.read" },
+		{ .out = 1e9, .read_wait = 37, .read_net = 63, .stage = "net.write" },
+		{ .out = 1e9, .read_wait = 50, .read_net = 50, .cause = "about alike" },
+		{ .in = 1e9, .write_wait = 90, .write_net = 10, .stage = "disk.write" },
+		{ .in = 1e9, .write_wait = 10, .write_net = 90, .stage = "net.read" },
+		/* without bytes of the flow the waits tell the direction */
+		{ .read_wait = 70,
+		    .read_net = 30,
+		    .write_wait = -1,
+		    .write_net = 100,
+		    .stage = "disk.read" },
+		{ .out = 1e9, .read_wait = 0.5, .read_net = 0.1 }, /* shorter than a second */
+		/* the sending kernel */
+		{ .out = 1e9,
+		    .busy = 97,
+		    .rwnd = 92,
+		    .stage = "net.write",
+		    .cause = "receive window" },
+		{ .out = 1e9, .busy = 60, .rwnd = -1 },
+		{ .out = 1e9, .busy = 10, .rwnd = -1, .cause = "its program or its storage" },
+		{ .in = 1e9, .busy = 97, .rwnd = 92 }, /* the receiving kernel */
+		{ .out = 1e9, .busy = 97 },            /* half an account */
+	};
+	struct evidence_announced a;
+	struct judgement j;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		a = flow_of(&cases[i]);
+		judge_one(&a, 1, &j);
+		CHECK_INT(j.announced.alone, true);
+		CHECK_INT(j.announced.known, cases[i].stage != NULL);
+		if (j.announced.known && cases[i].stage != NULL)
+			CHECK_STR(nw_stage_kind_name(j.announced.stage), cases[i].stage);
+		CHECK_STR(j.confidence, cases[i].stage != NULL ? "low" : "none");
+		CHECK_STR(j.words,
+		    cases[i].stage != NULL ? nw_stage_kind_words(j.announced.stage)
+					   : "cannot tell");
+		CHECK(cases[i].cause == NULL || has_reason(&j, cases[i].cause));
+		CHECK(has_reason(&j, "Missing is nwflow or nwrun on 192.0.2."));
+		judgement_clear(&j);
+	}
+}
+
+/* Direction, bytes and rate; a flow that is announced twice counts once. */
+static void
+test_transfer(void)
+{
+	const struct flow_case up = { .out = 1000, .in = 3e8 };
+	struct evidence_announced a[2] = { flow_of(&up), flow_of(&up) };
+	struct judgement j;
+
+	judge_one(a, 2, &j);
+	CHECK_STR(j.route, "192.0.2.2 -> 192.0.2.1");
+	CHECK_NEAR(j.bytes, 3e8, 0, 0);
+	CHECK_NEAR(j.bytes_per_s, 3e6, 1e-12, 0);
+	CHECK_STR(j.program, "xrdcp");
+	judgement_clear(&j);
+	a[1].dport = 40001;
+	judge_one(a, 2, &j);
+	CHECK_NEAR(j.bytes, 6e8, 0, 0);
+	judgement_clear(&j);
+	judge_one(a, 0, &j);
+	CHECK_INT(j.announced.alone, false);
+	judgement_clear(&j);
+}
+
+int
+main(void)
+{
+	test_stages();
+	test_transfer();
+	return check_done("judge_announced");
+}

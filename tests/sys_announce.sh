@@ -1,0 +1,142 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Fireflies: sessions of what is announced alone, their verdicts, and the session of a measured end, which an announcement joins
+# and does not change. Foreign, malformed, repeated and flooding datagrams: counted, memory flat, half a core for 20,000 a second.
+. tests/lib.sh
+
+start_box -o session-linger=1s -o listen-announcements=127.0.0.1/0 -o announce-from="127.0.0.0/8 10.1.0.0/16" -o announce-names=conf/scitags.conf
+port=$(sed -n 's/^announcements .*\///p' "$tmp/state/narrowsd.run")
+cat >"$tmp/ff.py" <<'PY'
+import json, socket, sys, time
+
+to = ("127.0.0.1", int(sys.argv[1]))
+udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+def iso(t):
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(t)) + ".%06dZ" % (t % 1 * 1e6)
+
+
+def firefly(state, start, now, sent=0, received=0, src="10.1.0.1", sport=1094, dst="10.2.0.2", dport=40000, **extra):
+    life = {"state": state, "current-time": iso(now), "start-time": iso(start)}
+    if state == "end":
+        life["end-time"] = iso(now)
+    d = {"version": 1, "flow-lifecycle": life, "usage": {"received": received, "sent": sent},
+         "context": {"experiment-id": 2, "activity-id": 9, "application": "xrdcp"},
+         "flow-id": {"afi": "ipv4", "src-ip": src, "dst-ip": dst, "protocol": "tcp", "src-port": sport, "dst-port": dport}}
+    d.update(extra)
+    return ("<134>1 - vm xrootd - firefly-json - " + json.dumps(d)).encode()
+
+
+def send(*a, **k):
+    udp.sendto(firefly(*a, **k), to)
+PY
+cat >"$tmp/alone.py" <<'PY'
+from ff import *
+now = time.time()
+send("start", now - 100, now - 100)
+send("ongoing", now - 100, now - 50, sent=500_000_000)
+send("end", now - 100, now, sent=1_000_000_000, received=1000)
+send("end", now - 100, now, sent=1_000_000_000, received=1000)
+stats = {"bytes-transferred": 10**9, "connection-time": 100000, "read-active": "PT1M3S", "read-idle": "PT37S"}
+send("end", now - 100, now, sent=10**9, dport=40001, **{"storage-stats": stats})
+send("end", now - 100, now, received=3 * 10**8, dport=40002)
+send("end", now - 100, now, sent=1, src="10.3.0.1", dport=40003)  # touches no network of the list
+send("end", now - 5000, now - 4000, sent=1, dport=40004)  # too old
+udp.sendto(b"hello", to)
+PY
+PYTHONPATH=$tmp python3 "$tmp/alone.py" "$port"
+judged() { nw report 3 | grep -q Missing; }
+until_true 20 judged || fail "no verdicts: $(nw sessions)"
+nw report 1 | grep -q "Cannot tell what limited this transfer: its program announced it, and no host of it is measured" || fail "alone: $(nw report 1)"
+nw report 2 | grep -q "waited for its storage for 63 % of the transfer, as it says itself" || fail "storage-stats: $(nw report 2)"
+nw report 3 | grep -q "10.2.0.2 -> 10.1.0.1" || fail "the direction of an upload: $(nw report 3)"
+for s in 1 2 3; do nw report $s --json >"$tmp/$s.json"; done
+python3 - "$tmp" <<'PY' || fail "the documents"
+import json, sys
+d = [json.load(open(f"{sys.argv[1]}/{i}.json")) for i in (1, 2, 3)]
+assert all(x["session"]["announced_alone"] and x["session"]["label"] == "ATLAS/activity 9" for x in d), d[0]["session"]
+assert d[0]["session"]["bytes"] == 1e9 and abs(d[0]["session"]["duration_s"] - 100) < 0.01, d[0]["session"]
+assert d[0]["verdict"]["stage"] is None and d[1]["verdict"]["stage"] == "disk.read" and d[1]["verdict"]["confidence"] == "low"
+assert d[2]["verdict"]["stage"] is None
+PY
+# counted NAME NUMBER: a counter of the box
+counted() { curl -s "$url/metrics" | grep -q "^narrows_$1\(_total\)\? $2\$"; }
+counted announcements 5 && counted announcements_stale 2 && counted announcements_foreign 1 && counted announcements_malformed 1 ||
+	fail "counters: $(curl -s "$url/metrics" | grep '^narrows_announc')"
+
+# --- a measured end: the program's own kernel and calls decide, whatever comes by datagram, and before or after ---
+cat >"$tmp/mover.py" <<'PY'
+import os, sys, time
+from ff import *
+when = sys.argv[2]
+n = 64 << 20
+server = socket.create_server(("127.0.0.1", 0))
+if os.fork() == 0:
+    out = socket.create_connection(server.getsockname())
+    for _ in range(n >> 16):
+        out.sendall(b"x" * 65536)
+        time.sleep(0.001)
+    os._exit(0)
+c, peer = server.accept()
+start = time.time()
+flow = dict(src="127.0.0.1", sport=server.getsockname()[1], dst="127.0.0.1", dport=peer[1])
+lie = dict(sent=0, received=10**12, **{"storage-stats": {"connection-time": 100000, "write-active": "PT99S", "write-idle": "PT1S"}})
+if when == "before":
+    send("start", start, start, **flow)
+got = 0
+while True:
+    b = c.recv(1 << 16)
+    if not b:
+        break
+    got += len(b)
+    if when == "during" and got > n // 2:
+        send("start", start, start, **flow)
+        when = ""
+send("end", start, time.time(), **flow, **lie)
+assert got == n
+PY
+for when in before during; do
+	PYTHONPATH=$tmp "$bin/nwrun" -q -n "moved-$when" python3 "$tmp/mover.py" "$port" $when || fail "nwrun: $?"
+	one() { nw sessions --json | grep "moved-$when" | grep -q closed; }
+	until_true 20 one || fail "$when: $(nw sessions)"
+	id=$(nw sessions --json | grep "\"moved-$when\"" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p' | head -n 1)
+	has() { nw report "$id" --json | grep -q '"by": *"firefly"'; }
+	until_true 20 has || fail "$when: the announcement is not in session $id: $(nw sessions) $(nw report "$id" --json | head -c 600)"
+	nw report "$id" --json >"$tmp/measured.json"
+	python3 - "$tmp/measured.json" <<'PY' || fail "$when: a measured session changed"
+import json, sys
+d = json.load(open(sys.argv[1]))
+s = d["session"]
+assert not s["announced_alone"] and s["bytes"] < 10**9, s["bytes"]
+assert "as it says itself" not in d["verdict"]["sentence"] and s["label"] is None, d["verdict"]
+assert s["announced"][0]["bytes_in"] == 1e12
+PY
+done
+
+# --- 20,000 datagrams a second for five seconds, of a thousand flows; then a flood of new flows ---
+cat >"$tmp/flood.py" <<'PY'
+from ff import *
+start = time.time()
+base = [firefly("ongoing", start - 9, start, sent=1, dport=10000 + i).split(b"1094") for i in range(1000)]
+udp.connect(to)
+sent = 0
+while time.time() - start < 5:
+    due = int((time.time() - start) * 20000)
+    while sent < due:
+        udp.send(firefly("ongoing", start - 9, time.time(), sent=sent, dport=10000 + sent % 1000) if sent % 20 == 0 else b"1094".join(base[sent % 1000]))
+        sent += 1
+    time.sleep(0.002)
+for i in range(60000 if len(sys.argv) > 2 else 0):
+    udp.send(firefly("start", start, time.time(), dport=1 + i, src="10.1.%d.%d" % (i >> 8 & 255, i & 255)))
+PY
+ticks() { awk '{ print $14 + $15 }' "/proc/$box/stat"; }
+rss() { awk '/VmRSS/ { print $2 }' "/proc/$box/status"; }
+was=$(ticks) && memory=$(rss)
+PYTHONPATH=$tmp python3 "$tmp/flood.py" "$port"
+used=$(($(ticks) - was))
+[ $used -lt 250 ] || fail "20,000 datagrams a second for 5 s take $used ticks of a processor"
+PYTHONPATH=$tmp python3 "$tmp/flood.py" "$port" flows
+echo "20,000 datagrams a second for 5 s: $((used * 10)) ms of a processor; then again, and 60,000 new flows: $memory kB, then $(rss) kB"
+[ "$(rss)" -lt $((memory + 50000)) ] || fail "memory: $memory kB, then $(rss) kB"
+"$bin/nwrun" -q -n behind true && nw sessions --json >/dev/null || fail "behind a flood the box does not answer"
