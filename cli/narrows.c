@@ -33,6 +33,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(unpin)      \
 	X(lifelines)  \
 	X(annotate)   \
+	X(attach)     \
 	X(control)    \
 	X(sql)        \
 	X(backup)     \

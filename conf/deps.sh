@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
-# nothing is. usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
+# nothing is. usage: conf/deps.sh host|box|demo|tests|field|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -10,6 +10,7 @@ box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-d
 	libopenblas-serial-dev"                                                     # builds narrowsd, narrows
 demo="rsync iproute2 procps"
 tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
+field="xrootd-server xrootd-client" # programs that announce their transfers
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing
@@ -27,13 +28,14 @@ host) wanted=$host ;;
 box) wanted="$host $box" ;;
 demo) wanted="$host $box $demo" ;;
 tests) wanted="$host $box $demo $tests" ;;
+field) wanted="$host $box $demo $tests $field" ;;
 fuzz) wanted="$host $box $demo $tests $fuzz" ;;
 packages) wanted="$host $box $packages" ;;
 rig) wanted="$host $box $demo $tests $rig" ;;
 works) wanted="$host $box $demo $tests $works" ;;
 machines) wanted="$host $box $demo $tests $machines" ;;
 arm64) wanted="$arm64 $(printf '%s\n' $host $box | sed -n '/-dev$/s/$/:arm64/p')" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|fuzz|packages|rig|works|machines|arm64" >&2; exit 2 ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|field|fuzz|packages|rig|works|machines|arm64" >&2; exit 2 ;;
 esac
 
 missing=

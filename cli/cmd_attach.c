@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* narrows attach: the lines with which another program announces its transfers to this box. Prints
+ * lines and changes no file; with --check, waits for the first announcement. */
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "cli/source.h"
+#include "narrows/clock.h"
+#include "narrows/result.h"
+#include "narrows/terminal.h"
+#include "narrows/xmalloc.h"
+
+enum { HOST_BYTES = 256, CHECK_S = 60, PORT_DEFAULT = 10514 };
+
+/* %1$s: the box's host; %2$d: its port. */
+static const struct {
+	const char *name, *lines;
+} programs[] = {
+	{ "xrootd",
+	    "# XRootD 5: lines for the server's configuration; then restart the server.\n"
+	    "# A transfer is announced if its client gives scitag.flow=N in the address,\n"
+	    "# N = 64 * EXPERIMENT + ACTIVITY.\n"
+	    "xrootd.pmark ffdest %1$s:%2$d\n"
+	    "xrootd.pmark ffecho 10\n"
+	    "xrootd.pmark use firefly scitag\n"
+	    "xrootd.pmark domain any\n" },
+	{ "dcache",
+	    "# dCache 10: lines for /etc/dcache/dcache.conf on the pools; then restart the pools.\n"
+	    "pool.enable.firefly=true\n"
+	    "pool.firefly.destination=%1$s:%2$d\n"
+	    "# the time that pools wait for storage; with these lines alone the box can name a "
+	    "stage\n"
+	    "pool.firefly.storage-statistics=true\n" },
+};
+
+static int
+run_lines(const char *name, const char *host, int port)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (strcmp(programs[i].name, name) == 0) {
+			printf(programs[i].lines, host, port);
+			return 0;
+		}
+	return command_failed(name, "not known: write xrootd or dcache");
+}
+
+/* The port of the box in the state directory; 0: the box has none. */
+static int
+port_of(const char *state_dir)
+{
+	char *addresses = source_run_value(state_dir, "announcements");
+	const char *slash = addresses != NULL ? strchr(addresses, '/') : NULL;
+	int port = slash != NULL ? atoi(slash + 1) : 0;
+
+	free(addresses);
+	return port;
+}
+
+/* --- check --- */
+
+/* Announcements of the running box since its start, by what became of them. */
+struct heard {
+	double taken, stale, foreign, malformed, over_limit;
+};
+
+static bool
+heard_get(struct source *s, struct heard *out)
+{
+	int status;
+	char *text = source_health(s, &status);
+	json_t *doc = text != NULL ? json_loads(text, 0, NULL) : NULL;
+	const json_t *c = result_get(doc, KEY_health_counters);
+
+	*out = (struct heard){ result_number(c, KEY_counters_announcements),
+		result_number(c, KEY_counters_announcements_stale),
+		result_number(c, KEY_counters_announcements_foreign),
+		result_number(c, KEY_counters_announcements_malformed),
+		result_number(c, KEY_counters_announcements_over_limit) };
+	json_decref(doc);
+	free(text);
+	return doc != NULL;
+}
+
+static bool
+heard_tell(const struct heard *was, const struct heard *is)
+{
+	if (is->taken > was->taken)
+		puts("# an announcement came, and is a session: narrows sessions");
+	else if (is->foreign > was->foreign)
+		puts(
+		    "# a datagram came from another network, or of a flow outside of all networks: "
+		    "see announce-from");
+	else if (is->malformed > was->malformed)
+		puts("# a datagram came that is no announcement: see the box's log");
+	else if (is->stale > was->stale)
+		puts("# an announcement came again, or its clock is ten minutes off");
+	else if (is->over_limit > was->over_limit)
+		puts("# an announcement came beyond the limits of its source");
+	else
+		return false;
+	return true;
+}
+
+static int
+run_check(struct source *s, long seconds)
+{
+	const struct timespec pause = { .tv_nsec = 200000000 };
+	int64_t until = nw_mono_ns() + seconds * INT64_C(1000000000);
+	struct heard was, is;
+
+	if (!heard_get(s, &was))
+		return COMMAND_FAILED;
+	printf("# waiting %ld s for the first announcement\n", seconds);
+	while (nw_mono_ns() < until) {
+		(void)fflush(stdout);
+		nanosleep(&pause, NULL);
+		if (!heard_get(s, &is))
+			return COMMAND_FAILED;
+		if (heard_tell(&was, &is))
+			return !(is.taken > was.taken);
+	}
+	return command_failed(NULL, "no announcement came");
+}
+
+/* --- the command --- */
+
+static int
+run(const struct command_env *env, int argc, char **argv)
+{
+	static const struct option longs[] = { { "box", required_argument, NULL, 'b' },
+		{ "check", optional_argument, NULL, 'c' }, { NULL, 0, NULL, 0 } };
+	char host[HOST_BYTES] = "";
+	long check_s = 0;
+	int ch, port = port_of(env->state_dir), rc;
+
+	while ((ch = getopt_long(argc, argv, "b:", longs, NULL)) != -1) {
+		if (ch == 'c')
+			check_s = optarg != NULL ? strtol(optarg, NULL, 10) : CHECK_S;
+		else if (ch != 'b' || strlen(optarg) >= sizeof(host))
+			return command_misused(env->command);
+		else
+			strcpy(host, optarg);
+		if (ch == 'c' && (check_s < 1 || check_s > 86400))
+			return command_misused(env->command);
+	}
+	if (argc - optind != 1)
+		return command_misused(env->command);
+	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
+		return command_failed(NULL, "this machine has no name: give --box");
+	if (port == 0)
+		printf("# The box has no port for announcements. In narrowsd.conf set\n"
+		       "#   listen-announcements 0.0.0.0/%d\n"
+		       "#   announce-from        NETWORK OF THE SERVERS\n",
+		    PORT_DEFAULT);
+	if ((rc = run_lines(argv[optind], terminal_text(host), port != 0 ? port : PORT_DEFAULT)) !=
+	    0)
+		return rc;
+	return check_s > 0 ? run_check(env->source, check_s) : fflush(stdout) != 0;
+}
+
+const struct command command_attach = {
+	.name = "attach",
+	.summary = "print the lines with which XRootD or dCache announces its transfers",
+	.usage = "xrootd|dcache [--box HOST] [--check[=SECONDS]]",
+	.help = "Changes no file. --check waits for the first announcement (60 s), and says what\n"
+		"came; the exit status is 0 if the box took it.\n",
+	.needs = NEEDS_SOURCE,
+	.run = run,
+};
