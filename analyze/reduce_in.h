@@ -39,12 +39,13 @@ void selection_clear(struct selection *s);
 
 /*
  * Chance that metrics unrelated to the response explain as much as the closest three: the share of
- * shifts of the response in time, around the end, that are explained as well, the shift by 0 among
- * them. Series are tried as they are, and without their slow trends, which go along by chance; the
- * larger share counts. Shifts are `memory_rows` apart at least, and 100 at most; with fewer than 20
- * the chance is 1. O(shifts n p). NW_ENOMEM.
+ * shifts of the response in time, around the end, explained as well, the shift by 0
+ * among them. Series are tried without the courses in time of `opts`, and without their slow
+ * trends, too, which go along by chance; the larger share counts. Shifts are `memory_rows` apart
+ * at least, and 100 at most; with fewer than 20 the chance is 1. O(shifts n p). NW_ENOMEM.
  */
-int reduce_shift_chance(const struct nw_table *t, size_t memory_rows, double *chance);
+int reduce_shift_chance(const struct nw_table *t, const struct nw_reduce_options *opts,
+    size_t memory_rows, double *chance);
 
 /* Fills random, check and mean; the selection is there. */
 int reduce_verify(const struct reduce_input *in, struct nw_reduction *out);

@@ -12,7 +12,7 @@
 #include "narrows/err.h"
 
 enum {
-	TREND_TERMS = 6, /* constant to power 5 */
+	POWERS = 5, /* of time, beside the constant */
 	SHIFTS_MAX = 100,
 	SHIFTS_MIN = 20,
 	PURSUITS = 3
@@ -25,10 +25,11 @@ struct strongest {
 };
 
 struct shifts {
-	size_t n;        /* rows */
-	size_t terms;    /* trends to remove: the mean alone, or all */
+	size_t n; /* rows */
+	size_t all_terms;
+	size_t terms;    /* trends to remove: constant and courses, or all */
 	size_t n_shifts; /* shift 0 among them */
-	double *trend;   /* TREND_TERMS orthonormal columns of n; owns all columns */
+	double *trend;   /* orthonormal columns of n: constant, courses, powers; owns all columns */
 	double *y;       /* n_shifts columns of n: the response, shifted around */
 	double *x;       /* a metric; n */
 };
@@ -60,17 +61,32 @@ normalise(double *x, size_t n, double before)
 	return true;
 }
 
-/* Powers of time, made orthonormal by Gram & Schmidt. */
+/* Makes the next trend orthonormal to the earlier trends by Gram & Schmidt, twice for the digits; a
+ * trend without anything new is 0. */
 static void
-trend_fill(struct shifts *s)
+trend_add(struct shifts *s)
 {
-	for (size_t k = 0; k < TREND_TERMS; k++) {
+	double *t = s->trend + s->all_terms * s->n, before = sqrt(dot(t, t, s->n));
+
+	detrend(s, t, s->all_terms);
+	detrend(s, t, s->all_terms);
+	if (!normalise(t, s->n, before))
+		memset(t, 0, s->n * sizeof(*t));
+	s->all_terms++;
+}
+
+static void
+trend_fill(struct shifts *s, const struct nw_reduce_options *opts)
+{
+	for (size_t k = 0; k <= opts->n_courses + POWERS; k++) {
 		double *t = s->trend + k * s->n;
 
 		for (size_t i = 0; i < s->n; i++)
-			t[i] = pow(2 * (double)i / (double)s->n - 1, (double)k);
-		detrend(s, t, k);
-		(void)normalise(t, s->n, 0);
+			t[i] = k == 0 ? 1
+			    : k <= opts->n_courses
+			    ? opts->course[(k - 1) * s->n + i]
+			    : pow(2 * (double)i / (double)s->n - 1, (double)(k - opts->n_courses));
+		trend_add(s);
 	}
 }
 
@@ -95,15 +111,17 @@ column_fill(const struct shifts *s, const double *from, double *to)
 }
 
 static int
-shifts_init(struct shifts *s, size_t n, size_t n_shifts)
+shifts_init(struct shifts *s, const struct nw_reduce_options *opts, size_t n, size_t n_shifts)
 {
+	size_t terms = 1 + opts->n_courses + POWERS;
+
 	*s = (struct shifts){ .n = n, .n_shifts = n_shifts };
-	s->trend = calloc(TREND_TERMS + n_shifts + 1, (n + 1) * sizeof(*s->trend));
+	s->trend = calloc(terms + n_shifts + 1, (n + 1) * sizeof(*s->trend));
 	if (s->trend == NULL)
 		return NW_ENOMEM;
-	s->y = s->trend + TREND_TERMS * n;
+	s->y = s->trend + terms * n;
 	s->x = s->y + n_shifts * n;
-	trend_fill(s);
+	trend_fill(s, opts);
 	return NW_OK;
 }
 
@@ -167,7 +185,8 @@ share_as_strong(struct shifts *s, const struct nw_table *t)
 }
 
 int
-reduce_shift_chance(const struct nw_table *t, size_t memory_rows, double *chance)
+reduce_shift_chance(const struct nw_table *t, const struct nw_reduce_options *opts,
+    size_t memory_rows, double *chance)
 {
 	size_t n = t->n_rows, n_shifts = n / (memory_rows > 0 ? memory_rows : 1);
 	struct shifts s;
@@ -178,11 +197,11 @@ reduce_shift_chance(const struct nw_table *t, size_t memory_rows, double *chance
 	n_shifts = n_shifts > SHIFTS_MAX ? SHIFTS_MAX : n_shifts;
 	if (n_shifts < SHIFTS_MIN)
 		return NW_OK;
-	if ((rc = shifts_init(&s, n, n_shifts)) != NW_OK)
+	if ((rc = shifts_init(&s, opts, n, n_shifts)) != NW_OK)
 		return rc;
-	s.terms = 1;
+	s.terms = 1 + opts->n_courses;
 	*chance = share_as_strong(&s, t);
-	s.terms = TREND_TERMS;
+	s.terms = s.all_terms;
 	*chance = fmax(*chance, share_as_strong(&s, t));
 	free(s.trend);
 	return NW_OK;

@@ -181,7 +181,7 @@ nw_reduce_worth(const struct nw_table *t, const struct nw_reduce_options *opts, 
 	*out = (struct nw_worth){
 		.folds = FOLDS, .gap_rows = w.gap, .r2 = NAN, .random_r2 = NAN, .minute_r2 = NAN
 	};
-	rc = reduce_shift_chance(t, (w.gap + 1) / 2, &out->shift_chance);
+	rc = reduce_shift_chance(t, opts, (w.gap + 1) / 2, &out->shift_chance);
 	w.opts.n_random = 0;
 	w.opts.main.n = 0;
 	if (!w.opts.choose_threshold) {

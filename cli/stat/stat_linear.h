@@ -27,6 +27,18 @@ int stat_quadratic_parse(const char *word, enum nw_quadratic *out, struct stat_e
 int stat_eliminate_args(
     const struct stat_args *a, struct nw_eliminate_options *opts, struct stat_error *err);
 
+/* stat_time.c */
+#define STAT_TIME_OPTIONS                                                                \
+	{ "day", "ROWS", "rows of a day: the hour is a rival of the metrics; unknown" }, \
+	{                                                                                \
+		"no-time", NULL, "rows are in no order of time: time is no rival"        \
+	}
+/* Unless --faithful or --no-time, takes the courses in time from response and metrics; --day
+ * is the number of rows of a day. */
+int metrics_less_time(struct metrics *m, const struct stat_args *a, struct stat_error *err);
+/* Key "time" if time was tried; 0 or -1 as jansson returns. */
+int put_time(json_t *doc, const struct metrics *m);
+
 /* stat_reduce.c */
 extern const struct stat_option stat_reduce_options[];
 int stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err);

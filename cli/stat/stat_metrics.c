@@ -70,6 +70,7 @@ metrics_choose(struct metrics *m, const char *const *names, size_t n, struct sta
 void
 metrics_clear(struct metrics *m)
 {
+	nw_time_rival_clear(&m->time);
 	stat_table_free(m->table);
 	free((void *)m->x);
 	free((void *)m->name);

@@ -5,6 +5,7 @@
 #include "cli/stat/stat.h"
 #include "narrows/correlate.h"
 #include "narrows/linear.h"
+#include "narrows/timerival.h"
 
 struct metrics {
 	struct stat_table *table; /* owned */
@@ -13,6 +14,8 @@ struct metrics {
 	const char **name;
 	const double *y; /* NULL without a response */
 	const char *response;
+	struct nw_time_rival time; /* owns x and y if it has parts */
+	bool less_time;            /* whether time was tried as a rival */
 };
 
 /* Takes the table, also on error. `response` NULL: all columns are metrics. */

@@ -402,6 +402,7 @@ reduce_answer(struct request *req, json_t **out, struct stat_error *err)
 	bad |= json_object_set_new(doc, "total_metrics", json_integer((json_int_t)r.n_metrics));
 	bad |=
 	    json_object_set_new(doc, "training_rows", json_integer((json_int_t)r.prepared.n_rows));
+	bad |= put_time(doc, &req->m);
 	bad |= json_object_set_new(doc, "scan", scan_json(&r, &req->opts, n_constant));
 	bad |= json_object_set_new(doc, "selection", selection_json(&req->m, &r));
 	bad |= json_object_set_new(doc, "verification", verification_json(req, &r));
@@ -603,6 +604,8 @@ stat_reduce_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	int rc = metrics_of_args(a, &r.m, err);
 
 	if (rc == NW_OK)
+		rc = metrics_less_time(&r.m, a, err);
+	if (rc == NW_OK)
 		rc = stat_cluster_args(a, &r.opts.prepare, &r.opts.cluster, err);
 	if (rc == NW_OK)
 		rc = stat_eliminate_args(a, &r.opts.eliminate, err);
@@ -633,6 +636,7 @@ const struct stat_option stat_reduce_options[] = {
 	{ "quadratic", "none|raw|centered", "squares as candidates; none" },
 	{ "hierarchical", NULL, "a metric stays while its square does" },
 	{ "alias-tolerance", "T", "share of a column that must be new; 0.01, --faithful 1e-7" },
+	STAT_TIME_OPTIONS,
 	{ "chunks", "FILE", "CSV label,first_row,end_row,role: chunks of time; all rows train" },
 	{ "train", "LIST", "labels of the chunks to train on; those with the role train" },
 	{ "thresholds", NULL, "scan the thresholds " ALL_THRESHOLDS },

@@ -125,6 +125,7 @@ select_answer(
 	if (rc != NW_OK)
 		goto out;
 	doc = json_object();
+	bad |= put_time(doc, m);
 	bad |= put_candidates(doc, m, &prep, &e);
 	if (e.status == NW_STATUS_OK) {
 		bad |= put_selection(doc, m, &prep, &e);
@@ -186,6 +187,8 @@ stat_select_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 	int rc = metrics_of_args(a, &m, err);
 
 	if (rc == NW_OK)
+		rc = metrics_less_time(&m, a, err);
+	if (rc == NW_OK)
 		rc = stat_eliminate_args(a, &req.eliminate, err);
 	if (rc == NW_OK)
 		rc = select_answer(&m, &req, out, err);
@@ -199,5 +202,6 @@ const struct stat_option stat_select_options[] = {
 	{ "quadratic", "none|raw|centered", "squares as candidates; none" },
 	{ "hierarchical", NULL, "a metric stays while its square does" },
 	{ "alias-tolerance", "T", "share of a column that must be new; 0.01, --faithful 1e-7" },
+	STAT_TIME_OPTIONS,
 	{ NULL, NULL, NULL },
 };

@@ -51,6 +51,11 @@ struct nw_reduce_options {
 	 * chosen among p and rows resemble each other; and metrics that follow the row number
 	 * (|r| >= 0.9) are no candidates */
 	bool strict;
+	/* courses in time that were taken from response and metrics before (narrows/timerival.h),
+	 * n_courses columns of the table's rows; nw_reduce_worth takes them from a response moved
+	 * in time, too */
+	size_t n_courses;
+	const double *course;
 	struct nw_metric_set main;          /* n 0: none */
 	size_t n_random;                    /* sets to draw, as large as the selection */
 	uint64_t seed;                      /* for drawing: splitmix64, Fisher-Yates */

@@ -13,12 +13,19 @@ static const double *columns[P];
 static const struct nw_table table = { columns, P, y, N };
 
 static double
-chance(size_t memory_rows)
+chance_less(size_t memory_rows, const double *course, size_t n_courses)
 {
+	struct nw_reduce_options o = { .course = course, .n_courses = n_courses };
 	double c = NAN;
 
-	CHECK_INT(reduce_shift_chance(&table, memory_rows, &c), NW_OK);
+	CHECK_INT(reduce_shift_chance(&table, &o, memory_rows, &c), NW_OK);
 	return c;
+}
+
+static double
+chance(size_t memory_rows)
+{
+	return chance_less(memory_rows, NULL, 0);
 }
 
 static void
@@ -87,6 +94,26 @@ test_trend(void)
 	CHECK(small <= 6);
 }
 
+/* A relation by a known course is none once the course is taken from all series. */
+static void
+test_course(void)
+{
+	static double course[N];
+	int small = 0;
+
+	for (int k = 0; k < 40; k++) {
+		fill();
+		noise_fill(course, N);
+		for (int i = 0; i < N; i++) {
+			y[i] += 3 * course[i];
+			x[2][i] += 3 * course[i];
+		}
+		CHECK_NEAR(chance(1), 0.01, 1e-12, 0);
+		small += chance_less(1, course, 1) <= 0.03;
+	}
+	CHECK(small <= 6);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -94,5 +121,6 @@ main(int argc, char **argv)
 	test_related();
 	test_even();
 	test_trend();
+	test_course();
 	return check_done("reduce_shift");
 }

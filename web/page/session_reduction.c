@@ -10,7 +10,7 @@
 #include "narrows/result.h"
 #include "web/page/html_table.h"
 
-enum { OPEN_MAX = 2, ENTRIES_MAX = 16, SCAN_MAX = 64, MEMBERS_MAX = 40 };
+enum { TAKEN_SHOWN = 5, OPEN_MAX = 2, ENTRIES_MAX = 16, SCAN_MAX = 64, MEMBERS_MAX = 40 };
 
 /* R2 out of sample has no lower bound; values below this are drawn as this. */
 static const double R2_FLOOR = -1;
@@ -127,6 +127,77 @@ write_finding(struct html *h, const json_t *entry)
 		write_share(h, entry, KEY_reduction_r2_out_of_sample);
 		html_raw(h, "</b> in stretches of time left out of the fit.</p>");
 	}
+}
+
+/* --- time as a common cause --- */
+static bool
+has_part(const json_t *entry, const char *word)
+{
+	const json_t *parts = result_list(entry, KEY_reduction_time_parts);
+
+	for (size_t i = 0; i < json_array_size(parts); i++)
+		if (json_string_value(json_array_get(parts, i)) != NULL &&
+		    strcmp(json_string_value(json_array_get(parts, i)), word) == 0)
+			return true;
+	return false;
+}
+
+/* "a new level from 12:00:01 on, the hour of the day and a slow trend" */
+static void
+write_parts(struct html *h, const json_t *entry)
+{
+	const json_t *starts = result_list(entry, KEY_reduction_time_starts);
+	const bool hour = has_part(entry, "hour"), trend = has_part(entry, "trend");
+
+	if (has_part(entry, "start")) {
+		html_raw(h, "<b>a start</b>");
+		for (size_t i = 0; i < json_array_size(starts) && i < 2; i++) {
+			html_text(h, i == 0 ? " at " : " and ");
+			page_time(h, result_ns(json_array_get(starts, i), KEY_time_start_at_ns));
+		}
+		html_text(h, hour && trend ? ", " : hour || trend ? " and " : "");
+	}
+	if (hour) {
+		html_raw(h, "<b>the hour of the day</b>");
+		html_text(h, trend ? " and " : "");
+	}
+	if (trend)
+		html_raw(h, "<b>a slow trend</b>");
+}
+
+/* The share explained by time, and the metrics that follow the response by time alone. */
+static void
+write_time(struct html *h, const json_t *entry)
+{
+	const json_t *taken = result_list(entry, KEY_reduction_time_taken);
+	size_t n = json_array_size(taken);
+
+	if (json_array_size(result_list(entry, KEY_reduction_time_parts)) == 0)
+		return;
+	html_raw(h, "<p class=\"common-cause\">Time itself explains <b>");
+	write_share(h, entry, KEY_reduction_r2_time);
+	html_raw(h, "</b> of the ups and downs of the ");
+	html_text(h, text_or(entry, KEY_reduction_response, "response"));
+	html_raw(h, " of ");
+	page_name(h, text_or(entry, KEY_reduction_program, "the program"));
+	html_raw(h, ": ");
+	write_parts(h, entry);
+	html_raw(h, ".");
+	if (n > 0) {
+		html_raw(h, " <b>");
+		write_count(h, entry, KEY_reduction_n_time_taken);
+		html_raw(
+		    h, "</b> metrics have the same course in time and explain nothing besides: ");
+		for (size_t i = 0; i < n && i < TAKEN_SHOWN; i++) {
+			html_text(h, i == 0 ? "" : ", ");
+			page_name(h, json_string_value(json_array_get(taken, i)));
+		}
+		html_text(h, n > TAKEN_SHOWN ? " and others" : "");
+		html_raw(h,
+		    ". A common cause in time suffices for that; none of them is shown to "
+		    "matter.");
+	}
+	html_raw(h, " What follows is about the rest.</p>");
 }
 
 /* Why there is none. */
@@ -285,6 +356,7 @@ write_entry(struct html *h, const json_t *entry, size_t rank)
 		{ "r", column_r, true },
 	};
 
+	write_time(h, entry);
 	write_finding(h, entry);
 	if (result_text(entry, KEY_reduction_warning) != NULL) {
 		html_raw(h, "<p class=\"warning\"><b>Careful.</b> ");

@@ -10,6 +10,7 @@
 
 static const int64_t STEP_MIN_NS = 1000000000;
 static const int64_t MINUTE_NS = 60000000000;
+static const int64_t DAY_NS = 86400000000000;
 /* A program with a smaller share of the busiest program's bytes is noise. */
 static const double PROGRAM_SHARE = 0.1;
 
@@ -190,12 +191,52 @@ reductions_load(struct store_reader *r, const struct evidence *e,
 
 /* --- the reduction --- */
 
+/* Takes the courses in time from response and metrics; the table is on loan for the result. */
+static int
+time_find(const struct reductions *all, const struct nw_table *t, struct reduction *r)
+{
+	double *day = xcalloc(t->n_rows + 1, sizeof(*day));
+	int rc;
+
+	for (size_t i = 0; i < t->n_rows; i++)
+		day[i] = (double)((r->response.t0_wall_ns + (int64_t)i * all->step_ns) % DAY_NS) /
+		    (double)DAY_NS;
+	rc = nw_time_rival(t, day, &r->time);
+	free(day);
+	return rc;
+}
+
+static int
+reduce(const struct reduction_params *params, const struct reductions *all,
+    const struct nw_table *t, struct reduction *r)
+{
+	const size_t minute_rows = (size_t)(MINUTE_NS / all->step_ns);
+	struct nw_reduce_options o = all->options;
+	int rc = NW_OK;
+
+	r->time.rest = *t;
+	if (!params->faithful)
+		rc = time_find(all, t, r);
+	o.n_courses = r->time.n_courses;
+	o.course = r->time.course;
+	if (rc == NW_OK)
+		rc = nw_reduce(&r->time.rest, NULL, 0, &o, &r->result);
+	r->status =
+	    nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
+	if (rc == NW_OK && r->result.prepared.n_rows < params->rows_min)
+		r->status = "too_few_rows";
+	if (rc == NW_OK && !params->faithful && strcmp(r->status, "ok") == 0)
+		rc = nw_reduce_worth(&r->time.rest, &o, minute_rows, &r->worth);
+	/* The rest is needed no more, and may borrow the table. */
+	r->time.rest = (struct nw_table){ 0 };
+	return rc;
+}
+
 static int
 reduction_find(
     const struct reduction_params *params, const struct reductions *all, struct reduction *r)
 {
 	const struct hostmetrics *m = r->metrics;
-	const size_t minute_rows = (size_t)(MINUTE_NS / all->step_ns);
 	struct nw_table t;
 	const double **x;
 	double *y;
@@ -216,13 +257,7 @@ reduction_find(
 		x[i] = m->metric[i].x;
 	for (i = 0; i < all->n_rows; i++)
 		y[i] = response_at(&r->response, i, params->operation_time);
-	rc = nw_reduce(&t, NULL, 0, &all->options, &r->result);
-	r->status =
-	    nw_status_text(rc == NW_OK ? r->result.elimination.status : NW_STATUS_UNDEFINED);
-	if (rc == NW_OK && r->result.prepared.n_rows < params->rows_min)
-		r->status = "too_few_rows";
-	if (rc == NW_OK && !params->faithful && strcmp(r->status, "ok") == 0)
-		rc = nw_reduce_worth(&t, &all->options, minute_rows, &r->worth);
+	rc = reduce(params, all, &t, r);
 	free(x);
 	free(y);
 	return rc;
@@ -261,6 +296,7 @@ reductions_clear(struct reductions *s)
 
 	for (i = 0; i < s->n; i++) {
 		nw_reduction_clear(&s->list[i].result);
+		nw_time_rival_clear(&s->list[i].time);
 		response_clear(&s->list[i].response);
 	}
 	for (i = 0; i < s->n_hosts; i++)

@@ -18,12 +18,15 @@
 #include "analyze/verdict/keep/response.h"
 #include "narrows/analysis.h"
 #include "narrows/reduce.h"
+#include "narrows/timerival.h"
 
 struct reduction {
 	struct response response; /* of a host and program */
 	const char *status;       /* "ok", or the reason for no result; static text */
 	size_t n_rows;            /* rows with a response */
 	const struct hostmetrics *metrics;
+	/* time as a rival; parts is 0 in the faithful mode. The result is about the rest. */
+	struct nw_time_rival time;
 	struct nw_reduction result; /* empty without status ok */
 	struct nw_worth worth;      /* worth of the result; numbers are NaN in the faithful mode */
 };

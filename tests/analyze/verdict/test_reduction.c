@@ -3,6 +3,7 @@
  * gaps, images. */
 #include "analyze/verdict/keep/reduction.h"
 
+#include "narrows/result.h"
 #include "tests/transfer.h"
 
 enum {
@@ -16,7 +17,8 @@ enum {
 	OTHER = 41,
 	CONSTANT = 50,
 	GAPS = 51,
-	RESET_AT = 100
+	RESET_AT = 100,
+	START_AT = 130 /* the window in which metrics of STARTED begin together with the rate */
 };
 
 static double values[ROWS][METRICS]; /* as sent: counters summed up */
@@ -175,6 +177,91 @@ run_check(int64_t session, const char *status, bool faithful)
 	analysis_clear(&a);
 }
 
+/* Metrics 10 to 39 and the rate get a new level in the same window; GAUGE drives the rate
+ * besides. */
+static void
+start_fill(void)
+{
+	double noise[ROWS];
+	int i, k;
+
+	noise_fill(noise, ROWS);
+	for (i = START_AT; i < WINDOWS; i++)
+		for (k = 10; k < 40; k++)
+			if (k != COUNTER)
+				values[i + LEAD][k] += 60;
+	for (i = 0; i < WINDOWS; i++)
+		rates[i] = 5e7 + (i >= START_AT ? 4e7 : 0) + 8e5 * (values[i + LEAD][GAUGE] - 100) +
+		    1e6 * noise[i];
+}
+
+/* The common start is told with the metrics that it takes away, and the driver is kept. */
+static void
+start_check(const json_t *r)
+{
+	const json_t *start = json_array_get(json_object_get(r, "time_starts"), 0),
+		     *parts = json_object_get(r, "time_parts"),
+		     *taken = json_object_get(r, "time_taken");
+	double late_s;
+
+	CHECK_STR(json_string_value(json_object_get(r, "status")), "ok");
+	CHECK_INT(json_array_size(parts), 1);
+	CHECK_STR(json_string_value(json_array_get(parts, 0)), "start");
+	late_s = (double)(result_ns(start, KEY_time_start_at_ns) - TRANSFER_T0 -
+		     START_AT * TRANSFER_STEP) *
+	    1e-9;
+	CHECK(fabs(late_s) <= 6);
+	CHECK(number(r, "r2_time") > 0.5 && number(r, "r2_time") < 0.99);
+	CHECK(number(r, "n_time_taken") >= 27 && number(r, "n_time_taken") <= 35);
+	CHECK_INT(json_array_size(taken), 20);
+	CHECK(strncmp(json_string_value(json_array_get(taken, 0)), "test m", 6) == 0);
+	CHECK(kept_of(r, "test m7") != NULL || kept_of(r, "test m8") != NULL);
+	CHECK(json_is_true(json_object_get(r, "headline")));
+	for (int k = 10; k < 40; k++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "test m%d", k);
+		CHECK(kept_of(r, name) == NULL);
+	}
+}
+
+static void
+common_start(const char *const *fields)
+{
+	char path[sizeof(filled_path)];
+	struct nw_batch *b = nw_batch_new();
+	struct store *st;
+	struct analysis a;
+	json_t *doc;
+
+	snprintf(path, sizeof(path), "%.*s-start", (int)sizeof(path) - 8, filled_path);
+	st = filled_open(path);
+	values_fill();
+	start_fill();
+	session_write(b, 1, WINDOWS, 1);
+	transfer_host_series(b, 1000, 1, "ps:tools:blipp:linux:test",
+	    "{\"kind\":\"gauge\",\"unit\":\"1\",\"kind_m23\":\"counter\"}", fields, METRICS,
+	    &values[0][0], LEAD, ROWS);
+	filled_commit(st, b);
+	transfer_params.reduction.faithful = false;
+	transfer_params.reduction.window_ns = 2 * WINDOWS * TRANSFER_STEP;
+	doc = transfer_analyse(path, 1, &a);
+	start_check(json_array_get(json_object_get(doc, "reduction"), 0));
+	json_decref(doc);
+	analysis_clear(&a);
+	transfer_params.reduction.faithful = true;
+	doc = transfer_analyse(path, 1, &a);
+	CHECK_INT(json_array_size(json_object_get(
+		      json_array_get(json_object_get(doc, "reduction"), 0), "time_parts")),
+	    0);
+	json_decref(doc);
+	analysis_clear(&a);
+	store_close(st);
+	unlink(path);
+	snprintf(path, sizeof(path), "%.*s-start-lock", (int)sizeof(path) - 13, filled_path);
+	unlink(path);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -208,6 +295,7 @@ main(int argc, char **argv)
 	run_check(2, "too_few_rows", false);
 	earlier_check(st);
 	store_close(st);
+	common_start(fields);
 	filled_remove();
 	return check_done("test_reduction");
 }

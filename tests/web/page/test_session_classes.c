@@ -75,6 +75,32 @@ test_example(void)
 	json_decref(doc);
 }
 
+/* What time explains is told with its moment and the metrics that it takes away. */
+static void
+test_common_cause(void)
+{
+	json_t *doc =
+	    json_loads("{\"reduction\":[{\"status\":\"ok\",\"program\":\"mover\",\"response\":"
+		       "\"delivered rate\",\"time_parts\":[\"start\",\"trend\"],\"time_starts\":["
+		       "{\"at_ns\":\"1700000130000000000\"}],\"r2_time\":0.82,\"n_time_taken\":7,"
+		       "\"time_taken\":[\"cpu user\",\"a\",\"b\",\"c\",\"d\",\"last one\"]}]}",
+		0, NULL);
+	char *text = written(doc);
+
+	CHECK(strstr(text, "Time itself explains <b>82") != NULL);
+	CHECK(strstr(text, "<b>a start</b> at <time") != NULL);
+	CHECK(strstr(text, " and <b>a slow trend</b>.") != NULL);
+	CHECK(strstr(text, "<b>7</b> metrics have the same course") != NULL);
+	CHECK(strstr(text, "cpu user") != NULL && strstr(text, "last one") == NULL);
+	free(text);
+	json_decref(doc);
+	doc = json_loads("{\"reduction\":[{\"status\":\"ok\",\"time_parts\":[]}]}", 0, NULL);
+	text = written(doc);
+	CHECK(strstr(text, "Time itself") == NULL);
+	free(text);
+	json_decref(doc);
+}
+
 static void
 test_absurd(void)
 {
@@ -107,6 +133,9 @@ test_absurd(void)
 		"{\"reduction\":[{\"status\":\"ok\",\"r2\":1e300,\"n_rows\":-5,\"n_metrics\":1e300,"
 		"\"threshold\":1e300,\"warning\":\"<i>\","
 		"\"scan\":[{\"threshold\":0,\"r2_oos\":-82},{\"threshold\":1,\"r2_oos\":0.9}]}]}",
+		"{\"reduction\":[{\"status\":\"ok\",\"time_parts\":[7,\"start\",\"<i>\"],"
+		"\"time_starts\":[null,{\"at_ns\":\"x\"}],\"time_taken\":[3,\"<i>\"],"
+		"\"n_time_taken\":-1}]}",
 		"{\"reduction\":[{\"status\":\"constant_response\"},{\"status\":\"no_metrics\"},{"
 		"\"status\":\"<script>\"},{}]}",
 	};
@@ -134,6 +163,7 @@ int
 main(void)
 {
 	test_example();
+	test_common_cause();
 	test_absurd();
 	return check_done("test_session_classes");
 }
