@@ -65,8 +65,12 @@ baselines_print(const char *host, const struct baselines *b, int64_t now_wall_ns
 		printf(" (%s", terminal_text(one->filesystem));
 		printf(", %s)", terminal_text(one->device));
 		printf("  measured %s", fmt_plain(fmt_time(one->measured_wall_ns)).s);
-		printf(", %s ago\n",
-		    fmt_plain(fmt_duration((double)(now_wall_ns - one->measured_wall_ns) / 1e9)).s);
+		if (one->measured_wall_ns > 0)
+			printf(", %s ago",
+			    fmt_plain(
+				fmt_duration((double)(now_wall_ns - one->measured_wall_ns) / 1e9))
+				.s);
+		putchar('\n');
 		printf("    %-5s  %-24s  %5s  %8s  %s\n", "", "CLASS", "SIZES", "ERROR", "MODEL");
 		for (k = 0; k < one->n; k++)
 			class_print(&one->classes[k]);
