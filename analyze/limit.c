@@ -15,8 +15,10 @@ static const double N_EFF_MIN = 8;           /* least independent windows for an
 static const size_t SAMPLE_WINDOWS_MIN = 15; /* fewer hide their memory, slow drifts above all */
 static const double WINDOWS_SURE = 30;       /* least windows for a known autocorrelation */
 static const double STRONG_P = 0.01;
-static const double PRINTED_ALPHA = 0.06; /* of alpha: an interval that knows of the choice */
-static const double ACCOUNT_RATIO = 1.5;  /* least ratio of held shares for an account */
+/* Part of alpha for the printed interval, which knows of the choice: beside a strong inference, and
+ * beside all else. */
+static const double PRINTED_STRONG = 0.06, PRINTED_ALPHA = 0.0005;
+static const double ACCOUNT_RATIO = 1.5; /* least ratio of held shares for an account */
 
 /* One-sided: the chance of so small a held share in a stage with a true share of a third. */
 static double
@@ -50,15 +52,22 @@ idle_exclude(struct limit *l, size_t n_stages)
 	    b->n_candidates == 1 && b->lowest < n_stages && l->tests[b->lowest].n_values >= 2;
 }
 
-/* On the logarithm the interval grows as the quantile of t does. */
+/* On the logarithm the interval grows as the quantile of t does. A claim was made because the ratio
+ * came out large; the less evidence beside the claim, the more luck may be in the ratio. An account
+ * was not told from a tie, so the interval goes as far below 1 as the ratio is above. */
 static void
-interval_widen(struct limit *l, double alpha)
+interval_print(struct limit *l, double alpha)
 {
-	double more = nw_t_quantile(1 - PRINTED_ALPHA * alpha / 2, l->n_eff - 1) /
-	    nw_t_quantile(1 - alpha / 2, l->n_eff - 1);
+	double part = limit_is_strong(l) ? PRINTED_STRONG : PRINTED_ALPHA, more;
 
+	if (!isfinite(l->effect) || !(l->n_eff >= LIMIT_PRINTED_N_EFF))
+		return;
+	more = nw_t_quantile(1 - part * alpha / 2, l->n_eff - 1) /
+	    nw_t_quantile(1 - alpha / 2, l->n_eff - 1);
 	l->printed_low = l->effect * pow(l->effect_low / l->effect, more);
 	l->printed_high = l->effect * pow(l->effect_high / l->effect, more);
+	if (l->claim == LIMIT_ACCOUNT)
+		l->printed_low = fmin(l->printed_low, 1 / l->effect);
 }
 
 /* Ratio of the held shares of the slowest stage and the next, with an interval for stages of a
@@ -89,8 +98,6 @@ effect_find(struct limit *l, const struct nw_path *p, size_t first, size_t end, 
 		l->n_eff = r.n_eff;
 	}
 	l->n_eff = fmin(l->n_eff, l->tests[b->runner_up].n_pairs);
-	if (rc == NW_OK && l->n_eff >= LIMIT_PRINTED_N_EFF)
-		interval_widen(l, alpha);
 	free(held);
 	return rc;
 }
@@ -151,6 +158,7 @@ limit_find(const struct nw_path *p, size_t first, size_t end, double alpha, doub
 	out->p = out->stage < p->n ? verdict_p(out, p->n) : NAN;
 	out->claim = claim_of(out, p->n, alpha, margin);
 	out->known = out->claim != LIMIT_NONE;
+	interval_print(out, alpha);
 	return NW_OK;
 }
 

@@ -31,9 +31,10 @@ struct limit {
 	struct nw_bottleneck bottleneck;
 	/* service rate of the next slowest stage over that of the slowest; NaN if unknown */
 	double effect, effect_low, effect_high;
-	/* The interval to print. The slower stage was picked by looking, so `effect_low` and
-	 * `effect_high` cover a near tie too seldom (89 % beside an inference, simulated); widened
-	 * to the quantile of 0.06 alpha the interval covers 95 %. NaN with fewer than
+	/* The interval to print. The slower stage was picked by looking, and the claim made where
+	 * the ratio came out large, so `effect_low` and `effect_high` cover a near tie too seldom
+	 * (simulated). Widened to a quantile of t that depends on the claim the interval covers at
+	 * least 92 % beside each word (tests/calibrate, intervals). NaN with fewer than
 	 * LIMIT_PRINTED_N_EFF independent windows. */
 	double printed_low, printed_high;
 	size_t n_windows; /* windows with the slowest stage measured */

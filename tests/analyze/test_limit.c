@@ -2,6 +2,8 @@
 /* Which claim a stretch of windows bears: none, an account, an inference. */
 #include "narrows/limit.h"
 
+#include <math.h>
+
 #include "tests/check.h"
 #include "tests/noise.h"
 
@@ -50,10 +52,39 @@ test_claims(void)
 	CHECK_INT(l.claim, LIMIT_NONE);
 }
 
+/* Which interval is printed: none of few windows; wider than that of the ratio, most of all where the
+ * evidence is weak; beside an account with the tie inside. */
+static void
+test_printed(void)
+{
+	struct limit l = limit_of(N, 0.65, 0.95, 0);
+	double strong = log(l.printed_high / l.printed_low) / log(l.effect_high / l.effect_low);
+
+	CHECK(limit_is_strong(&l) && strong > 1.2 && strong < 2);
+	CHECK(l.printed_low > 1 && l.printed_low < l.effect_low);
+	CHECK(l.printed_high > l.effect_high && l.printed_high < 10);
+	l = limit_of(N, 0.475, 0.95, 0);
+	CHECK(l.claim == LIMIT_NONE && l.n_eff >= LIMIT_PRINTED_N_EFF);
+	CHECK(
+	    log(l.printed_high / l.printed_low) / log(l.effect_high / l.effect_low) > strong + 0.2);
+	CHECK(l.printed_low < 1 && l.printed_high > 1);
+	for (int tries = 0; tries < 20; tries++) { /* too few windows for an inference */
+		l = limit_of(14, 0.6, 0.95, 0);
+		if (l.n_eff >= LIMIT_PRINTED_N_EFF)
+			break;
+	}
+	CHECK(l.claim == LIMIT_ACCOUNT && l.n_eff >= LIMIT_PRINTED_N_EFF);
+	CHECK(l.printed_low <= 1 / l.effect && l.printed_high > l.effect_high);
+	l = limit_of(9, 0.6, 0.95, 0);
+	CHECK(l.claim == LIMIT_ACCOUNT && l.n_eff < LIMIT_PRINTED_N_EFF);
+	CHECK(isfinite(l.effect) && isnan(l.printed_low) && isnan(l.printed_high));
+}
+
 int
 main(int argc, char **argv)
 {
 	noise_seed(argc, argv, 4);
 	test_claims();
+	test_printed();
 	return check_done("limit");
 }

@@ -226,44 +226,83 @@ coverage(struct calibration *c)
 				}
 }
 
-/* The printed interval where the means of two stages are close, counted by the claim beside. */
-static void
-printed(struct calibration *c)
+/* Printed intervals of runs, counted by the word that the claim beside the interval gets. */
+enum word { WORD_NONE, WORD_LOW, WORD_MEDIUM, WORD_HIGH, WORDS };
+
+struct printed {
+	size_t printed[WORDS], covered[WORDS];
+	size_t few, few_printed; /* runs with fewer than ten independent windows */
+};
+
+static enum word
+word_of(const struct limit *l)
 {
-	static const double ratios[] = { 1, 1.05, 1.1, 1.2, 1.3 };
-	static const char *const words[] = { "no inference", "an inference", "a strong inference" };
+	if (l->claim == LIMIT_INFERENCE)
+		return limit_is_strong(l) ? WORD_HIGH : WORD_MEDIUM;
+	return l->claim == LIMIT_ACCOUNT ? WORD_LOW : WORD_NONE;
+}
+
+static void
+printed_run(const struct scene *s, double ratio, struct printed *p)
+{
 	static struct track t;
-	size_t n[3] = { 0 }, covered[3] = { 0 };
 	struct limit l;
 
-	calibrate_title(c, "The printed interval covers, near ties");
-	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
-		for (size_t i = 2; i < COUNT(sizes) && tie != THREE_STAGES; i++)
-			for (size_t k = 0; k < 3; k++)
-				for (size_t m = 0; m < COUNT(ratios); m++)
-					for (size_t r = calibrate_runs(c, 20); r > 0; r--) {
-						double least = 0.9 / (1 + ratios[m]), ratio;
-						struct scene s = { tie, sizes[i], ars[k],
-							{ 0.9 - least, least }, NORMAL };
-						size_t word;
+	track_fill(&t, s);
+	if (limit_find(&t.path, 0, s->n, alpha, margin, &l) < 0)
+		abort();
+	if (l.n_eff < LIMIT_PRINTED_N_EFF) {
+		p->few++;
+		p->few_printed += !isnan(l.printed_low);
+	}
+	ratio = l.stage == 1 ? 1 / ratio : ratio;
+	if (isnan(l.printed_low))
+		return;
+	p->printed[word_of(&l)]++;
+	p->covered[word_of(&l)] += l.printed_low <= ratio && l.printed_high >= ratio;
+}
 
-						track_fill(&t, &s);
-						if (limit_find(&t.path, 0, s.n, alpha, margin, &l) <
-						    0)
-							abort();
-						word = l.claim != LIMIT_INFERENCE ? 0
-						    : limit_is_strong(&l)         ? 2
-										  : 1;
-						ratio = l.stage == 1 ? 1 / ratios[m] : ratios[m];
-						if (isnan(l.printed_low))
-							continue;
-						n[word]++;
-						covered[word] += l.printed_low <= ratio &&
-						    l.printed_high >= ratio;
-					}
-	for (size_t word = 0; word < COUNT(words); word++)
-		if (n[word] > 0)
-			cell_at_least(c, words[word], covered[word], n[word], 0.92);
+/* All ties, sizes and memories of two stages whose means have one of the ratios. */
+static void
+printed_of(struct calibration *c, enum shape shape, const double *ratios, size_t n_ratios,
+    const char *what)
+{
+	static const char *const words[WORDS] = { "none", "low", "medium", "high" };
+	struct printed p = { 0 };
+	char text[80];
+
+	for (int tie = INDEPENDENT; tie <= SHARED; tie++)
+		for (size_t i = 1; i < COUNT(sizes) && tie != THREE_STAGES; i++)
+			for (size_t k = 0; k < COUNT(ars); k++)
+				for (size_t m = 0; m < n_ratios; m++) {
+					double least = 0.9 / (1 + ratios[m]);
+					struct scene s = { tie, sizes[i], ars[k],
+						{ 0.9 - least, least }, shape };
+
+					for (size_t r = calibrate_runs(c, 20); r > 0; r--)
+						printed_run(&s, ratios[m], &p);
+				}
+	for (size_t word = 0; word < WORDS; word++) {
+		(void)snprintf(text, sizeof(text), "%s%s: beside \"%s\"", what, shape_names[shape],
+		    words[word]);
+		if (p.printed[word] > 0)
+			cell_at_least(c, text, p.covered[word], p.printed[word], 0.92);
+	}
+	(void)snprintf(
+	    text, sizeof(text), "%s%s: printed below ten windows", what, shape_names[shape]);
+	cell_at_most(c, text, p.few_printed, p.few, 0);
+}
+
+void
+calibrate_intervals(struct calibration *c)
+{
+	static const double near[] = { 1, 1.05, 1.1, 1.2, 1.3 }, far[] = { 1.5, 2, 3, 5 };
+
+	calibrate_title(c, "The printed interval covers");
+	for (int shape = NORMAL; shape <= STATES; shape++) {
+		printed_of(c, (enum shape)shape, near, COUNT(near), "near ties");
+		printed_of(c, (enum shape)shape, far, COUNT(far), "a clear limit");
+	}
 }
 
 void
@@ -272,5 +311,4 @@ calibrate_bottleneck(struct calibration *c)
 	nulls(c);
 	powers(c);
 	coverage(c);
-	printed(c);
 }

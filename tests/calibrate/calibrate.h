@@ -43,6 +43,7 @@ unsigned noise_poisson(double mean);
 /* --- tables --- */
 void calibrate_changes(struct calibration *c);
 void calibrate_bottleneck(struct calibration *c);
+void calibrate_intervals(struct calibration *c);
 void calibrate_classes(struct calibration *c);
 void calibrate_reduction(struct calibration *c);
 void calibrate_lifelines(struct calibration *c);

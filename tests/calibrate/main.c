@@ -24,6 +24,7 @@ static const struct {
 } tables[] = {
 	{ "changes", calibrate_changes },
 	{ "bottleneck", calibrate_bottleneck },
+	{ "intervals", calibrate_intervals },
 	{ "classes", calibrate_classes },
 	{ "reduction", calibrate_reduction },
 	{ "lifelines", calibrate_lifelines },
