@@ -42,9 +42,9 @@ enum {
 
 static const double TWO_PI = 6.283185307179586;
 
-/* Rows [from, to) on an unknown side of the moment. */
-struct doubt {
-	size_t from, to;
+/* First row of a new level; rows [from, to) on an unknown side. */
+struct moment {
+	size_t row, from, to;
 };
 
 struct basis {
@@ -57,16 +57,20 @@ struct basis {
 	double *after; /* scratch: response less the basis and a block */
 	double sse;
 	const double *day;
+	/* independent rows, by the block that leaves the fewest ups and downs in a row: blocks are
+	 * compared at the same number */
+	double rows;
+	struct moment moment[NW_TIME_MOMENTS_MAX]; /* found */
+	double *saved;                             /* scratch: 2 n */
 	double *explains; /* scratch: explained by a moment at each row; n */
-	struct doubt doubt[NW_TIME_MOMENTS_MAX];
 };
 
 /* Columns tried together, and their effect. */
 struct block {
 	enum nw_time_part part;
 	size_t n;
-	bool is_moment;
-	size_t moment;   /* of a start */
+	size_t n_moments;
+	struct moment moment[NW_TIME_MOMENTS_MAX];
 	double searched; /* cost of the search, in units of the BIC */
 	double *x;       /* BLOCK_MAX columns of n */
 	double sse;      /* left with the block */
@@ -127,7 +131,7 @@ independent_rows(const struct basis *b)
 
 /* Counts the block's columns as orthonormal, and the gain. */
 static void
-block_weigh(const struct basis *b, struct block *at, size_t columns)
+block_weigh(struct basis *b, struct block *at, size_t columns)
 {
 	double m;
 
@@ -142,6 +146,7 @@ block_weigh(const struct basis *b, struct block *at, size_t columns)
 		subtract(b->after, dot_rows(b, at->x + k * b->n, b->left), at->x + k * b->n, b->n);
 	at->sse = fmax(dot_rows(b, b->after, b->after), LEFT_MIN * LEFT_MIN * b->sse);
 	m = at->sse > LEFT_MIN * LEFT_MIN * b->sse ? independent_rows(b) : (double)b->m;
+	b->rows = m = fmax(m, b->rows);
 	at->gain = at->n == 0 || b->k + at->n > b->m / ROWS_PER_COLUMN
 	    ? -INFINITY
 	    : m * log(b->sse / at->sse) - (double)at->n * log(m) - at->searched;
@@ -149,7 +154,7 @@ block_weigh(const struct basis *b, struct block *at, size_t columns)
 
 /* --- blocks --- */
 static void
-try_trend(const struct basis *b, struct block *at, size_t from, size_t to)
+try_trend(struct basis *b, struct block *at, size_t from, size_t to)
 {
 	*at = (struct block){ .part = NW_TIME_TREND, .x = at->x };
 	for (size_t d = from; d <= to; d++)
@@ -171,7 +176,7 @@ days_passed(const struct basis *b)
 }
 
 static void
-try_hour(const struct basis *b, struct block *at)
+try_hour(struct basis *b, struct block *at)
 {
 	*at = (struct block){ .part = NW_TIME_HOUR, .x = at->x, .gain = -INFINITY };
 	if (b->day == NULL || days_passed(b) < DAY_MIN)
@@ -214,19 +219,84 @@ best_moment(const struct basis *b, double *explains)
 	return at;
 }
 
-/* The other rows as good as the moment, by the likelihood, are between `from` and `to`. */
-static void
-find_doubt(const struct basis *b, const double *explains, size_t at, struct doubt *d)
+/* The other rows as good as the moment, by the likelihood, are between `from` and `to`. `rows`:
+ * independent rows. */
+static struct moment
+with_doubt(const struct basis *b, size_t at, double rows)
 {
-	double rest = b->sse - explains[at], rows = fmax(2, nw_autocorr(b->left, b->n).n_eff);
+	double rest = b->sse - b->explains[at];
 	size_t reach = b->m / DOUBT_PART;
+	struct moment one = { at, at, at };
 
-	*d = (struct doubt){ at, at };
 	for (size_t i = at > reach ? at - reach : 0; i < b->n && i <= at + reach; i++)
-		if (explains[i] > 0 && rows * log((b->sse - explains[i]) / rest) < DOUBT_MAX) {
-			d->from = i < d->from ? i : d->from;
-			d->to = i > d->to ? i : d->to;
+		if (b->explains[i] > 0 &&
+		    rows * log((b->sse - b->explains[i]) / rest) < DOUBT_MAX) {
+			one.from = i < one.from ? i : one.from;
+			one.to = i > one.to ? i : one.to;
 		}
+	return one;
+}
+
+/* Adds a step to the basis for a while; `saved` keeps the response less the basis. */
+static bool
+step_push(struct basis *b, size_t row, double *saved, double *sse)
+{
+	double *q = b->q + b->k * b->n;
+
+	for (size_t i = 0; i < b->n; i++)
+		q[i] = i >= row;
+	memcpy(saved, b->left, b->n * sizeof(*saved));
+	*sse = b->sse;
+	if (!column_add(b, q, 0))
+		return false;
+	subtract(b->left, dot_rows(b, q, b->left), q, b->n);
+	b->sse = dot_rows(b, b->left, b->left);
+	b->k++;
+	return true;
+}
+
+static void
+step_pop(struct basis *b, const double *saved, double sse)
+{
+	memcpy(b->left, saved, b->n * sizeof(*saved));
+	b->sse = sse;
+	b->k--;
+}
+
+/* The best moment; row b->n without any. `saved`: scratch of n. */
+static struct moment
+moment_find(struct basis *b, double *saved)
+{
+	size_t at = best_moment(b, b->explains);
+	double rows = 2, sse;
+
+	if (at == b->n)
+		return (struct moment){ at, at, at };
+	if (step_push(b, at, saved, &sse)) {
+		memcpy(b->after, b->left, b->n * sizeof(*b->after));
+		rows = independent_rows(b);
+		step_pop(b, saved, sse);
+	}
+	return with_doubt(b, at, rows);
+}
+
+/* A begin and an end, each the best moment beside the other; false without both. `saved`: scratch
+ * of 2 n. */
+static bool
+pair_find(struct basis *b, double *saved, struct moment pair[2])
+{
+	double sse;
+
+	pair[0] = moment_find(b, saved);
+	for (int k = 1; k <= 2; k++) {
+		const struct moment *beside = &pair[(k + 1) % 2];
+
+		if (beside->row == b->n || !step_push(b, beside->row, saved + b->n, &sse))
+			return false;
+		pair[k % 2] = moment_find(b, saved);
+		step_pop(b, saved + b->n, sse);
+	}
+	return pair[0].row < b->n;
 }
 
 /* A way in which a level is reached: exp(-t / length) since the moment. */
@@ -239,25 +309,43 @@ fill_transient(const struct basis *b, double *x, size_t moment, double length)
 
 /* A new level from `moment` on, reached at once or also by and by. */
 static void
-try_start(const struct basis *b, struct block *at, size_t moment, bool gradual)
+try_start(struct basis *b, struct block *at, struct moment moment, bool gradual)
 {
-	double behind = (double)(b->n - moment);
+	double behind = (double)(b->n - moment.row);
 
 	*at = (struct block){ .part = NW_TIME_START,
 		.x = at->x,
-		.is_moment = true,
-		.moment = moment,
+		.n_moments = 1,
+		.moment = { moment },
 		.searched = 2 * log((double)b->m),
 		.gain = -INFINITY };
-	if (moment >= b->n)
+	if (moment.row >= b->n)
 		return;
 	for (size_t i = 0; i < b->n; i++)
-		at->x[i] = i >= moment;
+		at->x[i] = i >= moment.row;
 	if (gradual) {
-		fill_transient(b, at->x + b->n, moment, behind / SHORT_PART);
-		fill_transient(b, at->x + 2 * b->n, moment, behind / LONG_PART);
+		fill_transient(b, at->x + b->n, moment.row, behind / SHORT_PART);
+		fill_transient(b, at->x + 2 * b->n, moment.row, behind / LONG_PART);
 	}
 	block_weigh(b, at, gradual ? 3 : 1);
+}
+
+/* A begin and an end: alone, neither explains much. */
+static void
+try_pair(struct basis *b, struct block *at, double *saved)
+{
+	*at = (struct block){ .part = NW_TIME_START,
+		.x = at->x,
+		.n_moments = 2,
+		.searched = 4 * log((double)b->m),
+		.gain = -INFINITY };
+	if (b->k + 2 > COLUMNS_MAX || !pair_find(b, saved, at->moment))
+		return;
+	for (size_t i = 0; i < b->n; i++) {
+		at->x[i] = i >= at->moment[0].row;
+		at->x[b->n + i] = i >= at->moment[1].row;
+	}
+	block_weigh(b, at, 2);
 }
 
 /* Rows since the begin of the run of responses; the longest run, too. */
@@ -281,12 +369,12 @@ fill_since_begin(const struct basis *b, double *x)
 
 /* The way in which each run of responses begins. */
 static void
-try_begin(const struct basis *b, struct block *at)
+try_begin(struct basis *b, struct block *at)
 {
 	double longest;
 
 	*at = (struct block){
-		.part = NW_TIME_START, .x = at->x, .is_moment = true, .moment = b->row[0]
+		.part = NW_TIME_START, .x = at->x, .n_moments = 1, .moment = { { b->row[0], 0, 0 } }
 	};
 	longest = (double)fill_since_begin(b, at->x);
 	for (size_t i = 0; i < b->n; i++) {
@@ -320,44 +408,60 @@ block_take(struct basis *b, const struct block *at, struct nw_time_rival *out)
 	b->k += at->n;
 	b->sse = at->sse;
 	out->parts |= at->part;
-	if (at->is_moment)
-		out->moment[out->n_moments++] = at->moment;
+	for (size_t k = 0; k < at->n_moments; k++) {
+		b->moment[out->n_moments] = at->moment[k];
+		out->moment[out->n_moments++] = at->moment[k].row;
+	}
+}
+
+/* Tries all blocks; `best` has the largest gain. */
+static void
+try_all(struct basis *b, const struct nw_time_rival *out, size_t degree, struct block *best,
+    struct block *other)
+{
+	struct moment at;
+
+	try_trend(b, best, degree + 1, degree == 0 ? LOW_DEGREE : HIGH_DEGREE);
+	if (degree == HIGH_DEGREE)
+		best->gain = -INFINITY;
+	try_hour(b, other);
+	if ((out->parts & NW_TIME_HOUR) == 0)
+		keep_better(best, other);
+	if (out->n_moments == NW_TIME_MOMENTS_MAX)
+		return;
+	at = moment_find(b, b->saved);
+	try_start(b, other, at, false);
+	keep_better(best, other);
+	/* A level reached by and by begins before the best step. */
+	for (size_t back = 0; back <= BACK_PARTS && at.row < b->n; back++) {
+		struct moment earlier = at;
+
+		earlier.row -= at.row * back / BACK_ALL;
+		earlier.from = at.from < earlier.row ? at.from : earlier.row;
+		try_start(b, other, earlier, true);
+		keep_better(best, other);
+	}
+	try_begin(b, other);
+	keep_better(best, other);
+	if (out->n_moments > 0)
+		return;
+	try_pair(b, other, b->saved);
+	keep_better(best, other);
 }
 
 static void
 search(struct basis *b, struct block *best, struct block *other, struct nw_time_rival *out)
 {
-	size_t low = 0;
+	size_t degree = 0;
 
 	for (;;) {
-		try_trend(b, best, low + 1, low == 0 ? LOW_DEGREE : HIGH_DEGREE);
-		if (low == HIGH_DEGREE)
-			best->gain = -INFINITY;
-		try_hour(b, other);
-		if ((out->parts & NW_TIME_HOUR) == 0)
-			keep_better(best, other);
-		if (out->n_moments < NW_TIME_MOMENTS_MAX) {
-			size_t moment = best_moment(b, b->explains);
-
-			if (moment < b->n)
-				find_doubt(b, b->explains, moment, &b->doubt[out->n_moments]);
-
-			try_start(b, other, moment, false);
-			keep_better(best, other);
-			/* A level reached by and by begins before the best step. */
-			for (size_t back = 0; back <= BACK_PARTS && moment < b->n; back++) {
-				try_start(b, other, moment - moment * back / BACK_ALL, true);
-				keep_better(best, other);
-			}
-			try_begin(b, other);
-			if (other->gain > best->gain)
-				b->doubt[out->n_moments] = (struct doubt){ 0, 0 };
-			keep_better(best, other);
-		}
+		/* The first time counts independent rows, the second compares. */
+		try_all(b, out, degree, best, other);
+		try_all(b, out, degree, best, other);
 		if (!(best->gain > 0) || b->k + best->n > COLUMNS_MAX)
 			return;
 		if (best->part == NW_TIME_TREND)
-			low = low == 0 ? LOW_DEGREE : HIGH_DEGREE;
+			degree = degree == 0 ? LOW_DEGREE : HIGH_DEGREE;
 		block_take(b, best, out);
 	}
 }
@@ -388,7 +492,7 @@ leave_doubt_out(struct basis *b, size_t n_moments)
 		bool doubtful = false;
 
 		for (size_t k = 0; k < n_moments; k++)
-			doubtful |= b->row[i] >= b->doubt[k].from && b->row[i] < b->doubt[k].to;
+			doubtful |= b->row[i] >= b->moment[k].from && b->row[i] < b->moment[k].to;
 		if (!doubtful)
 			b->row[kept++] = b->row[i];
 	}
@@ -530,6 +634,7 @@ basis_init(struct basis *b, const struct nw_table *t, const double *day)
 	b->left = calloc(b->n + 1, sizeof(*b->left));
 	b->after = calloc(b->n + 1, sizeof(*b->after));
 	b->explains = calloc(b->n + 1, sizeof(*b->explains));
+	b->saved = calloc(2 * b->n + 1, sizeof(*b->saved));
 	b->row = calloc(b->n + 1, sizeof(*b->row));
 	if (b->q == NULL || b->left == NULL || b->after == NULL || b->explains == NULL ||
 	    b->row == NULL)
@@ -582,6 +687,7 @@ out:
 	free(b.left);
 	free(b.after);
 	free(b.explains);
+	free(b.saved);
 	free(b.row);
 	return rc;
 }
