@@ -48,6 +48,8 @@ hosts_doc(const struct evidence *e, const struct nw_path *p)
 		    clock, KEY_clock_synchronised, json_boolean(e->hosts[i].clock_synchronised));
 		put_real(clock, KEY_clock_offset_s, e->hosts[i].clock_offset_s);
 		put_real(clock, KEY_clock_bound_s, e->hosts[i].clock_bound_s);
+		put_real(clock, KEY_clock_bound_lowest_s, e->hosts[i].bound_lowest_s);
+		put_real(clock, KEY_clock_bound_highest_s, e->hosts[i].bound_highest_s);
 		result_set(h, KEY_session_host_clock, clock);
 		json_array_append_new(list, h);
 	}

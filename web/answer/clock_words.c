@@ -3,9 +3,23 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "narrows/format.h"
 #include "narrows/result.h"
+
+/* Appends the bound's course during a session, where the bound moved by a fifth and more. */
+static void
+bound_course(const json_t *clock, char *text, size_t size)
+{
+	double low_s = result_number(clock, KEY_clock_bound_lowest_s),
+	       high_s = result_number(clock, KEY_clock_bound_highest_s);
+	size_t n = strlen(text);
+
+	if (high_s >= 1.2 * low_s)
+		snprintf(text + n, size - n, " at the end, %s to %s during the session",
+		    fmt_duration(low_s).s, fmt_duration(high_s).s);
+}
 
 struct clock_words
 clock_words(const json_t *clock)
@@ -22,6 +36,7 @@ clock_words(const json_t *clock)
 							    : "synchronised, ",
 	    isfinite(bound_s) ? "right within " : "no bound known",
 	    isfinite(bound_s) ? fmt_duration(bound_s).s : "");
+	bound_course(clock, w.bound, sizeof(w.bound));
 	if (isfinite(offset_s))
 		snprintf(w.offset, sizeof(w.offset), "(offset %s)", fmt_duration(offset_s).s);
 	return w;

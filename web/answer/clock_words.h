@@ -8,7 +8,8 @@
 enum { CLOCK_WORDS_BYTES = 200 };
 
 struct clock_words {
-	char bound[CLOCK_WORDS_BYTES];  /* "clock right within 400 us" */
+	/* "clock right within 400 us", and "at the end, 180 us to 2 ms during the session" */
+	char bound[CLOCK_WORDS_BYTES];
 	char offset[CLOCK_WORDS_BYTES]; /* "(offset -80 us)", or empty */
 };
 struct clock_words clock_words(const json_t *clock);

@@ -38,7 +38,8 @@ session_clock_bound(const json_t *doc)
 		const json_t *clock = result_get(json_array_get(list, i), KEY_session_host_clock);
 
 		sum += result_bool(clock, KEY_clock_known) == 1
-		    ? result_number(clock, KEY_clock_bound_s)
+		    ? fmax(result_number(clock, KEY_clock_bound_s),
+			  result_number(clock, KEY_clock_bound_highest_s))
 		    : NAN;
 	}
 	return sum;

@@ -33,6 +33,7 @@ struct evidence_host {
 	char *name;
 	bool clock_known, clock_synchronised;
 	double clock_offset_s, clock_bound_s;
+	double bound_lowest_s, bound_highest_s; /* of clock_bound_s during the session */
 	bool clock_sync_told; /* whether the kernel said if the clock is synchronised */
 	/* offset against the box's clock and its bound, by the best exchange of time stamps */
 	double exchange_offset_s, exchange_bound_s;

@@ -71,10 +71,14 @@ void
 clock_row(struct loader *l, const struct row *r)
 {
 	struct evidence_host *h = &l->e->hosts[l->source->host];
-	double synced = row_cell(r, r->c->kernel_synced);
+	double synced = row_cell(r, r->c->kernel_synced), bound_s = row_cell(r, r->c->bound_s);
 
 	last_known(&h->clock_offset_s, row_cell(r, r->c->offset_s));
-	last_known(&h->clock_bound_s, row_cell(r, r->c->bound_s));
+	last_known(&h->clock_bound_s, bound_s);
+	if (isfinite(bound_s)) {
+		h->bound_lowest_s = fmin(h->bound_lowest_s, bound_s);
+		h->bound_highest_s = fmax(h->bound_highest_s, bound_s);
+	}
 	if (isfinite(h->clock_bound_s))
 		h->clock_known = true;
 	if (isfinite(synced)) {

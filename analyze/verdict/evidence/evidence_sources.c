@@ -40,6 +40,7 @@ host_index(struct loader *l, int64_t host_id)
 	memset(h, 0, sizeof(*h));
 	h->id = host_id;
 	h->clock_offset_s = h->clock_bound_s = h->exchange_offset_s = h->exchange_bound_s = NAN;
+	h->bound_lowest_s = h->bound_highest_s = NAN;
 	return e->n_hosts++;
 }
 

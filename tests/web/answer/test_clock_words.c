@@ -15,6 +15,14 @@ main(void)
 		{ "{\"known\": true, \"synchronised\": true, \"bound_s\": 0.0004, "
 		  "\"offset_s\": -8e-5}",
 		    "clock right within 400\xc2\xa0\xc2\xb5s", "(offset -80\xc2\xa0\xc2\xb5s)" },
+		{ "{\"known\": true, \"synchronised\": true, \"bound_s\": 0.0004, "
+		  "\"bound_lowest_s\": 0.0002, \"bound_highest_s\": 0.002}",
+		    "clock right within 400\xc2\xa0\xc2\xb5s at the end, 200\xc2\xa0\xc2\xb5s to "
+		    "2\xc2\xa0ms during the session",
+		    "" },
+		{ "{\"known\": true, \"synchronised\": true, \"bound_s\": 0.0004, "
+		  "\"bound_lowest_s\": 0.00039, \"bound_highest_s\": 0.0004}",
+		    "clock right within 400\xc2\xa0\xc2\xb5s", "" },
 		{ "{\"known\": true, \"synchronised\": false, \"bound_s\": 2, \"offset_s\": null}",
 		    "clock not synchronised, right within 2\xc2\xa0s", "" },
 		{ "{\"known\": true, \"synchronised\": false, \"bound_s\": null}",

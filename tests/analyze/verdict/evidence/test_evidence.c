@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "narrows/eventtype.h"
 #include "narrows/err.h"
 #include "narrows/store.h"
 #include "tests/check.h"
@@ -589,6 +590,30 @@ test_clock(void)
 	evidence_clear(&e);
 }
 
+/* The bound of a clock by chrony: the last of the session, and the range. */
+static void
+test_bound(void)
+{
+	static const struct document chrony = { 3, 1, 0, NW_TYPE_CLOCK, "{}", NULL,
+		{ "offset_s", "bound_s" } };
+	static const double bounds[] = { 0.002, 0.0005, 0.001, 0.0015 };
+	struct nw_batch *b = session_begin();
+	struct evidence e;
+
+	document_add(b, &reads);
+	document_add(b, &chrony);
+	for (int i = 1; i <= 4; i++) {
+		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		row_add(b, &chrony, i * 100, (double[]){ 1e-5, bounds[i - 1] });
+	}
+	session_load(b, "bound", &e);
+	CHECK(e.hosts[0].clock_known);
+	CHECK_NEAR(e.hosts[0].clock_bound_s, 0.0015, 1e-9, 0);
+	CHECK_NEAR(e.hosts[0].bound_lowest_s, 0.0005, 1e-9, 0);
+	CHECK_NEAR(e.hosts[0].bound_highest_s, 0.002, 1e-9, 0);
+	evidence_clear(&e);
+}
+
 static void
 test_caliper_op(void)
 {
@@ -638,6 +663,7 @@ main(void)
 	test_host();
 	test_uses();
 	test_clock();
+	test_bound();
 	test_caliper_op();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	CHECK_INT(system(command), 0);
