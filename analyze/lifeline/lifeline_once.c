@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A single stall. Nothing comes again here, so the tests of lifeline_find.c have no say; a stall
- * stands out alone if it is many times as long as any wait at another time, and holds most of what
- * the slow lines lost.
+ * stands out alone if it is many times as long as any wait at another time, and holds most of the
+ * time lost by the slow lines.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,11 @@
 enum { WAITING_MIN = 3 };
 #define RIVALS      3.0  /* the stall is so many times as long as the next one */
 #define EXCESS_MOST 0.75 /* of the excess of the slow lines, at least */
-#define MEANWHILE   0.7  /* of the time of a wait, at least, the next segment stood still, too */
+/* The excess of a shorter stall is less beside that of ordinary slow lines; a stall beyond all
+ * comparison needs only half. */
+#define RIVALS_FAR  8.0
+#define EXCESS_HALF 0.5
+#define MEANWHILE   0.7 /* of the time of a wait, at least, the next segment stood still, too */
 
 static double
 stood_s(const struct line_longest *w)
@@ -88,6 +92,13 @@ once_put(const struct line_longest *w, double share, struct nw_line_findings *ou
 		.last_ns = x->unblocked_ns };
 }
 
+static bool
+is_most(const struct line_longest *w, double share)
+{
+	return share >= EXCESS_MOST ||
+	    (share >= EXCESS_HALF && stood_s(w) >= RIVALS_FAR * w->rival_s);
+}
+
 int
 line_once(const struct nw_lines *l, const struct nw_line_segments *s, double material_s,
     struct nw_line_findings *out)
@@ -106,7 +117,7 @@ line_once(const struct nw_lines *l, const struct nw_line_segments *s, double mat
 		    stood_s(&w) < RIVALS * w.rival_s)
 			continue;
 		share = excess_of(l, s, w.hit);
-		if (share >= EXCESS_MOST && (rc = cause_follow(l, s, &w, spare)) == NW_OK)
+		if (is_most(&w, share) && (rc = cause_follow(l, s, &w, spare)) == NW_OK)
 			once_put(&w, share, out);
 	}
 	free(w.hit);

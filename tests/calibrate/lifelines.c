@@ -171,10 +171,10 @@ calibrate_lifelines(struct calibration *c)
 				}
 	m.who = SIM_ONCE;
 	m.queues = true;
-	m.size_s = 1.5;
-	for (m.place = SIM_DISK; m.place <= SIM_LOSS; m.place += SIM_LOSS - SIM_DISK)
-		for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
-			stall_planted(c, m);
+	for (m.size_s = 0.7; m.size_s < 2; m.size_s += 0.8)
+		for (m.place = SIM_DISK; m.place <= SIM_LOSS; m.place += SIM_LOSS - SIM_DISK)
+			for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
+				stall_planted(c, m);
 	m.lists = 20;
 	m.who = SIM_SERVER;
 	m.size_s = 0.03;

@@ -281,7 +281,7 @@ test_step(void)
 
 /* A server stands still once, for longer than lines take otherwise: told, with place and length. */
 static void
-test_once(void)
+once_of(double size_s, double share)
 {
 	struct sim m = { .lists = 60,
 		.blocks = 30,
@@ -290,7 +290,7 @@ test_once(void)
 		.queues = true,
 		.place = SIM_LOSS,
 		.who = SIM_ONCE,
-		.size_s = 1.5 };
+		.size_s = size_s };
 	const struct nw_line_finding *f = &found.finding[0];
 
 	for (; m.place >= SIM_DISK; m.place = m.place == SIM_LOSS ? SIM_DISK : SIM_NOWHERE) {
@@ -299,11 +299,18 @@ test_once(void)
 		CHECK_INT(f->n_moments, 1);
 		CHECK_INT(f->from, sim_from(m.place));
 		CHECK_INT(f->lane, 1);
-		CHECK_NEAR(f->cost_s, 1.5, 0.1, 0);
-		CHECK(f->share >= 0.75);
+		CHECK_NEAR(f->cost_s, size_s, 0.1, 0);
+		CHECK(f->share >= share);
 	}
 	look(&m);
 	CHECK_INT(found.n, 0);
+}
+
+static void
+test_once(void)
+{
+	once_of(1.5, 0.75);
+	once_of(0.7, 0.5);
 }
 
 /* Times of hostile logs: nothing overflows. */
