@@ -126,7 +126,8 @@ shifts_init(struct shifts *s, const struct nw_reduce_options *opts, size_t n, si
 }
 
 /* Copies the response of the first shift into all further shifts, each begun elsewhere. A
- * shifted response has a trend again, unlike the metrics. */
+ * shifted response has trends again, unlike the metrics; the first one has, too, with its
+ * courses. */
 static void
 shift_around(struct shifts *s)
 {
@@ -136,8 +137,10 @@ shift_around(struct shifts *s)
 
 		memcpy(y, s->y + by, (s->n - by) * sizeof(*y));
 		memcpy(y + s->n - by, s->y, by * sizeof(*y));
-		detrend(s, y, s->terms);
-		(void)normalise(y, s->n, 1);
+	}
+	for (size_t k = 0; k < s->n_shifts; k++) {
+		detrend(s, s->y + k * s->n, s->terms);
+		(void)normalise(s->y + k * s->n, s->n, 1);
 	}
 }
 
@@ -161,13 +164,15 @@ strongest_find(struct shifts *s, const struct nw_table *t, struct strongest best
 /* The share of shifts explained as well as shift 0 is by PURSUITS metrics, each the closest to what
  * the earlier leave (matching pursuit, Mallat & Zhang 1993); 1 without a response. */
 static double
-share_as_strong(struct shifts *s, const struct nw_table *t)
+share_as_strong(struct shifts *s, const struct nw_table *t, const double *y, size_t terms)
 {
 	double explained[SHIFTS_MAX] = { 0 };
 	size_t as_strong = 0;
 
-	if (!column_fill(s, t->y, s->y))
+	s->terms = y == t->y ? terms : 0;
+	if (!column_fill(s, y, s->y))
 		return 1;
+	s->terms = terms;
 	shift_around(s);
 	for (int step = 0; step < PURSUITS; step++) {
 		struct strongest best[SHIFTS_MAX] = { { 0, 0 } };
@@ -199,10 +204,13 @@ reduce_shift_chance(const struct nw_table *t, const struct nw_reduce_options *op
 		return NW_OK;
 	if ((rc = shifts_init(&s, opts, n, n_shifts)) != NW_OK)
 		return rc;
-	s.terms = 1 + opts->n_courses;
-	*chance = share_as_strong(&s, t);
-	s.terms = s.all_terms;
-	*chance = fmax(*chance, share_as_strong(&s, t));
+	*chance = 0;
+	for (int whole = 0; whole <= (opts->response != NULL); whole++) {
+		const double *y = whole ? opts->response : t->y;
+
+		*chance = fmax(*chance, share_as_strong(&s, t, y, 1 + opts->n_courses));
+		*chance = fmax(*chance, share_as_strong(&s, t, y, s.all_terms));
+	}
 	free(s.trend);
 	return NW_OK;
 }

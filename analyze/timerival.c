@@ -36,6 +36,7 @@ enum {
 
 #define DOUBT_MAX  8.0  /* twice the log of the likelihood ratio of moments as good */
 #define NEW_MIN    1e-6 /* least share of a column's length that is new */
+#define ROWS_MANY  60.0 /* fewer hide their memory: each part costs twice and more */
 #define DAY_MIN    0.5  /* days of rows, for the hour to be a rival */
 #define LEFT_MIN   1e-9 /* share of a length below which the rest is rounding */
 #define TAKEN_LEFT 0.1  /* a metric taken keeps at most this share of its r^2 */
@@ -147,9 +148,9 @@ block_weigh(struct basis *b, struct block *at, size_t columns)
 	at->sse = fmax(dot_rows(b, b->after, b->after), LEFT_MIN * LEFT_MIN * b->sse);
 	m = at->sse > LEFT_MIN * LEFT_MIN * b->sse ? independent_rows(b) : (double)b->m;
 	b->rows = m = fmax(m, b->rows);
-	at->gain = at->n == 0 || b->k + at->n > b->m / ROWS_PER_COLUMN
-	    ? -INFINITY
-	    : m * log(b->sse / at->sse) - (double)at->n * log(m) - at->searched;
+	at->gain = at->n == 0 || b->k + at->n > b->m / ROWS_PER_COLUMN ? -INFINITY
+								       : m * log(b->sse / at->sse) -
+		((double)at->n * log(m) + at->searched) * (1 + ROWS_MANY / (double)b->m);
 }
 
 /* --- blocks --- */

@@ -56,6 +56,7 @@ struct nw_reduce_options {
 	 * in time, too */
 	size_t n_courses;
 	const double *course;
+	const double *response; /* with its courses, for the same test; NULL: that of the table */
 	struct nw_metric_set main;          /* n 0: none */
 	size_t n_random;                    /* sets to draw, as large as the selection */
 	uint64_t seed;                      /* for drawing: splitmix64, Fisher-Yates */

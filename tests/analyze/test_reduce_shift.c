@@ -13,9 +13,11 @@ static const double *columns[P];
 static const struct nw_table table = { columns, P, y, N };
 
 static double
-chance_less(size_t memory_rows, const double *course, size_t n_courses)
+chance_less(size_t memory_rows, const double *course, size_t n_courses, const double *response)
 {
-	struct nw_reduce_options o = { .course = course, .n_courses = n_courses };
+	struct nw_reduce_options o = {
+		.course = course, .n_courses = n_courses, .response = response
+	};
 	double c = NAN;
 
 	CHECK_INT(reduce_shift_chance(&table, &o, memory_rows, &c), NW_OK);
@@ -25,7 +27,7 @@ chance_less(size_t memory_rows, const double *course, size_t n_courses)
 static double
 chance(size_t memory_rows)
 {
-	return chance_less(memory_rows, NULL, 0);
+	return chance_less(memory_rows, NULL, 0, NULL);
 }
 
 static void
@@ -109,7 +111,25 @@ test_course(void)
 			x[2][i] += 3 * course[i];
 		}
 		CHECK_NEAR(chance(1), 0.01, 1e-12, 0);
-		small += chance_less(1, course, 1) <= 0.03;
+		small += chance_less(1, course, 1, NULL) <= 0.03;
+	}
+	CHECK(small <= 6);
+}
+
+/* The response with its courses has a say of its own: unrelated, it leaves no small chance. */
+static void
+test_response(void)
+{
+	static double whole[N];
+	int small = 0;
+
+	for (int k = 0; k < 40; k++) {
+		fill();
+		noise_fill(whole, N);
+		for (int i = 0; i < N; i++)
+			y[i] += x[3][i];
+		small += chance_less(1, NULL, 0, whole) <= 0.03;
+		CHECK_NEAR(chance_less(1, NULL, 0, y), 0.01, 1e-12, 0);
 	}
 	CHECK(small <= 6);
 }
@@ -122,5 +142,6 @@ main(int argc, char **argv)
 	test_even();
 	test_trend();
 	test_course();
+	test_response();
 	return check_done("reduce_shift");
 }

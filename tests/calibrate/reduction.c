@@ -137,6 +137,7 @@ reduce(size_t n)
 		abort();
 	o.n_courses = time.n_courses;
 	o.course = time.course;
+	o.response = time.parts != 0 ? response : NULL;
 	if (nw_reduce(&time.rest, NULL, 0, &o, &r) != 0 ||
 	    nw_reduce_worth(&time.rest, &o, MINUTE_ROWS, &w) != 0)
 		abort();

@@ -219,6 +219,7 @@ reduce(const struct reduction_params *params, const struct reductions *all,
 		rc = time_find(all, t, r);
 	o.n_courses = r->time.n_courses;
 	o.course = r->time.course;
+	o.response = r->time.parts != 0 ? t->y : NULL;
 	if (rc == NW_OK)
 		rc = nw_reduce(&r->time.rest, NULL, 0, &o, &r->result);
 	r->status =
