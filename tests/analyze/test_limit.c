@@ -52,8 +52,8 @@ test_claims(void)
 	CHECK_INT(l.claim, LIMIT_NONE);
 }
 
-/* Which interval is printed: none of few windows; wider than that of the ratio, most of all where the
- * evidence is weak; beside an account with the tie inside. */
+/* Which interval is printed: none of few windows; wider than that of the ratio, most of all where
+ * the evidence is weak; beside an account with the tie inside. */
 static void
 test_printed(void)
 {
