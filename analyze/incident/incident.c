@@ -480,22 +480,27 @@ comeback_see(struct telling *t, size_t now)
 	forecast_see(&t->incident, &row, &before);
 }
 
-static bool
-is_accepted(const struct telling *t, size_t now, const int64_t *wall_ns, size_t n)
+/* Accepts the open incident before the session `next`, which may be n, if one of the times lies
+ * between the session that opened the incident and this session. */
+static int
+incident_ask(struct telling *t, size_t next, const int64_t *accepted_wall_ns, size_t n_accepted)
 {
+	const int64_t from = t->job[t->open->opened].start_wall_ns,
+		      to = next < t->n ? t->job[next].start_wall_ns : INT64_MAX;
 	size_t i;
 
-	for (i = 0; i < n; i++)
-		if (wall_ns[i] > t->job[t->open->opened].start_wall_ns &&
-		    wall_ns[i] <= t->job[now].start_wall_ns)
-			return true;
-	return now - t->open->begin + 1 >= NW_INCIDENT_ACCEPTED;
+	for (i = 0; i < n_accepted; i++)
+		if (accepted_wall_ns[i] > from && accepted_wall_ns[i] <= to) {
+			t->open->accepted_wall_ns = accepted_wall_ns[i];
+			return incident_accept(t, next - 1);
+		}
+	return NW_OK;
 }
 
 /* --- session by session --- */
 
 static int
-incident_go_on(struct telling *t, size_t now, const int64_t *accepted_wall_ns, size_t n_accepted)
+incident_go_on(struct telling *t, size_t now)
 {
 	usual_of_incident(t, now, NULL);
 	comeback_see(t, now);
@@ -504,7 +509,7 @@ incident_go_on(struct telling *t, size_t now, const int64_t *accepted_wall_ns, s
 		return NW_OK;
 	}
 	incident_measure(t, now + 1);
-	return is_accepted(t, now, accepted_wall_ns, n_accepted) ? incident_accept(t, now) : NW_OK;
+	return now - t->open->begin + 1 >= NW_INCIDENT_ACCEPTED ? incident_accept(t, now) : NW_OK;
 }
 
 static int
@@ -604,9 +609,12 @@ nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_n
 	t->n = n;
 	t->out = out;
 	rc = telling_begin(t);
-	for (i = 0; i < n && rc == NW_OK; i++)
-		rc = t->open != NULL ? incident_go_on(t, i, accepted_wall_ns, n_accepted)
-				     : level_go_on(t, i);
+	for (i = 0; i <= n && rc == NW_OK; i++) {
+		if (t->open != NULL)
+			rc = incident_ask(t, i, accepted_wall_ns, n_accepted);
+		if (i < n && rc == NW_OK)
+			rc = t->open != NULL ? incident_go_on(t, i) : level_go_on(t, i);
+	}
 	if (rc == NW_OK)
 		usual_fill(t, &t->row[n], t->open == NULL && n > 0 ? &t->row[n - 1] : NULL, NAN,
 		    &out->usual[n]);

@@ -231,7 +231,7 @@ route_touch(struct schedule *s, const char *route, const char *program, int64_t 
 
 	DL_FOREACH (s->routes, t)
 		if (is_same(t->route, route) && is_same(t->program, program)) {
-			t->session_id = session_id;
+			t->session_id = session_id != 0 ? session_id : t->session_id;
 			return;
 		}
 	if (route == NULL || s->n_routes == ROUTES_MAX)
@@ -649,6 +649,7 @@ schedule_thread(void *arg)
 		begin = nw_mono_ns();
 		if (job.kind == JOB_CLOCK) {
 			clock_look(s);
+			(void)store_routes_stale(s->reader, ROUTES_MAX, on_lacking, s);
 			clock_at = begin + CLOCK_EVERY_S * INT64_C(1000000000);
 			continue;
 		}

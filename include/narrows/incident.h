@@ -78,6 +78,7 @@ struct nw_incident {
 	double ratio_low, ratio_high; /* 90 % lies between */
 	double per_week;              /* of a drift: share lost a week */
 	double p;                     /* of the test when it opened */
+	int64_t accepted_wall_ns;     /* the caller's time that accepted it; 0: none */
 };
 
 /* A stretch of sessions with one usual level; incidents that ended are no levels. */
@@ -97,8 +98,8 @@ struct nw_story {
 	size_t n_levels;
 };
 
-/* An open incident is accepted at the first session that starts after one of the times while it is
- * open. Free with nw_story_clear(), also after an error. NW_ENOMEM */
+/* Each of the times accepts the incident that is open then: sessions that start later belong to the
+ * new level. Free with nw_story_clear(), also after an error. NW_ENOMEM */
 int nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
     size_t n_accepted, struct nw_story *out);
 void nw_story_clear(struct nw_story *s);

@@ -21,7 +21,7 @@
 
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 14, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 15, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Raw rows, and the buckets of old rows: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -115,8 +115,26 @@ struct nw_result_rec {
 	bool imported;      /* read only: another box made the result */
 };
 
+/* An incident of a route. Route, program, first session and kind are its name. */
+struct nw_incident_rec {
+	const char *route, *program;        /* "" where unknown */
+	int64_t session_id;                 /* the first session */
+	const char *kind, *state;           /* "step" or "drift"; "open", "ended" or "accepted" */
+	int64_t begin_wall_ns, end_wall_ns; /* end 0: no session after it so far */
+	const char *json;                   /* narrows-result(5), incident */
+};
+
+/* An operator takes the rate of an incident as usual, at a time. */
+struct nw_acceptance_rec {
+	const char *route, *program;
+	int64_t session_id; /* the incident's first session */
+	int64_t t_wall_ns;
+	const char *who, *why;
+};
+
 /* The history of a route: of the sessions of a program between the same hosts
- * (narrows/routehist.h). A later history of the same route and program replaces the record. */
+ * (narrows/routehist.h). A later history of the same route and program replaces the record, and all
+ * of the route's incidents. */
 struct nw_route_rec {
 	const char *route, *program; /* "" where unknown */
 	int64_t made_wall_ns;
@@ -125,6 +143,8 @@ struct nw_route_rec {
 	const char *stage;  /* of most verdicts, or NULL */
 	const char *sentence;
 	const char *json;
+	const struct nw_incident_rec *incidents; /* for writing; readers have store_incidents() */
+	size_t n_incidents;
 };
 
 /* Metrics worth keeping for a program on a route (narrows/keeplist.h). A later list of the same
@@ -359,6 +379,16 @@ int store_note_add_soon(
 /* NW_ENOTFOUND: no such note. */
 int store_note_drop(const char *path, int64_t id, char why[STORE_WHY_BYTES]);
 
+enum { STORE_ACCEPTANCE_BYTES = 500, STORE_ACCEPTANCES_MAX = 1000 }; /* of a text; of a route */
+/* Keeps the acceptance of an open step of a route, as store_note_add(); the history of the route
+ * follows with its next analysis. NW_ENOTFOUND: no such open incident. NW_ETOOBIG: a text is longer
+ * than STORE_ACCEPTANCE_BYTES. */
+int store_acceptance_add(
+    const char *path, const struct nw_acceptance_rec *a, char why[STORE_WHY_BYTES]);
+/* The same for a serving thread: NW_EIO during another process's long write. */
+int store_acceptance_add_soon(
+    const char *path, const struct nw_acceptance_rec *a, char why[STORE_WHY_BYTES]);
+
 /* --- reading --- */
 
 struct store_reader;
@@ -385,6 +415,8 @@ typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
 typedef int store_diet_fn(void *arg, const struct nw_diet_rec *diet);
 typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
 typedef int store_route_fn(void *arg, const struct nw_route_rec *route);
+typedef int store_incident_fn(void *arg, const struct nw_incident_rec *incident);
+typedef int store_acceptance_fn(void *arg, const struct nw_acceptance_rec *a);
 
 int store_hosts(struct store_reader *r, store_host_fn *fn, void *arg);
 /* A host by its name. NW_ENOTFOUND */
@@ -434,6 +466,23 @@ int store_route_get(
     struct store_reader *r, const char *route, const char *program, store_route_fn *fn, void *arg);
 /* Routes and programs of results without a history, at most limit; json and numbers are not set. */
 int store_routes_lacking(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
+/* Routes with a history that is older than an acceptance; json and numbers are not set. */
+int store_routes_stale(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
+struct nw_incident_select {
+	const char *route, *program; /* NULL: any */
+	bool open;                   /* only open incidents */
+	int64_t since_wall_ns;       /* only incidents that went on at this time or later; 0: all */
+	int64_t before_wall_ns;      /* only incidents that began before; 0: all */
+	size_t limit;
+};
+/* Newest begin first. */
+int store_incidents(
+    struct store_reader *r, const struct nw_incident_select *s, store_incident_fn *fn, void *arg);
+/* The number of open incidents. */
+int store_incidents_open(struct store_reader *r, uint64_t *n);
+/* Acceptances of a route's incidents, rising in time. */
+int store_acceptances(struct store_reader *r, const char *route, const char *program,
+    store_acceptance_fn *fn, void *arg);
 /* Newest first. */
 int store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg);
 /* Diets of a host (0: of all), by host and id. */

@@ -276,9 +276,15 @@ nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns, co
 int
 nw_batch_route(struct nw_batch *b, const struct nw_route_rec *r)
 {
+	const struct nw_incident_rec *in = r->incidents;
 	int rc = put(b, BATCH_ROUTE, "ttniidttt", r->route, r->program, r->made_wall_ns,
 	    r->n_sessions, r->newest_session_id, r->bytes_per_s, r->stage, r->sentence, r->json);
 
+	if (rc == NW_OK)
+		rc = put(b, BATCH_INCIDENTS_GONE, "tt", r->route, r->program);
+	for (; rc == NW_OK && in < r->incidents + r->n_incidents; in++)
+		rc = put(b, BATCH_INCIDENT, "ttittint", r->route, r->program, in->session_id,
+		    in->kind, in->state, in->begin_wall_ns, in->end_wall_ns, in->json);
 	return rc == NW_OK ? put(b, BATCH_ROUTES_TRIM, "i", (int64_t)ROUTES_MAX) : rc;
 }
 

@@ -589,9 +589,48 @@ static const char version_14[] =
     "	JOIN fieldset s ON s.id = l.fieldset_id WHERE true GROUP BY 1\n"
     "	ON CONFLICT(host_id, tier) DO UPDATE SET bytes = bytes + excluded.bytes;\n";
 
+/*
+ * From 14 to 15: incidents of routes, and their acceptance by operators. The incidents of a route
+ * follow its history (nw_batch_route); acceptances are input of the history.
+ */
+static const char version_15[] =
+    "CREATE TABLE incident (              -- sessions of a route that were slower than usual\n"
+    "	route      TEXT NOT NULL,\n"
+    "	program    TEXT NOT NULL,         -- '' where unknown\n"
+    "	session_id INTEGER NOT NULL,      -- its first session\n"
+    "	kind       TEXT NOT NULL,         -- 'step' or 'drift'\n"
+    "	state      TEXT NOT NULL,         -- 'open', 'ended' or 'accepted'\n"
+    "	begin_ns   INTEGER NOT NULL,      -- begin of its first session\n"
+    "	end_ns     INTEGER,               -- begin of the first session after it; NULL: none so "
+    "far\n"
+    "	document   TEXT NOT NULL,         -- JSON, see narrows-result(5), incident\n"
+    "	PRIMARY KEY (route, program, session_id, kind)\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE INDEX incident_by_begin ON incident(begin_ns);\n"
+    "CREATE INDEX incident_open ON incident(begin_ns) WHERE state = 'open';\n"
+    "CREATE TABLE acceptance (            -- an operator takes the rate of an incident as usual\n"
+    "	route      TEXT NOT NULL,\n"
+    "	program    TEXT NOT NULL,\n"
+    "	t_ns       INTEGER NOT NULL,      -- time of the acceptance\n"
+    "	session_id INTEGER NOT NULL,      -- first session of the incident at that time\n"
+    "	who        TEXT NOT NULL,\n"
+    "	why        TEXT NOT NULL,\n"
+    "	PRIMARY KEY (route, program, t_ns)\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE TRIGGER route_forgotten AFTER DELETE ON route\n"
+    "	BEGIN DELETE FROM incident WHERE route = old.route AND program = old.program;\n"
+    "	DELETE FROM acceptance WHERE route = old.route AND program = old.program; END;\n"
+    "CREATE VIEW v_incident AS            -- one line per incident, newest first\n"
+    "	SELECT route, program, session_id AS session, kind, state,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', begin_ns / 1000000000, 'unixepoch') AS began,\n"
+    "	strftime('%Y-%m-%dT%H:%M:%SZ', end_ns / 1000000000, 'unixepoch') AS ended,\n"
+    "	json_extract(document, '$.ratio') AS ratio,\n"
+    "	json_extract(document, '$.sentence') AS sentence\n"
+    "	FROM incident ORDER BY begin_ns DESC;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
-	version_12, version_13, version_14 };
+	version_12, version_13, version_14, version_15 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pins and notes, from any process: SQLite lets another connection write a row that the writer's
+/* Pins, notes and acceptances, from any process: SQLite lets another connection write a row that the writer's
  * memory does not hold, and the writer asks the file each time before rows go. */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "store/ground/schema.h"
 
 enum { PIN_BUSY_TIMEOUT_MS = 10000, SOON_TIMEOUT_MS = 300 };
-enum statement { PIN_SET, NOTE_ADD, NOTE_DROP, STATEMENTS };
+enum statement { PIN_SET, NOTE_ADD, NOTE_DROP, ACCEPTANCE_ADD, STATEMENTS };
 
 static const char *const sql[STATEMENTS] = {
 	[PIN_SET] = "UPDATE session SET pinned = ?2 WHERE id = ?1",
@@ -18,6 +18,11 @@ static const char *const sql[STATEMENTS] = {
 	    " SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE EXISTS (SELECT 1 FROM session WHERE id = ?1)"
 	    " AND (SELECT count(*) FROM note WHERE session_id = ?1) < ?7",
 	[NOTE_DROP] = "DELETE FROM note WHERE id = ?1",
+	[ACCEPTANCE_ADD] =
+	    "INSERT INTO acceptance(route, program, t_ns, session_id, who, why)"
+	    " SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE EXISTS (SELECT 1 FROM incident WHERE route = ?1"
+	    " AND program = ?2 AND session_id = ?4 AND kind = 'step' AND state = 'open')"
+	    " AND (SELECT count(*) FROM acceptance WHERE route = ?1 AND program = ?2) < ?7",
 };
 
 /* A store, possibly open in another process, for a single statement. */
@@ -121,4 +126,35 @@ store_note_drop(const char *path, int64_t id, char why[STORE_WHY_BYTES])
 		return rc;
 	rc = db_run(&p.stmts, NOTE_DROP, "i", id);
 	return pen_drop(&p, rc, "no such note", why);
+}
+
+static int
+acceptance_add(
+    const char *path, const struct nw_acceptance_rec *a, int wait_ms, char why[STORE_WHY_BYTES])
+{
+	struct pen p;
+	int rc;
+
+	if (strlen(a->who) > STORE_ACCEPTANCE_BYTES || strlen(a->why) > STORE_ACCEPTANCE_BYTES) {
+		snprintf(why, STORE_WHY_BYTES, "longer than %d bytes", STORE_ACCEPTANCE_BYTES);
+		return NW_ETOOBIG;
+	}
+	if ((rc = pen_take(&p, path, wait_ms, why)) != NW_OK)
+		return rc;
+	rc = db_run(&p.stmts, ACCEPTANCE_ADD, "ttiitti", a->route, a->program, a->t_wall_ns,
+	    a->session_id, a->who, a->why, (int64_t)STORE_ACCEPTANCES_MAX);
+	return pen_drop(&p, rc, "no such open incident", why);
+}
+
+int
+store_acceptance_add(const char *path, const struct nw_acceptance_rec *a, char why[STORE_WHY_BYTES])
+{
+	return acceptance_add(path, a, PIN_BUSY_TIMEOUT_MS, why);
+}
+
+int
+store_acceptance_add_soon(
+    const char *path, const struct nw_acceptance_rec *a, char why[STORE_WHY_BYTES])
+{
+	return acceptance_add(path, a, SOON_TIMEOUT_MS, why);
 }

@@ -102,6 +102,17 @@ static const char *const sql[R_STMTS] = {
 	    " WHERE r.route IS NOT NULL AND " MADE_HERE " AND NOT EXISTS"
 	    " (SELECT 1 FROM route h WHERE h.route = r.route AND h.program = "
 	    "coalesce(r.program, '')) GROUP BY 1, 2 ORDER BY max(r.start_ns) DESC LIMIT ?",
+	[R_ROUTES_STALE] =
+	    "SELECT DISTINCT a.route, a.program FROM acceptance a JOIN route r"
+	    " ON r.route = a.route AND r.program = a.program WHERE a.t_ns > r.made_ns LIMIT ?",
+	[R_INCIDENTS] = "SELECT route, program, session_id, kind, state, begin_ns, end_ns, document"
+			" FROM incident WHERE (?1 IS NULL OR route = ?1)"
+			" AND (?2 IS NULL OR program = ?2) AND (NOT ?3 OR state = 'open')"
+			" AND coalesce(end_ns, 9223372036854775807) >= ?4 AND begin_ns < ?5"
+			" ORDER BY begin_ns DESC, session_id DESC LIMIT ?6",
+	[R_INCIDENTS_OPEN] = "SELECT count(*) FROM incident WHERE state = 'open'",
+	[R_ACCEPTANCES] = "SELECT route, program, session_id, t_ns, who, why FROM acceptance"
+			  " WHERE route = ? AND program = ? ORDER BY t_ns",
 	[R_UNJUDGED] =
 	    "SELECT s.id, (SELECT x.owner FROM xsp_session x WHERE x.session_id = s.id"
 	    " ORDER BY x.id LIMIT 1) FROM session s LEFT JOIN result r ON r.session_id = s.id"
@@ -425,6 +436,8 @@ struct sink {
 		store_note_fn *note;
 		store_setting_fn *setting;
 		store_route_fn *route;
+		store_incident_fn *incident;
+		store_acceptance_fn *acceptance;
 		store_run_fn *run;
 		store_unjudged_fn *unjudged;
 	} fn;
@@ -738,6 +751,69 @@ store_routes_lacking(struct store_reader *r, size_t limit, store_route_fn *fn, v
 	return rc == NW_OK ? each(r, R_ROUTES_LACKING, st, route_name_row, &s) : rc;
 }
 
+int
+store_routes_stale(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.route = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_ROUTES_STALE, &st, "i", (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_ROUTES_STALE, st, route_name_row, &s) : rc;
+}
+
+static int
+incident_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_incident_rec rec = { .route = text(st, 0),
+		.program = text(st, 1),
+		.session_id = sqlite3_column_int64(st, 2),
+		.kind = text(st, 3),
+		.state = text(st, 4),
+		.begin_wall_ns = sqlite3_column_int64(st, 5),
+		.end_wall_ns = sqlite3_column_int64(st, 6),
+		.json = text(st, 7) };
+
+	return s->fn.incident(s->arg, &rec);
+}
+
+int
+store_incidents(struct store_reader *r, const struct nw_incident_select *select,
+    store_incident_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.incident = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_INCIDENTS, &st, "ttiiii", select->route, select->program,
+	    (int64_t)select->open, select->since_wall_ns,
+	    select->before_wall_ns != 0 ? select->before_wall_ns : INT64_MAX,
+	    (int64_t)select->limit);
+
+	return rc == NW_OK ? each(r, R_INCIDENTS, st, incident_row, &s) : rc;
+}
+
+static int
+acceptance_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_acceptance_rec rec = { .route = text(st, 0),
+		.program = text(st, 1),
+		.session_id = sqlite3_column_int64(st, 2),
+		.t_wall_ns = sqlite3_column_int64(st, 3),
+		.who = text(st, 4),
+		.why = text(st, 5) };
+
+	return s->fn.acceptance(s->arg, &rec);
+}
+
+int
+store_acceptances(struct store_reader *r, const char *route, const char *program,
+    store_acceptance_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.acceptance = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_ACCEPTANCES, &st, "tt", route, program);
+
+	return rc == NW_OK ? each(r, R_ACCEPTANCES, st, acceptance_row, &s) : rc;
+}
+
 static int
 session_row(struct sink *s, sqlite3_stmt *st)
 {
@@ -995,6 +1071,16 @@ count_row(struct sink *s, sqlite3_stmt *st)
 {
 	*(uint64_t *)s->arg = (uint64_t)sqlite3_column_int64(st, 0);
 	return 0;
+}
+
+int
+store_incidents_open(struct store_reader *r, uint64_t *n)
+{
+	struct sink s = { .arg = n };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_INCIDENTS_OPEN, &st, "");
+
+	return rc == NW_OK ? each(r, R_INCIDENTS_OPEN, st, count_row, &s) : rc;
 }
 
 int

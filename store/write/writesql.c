@@ -155,6 +155,10 @@ const char *const write_sql[W_STMTS] = {
 	    "bytes_per_s, stage, sentence, document) VALUES(?,?,?,?,?,?,?,?,?)",
 	[BATCH_ROUTES_TRIM] = "DELETE FROM route WHERE rowid IN (SELECT rowid FROM route"
 			      " ORDER BY n_sessions DESC, newest_id DESC LIMIT -1 OFFSET ?)",
+	[BATCH_INCIDENTS_GONE] = "DELETE FROM incident WHERE route = ? AND program = ?",
+	[BATCH_INCIDENT] =
+	    "INSERT OR REPLACE INTO incident(route, program, session_id, kind, state,"
+	    " begin_ns, end_ns, document) VALUES(?,?,?,?,?,?,?,?)",
 	[BATCH_KEEP_RESULT] =
 	    "UPDATE run SET replaced_ns = ?2, why = ?3, stage = r.stage, sentence = r.sentence,"
 	    " bytes_per_s = r.bytes_per_s, document = r.document FROM result r"

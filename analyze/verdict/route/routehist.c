@@ -13,6 +13,7 @@
 #include "analyze/verdict/put/resultdoc_put.h"
 #include "analyze/verdict/put/resultdoc_usual.h"
 #include "analyze/verdict/route/routeadvice.h"
+#include "analyze/verdict/route/routeincidents.h"
 #include "analyze/verdict/route/routemix.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
@@ -27,9 +28,10 @@ struct tally {
 
 struct history {
 	struct past past;
-	json_t *newest;  /* document of the newest session, or NULL */
-	json_t *advice;  /* cards of the route */
-	json_t *changed; /* what changed with the last change, or NULL */
+	json_t *newest;    /* document of the newest session, or NULL */
+	json_t *advice;    /* cards of the route */
+	json_t *changed;   /* what changed with the last change, or NULL */
+	json_t *incidents; /* objects of the story's incidents */
 	double *rate;
 	double *level; /* mean rate of the level or incident of each session */
 	struct nw_story story;
@@ -196,7 +198,7 @@ history_find(struct history *h)
 		verdict_count(h, h->past.session[i].stage, i >= n / 2);
 	}
 	qsort(h->tally, h->n_tally, sizeof(h->tally[0]), tally_compare);
-	if ((rc = story_make(h->past.session, n, &h->story)) < 0)
+	if ((rc = story_make(h->past.session, n, &h->past, &h->story)) < 0)
 		return rc;
 	levels_find(h);
 	h->incident = xcalloc(h->story.n_incidents + 1, sizeof(*h->incident));
@@ -217,6 +219,7 @@ history_clear(struct history *h)
 	json_decref(h->newest);
 	json_decref(h->advice);
 	json_decref(h->changed);
+	json_decref(h->incidents);
 	free(h->level);
 	free(h->rate);
 	past_clear(&h->past);
@@ -284,17 +287,6 @@ verdicts_doc(const struct history *h)
 }
 
 static json_t *
-incidents_doc(const struct history *h)
-{
-	json_t *list = json_array();
-	size_t i;
-
-	for (i = 0; i < h->story.n_incidents; i++)
-		json_array_append_new(list, resultdoc_incident(&h->incident[i]));
-	return list;
-}
-
-static json_t *
 levels_doc(const struct history *h)
 {
 	json_t *list = json_array();
@@ -333,7 +325,7 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	result_set(o, KEY_route_best_session, json_integer(s[best].id));
 	put_real(o, KEY_route_worst, h->rate[worst]);
 	result_set(o, KEY_route_worst_session, json_integer(s[worst].id));
-	result_set(o, KEY_route_incidents, incidents_doc(h));
+	result_set(o, KEY_route_incidents, json_incref(h->incidents));
 	result_set(o, KEY_route_changes, levels_doc(h));
 	result_set(o, KEY_route_changed,
 	    h->changed != NULL && h->story.n_incidents > 0 ? json_incref(h->changed) : json_null());
@@ -461,7 +453,22 @@ record_fill(const struct history *h, struct nw_route_rec *out)
 	doc = history_doc(h, out);
 	out->json = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(12));
 	json_decref(doc);
+	out->incidents =
+	    routeincidents_records(h->incidents, out->route, out->program, &out->n_incidents);
 	return out->json != NULL ? NW_OK : NW_ENOMEM;
+}
+
+static int
+incidents_find(struct store_reader *r, struct history *h, const struct nw_route_rec *rec)
+{
+	return routeincidents_doc(&(struct routeincidents_ask){ .r = r,
+				      .route = rec->route,
+				      .program = rec->program,
+				      .past = &h->past,
+				      .story = &h->story,
+				      .told = h->incident,
+				      .advice = h->advice },
+	    &h->incidents);
 }
 
 int
@@ -479,7 +486,7 @@ routehist_make(struct store_reader *r, const char *route, const char *program, i
 	out->route = xstrdup(route != NULL ? route : "");
 	out->program = xstrdup(program != NULL ? program : "");
 	if ((rc = advice_update(r, &h, out->route, out->program)) == NW_OK &&
-	    (rc = history_find(&h)) == NW_OK)
+	    (rc = history_find(&h)) == NW_OK && (rc = incidents_find(r, &h, out)) == NW_OK)
 		rc = record_fill(&h, out);
 	history_clear(&h);
 	if (rc < 0)
@@ -490,6 +497,7 @@ routehist_make(struct store_reader *r, const char *route, const char *program, i
 void
 routehist_clear(struct nw_route_rec *rec)
 {
+	routeincidents_free((struct nw_incident_rec *)(uintptr_t)rec->incidents, rec->n_incidents);
 	free((char *)rec->route);
 	free((char *)rec->program);
 	free((char *)rec->stage);

@@ -12,8 +12,22 @@
 
 struct loading {
 	struct past *out;
-	int64_t except_id;
+	int64_t except_id, before_wall_ns;
 };
+
+static int
+on_acceptance(void *arg, const struct nw_acceptance_rec *a)
+{
+	struct loading *l = arg;
+	struct past *p = l->out;
+
+	if (a->t_wall_ns > l->before_wall_ns)
+		return 1;
+	p->accepted_wall_ns =
+	    xreallocarray(p->accepted_wall_ns, p->n_accepted + 1, sizeof(*p->accepted_wall_ns));
+	p->accepted_wall_ns[p->n_accepted++] = a->t_wall_ns;
+	return 0;
+}
 
 static int
 on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
@@ -104,7 +118,7 @@ int
 past_load(struct store_reader *r, const char *route, const char *program, int64_t before_wall_ns,
     int64_t except_id, struct past *out)
 {
-	struct loading l = { out, except_id };
+	struct loading l = { out, except_id, before_wall_ns };
 	int rc;
 
 	*out = (struct past){ 0 };
@@ -113,6 +127,8 @@ past_load(struct store_reader *r, const char *route, const char *program, int64_
 	rc = store_sessions_of_route(r, route, program, before_wall_ns, PAST_MAX, on_session, &l);
 	if (rc == NW_OK)
 		rc = other_names_load(r, route, program, before_wall_ns, &l);
+	if (rc == NW_OK)
+		rc = store_acceptances(r, route, program, on_acceptance, &l);
 	if (rc < 0) {
 		past_clear(out);
 		return rc;
@@ -129,6 +145,7 @@ past_clear(struct past *p)
 	for (i = 0; i < p->n; i++)
 		free(p->session[i].stage);
 	free(p->session);
+	free(p->accepted_wall_ns);
 	*p = (struct past){ 0 };
 }
 

@@ -20,9 +20,12 @@ struct past {
 	struct past_session *session; /* rising in start */
 	size_t n;
 	size_t n_failed;
+	int64_t *accepted_wall_ns; /* times at which an operator accepted an incident, rising */
+	size_t n_accepted;
 };
 
-/* The latest PAST_MAX sessions begun before a time, except `session`. The store's code. */
+/* The latest PAST_MAX sessions begun before a time, except `session`, and the acceptances until
+ * then. The store's code. */
 int past_load(struct store_reader *r, const char *route, const char *program,
     int64_t before_wall_ns, int64_t except_id, struct past *out);
 void past_clear(struct past *p);

@@ -23,7 +23,8 @@ job_of(const struct past_session *s)
 }
 
 int
-story_make(const struct past_session *session, size_t n, struct nw_story *out)
+story_make(
+    const struct past_session *session, size_t n, const struct past *past, struct nw_story *out)
 {
 	struct nw_job *job = xcalloc(n + 1, sizeof(*job));
 	size_t i;
@@ -31,7 +32,7 @@ story_make(const struct past_session *session, size_t n, struct nw_story *out)
 
 	for (i = 0; i < n; i++)
 		job[i] = job_of(&session[i]);
-	rc = nw_story_make(job, n, NULL, 0, out);
+	rc = nw_story_make(job, n, past->accepted_wall_ns, past->n_accepted, out);
 	free(job);
 	return rc;
 }
@@ -108,6 +109,7 @@ incident_tell(const struct past_session *session, const struct nw_story *s,
 		.to_wall_ns = session[in->high].start_wall_ns,
 		.end_session_id = in->end < s->n ? session[in->end].id : 0,
 		.end_wall_ns = in->end < s->n ? session[in->end].start_wall_ns : 0,
+		.accepted_wall_ns = in->accepted_wall_ns,
 		.n_sessions = (in->end < s->n ? in->end : s->n) - in->begin,
 		.before = in->usual,
 		.since = in->since,

@@ -7,8 +7,9 @@
 #include "analyze/verdict/usual/past.h"
 #include "narrows/incident.h"
 
-/* The story of the sessions, in their order. NW_ENOMEM */
-int story_make(const struct past_session *session, size_t n, struct nw_story *out);
+/* The story of the sessions, in their order, with the acceptances of `past`. NW_ENOMEM */
+int story_make(
+    const struct past_session *session, size_t n, const struct past *past, struct nw_story *out);
 
 /* The sessions of the newest level before an index: on that level, and in no incident. Returns
  * their number, in `out` rising. */
@@ -24,6 +25,7 @@ struct incident_told {
 	    to_wall_ns; /* begins of the last session surely before the incident, and
 					   * of the first surely in it */
 	int64_t end_session_id, end_wall_ns; /* first session after it; 0 while it is open */
+	int64_t accepted_wall_ns;            /* the operator's acceptance; 0: none */
 	size_t n_sessions;
 	double before, since, ratio, ratio_low, ratio_high, per_week, p;
 	char *sentence;

@@ -166,7 +166,7 @@ session_compare(
 	if (p->n > 0) /* a route's first session has none before it, and no array */
 		memcpy(all, p->session, p->n * sizeof(*all));
 	all[p->n] = *own;
-	if ((rc = story_make(all, p->n + 1, &story)) == NW_OK) {
+	if ((rc = story_make(all, p->n + 1, p, &story)) == NW_OK) {
 		out->usual = story.usual[p->n];
 		incident_keep(out, all, &story);
 		usual_say(out, &out->told);

@@ -100,8 +100,21 @@ incident_is_accepted(void)
 	at = job[36].start_wall_ns + 1;
 	CHECK_INT(nw_story_make(job, 80, &at, 1, &s), 0);
 	CHECK_INT(s.incident[0].state, NW_INCIDENT_IS_ACCEPTED);
-	CHECK_INT(s.incident[0].end, 38);
+	CHECK_INT(s.incident[0].end, 37);
+	CHECK(s.incident[0].accepted_wall_ns == at);
 	CHECK(s.usual[45].said != NW_AGAINST_SLOWER);
+	nw_story_clear(&s);
+	/* the same before the next session, whose story the acceptance changes */
+	CHECK_INT(nw_story_make(job, 37, &at, 1, &s), 0);
+	CHECK_INT(s.incident[0].state, NW_INCIDENT_IS_ACCEPTED);
+	CHECK_INT(s.incident[0].end, 37);
+	CHECK_INT(s.n_levels, 2);
+	CHECK(s.usual[37].n == 7 && s.usual[37].median < 0.8e8);
+	nw_story_clear(&s);
+	/* a time before the incident accepts nothing */
+	at = job[25].start_wall_ns + 1;
+	CHECK_INT(nw_story_make(job, 37, &at, 1, &s), 0);
+	CHECK_INT(s.incident[0].state, NW_INCIDENT_OPEN);
 	nw_story_clear(&s);
 }
 
