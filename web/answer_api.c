@@ -9,6 +9,7 @@
 #include "web/answer/compare.h"
 #include "web/answer/expected.h"
 #include "web/answer/hosts.h"
+#include "web/answer/incidents.h"
 #include "web/answer/notes.h"
 #include "web/page/page.h"
 #include "web/query/prom.h"
@@ -75,6 +76,22 @@ answer_route_csv(struct ask *q)
 	int rc = filter_take(q, &f);
 
 	return rc < 0 ? rc : api_route_csv(q->body, q->r, f.route, f.program);
+}
+
+int
+answer_api_incidents(struct ask *q)
+{
+	struct incidents_query list;
+	json_t *doc = NULL;
+	int rc;
+
+	q->why = "state: open, ended or accepted; session, before, limit: numbers; since: ISO 8601 "
+		 "or a span; route, program: texts; no other parameters";
+	if (!incidents_query_parse(&list, q->query))
+		return NW_EINVAL;
+	q->why = NULL;
+	rc = incidents_document(q->r, &list, &doc);
+	return ask_document(q, rc, doc);
 }
 
 static int

@@ -108,8 +108,8 @@ answer_lines(struct ask *q)
 
 /* --- forms --- */
 
-static void
-note_changed(const struct ask *q, const char *event)
+void
+web_changed(const struct ask *q, const char *event)
 {
 	const struct web_access *access = q->web->opts.access;
 	char *peer = NULL;
@@ -138,7 +138,7 @@ keep_note(struct ask *q)
 	free(text);
 	free(at);
 	if (rc == NW_OK)
-		note_changed(q, "note.add");
+		web_changed(q, "note.add");
 	return rc;
 }
 
@@ -171,7 +171,7 @@ take_feedback(struct ask *q)
 	free(right);
 	free(words);
 	if (rc == NW_OK)
-		note_changed(q, "verdict.right");
+		web_changed(q, "verdict.right");
 	go_back(q, "right");
 	return rc == NW_OK || rc == NW_EINVAL || rc == NW_ENOTFOUND ? rc : NW_EFULL;
 }

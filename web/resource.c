@@ -2,6 +2,7 @@
 #include "web/resource.h"
 
 #include "web/answer/feedback.h"
+#include "web/answer/incidents.h"
 #include "web/answer/notes.h"
 #include "web/export/shape.h"
 #include "web/http/login.h"

@@ -35,6 +35,7 @@ web_read_health(const struct web *w, struct nw_health *health)
 		health->counts.http_timeouts += stats->timeouts;
 		health->counts.http_malformed += stats->malformed;
 	}
+	(void)store_incidents_open(w->reader, &health->incidents_open);
 	health_judge(health);
 	return health;
 }

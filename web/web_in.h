@@ -50,6 +50,9 @@ const struct expected_list *web_read_expected(struct web *w, const struct nw_hea
 /* What the states of collectors are judged by; w may be NULL. */
 struct hosts_now web_hosts_now(const struct web *w);
 
+struct ask;
+/* Writes a change by a form of the request to the audit log. */
+void web_changed(const struct ask *q, const char *event);
 /* Answers a request of a port. */
 void request_answer(struct port *port, struct evhttp_request *req);
 static inline bool

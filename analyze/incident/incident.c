@@ -11,7 +11,7 @@
 enum {
 	SUSPECTS_MAX = 24,
 	SUSPECT_AGE_MAX = 48, /* sessions; an older begin is not looked for */
-	FASTER_MIN = 5,       /* sessions that make a faster level a lasting one */
+	FASTER_MIN = 5,       /* sessions of a lasting faster level */
 	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
 	DRIFT_MIN = 20,       /* sessions of a level that may drift */
 };

@@ -56,7 +56,7 @@ struct nw_usual {
 	double best, median, worst; /* best and worst: of those sessions. NaN without one */
 	double low, high;           /* the next session lies between in 80 % */
 	double ratio;               /* median over the rate: above 1 is slower */
-	double slower_than;         /* share of those sessions that were faster */
+	double slower_than;         /* share of the level's faster sessions */
 	double p;                   /* of a rate as far out on its side; NaN: too few */
 };
 
@@ -78,7 +78,7 @@ struct nw_incident {
 	double ratio_low, ratio_high; /* 90 % lies between */
 	double per_week;              /* of a drift: share lost a week */
 	double p;                     /* of the test when it opened */
-	int64_t accepted_wall_ns;     /* the caller's time that accepted it; 0: none */
+	int64_t accepted_wall_ns;     /* time of the acceptance by the caller; 0: without */
 };
 
 /* A stretch of sessions with one usual level; incidents that ended are no levels. */
@@ -98,8 +98,8 @@ struct nw_story {
 	size_t n_levels;
 };
 
-/* Each of the times accepts the incident that is open then: sessions that start later belong to the
- * new level. Free with nw_story_clear(), also after an error. NW_ENOMEM */
+/* Each of the times accepts the open incident: sessions that start later belong to the new level.
+ * Free with nw_story_clear(), also after an error. NW_ENOMEM */
 int nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
     size_t n_accepted, struct nw_story *out);
 void nw_story_clear(struct nw_story *s);

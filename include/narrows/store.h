@@ -470,7 +470,8 @@ int store_routes_lacking(struct store_reader *r, size_t limit, store_route_fn *f
 int store_routes_stale(struct store_reader *r, size_t limit, store_route_fn *fn, void *arg);
 struct nw_incident_select {
 	const char *route, *program; /* NULL: any */
-	bool open;                   /* only open incidents */
+	const char *state;           /* NULL: any */
+	int64_t session_id;          /* only incidents with this first session; 0: all */
 	int64_t since_wall_ns;       /* only incidents that went on at this time or later; 0: all */
 	int64_t before_wall_ns;      /* only incidents that began before; 0: all */
 	size_t limit;

@@ -35,6 +35,7 @@ struct nw_health {
 	int64_t clock_lost_ns;
 	double clock_offset_s, clock_bound_s;
 	int64_t disk_free_bytes;
+	uint64_t incidents_open; /* of all routes */
 	/* newest copy of the store by narrows backup; the time is 0 without a copy */
 	int64_t backup_wall_ns, backup_bytes;
 	char backup_path[256];

@@ -107,9 +107,10 @@ static const char *const sql[R_STMTS] = {
 	    " ON r.route = a.route AND r.program = a.program WHERE a.t_ns > r.made_ns LIMIT ?",
 	[R_INCIDENTS] = "SELECT route, program, session_id, kind, state, begin_ns, end_ns, document"
 			" FROM incident WHERE (?1 IS NULL OR route = ?1)"
-			" AND (?2 IS NULL OR program = ?2) AND (NOT ?3 OR state = 'open')"
+			" AND (?2 IS NULL OR program = ?2) AND (?3 IS NULL OR state = ?3)"
 			" AND coalesce(end_ns, 9223372036854775807) >= ?4 AND begin_ns < ?5"
-			" ORDER BY begin_ns DESC, session_id DESC LIMIT ?6",
+			" AND (?6 = 0 OR session_id = ?6)"
+			" ORDER BY begin_ns DESC, session_id DESC LIMIT ?7",
 	[R_INCIDENTS_OPEN] = "SELECT count(*) FROM incident WHERE state = 'open'",
 	[R_ACCEPTANCES] = "SELECT route, program, session_id, t_ns, who, why FROM acceptance"
 			  " WHERE route = ? AND program = ? ORDER BY t_ns",
@@ -782,9 +783,9 @@ store_incidents(struct store_reader *r, const struct nw_incident_select *select,
 {
 	struct sink s = { .arg = arg, .fn.incident = fn };
 	sqlite3_stmt *st;
-	int rc = db_take(&r->stmts, R_INCIDENTS, &st, "ttiiii", select->route, select->program,
-	    (int64_t)select->open, select->since_wall_ns,
-	    select->before_wall_ns != 0 ? select->before_wall_ns : INT64_MAX,
+	int rc = db_take(&r->stmts, R_INCIDENTS, &st, "tttiiii", select->route, select->program,
+	    select->state, select->since_wall_ns,
+	    select->before_wall_ns != 0 ? select->before_wall_ns : INT64_MAX, select->session_id,
 	    (int64_t)select->limit);
 
 	return rc == NW_OK ? each(r, R_INCIDENTS, st, incident_row, &s) : rc;

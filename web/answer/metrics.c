@@ -189,6 +189,8 @@ metrics_write(struct evbuffer *out, const struct nw_health *health, bool open)
 	    health->clock_known ? health->clock_bound_s : NAN);
 	one(&w, "analysis_last_timestamp_seconds", "gauge", "seconds", "Time of the last analysis",
 	    seconds_of(health->last_analysis_wall_ns));
+	one(&w, "incidents_open", "gauge", "", "Routes' incidents that are open",
+	    (double)health->incidents_open);
 	if (open && evbuffer_add_printf(out, "# EOF\n") < 0)
 		w.failed = true;
 	return w.failed ? NW_ENOMEM : NW_OK;

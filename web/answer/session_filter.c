@@ -15,8 +15,8 @@
 #include "narrows/quantity.h"
 
 /* A time, a day, or a time span before now. Empty text asks for nothing. */
-static bool
-take_time(void *at, const char *text)
+bool
+session_filter_take_time(void *at, const char *text)
 {
 	int64_t *out = at;
 	char day[32];
@@ -112,10 +112,10 @@ const struct param session_params[] = {
 	{ "state", PARAM_WORD, .words = state_names, .take = take_state, AT(state),
 	    .meaning = "Sessions that still run, whose program failed, or slower than usual.",
 	    .form = "open, failed or slower", .example = "failed" },
-	{ "from", .also = "since", .take = take_time, AT(since_wall_ns),
+	{ "from", .also = "since", .take = session_filter_take_time, AT(since_wall_ns),
 	    .meaning = "Begin at this time or later.", .form = "ISO 8601, or a span before now",
 	    .example = "2026-11-20T08:00:00Z" },
-	{ "to", .also = "until", .take = take_time, AT(until_wall_ns),
+	{ "to", .also = "until", .take = session_filter_take_time, AT(until_wall_ns),
 	    .meaning = "Begin before this time.", .form = "ISO 8601, or a span before now",
 	    .example = "7d" },
 	{ "rate_min", .take = take_rate, AT(rate_min),

@@ -42,6 +42,8 @@ struct session_filter {
  * parser reads. */
 extern const struct param session_params[], route_params[], host_params[];
 
+/* Writes the nanoseconds of a time, ISO 8601 or a span before now: of struct param. */
+bool session_filter_take_time(void *at, const char *text);
 /* Unknown parameters are ignored: ask_run() refuses them. NW_EINVAL: f->bad has a value that makes
  * no sense. */
 int session_filter_parse(struct session_filter *f, const char *query);

@@ -91,6 +91,10 @@ int page_route_figure(struct store_reader *r, const char *route, const char *pro
     const char *figure, char **text, size_t *len);
 /* The attribute href: path with the route and program as its query. */
 void page_route_href(struct html *h, const char *path, const char *route, const char *program);
+/* Incidents of routes; the incident with a first session. NW_ENOTFOUND */
+struct incidents_query;
+int page_incidents(struct html *h, struct store_reader *r, const struct incidents_query *q);
+int page_incident(struct html *h, struct store_reader *r, int64_t session_id);
 /* Sessions side by side, or a form to choose them; *status is the HTTP status of the page. */
 int page_compare(struct html *h, struct store_reader *r, struct session_index *x, const char *query,
     int *status);

@@ -142,7 +142,9 @@ write_incidents(struct html *h, const json_t *doc)
 			row = json_array_get(list, i);
 			html_raw(h, "<li>");
 			html_text(h, result_text(row, KEY_incident_sentence));
-			write_session_link(h, row, KEY_incident_session);
+			html_raw(h, " <a");
+			html_attr(h, "href", result_text(row, KEY_incident_page));
+			html_raw(h, ">incident</a>");
 			html_raw(h, "</li>");
 		}
 		html_raw(h, "</ul>");

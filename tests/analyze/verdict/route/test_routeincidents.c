@@ -31,7 +31,7 @@ start_of(size_t i)
 	return from_wall_ns + (int64_t)i * 8 * HOUR_NS;
 }
 
-/* Session i, with the number i + 1 whenever it comes. The document of a slow session names a cause. */
+/* Session i has the number i + 1. The document of a slow session names a cause. */
 static void
 session_put(size_t i, double rate)
 {
@@ -126,7 +126,7 @@ open_check(uint64_t wanted)
 static void
 object_is_whole(void)
 {
-	json_t *list = incidents((struct nw_incident_select){ .open = true });
+	json_t *list = incidents((struct nw_incident_select){ .state = "open" });
 	const json_t *o = json_array_get(list, 0), *cause;
 
 	CHECK_INT(json_array_size(list), 1);
@@ -153,6 +153,9 @@ filters_hold(void)
 	count_check((struct nw_incident_select){ .route = route }, 1);
 	count_check((struct nw_incident_select){ .route = "dtn1 -> dtn3" }, 0);
 	count_check((struct nw_incident_select){ .program = "cp" }, 0);
+	count_check((struct nw_incident_select){ .state = "ended" }, 0);
+	count_check((struct nw_incident_select){ .session_id = BEGIN + 1 }, 1);
+	count_check((struct nw_incident_select){ .session_id = BEGIN + 2 }, 0);
 	count_check((struct nw_incident_select){ .since_wall_ns = start_of(SESSIONS) }, 1);
 	count_check((struct nw_incident_select){ .before_wall_ns = start_of(BEGIN) }, 0);
 	count_check((struct nw_incident_select){ .before_wall_ns = start_of(BEGIN) + 1 }, 1);
@@ -188,12 +191,12 @@ incident_lives(void)
 	}
 	open_check(0);
 	count_check((struct nw_incident_select){ 0 }, 1);
-	count_check((struct nw_incident_select){ .open = true }, 0);
+	count_check((struct nw_incident_select){ .state = "open" }, 0);
 	count_check((struct nw_incident_select){ .since_wall_ns = start_of(END) + 1 }, 0);
 	count_check((struct nw_incident_select){ .since_wall_ns = start_of(END) }, 1);
 }
 
-/* Sessions that come late, and sessions judged anew, leave the same objects. */
+/* Late sessions, and sessions judged anew, leave the same objects. */
 static void
 order_does_not_matter(void)
 {
