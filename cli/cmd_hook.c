@@ -123,9 +123,11 @@ static void
 on_event(void *arg, json_t *event)
 {
 	const struct hooking *h = arg;
+	const json_t *session = result_get(event, KEY_hook_event_session);
 	const char *name = result_text(event, KEY_hook_event_event),
-		   *route =
-		       result_text(result_get(event, KEY_hook_event_session), KEY_listed_route);
+		   *route = session != NULL
+	    ? result_text(session, KEY_listed_route)
+	    : result_text(result_get(event, KEY_hook_event_incident), KEY_incident_route);
 	char *path = xstrdup(result_text(event, KEY_hook_event_link)),
 	     *box = source_address(h->source);
 	int i;
@@ -380,16 +382,15 @@ const struct command command_hook = {
 	.name = "hook",
 	.summary = "post to other programs what the box concludes anew",
 	.usage = "[-d DIRECTORY] [-m FILE] [-i INTERVAL] [-1] run | list | test NAME",
-	.help =
-	    "run   looks at the box again and again, and posts events (verdict, slower, health,\n"
-	    "      session, collector, clock)\n"
-	    "list  shows the hooks\n"
-	    "test  posts a test event to a hook, now\n"
-	    "  -d, --directory   has a file NAME.conf for each hook (/etc/narrows/hooks.d)\n"
-	    "  -m, --memory      file of what was seen and what waits\n"
-	    "                    (/var/lib/narrows-hook/memory.json)\n"
-	    "  -i, --interval    between two looks (5s)\n"
-	    "  -1, --once        one look, then end\n",
+	.help = "run   looks at the box again and again, and posts events (verdict, slower,\n"
+		"      incident, health, session, collector, clock)\n"
+		"list  shows the hooks\n"
+		"test  posts a test event to a hook, now\n"
+		"  -d, --directory   has a file NAME.conf for each hook (/etc/narrows/hooks.d)\n"
+		"  -m, --memory      file of what was seen and what waits\n"
+		"                    (/var/lib/narrows-hook/memory.json)\n"
+		"  -i, --interval    between two looks (5s)\n"
+		"  -1, --once        one look, then end\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

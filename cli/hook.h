@@ -57,6 +57,14 @@ bool hook_wants(const struct hook *h, const char *event, const char *route);
  * Returns false if the box did not answer. */
 bool hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event), void *arg);
 
+/* An event by its name; `about` is the callee's. */
+typedef void hook_event_fn(void *arg, const char *event, json_t *about);
+enum { HOOK_INCIDENTS_DAYS = 60 }; /* the list of incidents must go back so far */
+/* Tells what is new in a list of incidents, of the kinds incident.begins, .named and .ends, oldest
+ * first. first: remembers, and tells nothing. */
+void hook_incidents(json_t *memory, bool first, const json_t *doc, int64_t now_wall_ns,
+    hook_event_fn *fn, void *arg);
+
 /* --- deliveries --- */
 
 /* Appends a copy of the event to the queue of a hook, an array of the memory. */

@@ -6,6 +6,9 @@
  *	slower.begins	a session ran at 1.5 times less than the usual rate of its route, and the
  *			session before did not
  *	slower.ends	the opposite
+ *	incident.begins	sessions of a route are slower than usual
+ *	incident.named	a recorded change is named as its cause, for the first time
+ *	incident.ends	the sessions are usual again, or their rate is accepted as usual
  *	health.lost	a part of the box is not well
  *	health.back	the part is well again
  *	session.missing	a session that comes regularly did not begin
@@ -72,10 +75,15 @@ link_put(json_t *about)
 {
 	const json_t *session = result_get(about, KEY_hook_event_session),
 		     *expected = result_get(about, KEY_hook_event_expected),
-		     *collector = result_get(about, KEY_hook_event_collector);
+		     *collector = result_get(about, KEY_hook_event_collector),
+		     *incident = result_get(about, KEY_hook_event_incident);
 	char *path;
 
-	if (session != NULL)
+	if (incident != NULL)
+		path = xstrdup(result_text(incident, KEY_incident_page) != NULL
+			? result_text(incident, KEY_incident_page)
+			: "/incidents");
+	else if (session != NULL)
 		path = xasprintf("/session/%.0f", result_number(session, KEY_listed_id));
 	else if (expected != NULL) {
 		path = with_param(
@@ -188,6 +196,24 @@ session_look(const struct watching *w, const json_t *s)
 	free(key);
 	verdict_look(w, known, s);
 	speed_look(w, known, s);
+}
+
+static void
+on_incident(void *arg, const char *event, json_t *about)
+{
+	tell(arg, event, about);
+}
+
+static void
+incidents_look(struct watching *w, struct source *src)
+{
+	char *query = xasprintf("limit=1000&from=%dd", HOOK_INCIDENTS_DAYS);
+	json_t *doc = source_incidents(src, query);
+
+	if (doc != NULL)
+		hook_incidents(w->memory, w->first, doc, nw_wall_ns(), on_incident, w);
+	json_decref(doc);
+	free(query);
 }
 
 /* A session is looked at once: when it is over and has its verdict. */
@@ -434,6 +460,7 @@ hook_watch(struct source *s, json_t *memory, void (*fn)(void *arg, json_t *event
 
 	if (!well || !sessions_look(&w, s))
 		return false;
+	incidents_look(&w, s);
 	expected_look(&w, s);
 	collectors_look(&w, s);
 	if (json_object_get(memory, "session") == NULL)

@@ -23,6 +23,11 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 #define COMMANDS(X)   \
 	X(sessions)   \
 	X(routes)     \
+	X(route)      \
+	X(incidents)  \
+	X(accept)     \
+	X(compare)    \
+	X(expected)   \
 	X(keep)       \
 	X(report)     \
 	X(export)     \

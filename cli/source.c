@@ -164,6 +164,39 @@ source_routes(struct source *s)
 	return source_document(s, "/routes.json", "routes");
 }
 
+/* The document at a path with a query, which both are the caller's. */
+static json_t *
+source_query(struct source *s, const char *path, const char *query, const char *what)
+{
+	char *whole = xasprintf("%s?%s", path, query);
+	json_t *doc = source_document(s, whole, what);
+
+	free(whole);
+	return doc;
+}
+
+json_t *
+source_incidents(struct source *s, const char *query)
+{
+	return source_query(s, "/api/v1/incidents", query, "incidents");
+}
+
+json_t *
+source_route(struct source *s, const char *route, const char *program)
+{
+	char *query = xasprintf("route=%s&program=%s", route, program);
+	json_t *doc = source_query(s, "/route.json", query, "history of the route");
+
+	free(query);
+	return doc;
+}
+
+json_t *
+source_compare(struct source *s, const char *query)
+{
+	return source_query(s, "/api/v1/compare", query, "comparison");
+}
+
 json_t *
 source_collectors(struct source *s)
 {

@@ -26,6 +26,14 @@ void source_close(struct source *s);
 json_t *source_sessions(struct source *s, int64_t before_id, const char *query);
 /* Routes in short: {"routes": [...]}. NULL, said on stderr. */
 json_t *source_routes(struct source *s);
+/* Incidents of routes, newest begin first: {"incidents": [...]}. query as of source_sessions().
+ * NULL, said on stderr. */
+json_t *source_incidents(struct source *s, const char *query);
+/* The history of a route; route and program are encoded, program may be "". NULL, said on
+ * stderr. */
+json_t *source_route(struct source *s, const char *route, const char *program);
+/* Sessions side by side: {"rows": [...]}. NULL, said on stderr. */
+json_t *source_compare(struct source *s, const char *query);
 /* Collectors of hosts: {"collectors": [...]}. NULL, said on stderr. */
 json_t *source_collectors(struct source *s);
 /* Diets of hosts: {"diets": [...]}. NULL, said on stderr. */

@@ -193,5 +193,102 @@ until_true 20 failed || fail "no failed session: $(sql "select program, label, e
 [ "$(nw sessions --state failed --json | wc -l)" = 1 ] || fail "--state failed"
 [ "$(nw sessions --label nightly --json | wc -l)" = 1 ] || fail "--label"
 case $(curl -fs "$url/?label=nightly") in *'label <bdi>nightly</bdi>'*'failed: 3'*) ;; *) fail "the list of failed sessions" ;; esac
+# --- the incident as one object: API, page, metrics, commands and hooks read the same ---
+incidents() { curl -fsS "$url/api/v1/incidents?$1"; }
+incidents state=open >"$tmp/incidents" || fail "/api/v1/incidents"
+curl -fs "$url/session/$last.json" >"$tmp/doc"
+python3 - "$tmp/incidents" "$tmp/doc" <<'END' || fail "the incident: $(cat "$tmp/incidents")"
+import json, sys
+doc, result = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
+assert doc["n_open"] == 1 and doc["next_before"] is None, doc
+(o,) = doc["incidents"]
+assert (o["route"], o["program"], o["session"], o["state"], o["kind"]) == ("a -> b", "mover", 9, "open", "step"), o
+assert o["n_sessions"] == 8 and 2 < o["ratio"] < 3.2 and o["page"] == "/incident/9" and o["accepted"] is None, o
+assert o["stage_since"] == "network" and o["n_named"] == 1 and o["cause"] == result["changed"]["sentence"], o
+cause = o["causes"][0]
+assert cause["name"] == "sysctl.net.ipv4.tcp_rmem" and cause["weight"] > 0.8 > o["unexplained"], o
+(card,) = [c for c in o["advice"] if c["rule"] == "set-back"]
+assert abs(card["predicted"] - o["ratio"]) < 0.5 and card["closed"] is None, card
+# the route a -> c has sessions since, and did not fall
+assert o["place"] is None and o["reach"] == "Other routes over its hosts: 0 of 1 fell, too.", o["reach"]
+END
+for filter in state=ended route=a+-%3E+c session=10 before=1 program=cp; do
+	incidents "$filter" | grep -q '"incidents": *\[\]' || fail "the filter $filter: $(incidents "$filter")"
+done
+incidents "route=a+-%3E+b&program=mover&since=3000d&session=9&limit=1" | grep -q '"session": *9' || fail "all filters at once"
+for wrong in limit=0 state=over nothing=1; do
+	[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/api/v1/incidents?$wrong")" = 400 ] || fail "$wrong is taken"
+done
+open_incidents() { curl -fsS "$url/metrics" | sed -n 's/^narrows_incidents_open //p'; }
+[ "$(open_incidents)" = 1 ] || fail "/metrics: $(open_incidents) incidents"
+page=$(curl -fs "$url/incident/9")
+for what in 'times slower since session 9' 'sysctl.net.ipv4.tcp_rmem' 'not tried' 'action="/incident/9"' 'href="/session/9"'; do
+	case $page in *"$what"*) ;; *) fail "the incident's page lacks $what" ;; esac
+done
+curl -fs "$url/incidents" | grep -q 'href="/incident/9"' || fail "the list of incidents"
+curl -fs "$url/route?route=a+-%3E+b&program=mover" | grep -q 'href="/incident/9"' || fail "the route's page has no link to its incident"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/incident/10")" = 404 ] || fail "/incident/10"
+nw incidents --open 'a -> b' >"$tmp/list" || fail "narrows incidents"
+for what in '^ *9  open      a -> b (mover)' 'times slower since session 9' 'tcp_rmem' 'not tried'; do
+	grep -q "$what" "$tmp/list" || fail "narrows incidents lacks $what: $(cat "$tmp/list")"
+done
+[ "$(nw incidents --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["session"])')" = 9 ] || fail "incidents --json"
+[ "$(nw incidents --open 'a -> c')" = "No incident." ] || fail "incidents of another route"
+! nw incidents --since soon 2>"$tmp/err" && grep -q 'is not ISO 8601' "$tmp/err" || fail "--since: $(cat "$tmp/err")"
+nw route 'a -> b' >"$tmp/list" || fail "narrows route"
+for what in '^a -> b (mover)$' '^Usually .*of 16 sessions' '^Incidents$' '^- .*times slower since session 9' '^      *[0-9]*  network path'; do
+	grep -q "$what" "$tmp/list" || fail "narrows route lacks $what: $(cat "$tmp/list")"
+done
+nw route --json --program mover 'a -> b' | python3 -c 'import json, sys; assert json.load(sys.stdin)["n_sessions"] == 16' || fail "route --json"
+! nw route 'a -> z' 2>"$tmp/err" && grep -q 'no such route' "$tmp/err" || fail "a route that is none: $(cat "$tmp/err")"
+nw compare 1 "$last" >"$tmp/list" || fail "narrows compare"
+grep -q '^\* sysctl.net.ipv4.tcp_rmem on b .*4096 131072 67108864 .*4096 4096 65536$' "$tmp/list" &&
+	grep -q '^1 settings of the hosts are equal' "$tmp/list" || fail "narrows compare: $(cat "$tmp/list")"
+nw compare --json --by bytes 1 "$last" | python3 -c 'import json, sys; assert json.load(sys.stdin)["by"] == "bytes"' || fail "compare --json"
+rc=0; nw compare "$last" 2>/dev/null || rc=$?
+[ $rc = 2 ] || fail "one session is compared: $rc"
+nw expected >"$tmp/list" || fail "narrows expected"
+grep -q '^missing   a -> b .*mover .*1' "$tmp/list" || fail "narrows expected: $(cat "$tmp/list")"
+
+# --- hooks: the begin and the name once, the end once, across runs; an operator accepts the rate ---
+cat >"$tmp/receiver.py" <<'END'
+import http.server, sys
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        with open(sys.argv[1], "a") as f:
+            f.write(self.headers["Narrows-Event"] + " " + self.rfile.read(int(self.headers["Content-Length"])).decode() + "\n")
+        self.send_response(204)
+        self.end_headers()
+    def log_message(self, *args): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+mkdir "$tmp/hooks"
+python3 -B "$tmp/receiver.py" "$tmp/got" >"$tmp/port" &
+pids="$pids $!"
+until_true 10 test -s "$tmp/port" || fail "no receiver"
+printf 'url http://127.0.0.1:%s/\nsecret-file none\nevents incident\nroutes a -> b\n' "$(cat "$tmp/port")" >"$tmp/hooks/chat.conf"
+echo '{"session":1000,"incidents":[]}' >"$tmp/memory"
+look() { nw hook -d "$tmp/hooks" -m "$tmp/memory" -1 run 2>"$tmp/err" || fail "look: $(cat "$tmp/err")"; }
+look
+look
+[ "$(cut -d ' ' -f 1 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named " ] || fail "events: $(cat "$tmp/got")"
+grep -q "\"link\":\"$url/incident/9\"" "$tmp/got" || fail "no link: $(cat "$tmp/got")"
+! nw accept 10 'moved' 2>"$tmp/err" && grep -q 'no open incident begins with this session' "$tmp/err" || fail "accept: $(cat "$tmp/err")"
+rc=0; nw accept 9 ' ' 2>/dev/null || rc=$?
+[ $rc = 2 ] || fail "an acceptance without a reason: $rc"
+nw accept --who ann 9 'moved to the slower link' | grep -q '^The rate of a -> b is usual from now on' || fail "accept"
+accepted() { incidents session=9 | grep -q '"state": *"accepted"'; }
+until_true 30 accepted || fail "not accepted: $(incidents session=9)"
+incidents session=9 | python3 -c 'import json, sys
+(o,) = json.load(sys.stdin)["incidents"]
+assert (o["accepted_by"], o["accepted_why"]) == ("ann", "moved to the slower link") and o["accepted"], o' || fail "the acceptance"
+curl -fs "$url/incident/9" | grep -q 'ann accepted it, .*moved to the slower link' || fail "the page does not tell who accepted"
+[ "$(open_incidents)" = 0 ] || fail "/metrics after the acceptance: $(open_incidents)"
+nw route 'a -> b' | grep -q '^New levels$' || fail "no new level: $(nw route 'a -> b')"
+look
+look
+[ "$(cut -d ' ' -f 1 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named incident.ends " ] || fail "events: $(cat "$tmp/got")"
 stop_box
 echo ok

@@ -45,7 +45,7 @@ const struct param incidents_params[] = {
 	{ "session", PARAM_NUMBER, 1, INT64_MAX, AT(session_id),
 	    .meaning = "The incident with this first session.", .form = "a number",
 	    .example = "26" },
-	{ "since", .take = session_filter_take_time, AT(since_wall_ns),
+	{ "from", .also = "since", .take = session_filter_take_time, AT(since_wall_ns),
 	    .meaning = "Incidents that went on at this time or later.",
 	    .form = "ISO 8601, or a span before now", .example = "7d" },
 	{ "before", PARAM_NUMBER, 1, INT64_MAX, AT(before_wall_ns),
