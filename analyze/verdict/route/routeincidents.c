@@ -188,6 +188,7 @@ incident_doc(const struct routeincidents_ask *ask, size_t i, json_t **out)
 	put_text(o, KEY_incident_program, ask->program[0] != '\0' ? ask->program : NULL);
 	put_text(o, KEY_incident_page, page);
 	free(page);
+	put_count(o, KEY_incident_n_earlier, in->begin);
 	stages_put(o, ask, in);
 	if ((rc = acceptance_put(o, ask, told)) == NW_OK)
 		rc = causes_find(o, ask, in, told);
@@ -203,6 +204,9 @@ routeincidents_doc(const struct routeincidents_ask *ask, json_t **out)
 	int rc = NW_OK;
 	size_t i;
 
+	for (i = 0; i < ask->past->n_kept; i++)
+		if ((o = json_loads(ask->past->kept[i].json, 0, NULL)) != NULL)
+			json_array_append_new(list, o);
 	for (i = 0; i < ask->story->n_incidents && rc == NW_OK; i++) {
 		rc = incident_doc(ask, i, &o);
 		json_array_append_new(list, o);

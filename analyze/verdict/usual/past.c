@@ -8,6 +8,7 @@
 #include "analyze/verdict/evidence/hostaddresses.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
+#include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
 struct loading {
@@ -114,6 +115,75 @@ other_names_load(struct store_reader *r, const char *route, const char *program,
 	return rc;
 }
 
+/* --- incidents that are over --- */
+
+/* So many sessions before an incident show the incident again. */
+enum { SHOWN_AGAIN = 100, KEPT_MAX = 1000 };
+
+static size_t
+sessions_before(const struct past *p, int64_t t_wall_ns)
+{
+	size_t i;
+
+	for (i = 0; i < p->n && p->session[i].start_wall_ns < t_wall_ns; i++)
+		;
+	return i;
+}
+
+static int
+on_incident(void *arg, const struct nw_incident_rec *rec)
+{
+	struct loading *l = arg;
+	struct past *p = l->out;
+	json_t *o = json_loads(rec->json, 0, NULL);
+	const double n_earlier = result_number(o, KEY_incident_n_earlier);
+
+	json_decref(o);
+	if (strcmp(rec->kind, "step") != 0 || strcmp(rec->state, "open") == 0 ||
+	    rec->begin_wall_ns >= l->before_wall_ns ||
+	    (double)sessions_before(p, rec->begin_wall_ns) >= fmin(n_earlier, SHOWN_AGAIN) ||
+	    !isfinite(n_earlier))
+		return 0;
+	p->kept = xreallocarray(p->kept, p->n_kept + 1, sizeof(*p->kept));
+	memmove(p->kept + 1, p->kept, p->n_kept++ * sizeof(*p->kept));
+	p->kept[0] = (struct past_kept){ .json = xstrdup(rec->json),
+		.begin_wall_ns = rec->begin_wall_ns,
+		.end_wall_ns = rec->end_wall_ns,
+		.accepted = strcmp(rec->state, "accepted") == 0 };
+	return 0;
+}
+
+static bool
+is_left_out(const struct past *p, int64_t start_wall_ns)
+{
+	const struct past_kept *k;
+
+	for (k = p->kept; k < p->kept + p->n_kept; k++)
+		if (k->accepted
+			? start_wall_ns < k->begin_wall_ns
+			: start_wall_ns >= k->begin_wall_ns && start_wall_ns < k->end_wall_ns)
+			return true;
+	return false;
+}
+
+static int
+incidents_keep(struct store_reader *r, const char *route, const char *program, struct loading *l)
+{
+	const struct nw_incident_select select = {
+		.route = route, .program = program, .limit = KEPT_MAX
+	};
+	struct past *p = l->out;
+	size_t i, n = p->n;
+	int rc = store_incidents(r, &select, on_incident, l);
+
+	for (p->n = i = 0; i < n; i++)
+		if (is_left_out(p, p->session[i].start_wall_ns))
+			free(p->session[i].stage);
+		else
+			p->session[p->n++] = p->session[i];
+	return rc;
+}
+
 int
 past_load(struct store_reader *r, const char *route, const char *program, int64_t before_wall_ns,
     int64_t except_id, struct past *out)
@@ -129,11 +199,12 @@ past_load(struct store_reader *r, const char *route, const char *program, int64_
 		rc = other_names_load(r, route, program, before_wall_ns, &l);
 	if (rc == NW_OK)
 		rc = store_acceptances(r, route, program, on_acceptance, &l);
-	if (rc < 0) {
-		past_clear(out);
-		return rc;
+	if (rc == NW_OK) {
+		past_settle(out);
+		rc = incidents_keep(r, route, program, &l);
 	}
-	past_settle(out);
+	if (rc < 0)
+		past_clear(out);
 	return rc;
 }
 
@@ -144,6 +215,9 @@ past_clear(struct past *p)
 
 	for (i = 0; i < p->n; i++)
 		free(p->session[i].stage);
+	for (i = 0; i < p->n_kept; i++)
+		free(p->kept[i].json);
+	free(p->kept);
 	free(p->session);
 	free(p->accepted_wall_ns);
 	*p = (struct past){ 0 };

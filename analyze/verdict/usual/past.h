@@ -16,16 +16,28 @@ struct past_session {
 	char *stage; /* NULL: cannot tell */
 };
 
+/* An incident that is over, and that the sessions left do not show any more: too few of the earlier
+ * ones are there. */
+struct past_kept {
+	char *json; /* its object */
+	int64_t begin_wall_ns, end_wall_ns;
+	bool accepted;
+};
+
 struct past {
 	struct past_session *session; /* rising in start */
 	size_t n;
 	size_t n_failed;
 	int64_t *accepted_wall_ns; /* times at which an operator accepted an incident, rising */
 	size_t n_accepted;
+	struct past_kept *kept; /* rising in begin; their sessions are left out */
+	size_t n_kept;
 };
 
 /* The latest PAST_MAX sessions begun before a time, except `session`, and the acceptances until
- * then. The store's code. */
+ * then. Sessions expire, and a window of sessions slides: an incident that is over stays as it was
+ * told. The sessions of an incident that has ended are left out, and those before an incident that
+ * was accepted, so the level is as before. The store's code. */
 int past_load(struct store_reader *r, const char *route, const char *program,
     int64_t before_wall_ns, int64_t except_id, struct past *out);
 void past_clear(struct past *p);

@@ -6,6 +6,7 @@
  */
 #include "narrows/routehist.h"
 
+#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -231,6 +232,53 @@ order_does_not_matter(void)
 	json_decref(want);
 }
 
+/* What the box does to the oldest sessions when the store is full. */
+static void
+sessions_forget(int64_t to_id)
+{
+	char sql[200];
+	sqlite3 *db;
+
+	snprintf(sql, sizeof(sql),
+	    "PRAGMA busy_timeout = 9000; DELETE FROM result WHERE session_id <= %lld;"
+	    " DELETE FROM session WHERE id <= %lld",
+	    (long long)to_id, (long long)to_id);
+	CHECK_INT(sqlite3_open(filled_path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static int
+on_usual(void *arg, const struct nw_route_rec *rec)
+{
+	*(double *)arg = rec->bytes_per_s;
+	return 1;
+}
+
+/* Sessions before the incident expire, then those of the incident: object and level stay. */
+static void
+sessions_expire(void)
+{
+	static const int64_t gone[] = { 10, 20, 24, 30, END, END + 5 };
+	json_t *want = incidents((struct nw_incident_select){ 0 }), *got;
+	double usual;
+	size_t i;
+
+	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
+		sessions_forget(gone[i]);
+		history_make();
+		got = incidents((struct nw_incident_select){ 0 });
+		CHECK(json_equal(got, want));
+		json_decref(got);
+		CHECK_INT(store_route_get(r, route, program, on_usual, &usual), NW_OK);
+		CHECK(usual > 0.85e8 && usual < 1.15e8);
+	}
+	json_decref(want);
+	for (i = 0; i < END + 5; i++)
+		session_put(i, rates[i]);
+	history_make();
+}
+
 static int
 on_stale(void *arg, const struct nw_route_rec *rec)
 {
@@ -324,6 +372,7 @@ main(int argc, char **argv)
 	rates_make();
 	incident_lives();
 	order_does_not_matter();
+	sessions_expire();
 	operator_accepts();
 	route_takes_its_incidents();
 	nw_batch_free(batch);
