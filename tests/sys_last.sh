@@ -86,6 +86,13 @@ curl -fs "$url/session/$broken_id" | grep -o 'href="/route?[^"]*"' | head -n 1 |
 [ ! -s "$tmp/route" ] || curl -fs "$url$(cat "$tmp/route")" >/dev/null || fail "the session links a route without a page: $(cat "$tmp/route")"
 until_true 20 sh -c "curl -s '$url/?state=failed' | grep -q broken" || fail "the list of failed sessions"
 
+# a script that could not start a program has failed, too
+for status in 126 127; do
+	run -t never$status sh -c 'cp "$0" "$1"; exit "$2"' "$tmp/in" "$tmp/out" $status && fail "nwrun hides the status $status"
+	never() { nw sessions --state failed --json | grep "\"never$status\"" | grep -q "\"exit_status\":$status[,.}]"; }
+	until_true 20 never || fail "the status $status is no failure: $(nw sessions --json -n 1)"
+done
+
 # a script has a status, also where its shell moved nothing
 run sh -c 'cp "$0" "$1"; true' "$tmp/in" "$tmp/out"
 went_well() { nw sessions --json -n 1 | grep -q '"exit_status":0'; }
