@@ -212,6 +212,9 @@ assert abs(card["predicted"] - o["ratio"]) < 0.5 and card["closed"] is None, car
 # the route a -> c has sessions since, and did not fall
 assert o["place"] is None and o["reach"] == "Other routes over its hosts: 0 of 1 fell, too.", o["reach"]
 END
+curl -fsS "$url/api/v1/routes" | python3 -c 'import json, sys
+assert {r["route"]: r["incident"] for r in json.load(sys.stdin)["routes"] if r["program"] == "mover"} == {"a -> b": 9, "a -> c": None}' ||
+	fail "the routes do not tell which is slower: $(curl -fsS "$url/api/v1/routes")"
 for filter in state=ended route=a+-%3E+c session=10 before=1 program=cp; do
 	incidents "$filter" | grep -q '"incidents": *\[\]' || fail "the filter $filter: $(incidents "$filter")"
 done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pins, notes and acceptances, from any process: SQLite lets another connection write a row that the
- * writer's memory does not hold, and the writer asks the file each time before rows go. */
+/* Pins, notes and acceptances, from any process: SQLite lets another connection write a row that
+ * the writer's memory does not hold, and the writer asks the file each time before rows go. */
 #include <stdio.h>
 #include <string.h>
 

@@ -28,9 +28,40 @@ text_or_null(const char *text)
 	return v != NULL ? v : json_null();
 }
 
+/* Open incidents by route and program: first session of each. */
+static int
+on_open(void *arg, const struct nw_incident_rec *rec)
+{
+	json_t *key = json_sprintf("%s %s", rec->program, rec->route);
+	const int rc = key != NULL &&
+		json_object_set_new(
+		    arg, json_string_value(key), json_integer((json_int_t)rec->session_id)) == 0
+	    ? 0
+	    : NW_ENOMEM;
+
+	json_decref(key);
+	return rc;
+}
+
+/* Lists in the making. */
+struct listing {
+	json_t *list, *open;
+};
+
+static void
+incident_put(json_t *v, const struct listing *l, const struct nw_route_rec *rec)
+{
+	json_t *key = json_sprintf("%s %s", rec->program, rec->route),
+	       *open = json_object_get(l->open, json_string_value(key));
+
+	result_set(v, KEY_route_listed_incident, open != NULL ? json_incref(open) : json_null());
+	json_decref(key);
+}
+
 static int
 on_route(void *arg, const struct nw_route_rec *rec)
 {
+	const struct listing *l = arg;
 	json_t *v = json_object();
 
 	result_set(v, KEY_route_listed_route, text_or_null(rec->route));
@@ -40,18 +71,24 @@ on_route(void *arg, const struct nw_route_rec *rec)
 	result_put_real(v, KEY_route_listed_bytes_per_s, rec->bytes_per_s);
 	result_set(v, KEY_route_listed_stage, text_or_null(rec->stage));
 	result_set(v, KEY_route_listed_sentence, text_or_null(rec->sentence));
+	incident_put(v, l, rec);
 	result_put_text(v, KEY_route_listed_made, fmt_iso(rec->made_wall_ns, 3).s);
-	return json_array_append_new(arg, v) == 0 ? 0 : NW_ENOMEM;
+	return json_array_append_new(l->list, v) == 0 ? 0 : NW_ENOMEM;
 }
 
 int
 api_routes_document(struct store_reader *r, json_t **out)
 {
-	json_t *list = json_array(), *doc = json_object();
-	int rc = store_routes(r, ROUTES_MAX, on_route, list);
+	static const struct nw_incident_select open = { .state = "open", .limit = ROUTES_MAX };
+	struct listing l = { json_array(), json_object() };
+	json_t *doc = json_object();
+	int rc = store_incidents(r, &open, on_open, l.open);
 
+	if (rc == NW_OK)
+		rc = store_routes(r, ROUTES_MAX, on_route, &l);
+	json_decref(l.open);
 	result_put_text(doc, KEY_routes_schema, "narrows-routes/1");
-	result_set(doc, KEY_routes_routes, list);
+	result_set(doc, KEY_routes_routes, l.list);
 	*out = rc == NW_OK ? doc : NULL;
 	if (rc < 0)
 		json_decref(doc);
