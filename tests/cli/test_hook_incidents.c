@@ -110,7 +110,7 @@ part_of_a_list(void)
 	result_set(doc, KEY_incidents_incidents, json_array());
 	result_put_ns(doc, KEY_incidents_next_before, 5);
 	told[0] = '\0';
-	hook_incidents(memory, false, doc, NULL, 1000 * DAY_NS, on_event, NULL);
+	hook_incidents(memory, false, doc, 1000 * DAY_NS, on_event, NULL);
 	CHECK_STR(told, "");
 	json_decref(doc);
 	json_decref(memory);
