@@ -37,7 +37,7 @@ def ask(where, request, source="127.0.0.1"):
 
 
 def get(where, path="/", host="localhost", source="127.0.0.1"):
-    return ask(where, f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode(), source)
+    return ask(where, f"GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode(), source)
 
 
 def counter(name):

@@ -628,36 +628,19 @@ mark_is_reached(const struct start *s, uint32_t position)
 	return (int32_t)(position - (uint32_t)s->mark) >= 0;
 }
 
-/*
- * Takes the sender's waiting time from its write to the device's queue, one byte position at a
- * time. A program that has filled its buffer sleeps until a third is free, and then writes all of
- * it at once: the first byte of such a burst waits least. So the next position is drawn at random
- * from as many bytes as a burst has, two fifths of what lies there now; its wait begins (t_mono_ns
- * is 0 until then) with the write that reaches it.
- */
+/* Takes the sender's waiting time from its write to the device's queue, one byte position at a
+ * time. A program that fills its buffer writes in bursts, whose first byte waits least: such waits
+ * are up to a fifth below the mean. */
 static __always_inline void
 send_buffer_end(struct sk_buff *skb)
 {
 	struct sock *sk = skb->sk;
 	struct start *s;
-	uint64_t id, behind;
-	uint32_t end, written;
+	uint64_t id;
 
-	if (!wait_wanted_of(skb, &id) || sk->sk_protocol != IPPROTO_TCP ||
-	    (s = wait_find(WAIT_SEND_BUFFER, id)) == 0 || s->t_mono_ns == 0)
-		return;
-	end = packet_end(skb);
-	if (!mark_is_reached(s, end))
-		return;
-	written = READ(struct tcp_sock, sk, write_seq);
-	behind = (int32_t)(written - end) > 0 ? written - end : 0;
-	if (behind == 0) {
+	if (wait_wanted_of(skb, &id) && sk->sk_protocol == IPPROTO_TCP &&
+	    (s = wait_find(WAIT_SEND_BUFFER, id)) != 0 && mark_is_reached(s, packet_end(skb)))
 		wait_end(WAIT_SEND_BUFFER, id);
-		return;
-	}
-	wait_add(WAIT_SEND_BUFFER, id, bpf_ktime_get_ns() - s->t_mono_ns);
-	s->mark = written + (uint32_t)(behind * 2 / 5 * bpf_get_prandom_u32() >> 32);
-	s->t_mono_ns = 0;
 }
 
 /* A packet in the queueing discipline: of TCP its socket and last byte, because the discipline may
@@ -893,16 +876,13 @@ user_note(uint64_t id)
 static __always_inline int
 write_begins(struct sock *sk)
 {
-	uint32_t next = READ(struct tcp_sock, sk, write_seq) + 1;
-	struct start *s;
 	uint64_t id;
 
 	if (!wait_wanted(sk, &id))
 		return 0;
 	user_note(id);
-	s = wait_find(WAIT_SEND_BUFFER, id);
-	if (slot_is_sampled() && (s == 0 || (s->t_mono_ns == 0 && mark_is_reached(s, next))))
-		wait_begin(WAIT_SEND_BUFFER, id, id, next, 0);
+	if (slot_is_sampled())
+		wait_begin(WAIT_SEND_BUFFER, id, id, READ(struct tcp_sock, sk, write_seq) + 1, 1);
 	return 0;
 }
 SEC("?tp_btf/tcp_sendmsg_locked")
@@ -1031,7 +1011,6 @@ socket_ready(struct sock *sk)
 {
 	uint32_t zero = 0;
 	struct interrupt *i;
-	struct start *s;
 	uint64_t id;
 
 	if (!wait_wanted(sk, &id))
@@ -1039,10 +1018,8 @@ socket_ready(struct sock *sk)
 	i = bpf_map_lookup_elem(&interrupts, &zero);
 	if (i != 0 && i->worked_mono_ns != 0)
 		wait_add(WAIT_RECEIVE, id, bpf_ktime_get_ns() - i->worked_mono_ns);
-	s = wait_find(WAIT_READ, id);
-	if (slot_is_sampled() &&
-	    (s == 0 || (s->t_mono_ns == 0 && mark_is_reached(s, received(sk)))))
-		wait_begin(WAIT_READ, id, id, received(sk), 0);
+	if (slot_is_sampled())
+		wait_begin(WAIT_READ, id, id, received(sk), 1);
 	return 0;
 }
 SEC("?tp_btf/sk_data_ready")
@@ -1067,12 +1044,8 @@ unread(struct sock *sk)
 	    : 0;
 }
 
-/*
- * What the read of the marked byte leaves is watched anew: the waits of a socket add up to the time
- * in which bytes lay there, or to nine tenths. After a read the queue is shortest, so where it is
- * long the next byte is drawn at random from as many bytes as the read took, and its wait begins
- * when it has arrived.
- */
+/* What the read of the marked byte leaves is watched anew: the waits of a socket add up to the time
+ * in which bytes lay there. */
 static __always_inline int
 read_ends(struct sock *sk, int ret)
 {
@@ -1083,14 +1056,8 @@ read_ends(struct sock *sk, int ret)
 		return 0;
 	user_note(id);
 	s = wait_find(WAIT_READ, id);
-	if (s != 0 && (s->t_mono_ns == 0 || !is_read(sk, s)))
+	if (s != 0 && !is_read(sk, s))
 		return 0;
-	if (s != 0 && unread(sk) >= 2 * (uint32_t)ret) {
-		wait_add(WAIT_READ, id, bpf_ktime_get_ns() - s->t_mono_ns);
-		s->mark = received(sk) + (uint32_t)((uint64_t)ret * bpf_get_prandom_u32() >> 32);
-		s->t_mono_ns = 0;
-		return 0;
-	}
 	wait_end(WAIT_READ, id);
 	if (unread(sk) != 0 && slot_is_sampled())
 		wait_begin(WAIT_READ, id, id, received(sk), 0);
