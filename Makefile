@@ -63,7 +63,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web daemon/analysis daemon/gate daemon cli/stat cli/import cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web daemon/analysis daemon/gate daemon cli/stat cli/import cli \
          host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -105,7 +105,8 @@ MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read store/ground base
 MAY_web/answer               := web/http web/query store/read store/ground analyze/incident base
 MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze/change analyze base
-MAY_web                      := web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
+MAY_web/lines                := web/page web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze base
+MAY_web                      := web/lines web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
@@ -151,6 +152,7 @@ LIBS_web/http := libevent_core libevent_extra jansson
 LIBS_web/export := libevent_core libevent_extra jansson libbson-1.0
 LIBS_web/answer := libevent_core libevent_extra jansson
 LIBS_web/page := libevent_core libevent_extra jansson
+LIBS_web/lines := libevent_core libevent_extra jansson
 LIBS_web/lifelines := jansson
 LIBS_web/query := libevent_core libevent_extra jansson zlib
 LIBS_daemon/analysis := jansson

@@ -12,7 +12,6 @@
 #include "cli/pdf.h"
 #include "cli/report_check.h"
 #include "cli/show.h"
-#include "cli/show_answers.h"
 #include "cli/last.h"
 #include "cli/source.h"
 #include "narrows/err.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fields of a JSON document, made safe for a terminal. */
+/* A JSON document and its fields, made safe for a terminal. */
 #ifndef SHOW_H
 #define SHOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -15,5 +16,8 @@ const char *show_text(const json_t *o, enum result_key key, const char *none);
 void show_json_line(const json_t *o);
 /* A time in UTC, to the minute: 2026-11-20 08:12. On loan until the next call. */
 const char *show_minute(int64_t wall_s);
+/* The five answers of a session in ten lines: headline, cause and remedy, then a line for each
+ * question; `markdown` for a ticket. */
+void show_answers(const json_t *doc, bool markdown);
 
 #endif

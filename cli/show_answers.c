@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/show_answers.h"
+#include "cli/show.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/show.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/terminal.h"

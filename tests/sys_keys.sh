@@ -11,16 +11,16 @@ literal = re.compile(r'json_object_(?:set|set_new|get|del)\(\s*((?:[^;,()]|\([^;
 theirs = re.compile(r'(?:.*->)?(?:subject|params)$')
 foreign = {
     "web/openapi.c": "OpenAPI", "web/answer/result_schema.c": "JSON Schema",
-    "web/query/prom.c": "Prometheus", "web/query/prom_eval.c": "Prometheus", "web/query/prom_list.c": "Prometheus",
+    "web/query/prom.c": "Prometheus", "web/query/prom_eval.c": "Prometheus", "web/query/prom_list.c": "Prometheus", "web/query/prom_join.c": "Prometheus",
     "web/lifelines/linetables.c": "OpenTelemetry",
     "web/export/shape_ndjson.c": "h_dur, a field of XSP",
     "cli/hook_queue.c": "the memory of hooks, a file of narrows hook alone", "cli/cmd_hook.c": "the memory of hooks",
-    "cli/hook_watch.c": "the memory of hooks",
+    "cli/hook_watch.c": "the memory of hooks", "cli/hook_incidents.c": "the memory of hooks",
     "daemon/hostclock.c": "metadata of a series", "daemon/hostcost.c": "metadata of a series", "daemon/hostseries.c": "metadata of a series",
     "analyze/verdict/keep/diet.c": "the memory of diets, in the store alone",
 }
 # of a file that writes documents, too, only objects of these names are the memory
-memory = {"cli/hook_watch.c": r"(w->)?memory|route|object_of\(w->memory, \"silent\"\)", "cli/cmd_hook.c": r"h->memory"}
+memory = {"cli/hook_watch.c": r"(w->)?memory|route|object_of\(w->memory, \"silent\"\)", "cli/cmd_hook.c": r"h->memory", "cli/hook_incidents.c": r"entry|memory"}
 def spelt(name, text):
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
     for m in literal.finditer(text):

@@ -14,7 +14,7 @@
 #include "web/answer/feedback.h"
 #include "web/answer/notes.h"
 #include "web/export/shape.h"
-#include "web/page/lines.h"
+#include "web/lines/lines.h"
 #include "web/page/page.h"
 #include "web/resource.h"
 #include "web/web_in.h"

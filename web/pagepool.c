@@ -15,7 +15,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
-#include "web/page/lines.h"
+#include "web/lines/lines.h"
 
 /* An owner has all threads but one, so that another owner finds a thread. */
 enum { THREADS = 3, OWNER_THREADS = THREADS - 1, OWNERS_MAX = 1024, NICE = 5 };

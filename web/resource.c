@@ -7,7 +7,7 @@
 #include "web/export/shape.h"
 #include "web/http/login.h"
 #include "web/lifelines/choice.h"
-#include "web/page/lines.h"
+#include "web/lines/lines.h"
 #include "web/page/page.h"
 #include "web/query/frame_form.h"
 

@@ -47,7 +47,8 @@ over_time(const struct evidence *e, size_t host, int way, enum evidence_wait wai
 	return list;
 }
 
-/* Mean time of a byte there on its way through the end; 0 where no bytes wait, or nothing is known. */
+/* Mean time of a byte there on its way through the end; 0 where no bytes wait, or nothing is
+ * known. */
 static double
 on_the_way_s(const struct kernel_end *end, bool sending, size_t i)
 {

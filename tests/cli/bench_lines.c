@@ -13,7 +13,7 @@
 #include "narrows/event_line.h"
 #include "tests/lifesim.h"
 #include "tests/lifelog.h"
-#include "web/page/lines.h"
+#include "web/lines/lines.h"
 
 /* All lines of a file. */
 static int

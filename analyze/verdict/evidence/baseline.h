@@ -49,8 +49,8 @@ const struct baseline *baselines_find(const struct baselines *b, const char *pat
 /* Whether the class has a name for operations: not refused, and with a size. */
 bool baseline_class_is_usable(const struct baseline_class *k);
 /* Index of the class of an operation; b->n if the operation is slower than all classes, or if the
- * direction has none; b->n + 1 if it is faster than all, and the page cache has no class. Sets near,
- * of b->n, and n_near as nw_io_curves_name() does. */
+ * direction has none; b->n + 1 if it is faster than all, and the page cache has no class. Sets
+ * near, of b->n, and n_near as nw_io_curves_name() does. */
 size_t baseline_classify(const struct baseline *b, bool write, double size_bytes, double duration_s,
     bool *near, size_t *n_near);
 /* Mean ordinary duration of a cached operation; NaN: not known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The view of lifelines: page, JSON, CSV, spans and drawing of a session with a planted delay, of
  * hostile names, of clocks that are wrong. */
-#include "web/page/lines.h"
+#include "web/lines/lines.h"
 
 #include <event2/buffer.h>
 #include <jansson.h>

@@ -13,7 +13,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
-#include "web/page/lines.h"
+#include "web/lines/lines.h"
 #include "web/draw/lines_draw.h"
 #include "web/page/page.h"
 
