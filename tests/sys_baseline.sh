@@ -69,14 +69,17 @@ def of(name):
     io = json.load(open(f"{sys.argv[1]}/{name}.json"))["io"]
     # the child's reads: random steps
     return io, max((f for f in io["files"] if f["path"].endswith("/data")), key=lambda f: f["ops"])
+def share(f, *names):
+    return sum(k["share_ops"] for k in f["classes"] if k["name"] in names)
 def cached(f):
-    return sum(k["share_ops"] for k in f["classes"] if k["name"] == "page cache")
+    return share(f, "page cache")
 io, warm = of("warm")
 cio, cold = of("cold")
 print("cached file: %.1f %% page cache, lost %.3f s; dropped file: %.1f %% page cache, lost %.3f s of %.3f s" %
     (100 * cached(warm), warm["lost_s"], 100 * cached(cold), cold["lost_s"], cold["time_s"]))
 assert warm["named_by"] == cold["named_by"] == "baseline" and warm["ops"] >= 4096
-assert cached(warm) >= 0.95 and cached(cold) <= 0.05, (warm, cold)
+# a cached operation that was held up is as slow as a device that is fast: it may be either
+assert cached(warm) >= 0.85 and share(warm, "page cache", "either") >= 0.95 and share(cold, "page cache", "either") <= 0.05, (warm, cold)
 assert warm["lost_s"] < 0.2 * cold["lost_s"] and cold["lost_s"] > 0.5 * cold["time_s"]
 assert "baseline" in io["sentence"]
 names = {(m["class"], m["name"], m["named_by"], m["stage"]) for m in io["models"]}
