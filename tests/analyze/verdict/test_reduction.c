@@ -218,7 +218,7 @@ start_check(const json_t *r)
 	CHECK(kept_of(r, "test m7") != NULL || kept_of(r, "test m8") != NULL);
 	CHECK(json_is_true(json_object_get(r, "headline")));
 	for (int k = 10; k < 40; k++) {
-		char name[16];
+		char name[24];
 
 		snprintf(name, sizeof(name), "test m%d", k);
 		CHECK(kept_of(r, name) == NULL);
