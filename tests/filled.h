@@ -63,7 +63,7 @@ filled_commit(struct store *st, struct nw_batch *b)
 
 	nw_batch_on_done(b, filled_on_done, &done);
 	CHECK_INT(store_submit(st, b), NW_OK);
-	while (done == 0 && poll(&pfd, 1, 10000) > 0)
+	while (done == 0 && poll(&pfd, 1, 120000) > 0)
 		store_run_completions(st);
 	CHECK_INT(done, 1);
 }

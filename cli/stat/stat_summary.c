@@ -91,7 +91,7 @@ values_by_group(const struct series_groups *g, const double *v, size_t n_rows, s
 static int
 set_quantiles_by_group(const struct series_groups *g, const double *v, size_t n_rows, json_t *out)
 {
-	size_t i, *begin;
+	size_t i, *begin = NULL;
 	double *sorted = values_by_group(g, v, n_rows, &begin);
 	int rc = sorted == NULL ? NW_ENOMEM : NW_OK;
 
