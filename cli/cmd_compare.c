@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows compare: sessions side by side. */
 #include <getopt.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +8,11 @@
 
 #include "cli/cmd.h"
 #include "cli/last.h"
+#include "cli/query.h"
 #include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/err.h"
+#include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
@@ -72,18 +73,17 @@ compare_print(const json_t *doc, bool all)
 static char *
 query_make(struct source *source, const char *by, char **ids, int n)
 {
-	char *query = xasprintf("by=%s", by), *longer;
+	char *query = NULL;
 	int64_t id;
 	int i;
 
+	query_add(&query, "by", by);
 	for (i = 0; i < n; i++) {
 		if (last_or_number(source, ids[i], &id) < 0) {
 			free(query);
 			return NULL;
 		}
-		longer = xasprintf("%s&ids=%" PRId64, query, id);
-		free(query);
-		query = longer;
+		query_add(&query, "ids", fmt_int(id).s);
 	}
 	return query;
 }

@@ -1,51 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows incidents and accept: incidents of the routes, and their acceptance. */
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
+#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <event2/http.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/query.h"
 #include "cli/show.h"
 #include "cli/source.h"
-#include "narrows/format.h"
-#include "narrows/result.h"
-#include "narrows/terminal.h"
-#include "narrows/xmalloc.h"
-#include "web/answer/incidents.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/format.h"
+#include "narrows/result.h"
 #include "narrows/store.h"
+#include "narrows/terminal.h"
 #include "narrows/utf8.h"
+#include "narrows/xmalloc.h"
+#include "web/answer/incidents.h"
 
 struct filter {
 	char *query;
 	bool json;
 };
 
+/* Adds a condition; false, and said on stderr, for a value without sense. */
 static bool
-query_add(struct filter *f, const char *name, const char *value)
+condition_add(struct filter *f, const char *name, const char *value)
 {
-	char *encoded = evhttp_uriencode(value, -1, 0),
-	     *one = xasprintf("%s=%s", name, encoded != NULL ? encoded : ""),
-	     *longer = xasprintf("%s&%s", f->query, one);
 	struct incidents_query asked;
-	const bool good = encoded != NULL && incidents_query_parse(&asked, one);
+	char *one = NULL;
+	bool good;
 
+	query_add(&one, name, value);
+	good = incidents_query_parse(&asked, one);
 	if (!good)
 		fprintf(stderr, "narrows: incidents: \"%s\" is not %s\n", terminal_text(value),
 		    param_find(incidents_params, name, 0)->form);
-	free(f->query);
-	f->query = longer;
-	free(encoded);
+	query_add(&f->query, name, value);
 	free(one);
 	return good;
 }
@@ -61,14 +58,14 @@ parse(struct filter *f, int argc, char **argv)
 
 	while (good && (ch = getopt_long(argc, argv, "j", longs, NULL)) != -1)
 		switch (ch) {
-		case 'o': good = query_add(f, "state", "open"); break;
-		case 'p': good = query_add(f, "program", optarg); break;
-		case 's': good = query_add(f, "since", optarg); break;
+		case 'o': good = condition_add(f, "state", "open"); break;
+		case 'p': good = condition_add(f, "program", optarg); break;
+		case 's': good = condition_add(f, "since", optarg); break;
 		case 'j': f->json = true; break;
 		default: good = false;
 		}
 	if (good && optind < argc)
-		good = query_add(f, "route", argv[optind++]);
+		good = condition_add(f, "route", argv[optind++]);
 	return good && optind == argc;
 }
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* narrows routes, route and expected: the routes, the history of a route, regular sessions. */
+#include <getopt.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
-#include <event2/http.h>
 
 #include "cli/cmd.h"
 #include "cli/route_rows.h"
 #include "cli/show.h"
+#include "cli/source.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/terminal.h"
-#include "cli/source.h"
 #include "narrows/xmalloc.h"
 
 static const char heading[] =
@@ -180,11 +179,8 @@ history_text(const json_t *doc)
 static int
 history_print(struct source *source, const char *route, const char *program, bool json)
 {
-	char *encoded = evhttp_uriencode(route, -1, 0), *of = evhttp_uriencode(program, -1, 0);
-	json_t *doc = encoded != NULL && of != NULL ? source_route(source, encoded, of) : NULL;
+	json_t *doc = source_route(source, route, program);
 
-	free(encoded);
-	free(of);
 	if (doc == NULL)
 		return COMMAND_FAILED;
 	if (json)

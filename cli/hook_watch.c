@@ -25,8 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <event2/http.h>
-
+#include "cli/query.h"
 #include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"
@@ -57,16 +56,12 @@ object_of(json_t *memory, const char *key)
 	return json_object_get(memory, key);
 }
 
-/* Adds "NAME=VALUE" to a path, with the value encoded. Takes the path. */
-static char *
-with_param(char *path, char before, const char *name, const char *value)
+static const char *
+text_of(const json_t *o, enum result_key key)
 {
-	char *encoded = evhttp_uriencode(value != NULL ? value : "", -1, 0),
-	     *longer = xasprintf("%s%c%s=%s", path, before, name, encoded != NULL ? encoded : "");
+	const char *text = result_text(o, key);
 
-	free(encoded);
-	free(path);
-	return longer;
+	return text != NULL ? text : "";
 }
 
 /* The path of the page about the event's subject. */
@@ -77,7 +72,7 @@ link_put(json_t *about)
 		     *expected = result_get(about, KEY_hook_event_expected),
 		     *collector = result_get(about, KEY_hook_event_collector),
 		     *incident = result_get(about, KEY_hook_event_incident);
-	char *path;
+	char *path, *query = NULL;
 
 	if (incident != NULL)
 		path = xstrdup(result_text(incident, KEY_incident_page) != NULL
@@ -86,16 +81,16 @@ link_put(json_t *about)
 	else if (session != NULL)
 		path = xasprintf("/session/%.0f", result_number(session, KEY_listed_id));
 	else if (expected != NULL) {
-		path = with_param(
-		    xstrdup("/"), '?', "route", result_text(expected, KEY_expected_route));
-		path =
-		    with_param(path, '&', "program", result_text(expected, KEY_expected_program));
-	} else if (collector != NULL)
-		path = with_param(
-		    xstrdup("/host"), '?', "host", result_text(collector, KEY_collector_host));
-	else
+		query_add(&query, "route", text_of(expected, KEY_expected_route));
+		query_add(&query, "program", text_of(expected, KEY_expected_program));
+		path = xasprintf("/?%s", query);
+	} else if (collector != NULL) {
+		query_add(&query, "host", text_of(collector, KEY_collector_host));
+		path = xasprintf("/host?%s", query);
+	} else
 		path = xstrdup("/health");
 	result_put_text(about, KEY_hook_event_link, path);
+	free(query);
 	free(path);
 }
 

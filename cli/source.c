@@ -12,6 +12,8 @@
 #include <event2/buffer.h>
 
 #include "cli/gather.h"
+#include "cli/query.h"
+#include "narrows/address.h"
 #include "pki/ask/httpask.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
@@ -184,9 +186,12 @@ source_incidents(struct source *s, const char *query)
 json_t *
 source_route(struct source *s, const char *route, const char *program)
 {
-	char *query = xasprintf("route=%s&program=%s", route, program);
-	json_t *doc = source_query(s, "/route.json", query, "history of the route");
+	char *query = NULL;
+	json_t *doc;
 
+	query_add(&query, "route", route);
+	query_add(&query, "program", program);
+	doc = source_query(s, "/route.json", query, "history of the route");
 	free(query);
 	return doc;
 }
@@ -318,17 +323,15 @@ source_is_live(struct source *s)
 char *
 source_address(const struct source *s)
 {
-	char *run = s->url == NULL ? source_run_value(s->state_dir, "http") : NULL, *address,
-	     *slash;
-	bool v6;
+	char *run = s->url == NULL ? source_run_value(s->state_dir, "http") : NULL,
+	     host[ADDRESS_HOST_BYTES], *address = NULL;
+	uint16_t port;
 
-	if (run == NULL)
-		return s->url != NULL ? xstrdup(s->url) : NULL;
-	v6 = strchr(run, ':') != NULL;
-	if ((slash = strrchr(run, '/')) != NULL)
-		*slash = '\0';
-	address = xasprintf("http://%s%s%s:%s", v6 ? "[" : "", run, v6 ? "]" : "",
-	    slash != NULL ? slash + 1 : "80");
+	if (s->url != NULL)
+		return xstrdup(s->url);
+	if (run != NULL && address_parse(run, host, &port) == NW_OK)
+		address = xasprintf(
+		    strchr(host, ':') != NULL ? "http://[%s]:%u" : "http://%s:%u", host, port);
 	free(run);
 	return address;
 }

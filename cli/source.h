@@ -29,8 +29,7 @@ json_t *source_routes(struct source *s);
 /* Incidents of routes, newest begin first: {"incidents": [...]}. query as of source_sessions().
  * NULL, said on stderr. */
 json_t *source_incidents(struct source *s, const char *query);
-/* The history of a route; route and program are encoded, program may be "". NULL, said on
- * stderr. */
+/* The history of a route; program may be "". NULL, said on stderr. */
 json_t *source_route(struct source *s, const char *route, const char *program);
 /* Sessions side by side: {"rows": [...]}. NULL, said on stderr. */
 json_t *source_compare(struct source *s, const char *query);
