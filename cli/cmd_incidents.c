@@ -175,37 +175,22 @@ const struct command command_incidents = {
 
 /* --- narrows accept: the rate of an open incident is usual from now on --- */
 
-/* The open step with this first session; the texts are the caller's to free. */
-static int
-on_incident(void *arg, const struct nw_incident_rec *rec)
-{
-	struct nw_acceptance_rec *a = arg;
-
-	if (strcmp(rec->kind, "step") != 0)
-		return 0;
-	a->route = xstrdup(rec->route);
-	a->program = xstrdup(rec->program);
-	return 1;
-}
-
 static int
 incident_find(const char *path, struct nw_acceptance_rec *a, char why[STORE_WHY_BYTES])
 {
-	const struct nw_incident_select select = {
-		.session_id = a->session_id, .state = "open", .limit = 10
-	};
 	struct store_reader *r;
 	int rc = store_reader_open(path, &r, why);
 
 	if (rc != NW_OK)
 		return rc;
-	rc = store_incidents(r, &select, on_incident, a);
+	rc = acceptance_find(r, a);
 	store_reader_close(r);
 	snprintf(why, STORE_WHY_BYTES, "%s",
-	    rc < 0 ? nw_strerror(rc)
-		   : "no open incident begins with this session: \"narrows incidents --open\" has "
-		     "their numbers; a drift cannot be accepted");
-	return rc == NW_OK && a->route == NULL ? NW_ENOTFOUND : rc;
+	    rc != NW_ENOTFOUND
+		? nw_strerror(rc)
+		: "no open incident begins with this session: \"narrows incidents --open\" has "
+		  "their numbers; a drift cannot be accepted");
+	return rc;
 }
 
 static const char *

@@ -85,11 +85,10 @@ answer_api_incidents(struct ask *q)
 	json_t *doc = NULL;
 	int rc;
 
-	q->why = "state: open, ended or accepted; session, before, limit: numbers; since: ISO 8601 "
-		 "or a span; route, program: texts; no other parameters";
-	if (!incidents_query_parse(&list, q->query))
+	if (!incidents_query_parse(&list, q->query)) {
+		ask_refuse_value(q, list.bad);
 		return NW_EINVAL;
-	q->why = NULL;
+	}
 	rc = incidents_document(q->r, &list, &doc);
 	return ask_document(q, rc, doc);
 }

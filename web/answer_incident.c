@@ -17,8 +17,10 @@ answer_incidents(struct ask *q)
 {
 	struct incidents_query list;
 
-	return incidents_query_parse(&list, q->query) ? page_incidents(&q->h, q->r, &list)
-						      : NW_EINVAL;
+	if (incidents_query_parse(&list, q->query))
+		return page_incidents(&q->h, q->r, &list);
+	ask_refuse_value(q, list.bad);
+	return NW_EINVAL;
 }
 
 int

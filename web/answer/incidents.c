@@ -71,10 +71,21 @@ incidents_query_parse(struct incidents_query *q, const char *query)
 	if (evhttp_parse_query_str(query, &fields) != 0)
 		return false;
 	for (field = fields.tqh_first; field != NULL && ok; field = field->next.tqe_next)
-		ok = (p = param_find(incidents_params, field->key, 0)) != NULL &&
-		    param_take(p, q, field->value);
+		if ((p = param_find(incidents_params, field->key, 0)) == NULL ||
+		    !param_take(p, q, field->value)) {
+			q->bad = p;
+			ok = false;
+		}
 	evhttp_clear_headers(&fields);
 	return ok;
+}
+
+bool
+incident_is(const json_t *o, enum result_key key, const char *word)
+{
+	const char *text = result_text(o, key);
+
+	return text != NULL && strcmp(text, word) == 0;
 }
 
 /* --- other routes vouch --- */
@@ -99,7 +110,6 @@ static int
 on_route(void *arg, const struct nw_route_rec *rec)
 {
 	struct witnesses *w = arg;
-
 	struct witness *room = realloc(w->list, (w->n + 1) * sizeof(*w->list)), *one;
 
 	if (room == NULL)
@@ -204,8 +214,7 @@ reach_put(json_t *o, const struct witnesses *w)
 		[NW_REACH_TO] = "destination",
 		[NW_REACH_EITHER] = "hosts",
 		[NW_REACH_PATH] = "path" };
-	const char *route = result_text(o, KEY_incident_route),
-		   *kind = result_text(o, KEY_incident_kind);
+	const char *route = result_text(o, KEY_incident_route);
 	const int64_t from = result_ns(o, KEY_incident_from_ns),
 		      to = result_ns(o, KEY_incident_to_ns),
 		      session = (int64_t)result_number(o, KEY_incident_session);
@@ -223,7 +232,7 @@ reach_put(json_t *o, const struct witnesses *w)
 			    one->begin[k].from_wall_ns <= to && from <= one->begin[k].to_wall_ns;
 		others[i].spoke |= others[i].fell;
 	}
-	if (others != NULL && route != NULL && kind != NULL && strcmp(kind, "step") == 0)
+	if (others != NULL && route != NULL && incident_is(o, KEY_incident_kind, "step"))
 		reach = nw_reach_find(route, others, w->n);
 	result_put_text(o, KEY_incident_place, words[reach.place]);
 	result_set(o, KEY_incident_reach, route != NULL ? reach_words(route, &reach) : json_null());
@@ -300,35 +309,37 @@ const struct param acceptance_fields[] = {
 	{ .name = NULL },
 };
 
-struct accepting {
-	struct nw_acceptance_rec *a;
-	char *route, *program;
-};
-
 static int
 on_accepted(void *arg, const struct nw_incident_rec *rec)
 {
-	struct accepting *q = arg;
+	struct nw_acceptance_rec *a = arg;
 
 	if (strcmp(rec->kind, "step") != 0)
 		return 0;
-	q->a->route = q->route = strdup(rec->route);
-	q->a->program = q->program = strdup(rec->program);
-	return q->route != NULL && q->program != NULL ? 1 : NW_ENOMEM;
+	a->route = strdup(rec->route);
+	a->program = strdup(rec->program);
+	return a->route != NULL && a->program != NULL ? 1 : NW_ENOMEM;
+}
+
+int
+acceptance_find(struct store_reader *r, struct nw_acceptance_rec *a)
+{
+	const struct nw_incident_select select = {
+		.session_id = a->session_id, .state = "open", .limit = 10
+	};
+	int rc = store_incidents(r, &select, on_accepted, a);
+
+	return rc == NW_OK && a->route == NULL ? NW_ENOTFOUND : rc;
 }
 
 int
 incident_accept(struct store_reader *r, const char *store_path, int64_t session_id, const char *who,
     const char *text, const char **why)
 {
-	const struct nw_incident_select select = {
-		.session_id = session_id, .state = "open", .limit = 10
-	};
 	struct nw_acceptance_rec a = { .session_id = session_id,
 		.t_wall_ns = nw_wall_ns(),
 		.who = who,
 		.why = text != NULL ? text : "" };
-	struct accepting q = { .a = &a };
 	char reason[STORE_WHY_BYTES];
 	int rc;
 
@@ -337,13 +348,11 @@ incident_accept(struct store_reader *r, const char *store_path, int64_t session_
 	    !utf8_whole(a.why))
 		return NW_EINVAL;
 	*why = NULL;
-	if ((rc = store_incidents(r, &select, on_accepted, &q)) == NW_OK && q.route == NULL)
-		rc = NW_ENOTFOUND;
-	if (rc == NW_OK)
+	if ((rc = acceptance_find(r, &a)) == NW_OK)
 		rc = store_acceptance_add_soon(store_path, &a, reason);
 	if (rc == NW_ENOTFOUND)
 		*why = "No open incident begins with this session; a drift cannot be accepted.";
-	free(q.route);
-	free(q.program);
+	free((char *)(uintptr_t)a.route);
+	free((char *)(uintptr_t)a.program);
 	return rc;
 }

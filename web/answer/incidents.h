@@ -3,10 +3,12 @@
 #ifndef NARROWS_WEB_INCIDENTS_H
 #define NARROWS_WEB_INCIDENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
 
+#include "narrows/result_keys.h"
 #include "narrows/store.h"
 #include "web/answer/session_filter.h"
 #include "web/query/param.h"
@@ -19,14 +21,23 @@ struct incidents_query {
 	int64_t session_id;                                             /* first session; 0: any */
 	int64_t since_wall_ns, before_wall_ns;                          /* 0: any */
 	int64_t limit;
+	const struct param *bad; /* the parameter whose value makes no sense, or NULL */
 };
 extern const struct param incidents_params[];
-/* Returns false if a parameter is unknown, or its value breaks the bounds. NULL: no query. */
+/* Returns false if a parameter is unknown, or its value breaks the bounds: q->bad. NULL: no
+ * query. */
 bool incidents_query_parse(struct incidents_query *q, const char *query);
 
 /* The list, newest begin first, with what other routes vouch for; a new reference. The store's
  * code. */
 int incidents_document(struct store_reader *r, const struct incidents_query *q, json_t **out);
+
+/* Whether a member of an incident is this word. */
+bool incident_is(const json_t *o, enum result_key key, const char *word);
+
+/* Finds route and program of the open step that begins with a->session_id; the caller frees both
+ * texts after any code. NW_ENOTFOUND, NW_ENOMEM, the store's code. */
+int acceptance_find(struct store_reader *r, struct nw_acceptance_rec *a);
 
 /* The form of an acceptance. */
 extern const struct param acceptance_fields[];

@@ -14,22 +14,6 @@
 
 /* --- pieces --- */
 
-static bool
-is_open(const json_t *incident)
-{
-	const char *state = result_text(incident, KEY_incident_state);
-
-	return state != NULL && strcmp(state, "open") == 0;
-}
-
-static bool
-is_step(const json_t *incident)
-{
-	const char *kind = result_text(incident, KEY_incident_kind);
-
-	return kind != NULL && strcmp(kind, "step") == 0;
-}
-
 static void
 write_route_link(struct html *h, const json_t *o)
 {
@@ -250,7 +234,8 @@ write_acceptance(struct html *h, const json_t *o)
 		html_text(h, result_text(o, KEY_incident_accepted_why));
 		html_raw(h, "</p>");
 	}
-	if (!h->may_change || !is_open(o) || !is_step(o))
+	if (!h->may_change || !incident_is(o, KEY_incident_state, "open") ||
+	    !incident_is(o, KEY_incident_kind, "step"))
 		return;
 	html_raw(h,
 	    "<section id=\"accept\"><h2>Accept</h2><form class=\"filter note-form\" "
@@ -273,7 +258,7 @@ write_incident(struct html *h, const json_t *o)
 	html_raw(h, "</p>");
 	write_acceptance(h, o);
 	write_facts(h, o);
-	if (is_step(o))
+	if (incident_is(o, KEY_incident_kind, "step"))
 		write_causes(h, o);
 	write_cards(h, o);
 }

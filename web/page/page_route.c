@@ -13,6 +13,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/answer/incidents.h"
 #include "web/draw/plot.h"
 #include "web/page/html_table.h"
 
@@ -157,13 +158,11 @@ static bool
 is_slower_now(const json_t *doc)
 {
 	const json_t *list = result_list(doc, KEY_route_incidents), *row;
-	const char *state;
 	size_t i;
 
 	json_array_foreach(list, i, row)
 	{
-		state = result_text(row, KEY_incident_state);
-		if (state != NULL && strcmp(state, "open") == 0)
+		if (incident_is(row, KEY_incident_state, "open"))
 			return true;
 	}
 	return false;

@@ -6,6 +6,7 @@
 
 #include "narrows/result.h"
 #include "narrows/store.h"
+#include "web/answer/incidents.h"
 #include "web/page/page.h"
 
 static int
@@ -26,14 +27,6 @@ is_inside(const json_t *incident, int64_t start_wall_ns)
 	return begin > 0 && begin <= start_wall_ns && (end <= 0 || start_wall_ns < end);
 }
 
-static bool
-is_step(const json_t *incident)
-{
-	const char *kind = result_text(incident, KEY_incident_kind);
-
-	return kind != NULL && strcmp(kind, "step") == 0;
-}
-
 json_t *
 session_incident(struct store_reader *r, const json_t *doc)
 {
@@ -50,7 +43,8 @@ session_incident(struct store_reader *r, const json_t *doc)
 		return NULL;
 	json_array_foreach(result_list(history, KEY_route_incidents), i, row)
 	{
-		if (is_inside(row, start) && (found == NULL || is_step(row)))
+		if (is_inside(row, start) &&
+		    (found == NULL || incident_is(row, KEY_incident_kind, "step")))
 			found = row;
 	}
 	out = found != NULL ? json_deep_copy(found) : NULL;
