@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/listener.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include <event2/event.h>
 #include <event2/listener.h>
 
 #include "daemon/box.h"
-#include "narrows/address.h"
-#include "narrows/log.h"
+#include "daemon/gate/bindlist.h"
 #include "daemon/peer.h"
-#include "narrows/xmalloc.h"
 #include "narrows/err.h"
+#include "narrows/log.h"
+#include "narrows/xmalloc.h"
 
 struct listeners {
 	struct box *box;
-	const char *directive;
 	enum peer_port port;
-	struct evconnlistener *l[CONF_LISTENERS_MAX];
-	size_t n;
-	char addresses[1024];
+	struct bindlist sockets;
+	struct evconnlistener *l[CONF_LISTENERS_MAX]; /* of each socket */
 };
 
 static void
@@ -59,66 +52,19 @@ on_accept_error(struct evconnlistener *l, void *arg)
 	event_base_once(evconnlistener_get_base(l), -1, EV_TIMEOUT, on_enable, l, &tv);
 }
 
-static void
-address_note(struct listeners *ls, struct evconnlistener *l)
-{
-	char host[INET6_ADDRSTRLEN] = "?";
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof(ss);
-	uint16_t port = 0;
-	size_t at = strlen(ls->addresses);
-
-	if (getsockname(evconnlistener_get_fd(l), (struct sockaddr *)&ss, &len) == 0) {
-		if (ss.ss_family == AF_INET6) {
-			inet_ntop(
-			    AF_INET6, &((struct sockaddr_in6 *)&ss)->sin6_addr, host, sizeof(host));
-			port = ntohs(((struct sockaddr_in6 *)&ss)->sin6_port);
-		} else {
-			inet_ntop(
-			    AF_INET, &((struct sockaddr_in *)&ss)->sin_addr, host, sizeof(host));
-			port = ntohs(((struct sockaddr_in *)&ss)->sin_port);
-		}
-	}
-	snprintf(
-	    ls->addresses + at, sizeof(ls->addresses) - at, "%s%s/%u", at ? " " : "", host, port);
-}
-
 static int
-listen_one(struct listeners *ls, const char *address, char why[CONF_WHY_BYTES])
+listen_one(void *arg, const struct addrinfo *ai)
 {
-	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-		.ai_socktype = SOCK_STREAM },
-			*ai = NULL;
-	struct evconnlistener *l = NULL;
-	char host[256], service[8];
-	uint16_t port;
-	int rc;
-
-	if (ls->n == CONF_LISTENERS_MAX || address_parse(address, host, &port) < 0) {
-		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many",
-		    ls->directive, address);
-		return NW_EINVAL;
-	}
-	snprintf(service, sizeof(service), "%u", port);
-	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0) {
-		snprintf(
-		    why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, gai_strerror(rc));
-		return NW_EIO;
-	}
-	errno = 0;
-	l = evconnlistener_new_bind(ls->box->base, on_connection, ls,
+	struct listeners *ls = arg;
+	struct evconnlistener *l = evconnlistener_new_bind(ls->box->base, on_connection, ls,
 	    LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC | LEV_OPT_REUSEABLE, 1024, ai->ai_addr,
 	    (int)ai->ai_addrlen);
-	freeaddrinfo(ai);
-	if (l == NULL) {
-		snprintf(
-		    why, CONF_WHY_BYTES, "%s %.100s: %s", ls->directive, address, strerror(errno));
-		return NW_EIO;
-	}
+
+	if (l == NULL)
+		return -1;
 	evconnlistener_set_error_cb(l, on_accept_error);
-	ls->l[ls->n++] = l;
-	address_note(ls, l);
-	return NW_OK;
+	ls->l[ls->sockets.n] = l;
+	return evconnlistener_get_fd(l);
 }
 
 int
@@ -126,20 +72,16 @@ listeners_start(struct box *box, const char *directive, enum peer_port port, con
     struct listeners **out, char why[CONF_WHY_BYTES])
 {
 	struct listeners *ls = xcalloc(1, sizeof(*ls));
-	const char *p = conf_is_none(addresses) ? "" : addresses;
-	char one[300];
-	size_t len;
-	int rc = NW_OK;
+	int rc;
 
 	ls->box = box;
-	ls->directive = directive;
 	ls->port = port;
-	for (; *p != '\0' && rc == NW_OK; p += len, p += strspn(p, " \t")) {
-		len = strcspn(p, " \t");
-		snprintf(one, sizeof(one), "%.*s", (int)len, p);
-		rc = listen_one(ls, one, why);
-	}
-	if (rc < 0) {
+	ls->sockets = (struct bindlist){ .directive = directive,
+		.type = SOCK_STREAM,
+		.most = CONF_LISTENERS_MAX,
+		.fn = listen_one,
+		.arg = ls };
+	if ((rc = bindlist_open(&ls->sockets, addresses, why)) < 0) {
 		listeners_stop(ls);
 		return rc;
 	}
@@ -154,7 +96,7 @@ listeners_stop(struct listeners *ls)
 
 	if (ls == NULL)
 		return;
-	for (i = 0; i < ls->n; i++)
+	for (i = 0; i < ls->sockets.n; i++)
 		evconnlistener_free(ls->l[i]);
 	free(ls);
 }
@@ -162,5 +104,5 @@ listeners_stop(struct listeners *ls)
 const char *
 listeners_addresses(const struct listeners *ls)
 {
-	return ls->addresses;
+	return ls->sockets.addresses;
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +12,7 @@
 
 #include <event2/event.h>
 
-#include "narrows/address.h"
+#include "daemon/gate/bindlist.h"
 #include "narrows/err.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
@@ -22,13 +21,12 @@ enum { SOCKETS_MAX = 16, AT_ONCE = 32, ROUNDS = 4, RECEIVE_BUFFER_BYTES = 4 << 2
 
 struct datagrams {
 	struct event_base *base;
-	const char *directive;
 	datagram_fn *fn;
 	void *arg;
-	struct event *event[SOCKETS_MAX];
-	size_t n, bytes_max;
+	struct bindlist sockets;
+	struct event *event[SOCKETS_MAX]; /* of each socket */
+	size_t bytes_max;
 	uint8_t *buffer; /* AT_ONCE pieces of bytes_max + 1 */
-	char addresses[1024];
 };
 
 static void
@@ -86,70 +84,29 @@ on_readable(evutil_socket_t fd, short what, void *arg)
 	}
 }
 
-static void
-address_note(struct datagrams *d, int fd)
-{
-	char host[NI_MAXHOST] = "?", port[NI_MAXSERV] = "?";
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof(ss);
-	size_t at = strlen(d->addresses);
-
-	if (getsockname(fd, (struct sockaddr *)&ss, &len) == 0)
-		(void)getnameinfo((struct sockaddr *)&ss, len, host, sizeof(host), port,
-		    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV | NI_DGRAM);
-	snprintf(
-	    d->addresses + at, sizeof(d->addresses) - at, "%s%s/%s", at > 0 ? " " : "", host, port);
-}
-
 static int
-socket_open(const struct addrinfo *ai)
+socket_open(void *arg, const struct addrinfo *ai)
 {
+	struct datagrams *d = arg;
 	int size = RECEIVE_BUFFER_BYTES;
 	int fd = socket(ai->ai_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct event *event;
 
 	if (fd < 0)
 		return -1;
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-	if (bind(fd, ai->ai_addr, ai->ai_addrlen) == 0)
-		return fd;
-	close(fd);
-	return -1;
-}
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0) {
+		int refused = errno;
 
-static int
-listen_one(struct datagrams *d, const char *address, char why[CONF_WHY_BYTES])
-{
-	struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-		.ai_socktype = SOCK_DGRAM },
-			*ai = NULL;
-	char host[ADDRESS_HOST_BYTES], service[8];
-	uint16_t port;
-	int rc, fd;
-
-	if (d->n == SOCKETS_MAX || address_parse(address, host, &port) < 0) {
-		snprintf(why, CONF_WHY_BYTES, "%s %.100s: not an address, or too many",
-		    d->directive, address);
-		return NW_EINVAL;
+		close(fd);
+		errno = refused;
+		return -1;
 	}
-	snprintf(service, sizeof(service), "%u", port);
-	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0) {
-		snprintf(
-		    why, CONF_WHY_BYTES, "%s %.100s: %s", d->directive, address, gai_strerror(rc));
-		return NW_EIO;
-	}
-	fd = socket_open(ai);
-	freeaddrinfo(ai);
-	if (fd < 0) {
-		snprintf(
-		    why, CONF_WHY_BYTES, "%s %.100s: %s", d->directive, address, strerror(errno));
-		return NW_EIO;
-	}
-	d->event[d->n] = event_new(d->base, fd, EV_READ | EV_PERSIST, on_readable, d);
-	if (d->event[d->n] == NULL || event_add(d->event[d->n], NULL) != 0)
+	event = event_new(d->base, fd, EV_READ | EV_PERSIST, on_readable, d);
+	if (event == NULL || event_add(event, NULL) != 0)
 		fatalx("events: libevent refuses");
-	d->n++;
-	address_note(d, fd);
-	return NW_OK;
+	d->event[d->sockets.n] = event;
+	return fd;
 }
 
 int
@@ -157,23 +114,19 @@ datagrams_start(struct event_base *base, const char *directive, const char *addr
     size_t bytes_max, datagram_fn *fn, void *arg, struct datagrams **out, char why[CONF_WHY_BYTES])
 {
 	struct datagrams *d = xcalloc(1, sizeof(*d));
-	const char *p = strcmp(addresses, "none") == 0 ? "" : addresses;
-	char one[300];
-	size_t len;
-	int rc = NW_OK;
+	int rc;
 
 	d->base = base;
-	d->directive = directive;
 	d->fn = fn;
 	d->arg = arg;
 	d->bytes_max = bytes_max;
 	d->buffer = xcalloc(AT_ONCE, bytes_max + 1);
-	for (; *p != '\0' && rc == NW_OK; p += len, p += strspn(p, " \t")) {
-		len = strcspn(p, " \t");
-		snprintf(one, sizeof(one), "%.*s", (int)len, p);
-		rc = listen_one(d, one, why);
-	}
-	if (rc < 0) {
+	d->sockets = (struct bindlist){ .directive = directive,
+		.type = SOCK_DGRAM,
+		.most = SOCKETS_MAX,
+		.fn = socket_open,
+		.arg = d };
+	if ((rc = bindlist_open(&d->sockets, addresses, why)) < 0) {
 		datagrams_stop(d);
 		return rc;
 	}
@@ -188,9 +141,9 @@ datagrams_stop(struct datagrams *d)
 
 	if (d == NULL)
 		return;
-	while (d->n > 0) {
-		fd = event_get_fd(d->event[--d->n]);
-		event_free(d->event[d->n]);
+	while (d->sockets.n > 0) {
+		fd = event_get_fd(d->event[--d->sockets.n]);
+		event_free(d->event[d->sockets.n]);
 		close(fd);
 	}
 	free(d->buffer);
@@ -200,5 +153,5 @@ datagrams_stop(struct datagrams *d)
 const char *
 datagrams_addresses(const struct datagrams *d)
 {
-	return d->addresses;
+	return d->sockets.addresses;
 }
