@@ -36,6 +36,10 @@ int selection_cluster(struct selection *s, const struct nw_correlations *c,
 int selection_eliminate(struct selection *s, const struct nw_prepared *prep,
     const struct nw_reduce_options *opts, double known_r2);
 void selection_clear(struct selection *s);
+/* F of the extended BIC (Chen & Chen 2008) for a choice out of p terms on n rows whose
+ * autocorrelation is r, at the effective size. Products of two series that remember alike have the
+ * square of their autocorrelation (Bartlett 1935). */
+double reduce_strict_f(double r, double n, size_t p);
 
 /*
  * Chance that metrics unrelated to the response explain as much as the closest three: the share of

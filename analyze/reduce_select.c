@@ -148,14 +148,12 @@ drop_drifting(struct candidates *in, size_t n)
 	return rc;
 }
 
-/* F of the extended BIC (Chen & Chen 2008) at the effective size. Products of two series that
- * remember alike have the square of their autocorrelation (Bartlett 1935). */
-static double
-strict_f(const double *y, size_t n, size_t p)
+double
+reduce_strict_f(double r, double n, size_t p)
 {
-	double r = nw_autocorr(y, n).r, share = (1 - r * r) / (1 + r * r);
+	double share = (1 - r * r) / (1 + r * r);
 
-	return (log(fmax(2, share * (double)n)) + 2 * log(fmax(1, (double)p))) / share;
+	return (log(fmax(2, share * n)) + 2 * log(fmax(1, (double)p))) / share;
 }
 
 static int
@@ -169,7 +167,7 @@ select_terms(struct candidates *in, size_t p, const double *y, size_t n,
 		if ((rc = drop_drifting(in, n)) != NW_OK)
 			return rc;
 		if (isnan(e.f_remove))
-			e.f_remove = strict_f(y, n, p);
+			e.f_remove = reduce_strict_f(nw_autocorr(y, n).r, (double)n, p);
 	}
 	return nw_eliminate(in->x, in->n, y, n, &e, out);
 }

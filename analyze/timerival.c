@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/reduce_in.h"
 #include "narrows/autocorr.h"
 #include "narrows/err.h"
 
@@ -558,14 +559,13 @@ r_squared(const double *x, const double *y, size_t n, size_t *rows)
 	return xx > 0 && yy > 0 ? xy * xy / xx / yy : 0;
 }
 
-/* Partial F below which r means nothing, as in strict selections (reduce_select.c). */
+/* Partial F below which r means nothing, as in strict selections. */
 static double
 least_f(const double *y, size_t n, size_t p)
 {
 	struct nw_autocorr a = nw_autocorr(y, n);
-	double r = isfinite(a.r) ? a.r : 0, share = (1 - r * r) / (1 + r * r);
 
-	return (log(fmax(2, share * (double)a.sum.n)) + 2 * log(fmax(1, (double)p))) / share;
+	return reduce_strict_f(isfinite(a.r) ? a.r : 0, (double)a.sum.n, p);
 }
 
 static void
@@ -638,7 +638,7 @@ basis_init(struct basis *b, const struct nw_table *t, const double *day)
 	b->saved = calloc(2 * b->n + 1, sizeof(*b->saved));
 	b->row = calloc(b->n + 1, sizeof(*b->row));
 	if (b->q == NULL || b->left == NULL || b->after == NULL || b->explains == NULL ||
-	    b->row == NULL)
+	    b->saved == NULL || b->row == NULL)
 		return false;
 	for (size_t i = 0; i < b->n; i++)
 		if (isfinite(t->y[i])) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <uthash.h>
+#include <utlist.h>
 
 #include "narrows/fairq.h"
 
@@ -34,7 +35,7 @@ struct flow {
 
 /* Flows by age: the flow silent longest is the first. */
 struct row {
-	struct flow *first, *last;
+	struct flow *first;
 	size_t n;
 };
 
@@ -69,27 +70,14 @@ nw_flows_new(const struct nw_flows_ops *ops, unsigned per_s)
 static void
 row_append(struct row *r, struct flow *w)
 {
-	w->prev = r->last;
-	w->next = NULL;
-	if (r->last != NULL)
-		r->last->next = w;
-	else
-		r->first = w;
-	r->last = w;
+	DL_APPEND(r->first, w);
 	r->n++;
 }
 
 static void
 row_remove(struct row *r, struct flow *w)
 {
-	if (w->prev != NULL)
-		w->prev->next = w->next;
-	else
-		r->first = w->next;
-	if (w->next != NULL)
-		w->next->prev = w->prev;
-	else
-		r->last = w->prev;
+	DL_DELETE(r->first, w);
 	r->n--;
 }
 
