@@ -118,10 +118,10 @@ cause_of(const struct kernelwaits *k, const struct kernel_end *at)
 /* "Below the programs bytes waited 4.2 ms on average, most of it (97 %) in the send buffer of
  * a." */
 static char *
-sentence_of(const struct evidence *e, const struct kernelwaits *k)
+sentence_of(const struct evidence *e, const struct kernelwaits *k, double whole_s)
 {
 	const struct kernel_end *ends[2] = { &k->sender, &k->receiver }, *at = NULL;
-	double whole_s = all_s(k), most_s = 0, s;
+	double most_s = 0, s;
 	const char *words = "";
 	size_t i, n;
 
@@ -147,15 +147,16 @@ json_t *
 resultdoc_kernel(const struct analysis *a)
 {
 	const struct kernelwaits *k = &a->judgement.kernel;
-	char *sentence = sentence_of(&a->evidence, k);
+	const double whole_s = all_s(k);
+	char *sentence = sentence_of(&a->evidence, k, whole_s);
 	json_t *o, *waits;
 
 	if (sentence == NULL)
 		return json_null();
 	o = json_object();
 	waits = json_array();
-	end_add(waits, &a->evidence, &k->sender, 1, all_s(k));
-	end_add(waits, &a->evidence, &k->receiver, -1, all_s(k));
+	end_add(waits, &a->evidence, &k->sender, 1, whole_s);
+	end_add(waits, &a->evidence, &k->receiver, -1, whole_s);
 	put_text(o, KEY_kernel_sentence, sentence);
 	put_text(o, KEY_kernel_says, nw_says_name(k->says));
 	put_real(o, KEY_kernel_one_in, k->one_in);

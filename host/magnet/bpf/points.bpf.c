@@ -1035,13 +1035,12 @@ BPF_PROG(wait_ready_fn, struct sock *sk)
 	return socket_ready(sk);
 }
 
-/* Bytes of a TCP socket that the program has not read. */
-static __always_inline uint32_t
-unread(struct sock *sk)
+/* Whether a TCP socket has bytes that the program has not read. */
+static __always_inline bool
+has_unread(struct sock *sk)
 {
-	return sk->sk_protocol == IPPROTO_TCP
-	    ? READ(struct tcp_sock, sk, rcv_nxt) - READ(struct tcp_sock, sk, copied_seq)
-	    : 0;
+	return sk->sk_protocol == IPPROTO_TCP &&
+	    READ(struct tcp_sock, sk, rcv_nxt) != READ(struct tcp_sock, sk, copied_seq);
 }
 
 /* What the read of the marked byte leaves is watched anew: the waits of a socket add up to the time
@@ -1059,7 +1058,7 @@ read_ends(struct sock *sk, int ret)
 	if (s != 0 && !is_read(sk, s))
 		return 0;
 	wait_end(WAIT_READ, id);
-	if (unread(sk) != 0 && slot_is_sampled())
+	if (has_unread(sk) && slot_is_sampled())
 		wait_begin(WAIT_READ, id, id, received(sk), 0);
 	return 0;
 }
