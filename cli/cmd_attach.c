@@ -66,7 +66,7 @@ port_of(const char *state_dir)
 
 /* --- check --- */
 
-/* Announcements of the running box since its start, by what became of them. */
+/* Announcements to the running box since the start of the box, by fate. */
 struct heard {
 	double taken, stale, foreign, malformed, over_limit;
 };

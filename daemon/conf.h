@@ -93,7 +93,7 @@ struct conf {
 	char *speaks_for;         /* lines of the directive `speaks-for`; NULL: none */
 	bool escalate_tcp;
 	enum escalate_kernel escalate_kernel;
-	bool escalate_replay;      /* hosts that allow it repeat stages behind a session */
+	bool escalate_replay; /* hosts with a scratch directory repeat stages after a session */
 	int64_t escalate_lease_ns; /* of every order, by hand too */
 
 	char *path; /* path of the file, and the line of each directive in the file */

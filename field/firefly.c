@@ -195,7 +195,7 @@ name_copy(char out[NW_ANNOUNCE_NAME_BYTES], const char *text)
 			out[i] = '?';
 }
 
-/* Keys whose values decide whose flow it is: a wrong value spoils the datagram. */
+/* Keys of the flow and the state: a wrong value spoils the datagram. */
 static int
 identity_read(struct reading *r, const char *path, const struct jsonscan_value *v, bool *known)
 {

@@ -91,7 +91,7 @@ heard(struct nw_flows *f, struct flow *w, int64_t now_mono_ns)
 
 /* --- flows --- */
 
-/* Forgets a flow. A live one is over for its owner. */
+/* Forgets a flow; a live flow ends for the owner of the table. */
 static void
 flow_free(struct nw_flows *f, struct flow *w)
 {

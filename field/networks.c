@@ -39,7 +39,7 @@ network_parse(const char *text, struct nw_network *out, const char **why)
 	bool is_v4;
 	unsigned i;
 
-	strcpy(address, text); /* nw_networks_parse() knows that it fits */
+	strcpy(address, text); /* nw_networks_parse() checked the length */
 	slash = strchr(address, '/');
 	if (slash != NULL)
 		*slash++ = '\0';

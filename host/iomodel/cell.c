@@ -290,7 +290,7 @@ worker_main(void *arg)
 	return NULL;
 }
 
-/* What the accesses of a cell touch of its memory, from its beginning. */
+/* Bytes at the begin of the memory that the accesses of a cell touch. */
 static uint64_t
 memory_touched(const struct cell *c)
 {

@@ -130,7 +130,7 @@ struct nw_flows_ops {
 struct nw_flows *nw_flows_new(const struct nw_flows_ops *ops, unsigned per_s);
 /* Ends all flows. Accepts NULL. */
 void nw_flows_free(struct nw_flows *f);
-/* Whether a source may have one more of its datagrams read. */
+/* Whether another datagram of a source may be read. */
 bool nw_flows_may(struct nw_flows *f, const char *source, int64_t now_mono_ns);
 enum nw_flows_answer nw_flows_take(struct nw_flows *f, const char *source,
     const struct nw_announcement *a, int64_t now_wall_ns, int64_t now_mono_ns);

@@ -53,7 +53,7 @@ enum nw_against { NW_AGAINST_TOO_FEW, NW_AGAINST_USUAL, NW_AGAINST_SLOWER, NW_AG
 struct nw_usual {
 	enum nw_against said;
 	size_t n;                   /* sessions that made the level */
-	double best, median, worst; /* best and worst: of those sessions. NaN without one */
+	double best, median, worst; /* best and worst of the sessions; NaN without any */
 	double low, high;           /* the next session lies between in 80 % */
 	double ratio;               /* median over the rate: above 1 is slower */
 	double slower_than;         /* share of the level's faster sessions */
@@ -84,7 +84,7 @@ struct nw_incident {
 /* A stretch of sessions with one usual level; incidents that ended are no levels. */
 struct nw_level {
 	size_t begin, low, high; /* as of an incident; all 0 for the first level */
-	size_t known;            /* the session from which on this level was usual */
+	size_t known;            /* the first session with this level as the usual one */
 	double before, after; /* rates, of a job like the first of the level; NaN for the first */
 	bool was_incident;    /* an accepted incident */
 };

@@ -472,7 +472,7 @@ struct nw_incident_select {
 	const char *route, *program; /* NULL: any */
 	const char *state;           /* NULL: any */
 	int64_t session_id;          /* only incidents with this first session; 0: all */
-	int64_t since_wall_ns;       /* only incidents that went on at this time or later; 0: all */
+	int64_t since_wall_ns;       /* only incidents open at the time, or ended later; 0: all */
 	int64_t before_wall_ns;      /* only incidents that began before; 0: all */
 	size_t limit;
 };

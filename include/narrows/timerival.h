@@ -30,7 +30,7 @@ struct nw_time_rival {
 	 * begins in the same way */
 	size_t moment[NW_TIME_MOMENTS_MAX];
 	double r2;      /* share of the response's variance that time explains; NaN without rows */
-	size_t n_taken; /* metrics that follow the response by their course in time alone */
+	size_t n_taken; /* metrics related to the response by time alone */
 	double *taken;  /* per column: r^2 of such a metric with the response; else 0 */
 	/* columns less their courses in time, about their means; the given table itself if parts is
 	 * 0. Rows that may lie before or behind a moment have no values. */

@@ -556,7 +556,7 @@ links_write(struct html *h, const struct lines_view *v)
 	html_raw(h, "</p>");
 }
 
-/* Of many lines, how long they take over time, before a choice of them is drawn one by one. */
+/* The durations of many lines over time, in front of the drawing of some lines. */
 static void
 durations_write(struct html *h, const struct lines_view *v)
 {

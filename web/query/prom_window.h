@@ -33,7 +33,7 @@ struct prom_windows;
  * NULL: no memory. */
 struct prom_windows *prom_windows_new(const struct promql_selector *q, size_t samples_max);
 void prom_windows_free(struct prom_windows *w); /* accepts NULL */
-/* The windows that follow are over these samples, on loan, which rise in time. */
+/* Begins windows over the samples, on loan, which rise in time. */
 void prom_windows_begin(struct prom_windows *w, const struct prom_sample *s, size_t n);
 /*
  * Value of the function at `end` over samples with end - range <= t <= end; NaN without enough

@@ -198,7 +198,7 @@ struct evidence_switch {
 	double used;                /* largest share of the speed between two looks; 0: unknown */
 };
 
-/* A flow as its own program announced it. */
+/* An announced flow, with the figures of the announcing program. */
 struct evidence_announced {
 	int64_t meta_id;
 	char *by;     /* kind of announcement: "firefly" */

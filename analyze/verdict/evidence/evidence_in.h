@@ -63,7 +63,7 @@ struct use_program {
 	double bytes;
 };
 
-/* A sender whose clock is another one than the clock of its host. */
+/* A sender with another clock than the clock of the host. */
 struct apart {
 	size_t host;
 	char *provider;

@@ -40,7 +40,7 @@ struct judgement {
 	struct resources resources;
 	struct kernelwaits kernel;
 	struct replayed replayed;
-	struct pace pace;   /* of a program that limits by its own pauses */
+	struct pace pace;   /* of a program with limiting pauses */
 	struct crowd crowd; /* a tie of limit.stage with the program that waits for a processor */
 	struct gain gain;
 	/* per process: seconds without a processor that a processor would have saved, at most */

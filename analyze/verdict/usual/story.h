@@ -21,10 +21,10 @@ struct incident_told {
 	enum nw_incident_kind kind;
 	enum nw_incident_state state;
 	int64_t session_id, at_wall_ns; /* first session */
-	int64_t from_wall_ns,
-	    to_wall_ns; /* begins of the last session surely before the incident, and
-					   * of the first surely in it */
-	int64_t end_session_id, end_wall_ns; /* first session after it; 0 while it is open */
+	/* begins of the last session surely before the incident, and of the first session surely
+	 * in the incident */
+	int64_t from_wall_ns, to_wall_ns;
+	int64_t end_session_id, end_wall_ns; /* first session after the incident; 0: open */
 	int64_t accepted_wall_ns;            /* the operator's acceptance; 0: none */
 	size_t n_sessions;
 	double before, since, ratio, ratio_low, ratio_high, per_week, p;

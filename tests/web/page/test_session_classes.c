@@ -75,7 +75,7 @@ test_example(void)
 	json_decref(doc);
 }
 
-/* What time explains is told with its moment and the metrics that it takes away. */
+/* Time as a cause is told with the moment and the metrics taken away. */
 static void
 test_common_cause(void)
 {

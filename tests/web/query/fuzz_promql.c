@@ -76,7 +76,7 @@ try_expression(const char *text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	char *text = malloc(len + 1); /* of its size, so that a sanitizer sees where it ends */
+	char *text = malloc(len + 1); /* of the exact size, so that a sanitizer sees the end */
 	int64_t ns;
 
 	if (text == NULL)
