@@ -633,7 +633,9 @@ on_judge(void *arg, int64_t session_id, const char *owner, bool is_over)
 {
 	struct box *box = arg;
 
-	schedule_push(box->schedule, session_id, owner, is_over);
+	/* the last commit may follow the end of the schedule: the next start finds such sessions */
+	if (box->schedule != NULL)
+		schedule_push(box->schedule, session_id, owner, is_over);
 }
 
 static void
@@ -882,6 +884,7 @@ daemon_stop(struct daemon *d)
 		(void)store_sync(d->box.store); /* the analysis thread still uses the rest */
 		_exit(0);
 	}
+	d->box.schedule = NULL;
 	store_close(d->box.store);
 	tlsctx_close(d->box.tlsctx);
 	free(d->box.speakers);

@@ -50,11 +50,22 @@ describe "$(cat "$tmp/sql")" 90002 || fail "cannot mend"
 until_true 20 healthy || fail "damage mended: the box does not recover"
 wait "$source" || fail "delivery: $(cat "$tmp/said2")"
 n2=$(sed -n 's/^last=\([0-9]*\).*/\1/p' "$tmp/said2")
-stop_box
+# a disk that comes back when the box has said its last word: the last commit is after the end of the analysis
+"$tmp/delivery" "$xsp" 200001 10 60 >"$tmp/said3" 2>>"$tmp/delivery.log" &
+pids="$pids $!"
+sleep 1.5
+: >"$tmp/bad.write"
+until_true 20 ill "store: disk" || fail "the end: /healthz does not say so: $(cat "$tmp/health")"
+: >"$tmp/bad.hang.writer"
+kill "$box"
+until_true 20 grep -q commit.drain "$tmp/box.log" || fail "the end: the box drained its queue to a bad disk"
+sleep 0.5
+rm "$tmp/bad.write" "$tmp/bad.hang.writer"
+wait "$box" || fail "the box ended with status $? after a disk that came back at the end"
 n=$(sed -n 's/^last=\([0-9]*\).*/\1/p' "$tmp/said")
 [ "$n" -gt 1000 ] && grep -q " dropped=0 " "$tmp/said" || fail "delivery: $(cat "$tmp/said")"
-[ "$(nw sql "SELECT count(*), count(DISTINCT value) FROM v_sample WHERE field = 'n'" | tr -cs '0-9\n' ' ' | tail -n 1)" = "$((n + n2 - 100000)) $((n + n2 - 100000))" ] ||
-	fail "documents: $(nw sql "SELECT count(*), count(DISTINCT value) FROM v_sample WHERE field = 'n'")"
+[ "$(nw sql "SELECT count(*), count(DISTINCT value) FROM v_sample WHERE field = 'n' AND value <= 200000" | tr -cs '0-9\n' ' ' | tail -n 1)" = "$((n + n2 - 100000)) $((n + n2 - 100000))" ] ||
+	fail "documents: $(nw sql "SELECT count(*), count(DISTINCT value) FROM v_sample WHERE field = 'n' AND value <= 200000")"
 nw verify >"$tmp/verified" || fail "verify: $(cat "$tmp/verified")"
 grep -q 'store.trouble why="disk' "$tmp/box.log" && grep -q store.recover "$tmp/box.log" || fail "the log does not say so"
 echo "PASS sys_baddisk: $n documents over a bad disk"
