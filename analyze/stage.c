@@ -110,14 +110,24 @@ account_starve(struct account *a, double used, double starved)
 	a->own = starved;
 }
 
-/* Time without a processor beside a full network cost nothing: the network held the bytes. */
+/* Time without a processor beside a full network, or a full disk, cost nothing: that one held the
+ * bytes. Where both were full, the excuse is that of the one that was full for longer. */
 static void
-account_excuse(struct account *a, enum nw_op net, double starved, double harm)
+account_excuse(
+    const struct work *w, size_t process, size_t i, double there, double starved, struct account *a)
 {
+	const struct nw_process *p = &w->processes[process];
+	const double *sum = w->sum[process];
+	double harm = nw_starved_harm(starved, nw_full_s(p, i), there);
 	double excused = fmax(0, fmin(a->own - harm, starved - harm));
 
 	a->own -= excused;
-	a->wait[net] += excused;
+	if (at(p->full_s, i) >= at(p->disk_full_s, i))
+		a->wait[sum[NW_OP_NET_READ] > sum[NW_OP_NET_WRITE] ? NW_OP_NET_READ
+								   : NW_OP_NET_WRITE] += excused;
+	else
+		a->busy[sum[NW_OP_DISK_READ] > sum[NW_OP_DISK_WRITE] ? NW_OP_DISK_READ
+								     : NW_OP_DISK_WRITE] += excused;
 }
 
 static void
@@ -127,7 +137,6 @@ account_find(const struct work *w, size_t process, size_t i, struct account *a)
 	double there = presence(w, p, i), starved = fmin(at(p->starved_s, i), there);
 	double used = w->piped[process] > 0 ? at(p->pipe_s[0], i) + at(p->pipe_s[1], i) : 0;
 	double blocked = w->mapped[process] ? fmin(at(p->blocked_s, i), there) : 0;
-	double harm = nw_starved_harm(starved, at(p->full_s, i), there);
 	int op;
 
 	for (op = 0; op < NW_OP_COUNT; op++) {
@@ -139,10 +148,7 @@ account_find(const struct work *w, size_t process, size_t i, struct account *a)
 	account_starve(a, used, starved);
 	if (!p->one_thread)
 		a->own = fmin(a->own, at(p->cpu_s, i) + starved);
-	account_excuse(a,
-	    w->sum[process][NW_OP_NET_READ] > w->sum[process][NW_OP_NET_WRITE] ? NW_OP_NET_READ
-									       : NW_OP_NET_WRITE,
-	    starved, harm);
+	account_excuse(w, process, i, there, starved, a);
 	if (blocked > 0) {
 		account_scale(a, 1 - blocked / there);
 		a->own *= 1 - blocked / there;
@@ -820,6 +826,12 @@ nw_path_clear(struct nw_path *p)
 	for (i = 0; i < p->n; i++)
 		free(p->stage[i].free_share);
 	memset(p, 0, sizeof(*p));
+}
+
+double
+nw_full_s(const struct nw_process *p, size_t window)
+{
+	return fmax(at(p->full_s, window), at(p->disk_full_s, window));
 }
 
 double

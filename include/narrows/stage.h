@@ -25,7 +25,8 @@
  *
  * Time without a processor is the host's, wherever a program was when it lost the processor: what
  * the time outside the calls does not cover is taken out of the calls. Only time that a processor
- * would have saved counts: while the network was full (full_s), the bytes waited for the network.
+ * would have saved counts: while the network was full (full_s), the bytes waited for the network,
+ * and while a disk was (disk_full_s), for the disk.
  * Time blocked by storage is the disk's also where no call shows a read: the page faults of a
  * mapped file happen inside send(2).
  *
@@ -71,6 +72,7 @@ struct nw_process {
 	const double *cpu_s;        /* processor time, of all threads */
 	const double *starved_s;    /* ready to run without a processor */
 	const double *full_s;       /* network full for this end, whatever the process did */
+	const double *disk_full_s;  /* likewise the disk that the process reads or writes most */
 	const double *blocked_s;    /* blocked by storage */
 	const double *stored_bytes; /* read from devices */
 };
@@ -106,7 +108,9 @@ struct nw_path {
 };
 
 /* Seconds without a processor that a processor would have saved, at most: of starved_s seconds in
- * there_s, of which the network was full for full_s. */
+ * there_s, of which the network, or the disk, was full for full_s. */
+/* Seconds of a window in which the network or the disk was full for a process, at least. */
+double nw_full_s(const struct nw_process *p, size_t window);
 double nw_starved_harm(double starved_s, double full_s, double there_s);
 
 /* O(processes x windows). NW_ENOMEM; a session without bytes gives n = 0. nw_path_clear() on

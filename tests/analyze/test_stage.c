@@ -480,6 +480,38 @@ test_starved(void)
 	}
 }
 
+/* Likewise a sender that reads from a slow disk: the disk works on while the sender waits. */
+static void
+test_starved_by_disk(void)
+{
+	static const struct pipeline slow_disk = { 4e7, 2e9, 1e9, 2e9, 1e9 };
+	static const struct {
+		double starved_s, full_s, disk_full_s;
+		enum nw_stage_kind want;
+	} cases[] = {
+		{ 0.8 * 0.1, 0, 0, NW_STAGE_SENDER_HOST },
+		{ 0.8 * 0.1, 0, 0.1, NW_STAGE_DISK_READ },
+		{ 0.8 * 0.1, 0.05, 0.1, NW_STAGE_DISK_READ },
+		{ 0.8 * 0.1, 0, 0.2 * 0.1, NW_STAGE_SENDER_HOST },
+	};
+	double full[2][WINDOWS];
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		play(&slow_disk, process, 3);
+		process[0].starved_s = each_window(kernel[0], cases[i].starved_s);
+		process[0].full_s = each_window(full[0], cases[i].full_s);
+		process[0].disk_full_s = each_window(full[1], cases[i].disk_full_s);
+		CHECK(nw_path_build(process, 2, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(judged(&p, &unique), cases[i].want);
+		CHECK(unique);
+		nw_path_clear(&p);
+	}
+}
+
 /* A program with threads has own time as far as it used processors. */
 static void
 test_threads(void)
@@ -606,6 +638,7 @@ main(void)
 	test_row_at_pipe();
 	test_extent();
 	test_starved();
+	test_starved_by_disk();
 	test_threads();
 	test_mapped();
 	test_acknowledgements();

@@ -57,6 +57,8 @@ static const double BESIDE_HELD = 0.2, BESIDE_RATIO = 1.5;
 static const double TIE_RATIO = 1.15;
 /* Unseen share of the bytes that lowers the confidence, unless the bytes are few. */
 static const double UNSEEN_DOUBT = 0.02, UNSEEN_BYTES = 4e6;
+/* Rows of time that excuse a wait for a processor: the network's for two ends, and a disk's. */
+enum { EXCUSES = 2 + NW_STAGE_COUNT };
 
 const struct evidence_process *
 cpu_waiter(const struct judgement *j, const struct evidence *e)
@@ -704,24 +706,50 @@ is_of_end(const struct nw_path *p, const struct nw_process *v, size_t i, bool se
 	return v[i].host == (sending ? p->sender_host : p->receiver_host);
 }
 
-/* Adds the time in which the network was full to the processes of each end. full[] has room for two
- * times n_windows numbers. Returns whether any process has such time. */
+/* Whether a process reads from a disk, or writes, more bytes than the reverse. */
+static bool
+moves_mostly(const struct evidence *e, const struct nw_process *v, enum nw_op op)
+{
+	double by[2] = { 0, 0 };
+	size_t i;
+
+	for (i = 0; i < e->n_windows; i++) {
+		by[0] += v->bytes[NW_OP_DISK_READ] != NULL ? v->bytes[NW_OP_DISK_READ][i] : 0;
+		by[1] += v->bytes[NW_OP_DISK_WRITE] != NULL ? v->bytes[NW_OP_DISK_WRITE][i] : 0;
+	}
+	return by[op == NW_OP_DISK_WRITE] > by[op != NW_OP_DISK_WRITE];
+}
+
+/* Adds the time in which the network was full to the processes of each end, and that in which a
+ * disk was full to those of its host that use the disk. full[] has room for EXCUSES times n_windows
+ * numbers; the second row is the network's for the sending end. Returns whether any process has
+ * such time. */
 static bool
 processes_excuse(
     const struct evidence *e, const struct nw_path *p, struct nw_process *v, double *full)
 {
 	bool any = false, ends[2] = { p->has_receiver, p->has_sender };
-	size_t i;
+	size_t i, stage;
 	int way;
 
-	for (way = 0; way < 2; way++) {
-		double *f = full + (size_t)way * e->n_windows;
-
-		if (!ends[way] || !resources_full(e, p, way == 1, f))
+	for (way = 0; way < 2; way++, full += e->n_windows) {
+		if (!ends[way] || !resources_full(e, p, way == 1, full))
 			continue;
 		for (i = 0; i < e->n_processes; i++)
 			if (is_of_end(p, v, i, way == 1)) {
-				v[i].full_s = f;
+				v[i].full_s = full;
+				any = true;
+			}
+	}
+	for (stage = 0; stage < p->n; stage++, full += e->n_windows) {
+		enum nw_op op = p->stage[stage].kind == NW_STAGE_DISK_WRITE ? NW_OP_DISK_WRITE
+									    : NW_OP_DISK_READ;
+
+		if (!resources_disk_full(e, p, stage, full))
+			continue;
+		for (i = 0; i < e->n_processes; i++)
+			if (v[i].host == p->stage[stage].host && moves_mostly(e, &v[i], op)) {
+				v[i].disk_full_s = full;
 				any = true;
 			}
 	}
@@ -736,20 +764,20 @@ starved_find(const struct evidence *e, const struct nw_process *v, double window
 	size_t f, i;
 
 	for (f = 0; f < e->n_processes; f++)
-		if (v[f].full_s == NULL || v[f].starved_s == NULL)
+		if ((v[f].full_s == NULL && v[f].disk_full_s == NULL) || v[f].starved_s == NULL)
 			starved[f] = e->processes[f].cpu_wait_s;
 		else
 			for (i = 0; i < e->n_windows; i++)
-				starved[f] +=
-				    nw_starved_harm(v[f].starved_s[i], v[f].full_s[i], window_s);
+				starved[f] += nw_starved_harm(
+				    v[f].starved_s[i], nw_full_s(&v[f], i), window_s);
 	return starved;
 }
 
-/* The path, without what a full network excuses. */
+/* The path, without what a full network or disk excuses. */
 static int
 path_find(const struct evidence *e, struct judgement *out)
 {
-	double *full = xcalloc(2 * e->n_windows + 1, sizeof(*full));
+	double *full = xcalloc(EXCUSES * e->n_windows + 1, sizeof(*full));
 	struct nw_process *v = processes_view(e);
 	double step_s = (double)e->step_ns * 1e-9, sum = 0;
 	size_t i;

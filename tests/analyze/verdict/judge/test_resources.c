@@ -156,6 +156,7 @@ test_throttle(void)
 	struct nw_path p = {
 		.n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6, .active_s = 0.8
 	};
+	double full[WINDOWS] = { 0 };
 	struct resources r;
 	int i;
 
@@ -168,6 +169,7 @@ test_throttle(void)
 	p.stage[0] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ, .free_share = free_share };
 	resources_find(&e, &p, 0, WINDOWS, &r);
 	CHECK(isnan(r.queued[0]) && isnan(r.throttle[0]));
+	CHECK(!resources_disk_full(&e, &p, 0, full));
 	uses[1].looked_s[0] = looked;
 	uses[1].queued_s[0] = queued;
 	uses[1].limit[0] = limit;
@@ -177,6 +179,9 @@ test_throttle(void)
 	CHECK(resources_throttled(&r, 0, resources_rate(&p, 0)));
 	CHECK(!resources_throttled(&r, 0, 5e6));
 	CHECK(!resources_throttled(&r, 0, 2e7)); /* memory took the bytes */
+	CHECK(resources_disk_full(&e, &p, 0, full));
+	CHECK_NEAR(full[0], STEP, 1e-9, 0);
+	CHECK_NEAR(full[1], 0, 0, 1e-12);
 	for (i = 0; i < 4; i++)
 		limit[i] = NAN; /* the throttle came in mid-transfer */
 	resources_find(&e, &p, 0, WINDOWS, &r);
@@ -188,6 +193,17 @@ test_throttle(void)
 	moved[0] = 1e7;
 	resources_find(&e, &p, 0, WINDOWS, &r);
 	CHECK(isnan(r.queued[0]));
+	/* written at the throttle's rate, and at half of it: memory takes such bytes */
+	file.written = 8e6;
+	for (i = 0; i < WINDOWS; i++)
+		limit[i] = 1.1e7;
+	uses[1].looked_s[1] = looked;
+	uses[1].queued_s[1] = queued;
+	uses[1].limit[1] = limit;
+	p.stage[0].kind = NW_STAGE_DISK_WRITE;
+	CHECK(resources_disk_full(&e, &p, 0, full));
+	p.active_s = 1.6;
+	CHECK(!resources_disk_full(&e, &p, 0, full));
 }
 
 int
