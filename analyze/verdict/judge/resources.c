@@ -28,6 +28,9 @@ static const double LOOKED_SHARE = 0.5;
 /* Written bytes wait for a throttled disk, and not for memory, from this share of the throttle's
  * rate on. Measured: disks that took turns with a full network had 0.75 to 0.9. */
 static const double WRITTEN_FULL = 0.7;
+/* At so large a share of its throttle's rate a disk is full whatever the looks found: nothing else
+ * can make the transfer much faster. More than the throttle's rate went to memory. */
+static const double NO_FASTER_LOW = 0.9, NO_FASTER_HIGH = 1.1;
 /* A throttle must exist for so large a share of the time. */
 static const double THROTTLED_SHARE = 0.75;
 /* Measured: written bytes waited 60 to 200 ms for a disk at its limit, 0 to 9 ms for others. */
@@ -442,18 +445,22 @@ resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t st
 	const struct nw_path_stage *s = &p->stage[stage];
 	int way = s->kind == NW_STAGE_DISK_WRITE;
 	const struct evidence_use *u;
-	double looked_s;
+	double looked_s, share;
 	size_t i;
 
 	if ((s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE) ||
 	    (u = device_find(e, p, s->host, way)) == NULL)
 		return false;
+	share = resources_rate(p, stage) / throttle_find(p, u->limit[way], 0, p->n_windows);
+	if (share >= NO_FASTER_LOW && share <= NO_FASTER_HIGH) {
+		for (i = 0; i < p->n_windows; i++)
+			full[i] = p->window_s;
+		return true;
+	}
 	looked_s = sum_of(p, u->looked_s[way], 0, p->n_windows);
 	if (!(looked_s > 0 && looked_s >= LOOKED_SHARE * at_work_s(p, 0, p->n_windows)))
 		return false;
-	if (way == 1 &&
-	    !(resources_rate(p, stage) >=
-		WRITTEN_FULL * throttle_find(p, u->limit[way], 0, p->n_windows)))
+	if (way == 1 && !(share >= WRITTEN_FULL))
 		return false;
 	for (i = 0; i < p->n_windows; i++)
 		if (at(u->looked_s[way], i) > 0)

@@ -3,6 +3,7 @@
 #include "analyze/verdict/judge/resources.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "tests/check.h"
 
@@ -181,7 +182,13 @@ test_throttle(void)
 	CHECK(!resources_throttled(&r, 0, 2e7)); /* memory took the bytes */
 	CHECK(resources_disk_full(&e, &p, 0, full));
 	CHECK_NEAR(full[0], STEP, 1e-9, 0);
+	CHECK_NEAR(full[1], STEP, 1e-9, 0); /* at nine tenths of the throttle, whatever waited */
+	memset(full, 0, sizeof(full));
+	p.active_s = 1;
+	CHECK(resources_disk_full(&e, &p, 0, full));
+	CHECK_NEAR(full[0], STEP, 1e-9, 0);
 	CHECK_NEAR(full[1], 0, 0, 1e-12);
+	p.active_s = 0.8;
 	for (i = 0; i < 4; i++)
 		limit[i] = NAN; /* the throttle came in mid-transfer */
 	resources_find(&e, &p, 0, WINDOWS, &r);
