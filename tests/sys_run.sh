@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # tests/run.sh by tests of its own: a test that always fails fails the run; a system test that fails once runs again and is named; a
 # test is skipped only as tests/skips says; system tests run side by side, each in a network of its own; those of tests/alone run one at a
-# time in the machine's network, with those of tests/quiet beside them; a silent run names the running tests.
+# time in the machine's network, with those of tests/quiet beside them, and those of tests/machine beside the others; a silent run names the
+# running tests.
 . tests/lib.sh
 src=$PWD
 mkdir -p "$tmp/tests/corpus/lines" "$tmp/build/tests"
@@ -100,14 +101,17 @@ if [ "$(nproc)" -gt 1 ] && unshare --net ip link set lo up 2>/dev/null; then
 		    'sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done' 'sh -c "kill -INT \$\$" && exit 1' 'exit 0'
 		echo "sys_quiet_$i${tab}0.1 of 1" >>"$tmp/tests/quiet"
 	done
+	make_test tests/sys_machine.sh "[ \"\$(readlink /proc/self/ns/net)\" = '$(readlink /proc/self/ns/net)' ] || exit 1" \
+	    'n=0; until [ -e ran/sys_pair_a.sh ]; do sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done'
+	echo "sys_machine${tab}the kernel" >"$tmp/tests/machine"
 	PATIENCE=1 run_all 0
-	ends_with '11 passed, 0 failed, 1 skipped'
-	! grep -qE 'sys_(single|other|quiet).*second run' "$tmp/out" || fail "the lanes are not beside each other: $(cat "$tmp/out")"
+	ends_with '12 passed, 0 failed, 1 skipped'
+	! grep -qE 'sys_(single|other|quiet|machine).*second run' "$tmp/out" || fail "the lanes are not beside each other: $(cat "$tmp/out")"
 	! grep -q 'sys_pair.*second run' "$tmp/out" || fail "pairs are not beside each other: $(cat "$tmp/out")"
 	run_all 0 only sys_pair_a sys_pair_b
 	ends_with '2 passed, 0 failed, 0 skipped'
 	told 'slowest:.* sys_pair_[ab] [0-9]* s.*'
-	rm "$tmp"/tests/sys_pair_* "$tmp"/tests/sys_quiet_* "$tmp/tests/sys_single.sh" "$tmp/tests/sys_other.sh"
+	rm "$tmp"/tests/sys_pair_* "$tmp"/tests/sys_quiet_* "$tmp/tests/sys_single.sh" "$tmp/tests/sys_other.sh" "$tmp/tests/sys_machine.sh"
 fi
 
 # --- a long test is named while nothing else is said, and not afterwards ---
