@@ -21,8 +21,8 @@ static const double METRIC_FACTOR_MAX = 50;
 /* The chance that a change of a host which slows one route slows the host's other routes, too: in
  * general, of a disk or mount, and of a program. */
 static const double SHARED = 0.7, SHARED_DISK = 0.4, SHARED_PROGRAM = 0.15;
-/* The chance that a route falls at the same time: by itself, and with a shared cause; and the chance
- * of a shared cause elsewhere, such as the switch of a site. */
+/* The chance that a route falls at the same time: by itself, and with a shared cause; and the
+ * chance of a shared cause elsewhere, such as the switch of a site. */
 static const double FALLS_ALONE = 0.02, FALLS_TOO = 0.9, ELSEWHERE = 0.03;
 
 enum { CONTRADICTIONS_MAX = 8, NUMBERS_MAX = 8 };

@@ -12,10 +12,10 @@
  * sessions with a chance of UNRECORDED, so once for each place of the interval. Sessions that
  * contradict a change (usual with the new value, slow with the old one) divide its weight.
  *
- * Routes that share a host with the slow one vouch (narrows/reach.h). A change of a host that all of
- * them use is felt on all of them with a chance that depends on the kind of change, and else on
- * none; a fall of all of them without such a change has a small chance. "No recorded change" is
- * something at the source, at the destination or between them, each as likely.
+ * Routes that share a host with the slow route vouch (narrows/reach.h). A change of the host is
+ * felt on all routes of the host with a chance that depends on the kind of change, else on no other
+ * route. A fall of all routes without such a change has a small chance. "No recorded change" is at
+ * the source, at the destination or between the hosts, each as likely.
  *
  * A metric (the load of others, the round trip time, the size of the data) counts by the Bayes
  * factor bound of its chance p without a change, -1 / (e p ln p) (Sellke, Bayarri, Berger 2001).

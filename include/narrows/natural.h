@@ -46,8 +46,8 @@ struct nw_natural_setting {
 	bool told;
 };
 
-/* Log rates of n_hosts by day, y[host * n_days + day], NaN without data. Fills the results; the seed
- * chooses the permutations. NW_ENOMEM; NW_EINVAL: more hosts than NW_NATURAL_HOSTS_MAX. */
+/* Log rates of n_hosts by day, y[host * n_days + day], NaN without data. Fills the results; the
+ * seed chooses the permutations. NW_ENOMEM; NW_EINVAL: more hosts than NW_NATURAL_HOSTS_MAX. */
 int nw_natural(const double *y, size_t n_hosts, size_t n_days, struct nw_natural_setting *setting,
     size_t n_settings, size_t n_permutations, uint64_t seed);
 

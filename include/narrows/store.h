@@ -121,7 +121,7 @@ struct nw_incident_rec {
 	int64_t session_id;                 /* the first session */
 	const char *kind, *state;           /* "step" or "drift"; "open", "ended" or "accepted" */
 	int64_t begin_wall_ns, end_wall_ns; /* end 0: no session after it so far */
-	/* begins of the last session surely before the incident, and of the first one surely in it */
+	/* begins of the last session surely before the incident, and of the first surely in it */
 	int64_t from_wall_ns, to_wall_ns;
 	/* of an open step: the sessions that show the incident, for the time after they expire
 	 * (analyze/verdict/usual/past.h has the form); NULL: none are kept */

@@ -132,7 +132,7 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 /* Contents of the sections of a session's page: `doc` is the result document, parts may be
  * missing. */
 void session_answers(struct html *h, const json_t *doc, const json_t *incident);
-/* The session's incident as the box knows it by now, a new reference, or NULL; session_answers() takes it. */
+/* The session's incident as the box knows the incident by now, or NULL; a new reference. */
 json_t *session_incident(struct store_reader *r, const json_t *doc);
 void session_witnesses(struct html *h, const json_t *doc);
 /* The pipe that the data ran through; nothing without stages. */
