@@ -95,8 +95,8 @@ MAY_analyze/verdict/judge    := analyze/verdict/claim analyze/verdict/evidence s
 MAY_analyze/verdict/usual    := analyze/verdict/claim analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/incident analyze/cause analyze/change analyze base/fatal base
 MAY_analyze/verdict/advice   := analyze/verdict/claim analyze/verdict/evidence analyze/cause store/read store/ground base/fatal base
 MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
-MAY_analyze/verdict/route    := analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground analyze/incident analyze/change analyze \
-                                base/fatal base
+MAY_analyze/verdict/route    := analyze/verdict/claim analyze/verdict/put analyze/verdict/advice analyze/verdict/usual store/read store/ground \
+                                analyze/incident analyze/change analyze base/fatal base
 MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_analyze/verdict          := analyze/verdict/claim analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
                                 analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base

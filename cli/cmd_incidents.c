@@ -125,6 +125,20 @@ incident_print(const json_t *o)
 	}
 }
 
+static void
+experiments_print(const json_t *experiments)
+{
+	const json_t *list = result_list(experiments, KEY_experiments_experiments), *o;
+	size_t i;
+
+	if (json_array_size(list) == 0)
+		return;
+	puts("\nNatural experiments:");
+	json_array_foreach(list, i, o)
+	    printf("    %s\n", show_text(o, KEY_experiment_sentence, "?"));
+	printf("    %s\n", show_text(experiments, KEY_experiments_sentence, ""));
+}
+
 static int
 list_print(struct source *source, const struct filter *f)
 {
@@ -144,6 +158,8 @@ list_print(struct source *source, const struct filter *f)
 	}
 	if (json_array_size(list) == 0 && !f->json)
 		puts("No incident.");
+	if (!f->json)
+		experiments_print(result_get(doc, KEY_incidents_experiments));
 	json_decref(doc);
 	return ferror(stdout) || fflush(stdout) != 0;
 }

@@ -13,6 +13,7 @@
 #include "cli/report_check.h"
 #include "cli/show.h"
 #include "cli/last.h"
+#include "cli/query.h"
 #include "cli/source.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
@@ -20,6 +21,7 @@
 #include "narrows/terminal.h"
 #include "narrows/web.h"
 #include "web/answer/clock_words.h"
+#include "web/answer/incidents.h"
 
 /* "25 MB/s", "at least 38 MB/s", "25 MB/s to 40 MB/s"; nothing of a stage not measured, or whose
  * only bound is the session's own rate. */
@@ -199,16 +201,16 @@ heading_print(const json_t *s)
 
 /* For a ticket: the heading and the answers. */
 static void
-markdown_print(const json_t *doc)
+markdown_print(const json_t *doc, const json_t *incident)
 {
 	printf("### ");
 	heading_print(result_get(doc, KEY_result_session));
 	printf("\n\n");
-	show_answers(doc, true);
+	show_answers(doc, incident, true);
 }
 
 static void
-report_print(const json_t *doc)
+report_print(const json_t *doc, const json_t *incident)
 {
 	const json_t *s = result_get(doc, KEY_result_session),
 		     *v = result_get(doc, KEY_result_verdict), *reason;
@@ -218,7 +220,7 @@ report_print(const json_t *doc)
 	heading_print(s);
 	amount_print(s);
 	imported_print(result_get(doc, KEY_result_imported));
-	show_answers(doc, false);
+	show_answers(doc, incident, false);
 	if (v == NULL)
 		return;
 	printf("\nConfidence: %s%s.\n", show_text(v, KEY_verdict_confidence, "none"),
@@ -247,20 +249,47 @@ schema_print(void)
 	return rc < 0 || ferror(stdout) || fflush(stdout) != 0 ? COMMAND_FAILED : 0;
 }
 
-static int
-text_print(const char *text, int64_t id, bool markdown)
+/* The incident that the session is in, as the box knows it by now; a new reference, or NULL. */
+static json_t *
+incident_of(struct source *source, const json_t *doc)
 {
-	json_t *doc = json_loads(text, 0, NULL);
+	const json_t *s = result_get(doc, KEY_result_session);
+	const int64_t start = result_ns(s, KEY_session_start_ns);
+	json_t *list, *found;
+	char *query = NULL;
+
+	if (result_text(s, KEY_session_route) == NULL || start <= 0 ||
+	    result_get(doc, KEY_result_usual) == NULL ||
+	    result_get(doc, KEY_result_imported) != NULL)
+		return NULL;
+	query_add(&query, "route", result_text(s, KEY_session_route));
+	if (result_text(s, KEY_session_program) != NULL)
+		query_add(&query, "program", result_text(s, KEY_session_program));
+	query_add(&query, "from", fmt_iso_ns(start).s);
+	query_add(&query, "before", fmt_int(start + 1).s);
+	list = source_incidents(source, query);
+	free(query);
+	found = json_deep_copy(incidents_of_session(list, start));
+	json_decref(list);
+	return found;
+}
+
+static int
+text_print(struct source *source, const char *text, int64_t id, bool markdown)
+{
+	json_t *doc = json_loads(text, 0, NULL), *incident;
 
 	if (doc == NULL) {
 		fprintf(stderr,
 		    "narrows: session %" PRId64 ": the result document does not parse\n", id);
 		return COMMAND_FAILED;
 	}
+	incident = incident_of(source, doc);
 	if (markdown)
-		markdown_print(doc);
+		markdown_print(doc, incident);
 	else
-		report_print(doc);
+		report_print(doc, incident);
+	json_decref(incident);
 	json_decref(doc);
 	return 0;
 }
@@ -334,7 +363,7 @@ run(const struct command_env *env, int argc, char **argv)
 	else if (json)
 		printf("%s%s", text, text[0] != '\0' && text[strlen(text) - 1] == '\n' ? "" : "\n");
 	else
-		rc = text_print(text, id, markdown != 0);
+		rc = text_print(env->source, text, id, markdown != 0);
 	free(text);
 	return rc != 0 ? rc : ferror(stdout) || fflush(stdout) != 0;
 }

@@ -16,6 +16,7 @@
 
 struct tally {
 	int64_t session;
+	const char *route; /* NULL: the fault is a session's */
 	size_t documents, faults;
 };
 
@@ -24,8 +25,13 @@ on_fault(void *arg, const char *of, const char *text)
 {
 	const struct tally *t = arg;
 
-	printf("session %" PRId64 "%s%s: %s\n", t->session, *of != '\0' ? ", " : "",
-	    *of != '\0' ? terminal_text(of) : "", terminal_text(text));
+	if (t->route != NULL)
+		printf("route %s", terminal_text(t->route));
+	else
+		printf("session %" PRId64, t->session);
+	if (*of != '\0')
+		printf(", %s", terminal_text(of));
+	printf(": %s\n", terminal_text(text));
 }
 
 /* A report of another box, or a document of an older one, has no records of this box. */
@@ -57,6 +63,32 @@ session_check(struct tally *t, struct source *s, int64_t id)
 	return rc;
 }
 
+/* The histories of the routes: their sentences have records, too. */
+static int
+routes_check(struct tally *t, struct source *s)
+{
+	json_t *all = source_routes(s), *row, *doc;
+	const char *program;
+	size_t i;
+	int rc = all != NULL ? 0 : COMMAND_FAILED;
+
+	json_array_foreach(result_list(all, KEY_routes_routes), i, row)
+	{
+		program = result_text(row, KEY_route_listed_program);
+		doc = rc == 0 ? source_route(s, result_text(row, KEY_route_listed_route),
+				    program != NULL ? program : "")
+			      : NULL;
+		rc = doc != NULL ? rc : COMMAND_FAILED;
+		t->route = result_text(row, KEY_route_listed_route);
+		t->documents += json_array_size(result_list(doc, KEY_route_claims)) > 0;
+		t->faults += doc != NULL ? claims_check(doc, on_fault, t) : 0;
+		json_decref(doc);
+	}
+	t->route = NULL;
+	json_decref(all);
+	return rc;
+}
+
 static int
 all_check(struct tally *t, struct source *s)
 {
@@ -75,7 +107,7 @@ all_check(struct tally *t, struct source *s)
 		before = json_integer_value(result_get(page, KEY_sessions_next_before));
 		json_decref(page);
 	} while (before != 0 && rc == 0);
-	return rc;
+	return rc == 0 ? routes_check(t, s) : rc;
 }
 
 static int

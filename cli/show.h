@@ -17,7 +17,7 @@ void show_json_line(const json_t *o);
 /* A time in UTC, to the minute: 2026-11-20 08:12. On loan until the next call. */
 const char *show_minute(int64_t wall_s);
 /* The five answers of a session in ten lines: headline, cause and remedy, then a line for each
- * question; `markdown` for a ticket. */
-void show_answers(const json_t *doc, bool markdown);
+ * question; `markdown` for a ticket. `incident` may be NULL: the session's, as known by now. */
+void show_answers(const json_t *doc, const json_t *incident, bool markdown);
 
 #endif

@@ -44,6 +44,23 @@ slow_words(const json_t *usual)
 	return words;
 }
 
+/* What later sessions told of the incident that the session is in. */
+static void
+later_put(const json_t *doc, const json_t *incident, bool markdown)
+{
+	const json_t *own = result_get(result_get(doc, KEY_result_usual), KEY_usual_incident);
+	const char *now = result_text(incident, KEY_incident_sentence),
+		   *said = result_text(own, KEY_incident_sentence),
+		   *cause = result_text(incident, KEY_incident_cause),
+		   *changed =
+		       result_text(result_get(doc, KEY_result_changed), KEY_changed_sentence);
+
+	if (now != NULL && (said == NULL || strcmp(said, now) != 0))
+		answer_put("Known since:", now, markdown);
+	if (cause != NULL && (changed == NULL || strcmp(changed, cause) != 0))
+		answer_put("Known since:", cause, markdown);
+}
+
 static const char *
 since_words(const json_t *usual)
 {
@@ -81,7 +98,7 @@ remedy_put(const json_t *cards, bool markdown)
 }
 
 void
-show_answers(const json_t *doc, bool markdown)
+show_answers(const json_t *doc, const json_t *incident, bool markdown)
 {
 	const json_t *usual = result_get(doc, KEY_result_usual),
 		     *verdict = result_get(doc, KEY_result_verdict);
@@ -108,5 +125,6 @@ show_answers(const json_t *doc, bool markdown)
 	answer_put("Slow?", slow_words(usual), markdown);
 	answer_put("Since when?", since_words(usual), markdown);
 	answer_put("What changed?", changed_words(result_get(doc, KEY_result_changed)), markdown);
+	later_put(doc, incident, markdown);
 	remedy_put(result_list(doc, KEY_result_advice), markdown);
 }

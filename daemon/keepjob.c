@@ -12,6 +12,7 @@
 #include "narrows/condwait.h"
 #include "narrows/err.h"
 #include "narrows/diet.h"
+#include "narrows/experiments.h"
 #include "narrows/keeplist.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
@@ -170,6 +171,26 @@ lists_make(struct keepjob *j)
 	keeplist_groups_clear(&groups);
 }
 
+/* The natural experiments of the fleet. */
+static int
+fleet_write(struct keepjob *j)
+{
+	const int64_t now = nw_wall_ns();
+	struct nw_batch *b;
+	char *json;
+	int rc = experiments_make(j->reader, now, &json);
+
+	if (rc < 0)
+		return rc;
+	if ((b = nw_batch_new()) == NULL || (rc = nw_batch_experiments(b, now, json)) < 0) {
+		nw_batch_free(b);
+		rc = NW_ENOMEM;
+	} else
+		rc = batch_write(j, b);
+	free(json);
+	return rc;
+}
+
 /* --- when --- */
 
 static int
@@ -202,7 +223,11 @@ keepjob_thread(void *arg)
 	if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0)
 		log_warn("keep.nice");
 	while (pause_for(j, pause_ns)) {
+		int rc;
+
 		lists_make(j);
+		if (!is_stopping(j) && (rc = fleet_write(j)) < 0 && rc != NW_ECLOSED)
+			log_warnx("keep.experiments why=\"%s\"", nw_strerror(rc));
 		pause_ns = j->opts.every_ns;
 	}
 	return NULL;

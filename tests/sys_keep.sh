@@ -92,6 +92,10 @@ esac
 case $(worth "$(sql "SELECT route FROM keeplist WHERE route LIKE 'node-1%'")") in *'probe load' | *'probe twin') ;; *) fail "iterations: $(sql 'SELECT * FROM v_keep')" ;; esac
 nw keep >"$tmp/keep.txt" && grep -q "^2 of 30 metrics are worth keeping to follow the delivered rate of mover on $ab" "$tmp/keep.txt" ||
 	fail "narrows keep says $(cat "$tmp/keep.txt")"
+# the daily job asks the fleet for natural experiments, too
+compared() { curl -sf "$url/api/v1/incidents" | grep -q '"schema": *"narrows-experiments/1"'; }
+until_true 60 compared || fail "no natural experiments: $(curl -s "$url/api/v1/incidents")"
+curl -sf "$url/incidents" | grep -q '<h2>Natural experiments</h2>' || fail "the page has no natural experiments"
 curl -sf "$url/keep.json" >"$tmp/keep.json" && curl -sf "$url/api/v1/keep" >"$tmp/api.json" && curl -sf "$url/keep" >"$tmp/keep.html" ||
 	fail "the pages are not there"
 grep -q 'worth keeping to follow the delivered rate of mover' "$tmp/keep.html" || fail "the page says nothing"

@@ -93,6 +93,12 @@ done
 # the first slow session's page has what the later ones told
 first=$(sql "select session_id from result where route = 'a -> b' order by start_ns limit 1 offset 8")
 curl -fs "$url/session/$first" | grep -q 'Known since: [0-9.]* times slower since session' || fail "session $first does not know of its incident"
+curl -fs "$url/session/$first" >"$tmp/page"
+for what in 'href="/incident/9">The incident' 'Known since, by session [0-9]*: .*tcp_rmem' 'Known since: Set sysctl net.ipv4.tcp_rmem on b back'; do
+	grep -q "$what" "$tmp/page" || fail "the page of session $first lacks $what"
+done
+nw report "$first" >"$tmp/first" && [ "$(grep -c '^Known since:' "$tmp/first")" = 2 ] || fail "report of session $first: $(cat "$tmp/first")"
+curl -fs "$url/" | tr '\n' ' ' | grep -q '<h2>Slower now</h2><ul><li>.*href="/incident/9"' || fail "the list does not begin with the open incident"
 curl -fs "$url/session/$last.json" >"$tmp/doc"
 python3 - "$tmp/doc" <<'END' || fail "the document"
 import json, sys
@@ -173,7 +179,7 @@ python3 "$tmp/send.py" "$xsp" shaped || fail "the sender failed"
 until_true 30 known 21 16 5 || fail "$(sql "select route, n_sessions from route")"
 few=$(sql "select max(session_id) from result where route = 'a -> c'")
 page=$(curl -fs "$url/session/$few")
-for what in 'What to do' 'Look at the shaper of the sending host' 'tc -s qdisc show' 'queueing discipline tbf'; do
+for what in 'What to do' 'Look at the shaper of ' 'tc -s qdisc show' 'queueing discipline tbf'; do
 	case $page in *"$what"*) ;; *) fail "no advice: $what" ;; esac
 done
 python3 "$tmp/send.py" "$xsp" free || fail "the sender failed"

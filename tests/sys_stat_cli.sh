@@ -111,7 +111,7 @@ for kind in ttest correlation "lm --response y" "validate --response y --folds 2
 done
 nbsp=$(printf '\302\240')
 "$bin/narrows" stat density "$tmp/d.csv" | sed "s/$nbsp/ /g" >"$tmp/out"
-grep -q '2 classes in [0-9]* % of resamples' "$tmp/out" || fail "density for people: $(cat "$tmp/out")"
+grep -q '2 classes again in [0-9]* % of the samples drawn from them' "$tmp/out" || fail "density for people: $(cat "$tmp/out")"
 grep -aEq '^B +5[.][0-9]+ ms' "$tmp/out" || fail "a class with its unit: $(cat "$tmp/out")"
 
 # --- bad input ---

@@ -18,6 +18,12 @@ static const double QUIET_WORTH = 4;
 /* The same for changes of all kinds, for a host that is changed daily survives its changes. */
 static const double SURVIVED_WORTH = 15;
 static const double METRIC_FACTOR_MAX = 50;
+/* The chance that a change of a host which slows one route slows the host's other routes, too: in
+ * general, of a disk or mount, and of a program. */
+static const double SHARED = 0.7, SHARED_DISK = 0.4, SHARED_PROGRAM = 0.15;
+/* The chance that a route falls at the same time: by itself, and with a shared cause; and the
+ * chance of a shared cause elsewhere, such as the switch of a site. */
+static const double FALLS_ALONE = 0.02, FALLS_TOO = 0.9, ELSEWHERE = 0.03;
 
 enum { CONTRADICTIONS_MAX = 8, NUMBERS_MAX = 8 };
 
@@ -162,6 +168,52 @@ time_weight(const bool *moved, const struct nw_begin *b)
 		(double)(against < CONTRADICTIONS_MAX ? against : CONTRADICTIONS_MAX));
 }
 
+/* --- other routes --- */
+
+/* The chance that so many of n routes over a host fell, and those alone. */
+static double
+fell_chance(size_t n, size_t fell, double each)
+{
+	return pow(each, (double)fell) * pow(1 - each, (double)(n - fell));
+}
+
+/* The chance of what the other routes over a host show, where a cause reaches all of them with the
+ * chance `shared`. */
+static double
+side_chance(size_t n, size_t fell, double shared)
+{
+	return (1 - shared) * fell_chance(n, fell, FALLS_ALONE) +
+	    shared * fell_chance(n, fell, FALLS_TOO);
+}
+
+/* The chance of what the other routes over both hosts show, for a cause at a place. */
+static double
+reach_chance(const struct nw_reach *r, enum nw_cause_place place, double shared)
+{
+	const double from = side_chance(r->n_from, r->n_from_fell, ELSEWHERE),
+		     to = side_chance(r->n_to, r->n_to_fell, ELSEWHERE),
+		     at_from = side_chance(r->n_from, r->n_from_fell, shared) * to,
+		     at_to = side_chance(r->n_to, r->n_to_fell, shared) * from;
+
+	switch (place) {
+	case NW_CAUSE_FROM: return at_from;
+	case NW_CAUSE_TO: return at_to;
+	case NW_CAUSE_ANYWHERE: break;
+	}
+	return (at_from + at_to + from * to) / 3;
+}
+
+static double
+shared_of(const struct nw_cause *c)
+{
+	const unsigned hosts_or_net = ~((1U << NW_STAGE_DISK_READ) | (1U << NW_STAGE_DISK_WRITE) |
+	    (1U << NW_STAGE_STORAGE_READ) | (1U << NW_STAGE_STORAGE_WRITE));
+
+	if (strncmp(c->name, "program.", 8) == 0)
+		return SHARED_PROGRAM;
+	return (c->mechanism->stages & hosts_or_net) == 0 ? SHARED_DISK : SHARED;
+}
+
 /* --- weights --- */
 
 static double
@@ -208,7 +260,9 @@ nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *begin,
     enum nw_stage_kind stage, double *unexplained)
 {
 	const double places = (double)(begin->high - begin->low + 1);
-	double all = UNRECORDED * places, survived = (double)begin->n_survived;
+	const double unrecorded =
+	    UNRECORDED * places * reach_chance(&begin->reach, NW_CAUSE_ANYWHERE, SHARED);
+	double all = unrecorded, survived = (double)begin->n_survived;
 	struct nw_cause *c;
 
 	for (c = cause; c < cause + n; c++)
@@ -218,13 +272,14 @@ nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *begin,
 		c->weight = c->moved == NULL ? UNRECORDED * places * metric_odds(c, stage)
 					     : SURVIVED_WORTH / (SURVIVED_WORTH + survived) *
 			prior_of(c, stage) * step_weight(c) * time_weight(c->moved, begin);
+		c->weight *= reach_chance(&begin->reach, c->place, shared_of(c));
 	}
 	units_join(cause, n);
 	for (c = cause; c < cause + n; c++)
 		all += c->weight;
 	for (c = cause; c < cause + n; c++)
 		c->weight /= all;
-	*unexplained = UNRECORDED * places / all;
+	*unexplained = unrecorded / all;
 }
 
 size_t

@@ -19,14 +19,15 @@ enum {
 /* --- thresholds, by simulation (tests/calibrate/incidents.c) --- */
 
 /* Of the chance of a step, by the sessions before: a young route is watched with less suspicion,
- * for the few looks at a young route hardly add to the openings of a route's whole life. */
+ * for the few looks at a young route hardly add to the openings of a route's whole life. Before
+ * that, the sessions are too few to tell hours, weekdays and a memory from steps. */
 static const double CHANCE_YOUNG = 0.0025, CHANCE_MIN = 0.0001;
-static const double CHANCE_OLD_FROM = 15, CHANCE_FALL = 3;
+static const double CHANCE_OLD_FROM = 15, CHANCE_FALL = 3, CHANCE_RISE = 2;
 /* Share of the threshold for a step of more than one session. */
 static const double CHANCE_LONGER = 0.6;
 /* A step over few sessions lies this many times beyond the farthest session before, and TAIL times
  * the farther where that session is farther than one in ten routes of normal noise has. */
-static const double BEYOND_FAR[] = { 1.3, 1.05, 0.85 }, TAIL = 1.5;
+static const double BEYOND_FAR[] = { 1, 0.95, 0.85 }, TAIL = 4;
 /* Smallest step worth an incident, as a ratio of rates. */
 static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
@@ -50,7 +51,9 @@ score_needed(double far, size_t n_before, size_t n_since)
 static double
 chance_allowed(size_t n_before, size_t n_since)
 {
-	double fall = pow(CHANCE_OLD_FROM / fmax(CHANCE_OLD_FROM, (double)n_before), CHANCE_FALL);
+	const double n = (double)n_before;
+	double fall = n > CHANCE_OLD_FROM ? pow(CHANCE_OLD_FROM / n, CHANCE_FALL)
+					  : pow(n / CHANCE_OLD_FROM, CHANCE_RISE);
 
 	return fmax(CHANCE_MIN, CHANCE_YOUNG * fall) * (n_since > 1 ? CHANCE_LONGER : 1);
 }

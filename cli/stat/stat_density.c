@@ -244,8 +244,8 @@ tell_classes(
 	for (size_t i = 0; i < c->n; i++)
 		json_array_append_new(rows, class_row(c, i, seconds));
 	if (tested)
-		snprintf(sure, sizeof(sure), "%zu %s in %s of resamples", c->n,
-		    c->n == 1 ? "class" : "classes", fmt_share(c->sure).s);
+		snprintf(sure, sizeof(sure), "%zu %s again in %s of the samples drawn from them",
+		    c->n, c->n == 1 ? "class" : "classes", fmt_share(c->sure).s);
 	json_object_set_new(out, "operations", json_integer((json_int_t)d->n));
 	if (d->n_nonpositive > 0)
 		json_object_set_new(

@@ -12,6 +12,11 @@
  * sessions with a chance of UNRECORDED, so once for each place of the interval. Sessions that
  * contradict a change (usual with the new value, slow with the old one) divide its weight.
  *
+ * Routes that share a host with the slow route vouch (narrows/reach.h). A change of the host is
+ * felt on all routes of the host with a chance that depends on the kind of change, else on no other
+ * route. A fall of all routes without such a change has a small chance. "No recorded change" is at
+ * the source, at the destination or between the hosts, each as likely.
+ *
  * A metric (the load of others, the round trip time, the size of the data) counts by the Bayes
  * factor bound of its chance p without a change, -1 / (e p ln p) (Sellke, Bayarri, Berger 2001).
  *
@@ -23,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "narrows/reach.h"
 #include "narrows/stage_words.h"
 
 enum { NW_CAUSES_NAMED_MAX = 3 };
@@ -58,12 +64,17 @@ size_t nw_cause_unit(const char *name);
 /* Sessions in time order; the first slow session is one of low .. high, the usual ones before. */
 struct nw_begin {
 	size_t n, low, high;
-	size_t n_survived; /* changes outside of the interval that are not among the causes */
+	size_t n_survived;     /* changes outside of the interval that are not among the causes */
+	struct nw_reach reach; /* what other routes over the two hosts vouch for */
 };
+
+/* Where a cause is. */
+enum nw_cause_place { NW_CAUSE_ANYWHERE, NW_CAUSE_FROM, NW_CAUSE_TO };
 
 struct nw_cause {
 	const char *name, *before, *after; /* on loan; a value of NULL is absent */
 	size_t host;
+	enum nw_cause_place place; /* of the host on the slow route */
 	/* for a setting: of the sessions from low - 1 on whether each ran with another value than
 	 * session low - 2 (or 0), of the earlier ones whether each ran with the new value; NULL for
 	 * a metric */

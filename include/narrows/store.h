@@ -21,7 +21,7 @@
 
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 15, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 16, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Raw rows, and the buckets of old rows: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -121,7 +121,12 @@ struct nw_incident_rec {
 	int64_t session_id;                 /* the first session */
 	const char *kind, *state;           /* "step" or "drift"; "open", "ended" or "accepted" */
 	int64_t begin_wall_ns, end_wall_ns; /* end 0: no session after it so far */
-	const char *json;                   /* narrows-result(5), incident */
+	/* begins of the last session surely before the incident, and of the first surely in it */
+	int64_t from_wall_ns, to_wall_ns;
+	/* of an open step: the sessions that show the incident, for the time after they expire
+	 * (analyze/verdict/usual/past.h has the form); NULL: none are kept */
+	const char *sessions;
+	const char *json; /* narrows-result(5), incident */
 };
 
 /* An operator takes the rate of an incident as usual, at a time. */
@@ -223,6 +228,8 @@ int nw_batch_settings_end(struct nw_batch *b, int64_t host_id, int64_t t_wall_ns
     const char *until, const char *names_json);
 /* Beyond 2,000 routes, the routes with the fewest sessions go. */
 int nw_batch_route(struct nw_batch *b, const struct nw_route_rec *r);
+/* Replaces the natural experiments (narrows-result(5), experiments). */
+int nw_batch_experiments(struct nw_batch *b, int64_t made_wall_ns, const char *json);
 /*
  * Highest sequence number of a provider's documents in this and earlier batches. The numbers belong
  * to owner and provider together: equal ids of two owners are two providers.
@@ -479,11 +486,26 @@ struct nw_incident_select {
 /* Newest begin first. */
 int store_incidents(
     struct store_reader *r, const struct nw_incident_select *s, store_incident_fn *fn, void *arg);
+/* A route of the box, asked about the first slow sessions of another route. */
+struct nw_vouch_rec {
+	const char *route, *program; /* "" where unknown */
+	bool spoke;                  /* the route had a session after the incident's first one */
+	bool fell;                   /* a step of the route may have begun at the same time */
+};
+typedef int store_vouch_fn(void *arg, const struct nw_vouch_rec *v);
+/* The routes that share a host with the incident's route; the route itself may be among them.
+ * Session, from and to are those of the incident (struct nw_incident_rec). */
+int store_vouching(struct store_reader *r, const char *from_host, const char *to_host,
+    const struct nw_incident_rec *of, store_vouch_fn *fn, void *arg);
 /* The number of open incidents. */
 int store_incidents_open(struct store_reader *r, uint64_t *n);
 /* Acceptances of a route's incidents, rising in time. */
 int store_acceptances(struct store_reader *r, const char *route, const char *program,
     store_acceptance_fn *fn, void *arg);
+/* The natural experiments of the fleet (narrows-result(5), experiments), the newest of their kind;
+ * no call without any. */
+typedef int store_experiments_fn(void *arg, int64_t made_wall_ns, const char *json);
+int store_experiments(struct store_reader *r, store_experiments_fn *fn, void *arg);
 /* Newest first. */
 int store_keeplists(struct store_reader *r, store_keeplist_fn *fn, void *arg);
 /* Diets of a host (0: of all), by host and id. */
@@ -521,6 +543,9 @@ int store_config_moves(struct store_reader *r, const char *name, int64_t to_wall
 /* Rising in the time described by the notes. */
 int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
 /* Notes of all sessions with a line and point. */
+/* The notes of all sessions of a route and program, rising in the time described. */
+int store_notes_of_route(
+    struct store_reader *r, const char *route, const char *program, store_note_fn *fn, void *arg);
 int store_notes_count(struct store_reader *r, const char *line, const char *point, uint64_t *n);
 int store_runs(struct store_reader *r, int64_t session_id, store_run_fn *fn, void *arg);
 /*

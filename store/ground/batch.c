@@ -283,9 +283,16 @@ nw_batch_route(struct nw_batch *b, const struct nw_route_rec *r)
 	if (rc == NW_OK)
 		rc = put(b, BATCH_INCIDENTS_GONE, "tt", r->route, r->program);
 	for (; rc == NW_OK && in < r->incidents + r->n_incidents; in++)
-		rc = put(b, BATCH_INCIDENT, "ttittint", r->route, r->program, in->session_id,
-		    in->kind, in->state, in->begin_wall_ns, in->end_wall_ns, in->json);
+		rc = put(b, BATCH_INCIDENT, "ttittintiit", r->route, r->program, in->session_id,
+		    in->kind, in->state, in->begin_wall_ns, in->end_wall_ns, in->json,
+		    in->from_wall_ns, in->to_wall_ns, in->sessions);
 	return rc == NW_OK ? put(b, BATCH_ROUTES_TRIM, "i", (int64_t)ROUTES_MAX) : rc;
+}
+
+int
+nw_batch_experiments(struct nw_batch *b, int64_t made_wall_ns, const char *json)
+{
+	return put(b, BATCH_EXPERIMENT, "it", made_wall_ns, json);
 }
 
 int

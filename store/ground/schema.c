@@ -628,9 +628,31 @@ static const char version_15[] =
     "	json_extract(document, '$.sentence') AS sentence\n"
     "	FROM incident ORDER BY begin_ns DESC;\n";
 
+/*
+ * From 15 to 16: the bounds of an incident's begin are columns, so that other routes are asked
+ * without their documents; an open step keeps the sessions that show the incident; and the natural
+ * experiments of the fleet have a document.
+ */
+static const char version_16[] =
+    "ALTER TABLE incident ADD COLUMN from_ns INTEGER NOT NULL DEFAULT 0;   -- begin of the last\n"
+    "	-- session surely before it\n"
+    "ALTER TABLE incident ADD COLUMN to_ns INTEGER NOT NULL DEFAULT 0;   -- begin of the first\n"
+    "	-- session surely in it\n"
+    "ALTER TABLE incident ADD COLUMN sessions TEXT;   -- JSON, of an open step: the sessions that\n"
+    "	-- show it: [number, begin in ns, bytes/s, bytes, stage]; NULL: none\n"
+    "UPDATE incident SET from_ns = CAST(json_extract(document, '$.from_ns') AS INTEGER),\n"
+    "	to_ns = CAST(json_extract(document, '$.to_ns') AS INTEGER)\n"
+    "	WHERE json_valid(document) AND json_extract(document, '$.from_ns') IS NOT NULL\n"
+    "	AND json_extract(document, '$.to_ns') IS NOT NULL;\n"
+    "CREATE TABLE experiment (            -- natural experiments of the fleet; one row\n"
+    "	id       INTEGER PRIMARY KEY CHECK(id = 1),\n"
+    "	made_ns  INTEGER NOT NULL,        -- time of the analysis\n"
+    "	document TEXT NOT NULL            -- JSON, see narrows-result(5), experiments\n"
+    ");\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
-	version_12, version_13, version_14, version_15 };
+	version_12, version_13, version_14, version_15, version_16 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

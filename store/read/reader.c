@@ -62,6 +62,10 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	" LEFT JOIN host h ON h.id = e.host_id WHERE (?1 = 0 OR e.host_id = ?1)"                \
 	" AND e.t1_ns >= ?2 AND e.t0_ns <= ?3"
 
+#define ROUTE_OVER(host)                                                \
+	"substr(h.route, 1, length(" host ") + 4) = " host " || ' -> '" \
+	" OR substr(h.route, -length(" host ") - 4) = ' -> ' || " host
+
 static const char *const sql[R_STMTS] = {
 	[R_EVENTS] = EVENT_ROWS " AND e.session_id IS ?4 ORDER BY e.t0_ns, e.id",
 	[R_EVENTS_ALL] = EVENT_ROWS " AND ?4 IS NULL ORDER BY e.t0_ns, e.id",
@@ -105,12 +109,20 @@ static const char *const sql[R_STMTS] = {
 	[R_ROUTES_STALE] =
 	    "SELECT DISTINCT a.route, a.program FROM acceptance a JOIN route r"
 	    " ON r.route = a.route AND r.program = a.program WHERE a.t_ns > r.made_ns LIMIT ?",
-	[R_INCIDENTS] = "SELECT route, program, session_id, kind, state, begin_ns, end_ns, document"
-			" FROM incident WHERE (?1 IS NULL OR route = ?1)"
-			" AND (?2 IS NULL OR program = ?2) AND (?3 IS NULL OR state = ?3)"
-			" AND coalesce(end_ns, 9223372036854775807) >= ?4 AND begin_ns < ?5"
-			" AND (?6 = 0 OR session_id = ?6)"
-			" ORDER BY begin_ns DESC, session_id DESC LIMIT ?7",
+	[R_INCIDENTS] =
+	    "SELECT route, program, session_id, kind, state, begin_ns, end_ns, document,"
+	    " from_ns, to_ns, sessions"
+	    " FROM incident WHERE (?1 IS NULL OR route = ?1)"
+	    " AND (?2 IS NULL OR program = ?2) AND (?3 IS NULL OR state = ?3)"
+	    " AND coalesce(end_ns, 9223372036854775807) >= ?4 AND begin_ns < ?5"
+	    " AND (?6 = 0 OR session_id = ?6)"
+	    " ORDER BY begin_ns DESC, session_id DESC LIMIT ?7",
+	/* ?1 and ?2 are the hosts of the route that asks */
+	[R_VOUCHING] = "SELECT h.route, h.program, h.newest_id > ?3, EXISTS (SELECT 1 FROM"
+		       " incident i WHERE i.route = h.route AND i.program = h.program AND"
+		       " i.kind = 'step' AND i.from_ns <= ?5 AND i.to_ns >= ?4) FROM route h WHERE"
+		       " " ROUTE_OVER("?1") " OR " ROUTE_OVER("?2"),
+	[R_EXPERIMENTS] = "SELECT made_ns, document FROM experiment",
 	[R_INCIDENTS_OPEN] = "SELECT count(*) FROM incident WHERE state = 'open'",
 	[R_ACCEPTANCES] = "SELECT route, program, session_id, t_ns, who, why FROM acceptance"
 			  " WHERE route = ? AND program = ? ORDER BY t_ns",
@@ -157,6 +169,10 @@ static const char *const sql[R_STMTS] = {
 	[R_XSP_ONE] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE id = ?",
 	[R_NOTES] = "SELECT id, session_id, t_ns, line, point, text, made_ns FROM note"
 		    " WHERE session_id = ? ORDER BY t_ns, id",
+	[R_NOTES_OF_ROUTE] =
+	    "SELECT n.id, n.session_id, n.t_ns, n.line, n.point, n.text, n.made_ns FROM note n"
+	    " JOIN result r ON r.session_id = n.session_id WHERE r.route = ?1 AND"
+	    " coalesce(r.program, '') = ?2 ORDER BY n.t_ns, n.id",
 	[R_NOTES_COUNT] = "SELECT count(*) FROM note WHERE line = ? AND point = ?",
 	[R_RUNS] =
 	    "SELECT id, session_id, kind, started_ns, took_ns, version, outcome, replaced_ns,"
@@ -439,6 +455,8 @@ struct sink {
 		store_route_fn *route;
 		store_incident_fn *incident;
 		store_acceptance_fn *acceptance;
+		store_vouch_fn *vouch;
+		store_experiments_fn *experiments;
 		store_run_fn *run;
 		store_unjudged_fn *unjudged;
 	} fn;
@@ -772,7 +790,10 @@ incident_row(struct sink *s, sqlite3_stmt *st)
 		.state = text(st, 4),
 		.begin_wall_ns = sqlite3_column_int64(st, 5),
 		.end_wall_ns = sqlite3_column_int64(st, 6),
-		.json = text(st, 7) };
+		.json = text(st, 7),
+		.from_wall_ns = sqlite3_column_int64(st, 8),
+		.to_wall_ns = sqlite3_column_int64(st, 9),
+		.sessions = text(st, 10) };
 
 	return s->fn.incident(s->arg, &rec);
 }
@@ -789,6 +810,45 @@ store_incidents(struct store_reader *r, const struct nw_incident_select *select,
 	    (int64_t)select->limit);
 
 	return rc == NW_OK ? each(r, R_INCIDENTS, st, incident_row, &s) : rc;
+}
+
+static int
+vouch_row(struct sink *s, sqlite3_stmt *st)
+{
+	const struct nw_vouch_rec rec = { .route = text(st, 0),
+		.program = text(st, 1),
+		.spoke = sqlite3_column_int(st, 2) != 0,
+		.fell = sqlite3_column_int(st, 3) != 0 };
+
+	return s->fn.vouch(s->arg, &rec);
+}
+
+int
+store_vouching(struct store_reader *r, const char *from_host, const char *to_host,
+    const struct nw_incident_rec *of, store_vouch_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.vouch = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_VOUCHING, &st, "ttiii", from_host, to_host, of->session_id,
+	    of->from_wall_ns, of->to_wall_ns);
+
+	return rc == NW_OK ? each(r, R_VOUCHING, st, vouch_row, &s) : rc;
+}
+
+static int
+experiments_row(struct sink *s, sqlite3_stmt *st)
+{
+	return s->fn.experiments(s->arg, sqlite3_column_int64(st, 0), text(st, 1));
+}
+
+int
+store_experiments(struct store_reader *r, store_experiments_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.experiments = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_EXPERIMENTS, &st, "");
+
+	return rc == NW_OK ? each(r, R_EXPERIMENTS, st, experiments_row, &s) : rc;
 }
 
 static int
@@ -1112,6 +1172,17 @@ store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void 
 	int rc = db_take(&r->stmts, R_NOTES, &st, "i", session_id);
 
 	return rc == NW_OK ? each(r, R_NOTES, st, note_row, &s) : rc;
+}
+
+int
+store_notes_of_route(
+    struct store_reader *r, const char *route, const char *program, store_note_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.note = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_NOTES_OF_ROUTE, &st, "tt", route, program);
+
+	return rc == NW_OK ? each(r, R_NOTES_OF_ROUTE, st, note_row, &s) : rc;
 }
 
 int

@@ -158,7 +158,9 @@ const char *const write_sql[W_STMTS] = {
 	[BATCH_INCIDENTS_GONE] = "DELETE FROM incident WHERE route = ? AND program = ?",
 	[BATCH_INCIDENT] =
 	    "INSERT OR REPLACE INTO incident(route, program, session_id, kind, state,"
-	    " begin_ns, end_ns, document) VALUES(?,?,?,?,?,?,?,?)",
+	    " begin_ns, end_ns, document, from_ns, to_ns, sessions) VALUES(?,?,?,?,?,?,?,?,?,?,?)",
+	[BATCH_EXPERIMENT] =
+	    "INSERT OR REPLACE INTO experiment(id, made_ns, document) VALUES(1, ?, ?)",
 	[BATCH_KEEP_RESULT] =
 	    "UPDATE run SET replaced_ns = ?2, why = ?3, stage = r.stage, sentence = r.sentence,"
 	    " bytes_per_s = r.bytes_per_s, document = r.document FROM result r"

@@ -50,5 +50,6 @@ void calibrate_lifelines(struct calibration *c);
 void calibrate_reached(struct calibration *c);
 void calibrate_causes(struct calibration *c);
 void calibrate_incidents(struct calibration *c);
+void calibrate_natural(struct calibration *c);
 
 #endif

@@ -157,6 +157,7 @@ struct history {
 	char value[CHANGES_MAX][2][16];
 	enum nw_stage_kind stage;
 	bool planted;
+	struct nw_reach reach;
 };
 
 static size_t
@@ -165,6 +166,31 @@ up_to(size_t n)
 	size_t i = (size_t)(noise_uniform() * (double)n);
 
 	return i < n ? i : n - 1;
+}
+
+/* So many of n routes, of which each falls with the chance. */
+static size_t
+falling(size_t n, double each)
+{
+	size_t fell = 0;
+
+	while (n-- > 0)
+		fell += noise_uniform() < each;
+	return fell;
+}
+
+/* Other routes over the two hosts. The cause is at an end, 0 or 1, or between them, and slows the
+ * other routes of its host with another chance than the rule assumes. */
+static void
+reach_make(struct history *h, size_t end, double shared)
+{
+	const double each[] = { noise_uniform() < (end == 0 ? shared : 0.03) ? 0.9 : 0.02,
+		noise_uniform() < (end == 1 ? shared : 0.03) ? 0.9 : 0.02 };
+
+	h->reach.n_from = up_to(5);
+	h->reach.n_to = up_to(5);
+	h->reach.n_from_fell = falling(h->reach.n_from, each[0]);
+	h->reach.n_to_fell = falling(h->reach.n_to, each[1]);
 }
 
 static void
@@ -180,13 +206,14 @@ innocent_make(struct history *h, size_t i)
 		    .host = up_to(2),
 		    .n_quiet = noise_uniform() < 0.2 ? up_to(10) : 0,
 		    .moved = h->moved[i] };
+	h->cause[i].place = h->cause[i].host == 0 ? NW_CAUSE_FROM : NW_CAUSE_TO;
 	(void)snprintf(h->value[i][0], sizeof(h->value[i][0]), "%.0f", before);
 	(void)snprintf(h->value[i][1], sizeof(h->value[i][1]), "%.0f", before * step);
 	h->first[i] = 1 + up_to(h->n_usual + h->n_slow - 1);
 }
 
 static void
-history_make(struct history *h, bool plant, size_t n_innocent)
+history_make(struct history *h, bool plant, size_t n_innocent, bool vouched)
 {
 	size_t i, p = up_to(COUNT(planted));
 
@@ -204,8 +231,13 @@ history_make(struct history *h, bool plant, size_t n_innocent)
 			.host = up_to(2),
 			.n_quiet = noise_uniform() < 0.2 ? up_to(4) : 0,
 			.moved = h->moved[0] };
+		h->cause[0].place = h->cause[0].host == 0 ? NW_CAUSE_FROM : NW_CAUSE_TO;
 		h->first[0] = h->n_usual;
 	}
+	h->reach = (struct nw_reach){ .place = NW_REACH_UNKNOWN };
+	if (vouched)
+		reach_make(h, plant ? h->cause[0].host : up_to(3),
+		    strncmp(planted[p].name, "program.", 8) == 0 && plant ? 0.1 : 0.5);
 	if (noise_uniform() < 0.1) /* the verdict names another stage, or none */
 		h->stage = (enum nw_stage_kind)up_to(NW_STAGE_COUNT + 1);
 }
@@ -215,7 +247,9 @@ static struct nw_begin
 begin_make(const struct history *h, size_t n_slow)
 {
 	double u = noise_uniform();
-	struct nw_begin b = { h->n_usual + n_slow, h->n_usual, h->n_usual, 0 };
+	struct nw_begin b = {
+		.n = h->n_usual + n_slow, .low = h->n_usual, .high = h->n_usual, .reach = h->reach
+	};
 
 	if (u < 0.15)
 		b.low--;
@@ -303,6 +337,29 @@ planted_tell(struct calibration *c, const struct tally *t, const char *what, dou
 	cell_at_most(c, text, t->sure - t->sure_right, t->runs, 0.02);
 }
 
+static void
+cell_row(struct calibration *c, size_t innocents, double first, size_t slow, bool vouched)
+{
+	static struct history h;
+	size_t run, runs = calibrate_runs(c, 1);
+	struct tally t = { 0 }, null = { 0 };
+	char what[64], text[96];
+
+	for (run = 0; run < runs; run++) {
+		history_make(&h, true, innocents, vouched);
+		session_judge(&h, slow, &t);
+		history_make(&h, false, innocents, vouched);
+		session_judge(&h, slow, &null);
+	}
+	(void)snprintf(what, sizeof(what), "%zu unrelated, slow session %zu%s", innocents, slow,
+	    vouched ? ", vouched" : "");
+	planted_tell(c, &t, what, first);
+	(void)snprintf(text, sizeof(text), "%s, none planted: none named", what);
+	cell_at_least(c, text, null.silent, null.runs, 0.95);
+	(void)snprintf(text, sizeof(text), "%s, none planted: sure", what);
+	cell_at_most(c, text, null.sure, null.runs, 0.02);
+}
+
 void
 calibrate_causes(struct calibration *c)
 {
@@ -310,31 +367,14 @@ calibrate_causes(struct calibration *c)
 		size_t innocents;
 		double first;
 	} rows[] = { { 0, 0.9 }, { 3, 0.9 }, { 10, 0.9 }, { 50, 0.8 } };
-	static struct history h;
-	size_t r, slow, run, runs = calibrate_runs(c, 1);
-	char what[64];
+	size_t r, slow;
 
 	calibrate_title(c, "causes of a slowdown, at each of its first sessions");
 	for (r = 0; r < COUNT(rows); r++)
-		for (slow = 1; slow <= SLOW_MAX; slow++) {
-			struct tally t = { 0 }, null = { 0 };
-
-			for (run = 0; run < runs; run++) {
-				history_make(&h, true, rows[r].innocents);
-				session_judge(&h, slow, &t);
-				history_make(&h, false, rows[r].innocents);
-				session_judge(&h, slow, &null);
-			}
-			(void)snprintf(what, sizeof(what), "%zu unrelated, slow session %zu",
-			    rows[r].innocents, slow);
-			planted_tell(c, &t, what, rows[r].first);
-			(void)snprintf(what, sizeof(what),
-			    "%zu unrelated, slow session %zu, none planted: none named",
-			    rows[r].innocents, slow);
-			cell_at_least(c, what, null.silent, null.runs, 0.95);
-			(void)snprintf(what, sizeof(what),
-			    "%zu unrelated, slow session %zu, none planted: sure",
-			    rows[r].innocents, slow);
-			cell_at_most(c, what, null.sure, null.runs, 0.02);
-		}
+		for (slow = 1; slow <= SLOW_MAX; slow++)
+			cell_row(c, rows[r].innocents, rows[r].first, slow, false);
+	calibrate_title(c, "the same with up to four other routes over each host");
+	for (r = 0; r < COUNT(rows); r++)
+		for (slow = 1; slow <= SLOW_MAX; slow += 2)
+			cell_row(c, rows[r].innocents, rows[r].first, slow, true);
 }

@@ -39,7 +39,7 @@ static const struct route routes[] = {
 	    .openings = 0.0005,
 	    .covers_from = 30 },
 	{ .name = "many sizes", .sizes = true, .hours = 8, .openings = 0.0007, .covers_from = 30 },
-	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.0025, .covers_from = 400 },
+	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.003, .covers_from = 400 },
 };
 
 static void

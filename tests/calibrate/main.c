@@ -31,6 +31,7 @@ static const struct {
 	{ "reached", calibrate_reached },
 	{ "causes", calibrate_causes },
 	{ "incidents", calibrate_incidents },
+	{ "natural", calibrate_natural },
 };
 
 double

@@ -14,8 +14,6 @@
 #include "narrows/result.h"
 #include "narrows/utf8.h"
 
-enum { ROUTES_MAX = 2000, WITNESSES_MAX = 5000 };
-
 /* --- the query --- */
 
 static const char *const states[] = { "open", "ended", "accepted", NULL };
@@ -90,91 +88,58 @@ incident_is(const json_t *o, enum result_key key, const char *word)
 
 /* --- other routes vouch --- */
 
-/* Routes of the box, with the latest incidents of each. */
-struct witness {
-	char *route, *program;
-	int64_t newest_session_id;
-	/* bounds of the begin of its incidents, newest first */
-	struct {
-		int64_t from_wall_ns, to_wall_ns;
-	} begin[4];
-	size_t n_begins;
-};
-
-struct witnesses {
-	struct witness *list;
+struct vouching {
+	struct nw_reach_route *list;
 	size_t n;
 };
 
 static int
-on_route(void *arg, const struct nw_route_rec *rec)
+on_vouch(void *arg, const struct nw_vouch_rec *rec)
 {
-	struct witnesses *w = arg;
-	struct witness *room = realloc(w->list, (w->n + 1) * sizeof(*w->list)), *one;
+	struct vouching *v = arg;
+	void *room = realloc(v->list, (v->n + 1) * sizeof(*v->list));
 
 	if (room == NULL)
 		return NW_ENOMEM;
-	w->list = room;
-	one = &w->list[w->n++];
-	*one = (struct witness){ .route = strdup(rec->route),
-		.program = strdup(rec->program),
-		.newest_session_id = rec->newest_session_id };
-	return one->route != NULL && one->program != NULL ? 0 : NW_ENOMEM;
-}
-
-static int
-witness_compare(const void *a, const void *b)
-{
-	const struct witness *x = a, *y = b;
-	const int order = strcmp(x->route, y->route);
-
-	return order != 0 ? order : strcmp(x->program, y->program);
-}
-
-static int
-on_begin(void *arg, const struct nw_incident_rec *rec)
-{
-	struct witnesses *w = arg;
-	struct witness key = { .route = (char *)(uintptr_t)rec->route,
-		.program = (char *)(uintptr_t)rec->program },
-		       *found = w->n > 0
-	    ? bsearch(&key, w->list, w->n, sizeof(key), witness_compare)
-	    : NULL;
-	json_t *o;
-
-	if (found == NULL || found->n_begins == sizeof(found->begin) / sizeof(found->begin[0]) ||
-	    strcmp(rec->kind, "step") != 0 || (o = json_loads(rec->json, 0, NULL)) == NULL)
-		return 0;
-	found->begin[found->n_begins].from_wall_ns = result_ns(o, KEY_incident_from_ns);
-	found->begin[found->n_begins++].to_wall_ns = result_ns(o, KEY_incident_to_ns);
-	json_decref(o);
-	return 0;
-}
-
-static int
-witnesses_load(struct store_reader *r, int64_t since_wall_ns, struct witnesses *w)
-{
-	const struct nw_incident_select select = { .since_wall_ns = since_wall_ns,
-		.limit = WITNESSES_MAX };
-	int rc = store_routes(r, ROUTES_MAX, on_route, w);
-
-	if (rc == NW_OK && w->n > 0) {
-		qsort(w->list, w->n, sizeof(*w->list), witness_compare);
-		rc = store_incidents(r, &select, on_begin, w);
-	}
-	return rc;
+	v->list = room;
+	v->list[v->n] = (struct nw_reach_route){
+		.route = strdup(rec->route), .fell = rec->fell, .spoke = rec->spoke || rec->fell
+	};
+	return v->list[v->n++].route != NULL ? 0 : NW_ENOMEM;
 }
 
 static void
-witnesses_clear(struct witnesses *w)
+vouching_clear(struct vouching *v)
 {
-	size_t i;
+	while (v->n > 0)
+		free((char *)(uintptr_t)v->list[--v->n].route);
+	free(v->list);
+}
 
-	for (i = 0; i < w->n; i++) {
-		free(w->list[i].route);
-		free(w->list[i].program);
-	}
-	free(w->list);
+/* What the routes over the hosts of an incident's route tell of its place. */
+static int
+reach_find(struct store_reader *r, const json_t *o, struct nw_reach *out)
+{
+	const char *route = result_text(o, KEY_incident_route),
+		   *to = route != NULL ? strstr(route, " -> ") : NULL;
+	const struct nw_incident_rec of = { .session_id =
+						(int64_t)result_number(o, KEY_incident_session),
+		.from_wall_ns = result_ns(o, KEY_incident_from_ns),
+		.to_wall_ns = result_ns(o, KEY_incident_to_ns) };
+	struct vouching v = { .n = 0 };
+	char *from;
+	int rc = NW_ENOMEM;
+
+	*out = (struct nw_reach){ .place = NW_REACH_UNKNOWN };
+	if (to == NULL || !incident_is(o, KEY_incident_kind, "step"))
+		return NW_OK;
+	if ((from = strndup(route, (size_t)(to - route))) != NULL)
+		rc = store_vouching(r, from, to + strlen(" -> "), &of, on_vouch, &v);
+	if (rc == NW_OK)
+		*out = nw_reach_find(route, v.list, v.n);
+	vouching_clear(&v);
+	free(from);
+	return rc;
 }
 
 static json_t *
@@ -206,8 +171,8 @@ reach_words(const char *route, const struct nw_reach *reach)
 	return json_sprintf("Other routes over its hosts: %zu of %zu fell, too.", fell, n);
 }
 
-static void
-reach_put(json_t *o, const struct witnesses *w)
+static int
+reach_put(struct store_reader *r, json_t *o)
 {
 	static const char *const words[] = { [NW_REACH_UNKNOWN] = NULL,
 		[NW_REACH_FROM] = "source",
@@ -215,28 +180,12 @@ reach_put(json_t *o, const struct witnesses *w)
 		[NW_REACH_EITHER] = "hosts",
 		[NW_REACH_PATH] = "path" };
 	const char *route = result_text(o, KEY_incident_route);
-	const int64_t from = result_ns(o, KEY_incident_from_ns),
-		      to = result_ns(o, KEY_incident_to_ns),
-		      session = (int64_t)result_number(o, KEY_incident_session);
-	struct nw_reach_route *others = calloc(w->n + 1, sizeof(*others));
-	struct nw_reach reach = { .place = NW_REACH_UNKNOWN };
-	size_t i, k;
+	struct nw_reach reach;
+	int rc = reach_find(r, o, &reach);
 
-	for (i = 0; i < w->n && others != NULL; i++) {
-		const struct witness *one = &w->list[i];
-
-		others[i] = (struct nw_reach_route){ .route = one->route,
-			.spoke = one->newest_session_id > session };
-		for (k = 0; k < one->n_begins; k++)
-			others[i].fell |=
-			    one->begin[k].from_wall_ns <= to && from <= one->begin[k].to_wall_ns;
-		others[i].spoke |= others[i].fell;
-	}
-	if (others != NULL && route != NULL && incident_is(o, KEY_incident_kind, "step"))
-		reach = nw_reach_find(route, others, w->n);
 	result_put_text(o, KEY_incident_place, words[reach.place]);
 	result_set(o, KEY_incident_reach, route != NULL ? reach_words(route, &reach) : json_null());
-	free(others);
+	return rc;
 }
 
 /* --- the document --- */
@@ -263,39 +212,66 @@ list_load(struct store_reader *r, const struct incidents_query *q, json_t *list)
 	return store_incidents(r, &select, on_incident, list);
 }
 
-/* The earliest begin of the listed incidents. */
-static int64_t
-earliest_of(const json_t *list)
+static int
+on_experiments(void *arg, int64_t made_wall_ns, const char *json)
 {
-	return result_ns(json_array_get(list, json_array_size(list) - 1), KEY_incident_from_ns);
+	(void)made_wall_ns;
+	*(json_t **)arg = json_loads(json, 0, NULL);
+	return 1;
 }
 
 int
 incidents_document(struct store_reader *r, const struct incidents_query *q, json_t **out)
 {
-	json_t *doc = json_object(), *list = json_array(), *o;
-	struct witnesses w = { .n = 0 };
+	json_t *doc = json_object(), *list = json_array(), *experiments = NULL, *o;
 	uint64_t n_open = 0;
 	size_t i;
 	int rc = list_load(r, q, list);
 
 	if (rc == NW_OK)
 		rc = store_incidents_open(r, &n_open);
-	if (rc == NW_OK && json_array_size(list) > 0)
-		rc = witnesses_load(r, earliest_of(list), &w);
-	json_array_foreach(list, i, o) reach_put(o, &w);
-	witnesses_clear(&w);
+	json_array_foreach(list, i, o) rc = rc == NW_OK ? reach_put(r, o) : rc;
 	result_put_text(doc, KEY_incidents_schema, "narrows-incidents/1");
 	result_put_int(doc, KEY_incidents_n_open, (int64_t)n_open);
 	result_put_ns(doc, KEY_incidents_next_before,
 	    json_array_size(list) == (size_t)q->limit
 		? result_ns(json_array_get(list, json_array_size(list) - 1), KEY_incident_at_ns)
 		: 0);
+	if (rc == NW_OK && q->before_wall_ns == 0 && q->session_id == 0 && q->state[0] == '\0' &&
+	    q->route[0] == '\0' && q->program[0] == '\0')
+		rc = store_experiments(r, on_experiments, &experiments);
 	result_set(doc, KEY_incidents_incidents, list);
+	result_set(doc, KEY_incidents_experiments, experiments != NULL ? experiments : json_null());
 	*out = rc == NW_OK ? doc : NULL;
 	if (rc < 0)
 		json_decref(doc);
 	return rc;
+}
+
+/* --- of a session --- */
+
+static bool
+is_inside(const json_t *incident, int64_t start_wall_ns)
+{
+	const int64_t begin = result_ns(incident, KEY_incident_at_ns),
+		      end = result_ns(incident, KEY_incident_end_ns);
+
+	return begin > 0 && begin <= start_wall_ns && (end <= 0 || start_wall_ns < end);
+}
+
+const json_t *
+incidents_of_session(const json_t *doc, int64_t start_wall_ns)
+{
+	const json_t *row, *found = NULL;
+	size_t i;
+
+	json_array_foreach(result_list(doc, KEY_incidents_incidents), i, row)
+	{
+		if (is_inside(row, start_wall_ns) &&
+		    (found == NULL || incident_is(row, KEY_incident_kind, "step")))
+			found = row;
+	}
+	return found;
 }
 
 /* --- acceptances --- */

@@ -32,6 +32,9 @@ bool incidents_query_parse(struct incidents_query *q, const char *query);
  * code. */
 int incidents_document(struct store_reader *r, const struct incidents_query *q, json_t **out);
 
+/* The incident of such a list with a session of the route, on loan, or NULL; of two the step. */
+const json_t *incidents_of_session(const json_t *doc, int64_t start_wall_ns);
+
 /* Whether a member of an incident is this word. */
 bool incident_is(const json_t *o, enum result_key key, const char *word);
 

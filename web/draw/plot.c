@@ -1011,7 +1011,7 @@ write_figure(const struct drawing *d)
 	html_raw(h, "</b> <span class=\"unit\">");
 	write_unit(d);
 	if (p->x != NULL && p->across == PLOT_VALUE) {
-		html_raw(h, "; across: ");
+		html_raw(h, "; from left to right: ");
 		html_text(h, p->across_words);
 	}
 	html_raw(h, "</span></figcaption>");

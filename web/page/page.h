@@ -95,6 +95,8 @@ void page_route_href(struct html *h, const char *path, const char *route, const 
 struct incidents_query;
 int page_incidents(struct html *h, struct store_reader *r, const struct incidents_query *q);
 int page_incident(struct html *h, struct store_reader *r, int64_t session_id);
+/* The open incidents as a part of another page; nothing without any. */
+int incidents_slower_now(struct html *h, struct store_reader *r);
 /* Sessions side by side, or a form to choose them; *status is the HTTP status of the page. */
 int page_compare(struct html *h, struct store_reader *r, struct session_index *x, const char *query,
     int *status);
@@ -130,7 +132,7 @@ void page_error(struct html *h, int code, const char *reason, const char *advice
 /* Contents of the sections of a session's page: `doc` is the result document, parts may be
  * missing. */
 void session_answers(struct html *h, const json_t *doc, const json_t *incident);
-/* The session's incident as known by now, a new reference, or NULL; session_answers() takes it. */
+/* The session's incident as the box knows the incident by now, or NULL; a new reference. */
 json_t *session_incident(struct store_reader *r, const json_t *doc);
 void session_witnesses(struct html *h, const json_t *doc);
 /* The pipe that the data ran through; nothing without stages. */

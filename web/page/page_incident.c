@@ -74,6 +74,28 @@ column_began(struct html *h, const json_t *row)
 TABLE_TEXT(column_state, KEY_incident_state)
 TABLE_NUMBER(column_ratio, KEY_incident_ratio, fmt_ratio)
 
+static void
+write_experiments(struct html *h, const json_t *experiments)
+{
+	const json_t *list = result_list(experiments, KEY_experiments_experiments), *row;
+	size_t i;
+
+	if (experiments == NULL)
+		return;
+	html_raw(h, "<section id=\"experiments\"><h2>Natural experiments</h2>");
+	json_array_foreach(list, i, row)
+	{
+		html_raw(h, "<p>");
+		html_text(h, result_text(row, KEY_experiment_sentence));
+		html_raw(h, "</p>");
+	}
+	html_raw(h, "<p class=\"note\">");
+	html_text(h, result_text(experiments, KEY_experiments_sentence));
+	html_raw(h, " The daily analysis made this, ");
+	page_stamp(h, result_text(experiments, KEY_experiments_made));
+	html_raw(h, ".</p></section>");
+}
+
 int
 page_incidents(struct html *h, struct store_reader *r, const struct incidents_query *q)
 {
@@ -101,10 +123,50 @@ page_incidents(struct html *h, struct store_reader *r, const struct incidents_qu
 		html_raw(h, "<p>No incident of this kind so far.</p>");
 	else
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+	write_experiments(h, result_get(doc, KEY_incidents_experiments));
 	html_raw(h,
 	    "<p class=\"note\">The same as JSON: <a href=\"/api/v1/incidents\">"
 	    "/api/v1/incidents</a></p>");
 	page_end(h);
+	json_decref(doc);
+	return NW_OK;
+}
+
+/* --- what is slower now, on the list of sessions --- */
+
+enum { SLOWER_NOW_MAX = 5 };
+
+int
+incidents_slower_now(struct html *h, struct store_reader *r)
+{
+	static const struct incidents_query q = { .state = "open", .limit = SLOWER_NOW_MAX };
+	const json_t *row;
+	json_t *doc;
+	double n;
+	size_t i;
+	int rc = incidents_document(r, &q, &doc);
+
+	if (rc < 0)
+		return rc;
+	if ((n = result_number(doc, KEY_incidents_n_open)) >= 1) {
+		html_raw(h, "<section class=\"missing\" id=\"slower-now\"><h2>Slower now</h2><ul>");
+		json_array_foreach(result_list(doc, KEY_incidents_incidents), i, row)
+		{
+			html_raw(h, "<li>");
+			write_route_link(h, row);
+			html_raw(h, ": ");
+			column_incident(h, row);
+			html_raw(h, "</li>");
+		}
+		html_raw(h, "</ul>");
+	}
+	if (n > SLOWER_NOW_MAX) {
+		html_raw(h, "<p class=\"note\">And ");
+		html_int(h, (int64_t)n - SLOWER_NOW_MAX);
+		html_raw(h, " more: <a href=\"/incidents?state=open\">all open incidents</a></p>");
+	}
+	if (n >= 1)
+		html_raw(h, "</section>");
 	json_decref(doc);
 	return NW_OK;
 }

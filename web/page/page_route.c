@@ -384,8 +384,8 @@ write_methods(struct html *h, const json_t *doc)
 		enum result_key key;
 		const char *words;
 	} patterns[] = {
-		{ KEY_route_hours, "Hours of the day, days permuted: p" },
-		{ KEY_route_weekdays, "Days of the week, days permuted: p" },
+		{ KEY_route_hours, "Chance that hours differ as much without a pattern" },
+		{ KEY_route_weekdays, "Chance that weekdays differ as much without a pattern" },
 	};
 	const json_t *o;
 	size_t i, n = 0;
@@ -407,8 +407,7 @@ write_methods(struct html *h, const json_t *doc)
 
 struct rates {
 	double x[SHOWN_MAX], y[LINES][SHOWN_MAX]; /* x: seconds since 1970 */
-	int64_t id[SHOWN_MAX];
-	int stage[SHOWN_MAX]; /* line of the strip */
+	int stage[SHOWN_MAX];                     /* line of the strip */
 	size_t n;
 	char stages[RUN_STAGES][STAGE_BYTES];
 	size_t n_stages;
@@ -445,7 +444,6 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	    res->exit_status > 0)
 		return 0;
 	r->x[r->n] = (double)res->start_wall_ns * 1e-9;
-	r->id[r->n] = s->id;
 	r->stage[r->n] = stage_place(r, res->stage);
 	r->y[0][r->n++] = res->bytes_per_s;
 	return r->n == SHOWN_MAX;
@@ -458,17 +456,14 @@ rates_turn(struct rates *r)
 
 	for (i = 0, k = r->n; i + 1 < k; i++) {
 		const double x = r->x[i], y = r->y[0][i];
-		const int64_t id = r->id[i];
 		const int stage = r->stage[i];
 
 		k--;
 		r->x[i] = r->x[k];
 		r->y[0][i] = r->y[0][k];
-		r->id[i] = r->id[k];
 		r->stage[i] = r->stage[k];
 		r->x[k] = x;
 		r->y[0][k] = y;
-		r->id[k] = id;
 		r->stage[k] = stage;
 	}
 }
@@ -630,12 +625,13 @@ on_host(void *arg, const struct nw_host_rec *host)
 
 /* Settings of the hosts of the route, "a -> b" or "a (local)", and notes of its sessions. */
 static int
-events_read(struct rates *r, struct store_reader *reader, const json_t *doc, const char *route)
+events_read(struct rates *r, struct store_reader *reader, const json_t *doc, const char *route,
+    const char *program)
 {
 	struct happened at = { .rates = r };
 	char host[SESSION_HOST_BYTES];
 	const char *name;
-	size_t len, i;
+	size_t len;
 	int64_t id;
 	int rc = NW_OK;
 
@@ -650,9 +646,7 @@ events_read(struct rates *r, struct store_reader *reader, const json_t *doc, con
 			rc = store_config_changes(reader, id, (int64_t)(r->x[0] * 1e9),
 			    (int64_t)(r->x[r->n - 1] * 1e9), on_change, &at);
 	}
-	for (i = 0; i < r->n && rc >= 0; i++)
-		rc = store_notes(reader, r->id[i], on_note, &at);
-	return rc;
+	return rc < 0 ? rc : store_notes_of_route(reader, route, program, on_note, &at);
 }
 
 static int
@@ -669,7 +663,7 @@ write_rates(struct html *h, struct store_reader *r, const json_t *doc, const cha
 		rates_turn(rates);
 		rates_bands(rates, doc);
 		rates_runs(rates);
-		rc = events_read(rates, r, doc, route);
+		rc = events_read(rates, r, doc, route, program);
 	}
 	if (rc == NW_OK && rates->n > 1) {
 		html_raw(h, "<section><h2>Over time</h2>");

@@ -526,8 +526,9 @@ write_views(struct html *h, const struct session_filter *f)
 	static const struct {
 		const char *state, *href, *words;
 	} views[] = {
-		{ "slower", "/?state=slower", "Slower than usual" },
+		{ NULL, "/incidents?state=open", "Slower now" },
 		{ "", "/", "All" },
+		{ "slower", "/?state=slower", "Slower than usual" },
 		{ "failed", "/?state=failed", "Failed" },
 		{ "open", "/?state=open", "Running" },
 	};
@@ -537,7 +538,7 @@ write_views(struct html *h, const struct session_filter *f)
 	for (i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
 		html_raw(h, "<a");
 		html_attr(h, "href", views[i].href);
-		if (strcmp(views[i].state, f->state) == 0)
+		if (views[i].state != NULL && strcmp(views[i].state, f->state) == 0)
 			html_raw(h, " aria-current=\"page\"");
 		html_raw(h, ">");
 		html_text(h, views[i].words);
@@ -606,6 +607,8 @@ page_sessions(struct html *h, struct store_reader *r, struct session_index *x,
 		return rc;
 	if (expected != NULL && f->before == 0)
 		expected_missing(h, expected, nw_wall_ns());
+	if (f->before == 0 && (rc = incidents_slower_now(h, r)) < 0)
+		return rc;
 	write_views(h, f);
 	html_raw(h, "<div class=\"list\">");
 	write_filter(h, f);

@@ -463,35 +463,57 @@ write_no_incident(struct html *h, const json_t *usual)
 		html_raw(h, "no incident.");
 }
 
+/* The link to the incident that a session is in. */
+static void
+write_incident_link(struct html *h, const json_t *incident, const char *words)
+{
+	html_raw(h, "<a");
+	html_attr(h, "href", result_text(incident, KEY_incident_page));
+	html_raw(h, ">");
+	html_text(h, words);
+	html_raw(h, "</a>");
+}
+
 /* What the sessions since then told of the incident of this session. */
 static void
-write_later(struct html *h, const json_t *own, const json_t *later)
+write_later(struct html *h, const json_t *own, const json_t *incident)
 {
 	const char *said = result_text(own, KEY_incident_sentence),
-		   *now = result_text(later, KEY_incident_sentence);
+		   *now = result_text(incident, KEY_incident_sentence);
 
-	if (now == NULL || (said != NULL && strcmp(said, now) == 0))
+	if (now == NULL)
 		return;
-	html_raw(h, "<p>Known since: ");
-	html_text(h, now);
+	html_raw(h, "<p>");
+	if (said == NULL || strcmp(said, now) != 0) {
+		html_raw(h, "Known since: ");
+		html_text(h, now);
+		html_raw(h, " ");
+	}
+	write_incident_link(h, incident, "The incident");
+	if (result_text(incident, KEY_incident_reach) != NULL) {
+		html_raw(h, ". ");
+		html_text(h, result_text(incident, KEY_incident_reach));
+	}
 	html_raw(h, "</p>");
 }
 
 static void
-answer_since(struct html *h, const json_t *doc, const json_t *later)
+answer_since(struct html *h, const json_t *doc, const json_t *incident)
 {
 	const json_t *usual = result_get(doc, KEY_result_usual),
-		     *incident = result_get(usual, KEY_usual_incident);
+		     *own = result_get(usual, KEY_usual_incident);
 	const json_t *segments =
 	    result_list(result_get(doc, KEY_result_changes), KEY_changes_segments);
-	int64_t from = result_ns(incident, KEY_incident_from_ns),
-		to = result_ns(incident, KEY_incident_to_ns);
+	int64_t from = result_ns(own, KEY_incident_from_ns),
+		to = result_ns(own, KEY_incident_to_ns);
 
 	ask(h, "3", "since", "Since when?");
 	write_segments(h, segments);
 	html_raw(h, "<p>This route: ");
-	if (result_text(incident, KEY_incident_sentence) != NULL)
-		html_text(h, result_text(incident, KEY_incident_sentence));
+	if (result_text(own, KEY_incident_sentence) != NULL)
+		html_text(h, result_text(own, KEY_incident_sentence));
+	else if (incident != NULL)
+		html_raw(h, "in an incident that later sessions showed.");
 	else
 		write_no_incident(h, usual);
 	if (from > 0 && to > from) {
@@ -502,7 +524,7 @@ answer_since(struct html *h, const json_t *doc, const json_t *later)
 		html_raw(h, ".</span>");
 	}
 	html_raw(h, "</p>");
-	write_later(h, incident, later);
+	write_later(h, own, incident);
 	html_raw(h, "</section>");
 }
 
@@ -549,8 +571,25 @@ is_odd(const json_t *usual)
 	    (ratio >= NW_USEFUL || ratio <= 1 / NW_USEFUL);
 }
 
+/* The cause as the newest session of the incident has it, unless this session has the same. */
+static bool
+write_later_cause(struct html *h, const json_t *changed, const json_t *incident)
+{
+	const char *cause = result_text(incident, KEY_incident_cause),
+		   *said = result_text(changed, KEY_changed_sentence);
+
+	if (cause == NULL || (said != NULL && strcmp(cause, said) == 0))
+		return false;
+	html_raw(h, "<p>Known since, by session ");
+	html_int(h, (int64_t)result_number(incident, KEY_incident_causes_session));
+	html_raw(h, ": ");
+	html_text(h, cause);
+	html_raw(h, "</p>");
+	return true;
+}
+
 static void
-answer_changed(struct html *h, const json_t *doc)
+answer_changed(struct html *h, const json_t *doc, const json_t *incident)
 {
 	const json_t *changed = result_get(doc, KEY_result_changed),
 		     *usual = result_get(doc, KEY_result_usual);
@@ -558,9 +597,11 @@ answer_changed(struct html *h, const json_t *doc)
 	ask(h, "4", "changed", "What changed?");
 	if (changed != NULL)
 		write_differences(h, changed);
-	else {
+	if (!write_later_cause(h, changed, incident) && changed == NULL) {
 		html_raw(h, "<p>");
-		if (is_odd(usual))
+		if (incident != NULL)
+			html_raw(h, "No session of the incident has a cause so far.");
+		else if (is_odd(usual))
 			html_raw(h,
 			    "Nothing to explain: chance allows as much of a difference on this "
 			    "route.");
@@ -611,21 +652,52 @@ write_advice(struct html *h, const json_t *card, double rate)
 	html_raw(h, "</li>");
 }
 
+/* Cards of later sessions of the incident, as far as this session lacks them. */
+static size_t
+write_later_cards(struct html *h, const json_t *own, const json_t *incident)
+{
+	const json_t *card, *o;
+	const char *title, *said;
+	size_t i, k, n = 0;
+
+	json_array_foreach(result_list(incident, KEY_incident_advice), i, card)
+	{
+		title = result_text(card, KEY_route_advice_title);
+		json_array_foreach(
+		    own, k, o) if ((said = result_text(o, KEY_advice_title)) != NULL &&
+		    title != NULL && strcmp(title, said) == 0) break;
+		if (title == NULL || k < json_array_size(own) ||
+		    result_get(card, KEY_route_advice_closed) != NULL || n == CARDS_SAID)
+			continue;
+		if (n++ == 0)
+			html_raw(h, "<p>Known since: ");
+		else
+			html_raw(h, "; ");
+		html_text(h, title);
+	}
+	if (n > 0) {
+		html_raw(h, " (");
+		write_incident_link(h, incident, "the incident");
+		html_raw(h, ")</p>");
+	}
+	return n;
+}
+
 static void
-answer_advice(struct html *h, const json_t *doc)
+answer_advice(struct html *h, const json_t *doc, const json_t *incident)
 {
 	const json_t *list = result_list(doc, KEY_result_advice), *card;
 	double rate = result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s);
 	size_t i;
 
 	ask(h, "5", "do", "What to do?");
-	if (json_array_size(list) == 0)
-		html_raw(h, "<p>No rule fits what was measured.</p>");
-	else {
+	if (json_array_size(list) > 0) {
 		html_raw(h, "<ol>");
 		json_array_foreach(list, i, card) if (i < CARDS_SAID) write_advice(h, card, rate);
 		html_raw(h, "</ol><p><a href=\"#advice\">Why, how, and how to undo</a></p>");
 	}
+	if (write_later_cards(h, list, incident) == 0 && json_array_size(list) == 0)
+		html_raw(h, "<p>No rule fits what was measured.</p>");
 	html_raw(h, "</section>");
 }
 
@@ -651,8 +723,8 @@ session_answers(struct html *h, const json_t *doc, const json_t *incident)
 	answer_slow(h, doc);
 	answer_where(h, doc);
 	answer_since(h, doc, incident);
-	answer_changed(h, doc);
-	answer_advice(h, doc);
+	answer_changed(h, doc, incident);
+	answer_advice(h, doc, incident);
 	html_raw(h, "</div>");
 }
 

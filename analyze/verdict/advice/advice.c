@@ -124,11 +124,13 @@ unknown_words(const char *name)
 	static const struct {
 		const char *end, *words;
 	} things[] = { { ".interface", "INTERFACE" }, { ".device", "DEVICE" },
-		{ ".mountpoint", "MOUNTPOINT" }, { "_host", "the host" } };
+		{ ".mountpoint", "MOUNTPOINT" }, { ".directory", "DIRECTORY" },
+		{ "src_host", "the sending host" }, { "dst_host", "the receiving host" },
+		{ "at_host", "the host" }, { "program", "the program" }, { "others", "unknown" } };
 	size_t i, len = strlen(name);
 
 	for (i = 0; i < sizeof(things) / sizeof(things[0]); i++)
-		if (len > strlen(things[i].end) &&
+		if (len >= strlen(things[i].end) &&
 		    strcmp(name + len - strlen(things[i].end), things[i].end) == 0)
 			return things[i].words;
 	return "an unknown number of";
@@ -294,13 +296,14 @@ cards_make(const struct facts *f, double gain, struct advice *out)
 			continue;
 		c = &out->card[out->n];
 		*c = (struct advice_card){ .rule = rule,
-			.title = xstrdup(rule->title),
+			.title = text_fill(rule->title, f),
 			.check = text_fill(rule->check, f),
 			.evidence = text_fill(rule->evidence, f),
 			.change = text_fill(rule->change, f),
 			.undo = text_fill(rule->undo, f),
 			.gain = strstr(rule->when, "stage=") != NULL ||
-				strstr(rule->when, "cause=") != NULL
+				strstr(rule->when, "cause=") != NULL ||
+				strstr(rule->when, "held_by=") != NULL
 			    ? gain
 			    : NAN,
 			.gain_history = NAN };

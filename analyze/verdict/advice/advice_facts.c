@@ -11,7 +11,13 @@
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
-enum { FACTS_MAX = 8192, VALUE_BYTES = 64, FEW_RETRANS = 10, SMALL_FILE_BYTES = 1 << 18 };
+enum {
+	OTHERS_NAMED = 3,
+	FACTS_MAX = 8192,
+	VALUE_BYTES = 64,
+	FEW_RETRANS = 10,
+	SMALL_FILE_BYTES = 1 << 18
+};
 /* The share of the time for which a window or buffer holds a connection by the kernel's account,
  * and the round trip from which on a larger one is worth a try. */
 static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
@@ -153,9 +159,26 @@ files_put(struct facts *f, const json_t *session)
 		    f, "small_files_percent", round(100 * fmin(1, fmax(moved[0], moved[1]) / all)));
 }
 
+/* "rsync in session 12, programs outside of all sessions". */
+static void
+others_name(const json_t *o, char *out, size_t size)
+{
+	const char *join = *out != '\0' ? ", " : "";
+	const size_t len = strlen(out);
+	const double session = result_number(o, KEY_other_session);
+	const char *program = result_text(o, KEY_other_program);
+
+	if (session >= 1)
+		snprintf(out + len, size - len, "%s%.60s in session %.0f", join,
+		    program != NULL ? program : "a program", session);
+	else
+		snprintf(out + len, size - len, "%sprograms outside of all sessions", join);
+}
+
 static void
 others_put(struct facts *f, const json_t *verdict)
 {
+	char names[OTHERS_NAMED * 128] = "";
 	const json_t *o;
 	double share = 0;
 	size_t i;
@@ -165,7 +188,11 @@ others_put(struct facts *f, const json_t *verdict)
 		share += fmax(0, result_number(o, KEY_other_share));
 		if (i == 0)
 			facts_put(f, "other_resource", result_text(o, KEY_other_resource));
+		if (i < OTHERS_NAMED)
+			others_name(o, names, sizeof(names));
 	}
+	if (names[0] != '\0')
+		facts_put(f, "others", names);
 	if (share > 0)
 		number_put(f, "others_percent", round(100 * fmin(1, share)));
 }
@@ -367,6 +394,20 @@ path_on(const json_t *doc, const char *host)
 	return NULL;
 }
 
+/* The directory of the session's first file on the host. */
+static void
+directory_put(const struct place *p, const char *path)
+{
+	const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+	char directory[256];
+
+	if (slash == NULL || (size_t)(slash - path) >= sizeof(directory))
+		return;
+	snprintf(
+	    directory, sizeof(directory), "%.*s", slash > path ? (int)(slash - path) : 1, path);
+	thing_put(p, "directory", directory);
+}
+
 static int
 host_put(struct facts *f, struct store_reader *r, const struct evidence *e, const json_t *doc,
     const char *role, const char *host)
@@ -393,6 +434,7 @@ host_put(struct facts *f, struct store_reader *r, const struct evidence *e, cons
 		thing_put(&p, "interface", p.interface);
 		thing_put(&p, "device", p.disk);
 		thing_put(&p, "mountpoint", p.mount);
+		directory_put(&p, m.path);
 		snprintf(fact, sizeof(fact), "%s_host", role);
 		facts_put(f, fact, host);
 		if (rc == NW_OK)

@@ -18,11 +18,19 @@ static const double WORTH_AN_UNDO = 0.25;
 enum { SET_BACK_MAX = 2, COMMAND_BYTES = 1024 };
 
 static const struct {
-	const char *pattern, *check, *set;
+	const char *pattern, *check, *set; /* of a default: words in the place of check */
 } commands[] = {
 #define COMMAND(pattern, check, set) { pattern, check, set },
+#define DEFAULT(pattern, words, set)
 #include "analyze/verdict/advice/commands.def"
 #undef COMMAND
+#undef DEFAULT
+}, defaults[] = {
+#define COMMAND(pattern, check, set)
+#define DEFAULT(pattern, words, set) { pattern, words, set },
+#include "analyze/verdict/advice/commands.def"
+#undef COMMAND
+#undef DEFAULT
 };
 
 static const struct advice_rule set_back = { "set-back", "", "Set it back", "", "", "", "",
@@ -100,6 +108,36 @@ is_settable(const char *value)
 	return value != NULL && *value != '\0' && strstr(value, " #") == NULL;
 }
 
+/* Whether the value's first word is one of the texts apart by '|'. */
+static bool
+is_default(const char *words, const char *value)
+{
+	const size_t own = value != NULL ? strcspn(value, " ") : 0;
+	size_t len;
+
+	for (;; words += len + 1) {
+		len = strcspn(words, "|");
+		if (own == len && len > 0 && memcmp(words, value, len) == 0)
+			return true;
+		if (words[len] == '\0')
+			return false;
+	}
+}
+
+/* The command that brings the kernel's own value back, or NULL. */
+static char *
+default_command(const char *name, const char *value)
+{
+	const char *thing = name;
+	size_t i, len = 0;
+
+	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+		if (nw_cause_fits(defaults[i].pattern, name, &thing, &len) &&
+		    is_default(defaults[i].check, value))
+			return command_fill(defaults[i].set, name, thing, len, NULL);
+	return NULL;
+}
+
 void
 setback_commands(const char *name, const char *value, char **check, char **set)
 {
@@ -110,7 +148,7 @@ setback_commands(const char *name, const char *value, char **check, char **set)
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (nw_cause_fits(commands[i].pattern, name, &thing, &len)) {
 			*check = command_fill(commands[i].check, name, thing, len, NULL);
-			if (is_settable(value))
+			if ((*set = default_command(name, value)) == NULL && is_settable(value))
 				*set = command_fill(commands[i].set, name, thing, len, value);
 			return;
 		}

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -287,16 +288,19 @@ verdicts_doc(const struct history *h)
 }
 
 static json_t *
-levels_doc(const struct history *h)
+levels_doc(const struct history *h, json_t *claims)
 {
 	json_t *list = json_array();
 	struct level_told told;
+	char of[32];
 	size_t i;
 
 	for (i = 1; i < h->story.n_levels; i++) {
 		level_tell(h->past.session, &h->story.level[i], &told);
 		json_array_append_new(list, resultdoc_level(&told));
-		free(told.sentence);
+		snprintf(of, sizeof(of), "changes.%zu.sentence", i - 1);
+		claims_put(claims, of, &told.told);
+		level_told_clear(&told);
 	}
 	return list;
 }
@@ -305,7 +309,7 @@ static json_t *
 history_doc(const struct history *h, const struct nw_route_rec *rec)
 {
 	const struct past_session *s = h->past.session;
-	json_t *o = json_object();
+	json_t *o = json_object(), *claims = json_array();
 	const size_t best = session_extreme(h, true), worst = session_extreme(h, false);
 	char *mix = routemix_words(&h->past);
 
@@ -326,7 +330,8 @@ history_doc(const struct history *h, const struct nw_route_rec *rec)
 	put_real(o, KEY_route_worst, h->rate[worst]);
 	result_set(o, KEY_route_worst_session, json_integer(s[worst].id));
 	result_set(o, KEY_route_incidents, json_incref(h->incidents));
-	result_set(o, KEY_route_changes, levels_doc(h));
+	result_set(o, KEY_route_changes, levels_doc(h, claims));
+	result_set(o, KEY_route_claims, claims);
 	result_set(o, KEY_route_changed,
 	    h->changed != NULL && h->story.n_incidents > 0 ? json_incref(h->changed) : json_null());
 	result_set(o, KEY_route_advice, h->advice != NULL ? json_incref(h->advice) : json_array());
@@ -440,6 +445,24 @@ advice_update(struct store_reader *r, struct history *h, const char *route, cons
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 
+/* The incidents of the history, in its document and as records. */
+static int
+incidents_find(struct store_reader *r, struct history *h, struct nw_route_rec *rec)
+{
+	const struct routeincidents_ask ask = { .r = r,
+		.route = rec->route,
+		.program = rec->program,
+		.past = &h->past,
+		.story = &h->story,
+		.told = h->incident,
+		.advice = h->advice };
+	int rc = routeincidents_doc(&ask, &h->incidents);
+
+	if (rc == NW_OK)
+		rec->incidents = routeincidents_records(&ask, h->incidents, &rec->n_incidents);
+	return rc;
+}
+
 static int
 record_fill(const struct history *h, struct nw_route_rec *out)
 {
@@ -453,22 +476,7 @@ record_fill(const struct history *h, struct nw_route_rec *out)
 	doc = history_doc(h, out);
 	out->json = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(12));
 	json_decref(doc);
-	out->incidents =
-	    routeincidents_records(h->incidents, out->route, out->program, &out->n_incidents);
 	return out->json != NULL ? NW_OK : NW_ENOMEM;
-}
-
-static int
-incidents_find(struct store_reader *r, struct history *h, const struct nw_route_rec *rec)
-{
-	return routeincidents_doc(&(struct routeincidents_ask){ .r = r,
-				      .route = rec->route,
-				      .program = rec->program,
-				      .past = &h->past,
-				      .story = &h->story,
-				      .told = h->incident,
-				      .advice = h->advice },
-	    &h->incidents);
 }
 
 int

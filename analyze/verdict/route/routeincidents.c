@@ -11,7 +11,7 @@
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
 
-enum { BEFORE_MAX = 20, CAUSES_MAX = 10, DOCUMENTS_MAX = 5 };
+enum { BEFORE_MAX = 20, CAUSES_MAX = 10, DOCUMENTS_MAX = 5, SHOWING_BEFORE = 100 };
 static const double CAUSE_MIN = 0.01; /* weight of a candidate that is listed */
 
 /* --- stages --- */
@@ -215,21 +215,54 @@ routeincidents_doc(const struct routeincidents_ask *ask, json_t **out)
 	return rc;
 }
 
+/* --- records --- */
+
+/* The sessions of an open step and of its level before, for the time after they expire. */
+static char *
+showing_of(const struct routeincidents_ask *ask, const json_t *o)
+{
+	const struct past_session *picked[PAST_MAX];
+	const struct nw_incident *in;
+	size_t *level, n_level, i, n = 0;
+	char *text;
+
+	for (i = 0; i < ask->story->n_incidents; i++)
+		if (ask->told[i].kind == NW_INCIDENT_STEP &&
+		    ask->told[i].state == NW_INCIDENT_OPEN &&
+		    (double)ask->told[i].session_id == result_number(o, KEY_incident_session))
+			break;
+	if (i == ask->story->n_incidents)
+		return NULL;
+	in = &ask->story->incident[i];
+	level = xcalloc(ask->story->n + 1, sizeof(*level));
+	n_level = story_level(ask->story, in->begin, level);
+	for (i = n_level > SHOWING_BEFORE ? n_level - SHOWING_BEFORE : 0; i < n_level; i++)
+		picked[n++] = &ask->past->session[level[i]];
+	for (i = in->begin; i < ask->story->n && n < PAST_MAX; i++)
+		picked[n++] = &ask->past->session[i];
+	free(level);
+	text = past_showing(picked, n);
+	return text;
+}
+
 struct nw_incident_rec *
-routeincidents_records(const json_t *list, const char *route, const char *program, size_t *n)
+routeincidents_records(const struct routeincidents_ask *ask, const json_t *list, size_t *n)
 {
 	struct nw_incident_rec *rec = xcalloc(json_array_size(list) + 1, sizeof(*rec));
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(list, i, o) rec[i] = (struct nw_incident_rec){ .route = route,
-		.program = program,
+	json_array_foreach(list, i, o) rec[i] = (struct nw_incident_rec){ .route = ask->route,
+		.program = ask->program,
 		.session_id = (int64_t)result_number(o, KEY_incident_session),
 		.kind = xstrdup(result_text(o, KEY_incident_kind)),
 		.state = xstrdup(result_text(o, KEY_incident_state)),
 		.begin_wall_ns = result_ns(o, KEY_incident_at_ns),
 		.end_wall_ns = result_ns(o, KEY_incident_end_ns),
-		.json = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(12)) };
+		.json = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(12)),
+		.from_wall_ns = result_ns(o, KEY_incident_from_ns),
+		.to_wall_ns = result_ns(o, KEY_incident_to_ns),
+		.sessions = showing_of(ask, o) };
 	*n = i;
 	return rec;
 }
@@ -243,6 +276,7 @@ routeincidents_free(struct nw_incident_rec *rec, size_t n)
 		free((char *)(uintptr_t)rec[i].kind);
 		free((char *)(uintptr_t)rec[i].state);
 		free((char *)(uintptr_t)rec[i].json);
+		free((char *)(uintptr_t)rec[i].sessions);
 	}
 	free(rec);
 }

@@ -27,7 +27,7 @@ int routeincidents_doc(const struct routeincidents_ask *ask, json_t **out);
 /* The records of such a list for the store, *n of them; route and program are on loan.
  * routeincidents_free() frees them. */
 struct nw_incident_rec *
-routeincidents_records(const json_t *list, const char *route, const char *program, size_t *n);
+routeincidents_records(const struct routeincidents_ask *ask, const json_t *list, size_t *n);
 void routeincidents_free(struct nw_incident_rec *rec, size_t n);
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/cause.h"
 #include "narrows/differ.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
@@ -31,9 +30,9 @@ stage_of(const struct changed_ask *ask)
 }
 
 static void
-differences_weigh(const struct changed_ask *ask, struct changed *c)
+differences_weigh(const struct changed_ask *ask, const struct nw_reach *reach, struct changed *c)
 {
-	const struct nw_begin begin = { ask->n, ask->low, ask->high, c->n_survived };
+	const struct nw_begin begin = { ask->n, ask->low, ask->high, c->n_survived, *reach };
 	struct nw_cause *cause = xcalloc(c->n + 1, sizeof(*cause));
 	const struct difference *d;
 	size_t i;
@@ -44,6 +43,7 @@ differences_weigh(const struct changed_ask *ask, struct changed *c)
 			.before = d->before_text,
 			.after = d->after_text,
 			.host = d->host_at,
+			.place = changed_place(ask, d->host),
 			.moved = d->moved,
 			.n_quiet = d->n_quiet,
 			.chance = d->p,
@@ -342,14 +342,16 @@ changed_say(struct changed *c)
 int
 changed_find(struct store_reader *r, const struct changed_ask *ask, struct changed *out)
 {
+	struct nw_reach reach;
 	int rc;
 
 	*out = (struct changed){
 		.asked = true, .n_before = ask->split, .n_after = ask->n - ask->split
 	};
 	if ((rc = changed_settings(r, ask, out)) == NW_OK &&
-	    (rc = changed_metrics(r, ask, out)) == NW_OK) {
-		differences_weigh(ask, out);
+	    (rc = changed_metrics(r, ask, out)) == NW_OK &&
+	    (rc = changed_reach(r, ask, &reach)) == NW_OK) {
+		differences_weigh(ask, &reach, out);
 		causes_name(out);
 		rc = metrics_judge(out);
 	}

@@ -16,6 +16,7 @@
 #include "analyze/verdict/claim/claim.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/usual/past.h"
+#include "narrows/cause.h"
 
 #define CHANGED_Q_METRICS 0.05
 #define CHANGED_Q_ALONE   0.001 /* for metrics of a single session, chosen as a slow one */
@@ -73,6 +74,10 @@ void changed_clear(struct changed *c);
 /* Each adds what differs, and sets the number of what was compared. */
 int changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
 int changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
+/* What other routes over the two hosts vouch for; the store's code. */
+int changed_reach(struct store_reader *r, const struct changed_ask *ask, struct nw_reach *out);
+/* The end of the route that the host is. */
+enum nw_cause_place changed_place(const struct changed_ask *ask, const char *host);
 /* Largest q of a metric beyond chance. */
 double changed_q_metrics(const struct changed *c);
 struct difference *changed_add(struct changed *c, enum difference_kind kind);

@@ -14,6 +14,7 @@
 struct loading {
 	struct past *out;
 	int64_t except_id, before_wall_ns;
+	char *showing; /* sessions of the open step's record, or NULL */
 };
 
 static int
@@ -130,26 +131,38 @@ sessions_before(const struct past *p, int64_t t_wall_ns)
 	return i;
 }
 
-static int
-on_incident(void *arg, const struct nw_incident_rec *rec)
+static void
+kept_add(struct past *p, const struct nw_incident_rec *rec)
 {
-	struct loading *l = arg;
-	struct past *p = l->out;
-	json_t *o = json_loads(rec->json, 0, NULL);
-	const double n_earlier = result_number(o, KEY_incident_n_earlier);
-
-	json_decref(o);
-	if (strcmp(rec->kind, "step") != 0 || strcmp(rec->state, "open") == 0 ||
-	    rec->begin_wall_ns >= l->before_wall_ns ||
-	    (double)sessions_before(p, rec->begin_wall_ns) >= fmin(n_earlier, SHOWN_AGAIN) ||
-	    !isfinite(n_earlier))
-		return 0;
 	p->kept = xreallocarray(p->kept, p->n_kept + 1, sizeof(*p->kept));
 	memmove(p->kept + 1, p->kept, p->n_kept++ * sizeof(*p->kept));
 	p->kept[0] = (struct past_kept){ .json = xstrdup(rec->json),
 		.begin_wall_ns = rec->begin_wall_ns,
 		.end_wall_ns = rec->end_wall_ns,
 		.accepted = strcmp(rec->state, "accepted") == 0 };
+}
+
+static int
+on_incident(void *arg, const struct nw_incident_rec *rec)
+{
+	struct loading *l = arg;
+	struct past *p = l->out;
+	json_t *o;
+	double n_earlier;
+
+	if (strcmp(rec->kind, "step") != 0 || rec->begin_wall_ns >= l->before_wall_ns)
+		return 0;
+	if (strcmp(rec->state, "open") == 0) {
+		free(l->showing);
+		l->showing = xstrdup(rec->sessions);
+		return 0;
+	}
+	o = json_loads(rec->json, 0, NULL);
+	n_earlier = result_number(o, KEY_incident_n_earlier);
+	json_decref(o);
+	if (isfinite(n_earlier) &&
+	    (double)sessions_before(p, rec->begin_wall_ns) < fmin(n_earlier, SHOWN_AGAIN))
+		kept_add(p, rec);
 	return 0;
 }
 
@@ -164,6 +177,82 @@ is_left_out(const struct past *p, int64_t start_wall_ns)
 			: start_wall_ns >= k->begin_wall_ns && start_wall_ns < k->end_wall_ns)
 			return true;
 	return false;
+}
+
+/* --- an incident that is open --- */
+
+char *
+past_showing(const struct past_session *const *session, size_t n)
+{
+	json_t *list = json_array();
+	char *text;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(list,
+		    json_pack("[IIffs?]", (json_int_t)session[i]->id,
+			(json_int_t)session[i]->start_wall_ns, session[i]->bytes_per_s,
+			isfinite(session[i]->bytes) ? session[i]->bytes : 0, session[i]->stage));
+	text = json_dumps(list, JSON_COMPACT | JSON_REAL_PRECISION(17));
+	json_decref(list);
+	return text;
+}
+
+static int
+on_number(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	(void)res;
+	*(int64_t *)arg = s->id;
+	return 1;
+}
+
+/* Whether the store has no session of this number any more. */
+static bool
+is_expired(struct store_reader *r, int64_t id)
+{
+	int64_t found = 0;
+
+	return store_sessions(r, id + 1, 1, on_number, &found) == NW_OK && found != id;
+}
+
+static bool
+is_loaded(const struct past *p, int64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < p->n; i++)
+		if (p->session[i].id == id)
+			return true;
+	return false;
+}
+
+/* Adds the sessions that have expired since the step's record was written. */
+static void
+expired_add(struct store_reader *r, struct loading *l)
+{
+	json_t *list = l->showing != NULL ? json_loads(l->showing, 0, NULL) : NULL, *o;
+	struct past *p = l->out;
+	json_int_t id, start;
+	double rate, bytes;
+	json_t *stage;
+	size_t i, n = p->n;
+
+	json_array_foreach(list, i, o)
+	{
+		if (json_unpack(o, "[IIFFo]", &id, &start, &rate, &bytes, &stage) != 0 ||
+		    id == l->except_id || start >= l->before_wall_ns || !(rate > 0) ||
+		    !isfinite(rate) || is_loaded(p, id) || !is_expired(r, id))
+			continue;
+		p->session = xreallocarray(p->session, p->n + 1, sizeof(*p->session));
+		p->session[p->n++] = (struct past_session){ .id = id,
+			.start_wall_ns = start,
+			.bytes_per_s = rate,
+			.bytes = bytes,
+			.stage = xstrdup(json_string_value(stage)) };
+	}
+	json_decref(list);
+	if (p->n > n)
+		past_settle(p);
 }
 
 static int
@@ -181,6 +270,10 @@ incidents_keep(struct store_reader *r, const char *route, const char *program, s
 			free(p->session[i].stage);
 		else
 			p->session[p->n++] = p->session[i];
+	if (rc == NW_OK)
+		expired_add(r, l);
+	free(l->showing);
+	l->showing = NULL;
 	return rc;
 }
 
@@ -188,7 +281,7 @@ int
 past_load(struct store_reader *r, const char *route, const char *program, int64_t before_wall_ns,
     int64_t except_id, struct past *out)
 {
-	struct loading l = { out, except_id, before_wall_ns };
+	struct loading l = { out, except_id, before_wall_ns, NULL };
 	int rc;
 
 	*out = (struct past){ 0 };

@@ -37,10 +37,17 @@ struct past {
 /* The latest PAST_MAX sessions begun before a time, except `session`, and the acceptances until
  * then. Sessions expire, and a window of sessions slides: an incident that is over stays as it was
  * told. The sessions of an incident that has ended are left out, and those before an incident that
- * was accepted, so the level is as before. The store's code. */
+ * was accepted, so the level is as before. Expired sessions that show an open step are there as the
+ * step's record keeps them (past_showing). The store's code. */
 int past_load(struct store_reader *r, const char *route, const char *program,
     int64_t before_wall_ns, int64_t except_id, struct past *out);
 void past_clear(struct past *p);
+
+/*
+ * The sessions that show an open step, as its record keeps them: JSON, a list of [number, begin in
+ * ns, bytes/s, bytes, stage or null]. NULL: memory was short. free() the text.
+ */
+char *past_showing(const struct past_session *const *session, size_t n);
 
 /* Whether a session compares with `bytes` by size: a tenth to ten times. */
 bool past_is_alike(const struct past_session *s, double bytes);

@@ -140,9 +140,20 @@ level_tell(const struct past_session *session, const struct nw_level *level, str
 		.before = level->before,
 		.after = level->after,
 		.ratio = ratio };
-	out->sentence =
-	    xasprintf("%s times %s since session %lld: the usual rate was %s and is %s.",
-		fmt_ratio(ratio >= 1 ? ratio : 1 / ratio).s, ratio >= 1 ? "slower" : "faster",
-		(long long)out->session_id, fmt_bytes_per_s(out->before).s,
-		fmt_bytes_per_s(out->after).s);
+	if (ratio >= 1)
+		CLAIM_SAY(&out->told, level_slower, CLAIM_NO_STAGE, claim_number(ratio),
+		    claim_number((double)out->session_id), claim_number(out->before),
+		    claim_number(out->after));
+	else
+		CLAIM_SAY(&out->told, level_faster, CLAIM_NO_STAGE, claim_number(1 / ratio),
+		    claim_number((double)out->session_id), claim_number(out->before),
+		    claim_number(out->after));
+	out->sentence = claims_text(&out->told);
+}
+
+void
+level_told_clear(struct level_told *t)
+{
+	free(t->sentence);
+	claims_clear(&t->told);
 }

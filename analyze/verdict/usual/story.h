@@ -40,10 +40,12 @@ struct level_told {
 	int64_t session_id, at_wall_ns, from_wall_ns, to_wall_ns;
 	double before, after, ratio;
 	char *sentence;
+	struct claims told; /* the sentence's */
 };
-/* Of a level after the first. free() the sentence. */
+/* Of a level after the first. */
 void level_tell(
     const struct past_session *session, const struct nw_level *level, struct level_told *out);
+void level_told_clear(struct level_told *t);
 
 /* The words of the document. */
 const char *incident_kind_word(enum nw_incident_kind kind);

@@ -21,7 +21,7 @@ static double
 weight_of(const char *name, const char *before, const char *after, enum nw_stage_kind stage)
 {
 	struct nw_cause c = { .name = name, .before = before, .after = after, .moved = moved[0] };
-	const struct nw_begin begin = { N, BEGIN, BEGIN, 0 };
+	const struct nw_begin begin = { .n = N, .low = BEGIN, .high = BEGIN };
 	double unexplained;
 
 	nw_causes_weigh(&c, 1, &begin, stage, &unexplained);
@@ -136,7 +136,7 @@ rivals_test(void)
 		    .after = "22505",
 		    .moved = moved[2] },
 	};
-	const struct nw_begin begin = { N, BEGIN, BEGIN, 0 };
+	const struct nw_begin begin = { .n = N, .low = BEGIN, .high = BEGIN };
 	double unexplained;
 	size_t i;
 
@@ -156,7 +156,7 @@ metrics_test(void)
 	struct nw_cause c = {
 		.name = "Share of others at the limiting resource", .chance = 1e-4, .rose = true
 	};
-	const struct nw_begin begin = { N, BEGIN, BEGIN, 0 };
+	const struct nw_begin begin = { .n = N, .low = BEGIN, .high = BEGIN };
 	double unexplained;
 
 	nw_causes_weigh(&c, 1, &begin, NW_STAGE_NETWORK, &unexplained);
@@ -167,6 +167,46 @@ metrics_test(void)
 	c.name = "Service rate of the network"; /* an effect, no cause */
 	nw_causes_weigh(&c, 1, &begin, NW_STAGE_NETWORK, &unexplained);
 	CHECK(c.weight == 0);
+}
+
+/* Two changes alike, one at each end: the other routes tell which; and a fall of all routes over a
+ * host, or of none, weighs against or for "no recorded change". */
+static void
+vouch_test(void)
+{
+	struct nw_cause c[] = {
+		{ .name = "sysctl.net.ipv4.tcp_sack",
+		    .before = "1",
+		    .after = "0",
+		    .host = 0,
+		    .place = NW_CAUSE_FROM,
+		    .moved = moved[0] },
+		{ .name = "sysctl.net.ipv4.tcp_sack",
+		    .before = "1",
+		    .after = "0",
+		    .host = 1,
+		    .place = NW_CAUSE_TO,
+		    .moved = moved[1] },
+	};
+	struct nw_begin begin = { .n = N, .low = BEGIN, .high = BEGIN };
+	double unexplained, alone;
+
+	moved_from(moved[1], BEGIN);
+	nw_causes_weigh(c, 2, &begin, NW_STAGE_NETWORK, &alone);
+	CHECK_NEAR(c[0].weight, c[1].weight, 1e-12, 0);
+	begin.reach = (struct nw_reach){ .n_from = 3, .n_to = 3, .n_to_fell = 3 };
+	nw_causes_weigh(c, 2, &begin, NW_STAGE_NETWORK, &unexplained);
+	CHECK(c[1].weight > 0.9 && c[0].weight < 0.05);
+	begin.reach = (struct nw_reach){ .n_from = 3, .n_to = 3 }; /* one pair only */
+	nw_causes_weigh(c, 2, &begin, NW_STAGE_NETWORK, &unexplained);
+	CHECK(unexplained > 1.3 * alone);
+	c[1].name = "program.rsync.build"; /* felt by the transfers of that program alone */
+	begin.reach = (struct nw_reach){ .n_to = 3, .n_to_fell = 3 };
+	nw_causes_weigh(c, 2, &begin, NW_STAGE_NETWORK, &unexplained);
+	begin.reach = (struct nw_reach){ .n_to = 3 };
+	alone = c[1].weight;
+	nw_causes_weigh(c, 2, &begin, NW_STAGE_NETWORK, &unexplained);
+	CHECK(alone < 0.9 && c[1].weight > 0.4);
 }
 
 static void
@@ -199,6 +239,7 @@ main(void)
 	time_test();
 	rivals_test();
 	metrics_test();
+	vouch_test();
 	named_test();
 	return check_done("cause");
 }

@@ -96,7 +96,7 @@ only_reads(const char *check)
 		"ethtool {src.interface}", "ethtool -k {src.interface}",
 		"ethtool -k {dst.interface}", "cat /sys/", "top -b -n 1", "tc qdisc show",
 		"tc -s qdisc show", "ssh -Q cipher", "rsync --version", "ps -ww -eo ", "nproc",
-		"iostat -x ", "find DIRECTORY -type f -size -256k | wc -l",
+		"iostat -x ", "find {src.directory} -type f -size -256k | wc -l",
 		"cpupower frequency-info", "chronyc tracking", "blockdev --getra " };
 	size_t i;
 
@@ -364,6 +364,10 @@ test_commands(void)
 		{ "net.eth0.qdisc", "fq", "tc -s qdisc show dev eth0",
 		    "tc qdisc replace dev eth0 root fq" },
 		{ "net.eth0.qdisc", "tbf #e3cc8837", "tc -s qdisc show dev eth0", NULL },
+		{ "net.eth0.qdisc", "pfifo_fast #7bca6f32", "tc -s qdisc show dev eth0",
+		    "tc qdisc del dev eth0 root" },
+		{ "net.eth0.qdisc", "noqueue", "tc -s qdisc show dev eth0",
+		    "tc qdisc del dev eth0 root" },
 		{ "mount./data/a b.options", "rw,noatime", "findmnt '/data/a b'",
 		    "mount -o remount,rw,noatime '/data/a b'" },
 		{ "sysctl.vm.x", "1'; reboot; '", "sysctl vm.x",

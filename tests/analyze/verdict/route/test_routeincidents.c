@@ -197,18 +197,25 @@ incident_lives(void)
 	count_check((struct nw_incident_select){ .since_wall_ns = start_of(END) }, 1);
 }
 
-/* Late sessions, and sessions judged anew, leave the same objects. */
 static void
-order_does_not_matter(void)
+route_forget(void)
 {
-	json_t *want = incidents((struct nw_incident_select){ 0 }), *got;
-	size_t order[SESSIONS], i, k, swap;
 	struct nw_batch *b = nw_batch_new();
 
 	CHECK_INT(
 	    nw_batch_route(b, &(struct nw_route_rec){ .route = route, .program = program }), NW_OK);
 	filled_commit(st, b);
 	count_check((struct nw_incident_select){ 0 }, 0);
+}
+
+/* Late sessions, and sessions judged anew, leave the same objects. */
+static void
+order_does_not_matter(void)
+{
+	json_t *want = incidents((struct nw_incident_select){ 0 }), *got;
+	size_t order[SESSIONS], i, k, swap;
+
+	route_forget();
 	for (i = 0; i < SESSIONS; i++)
 		order[i] = i;
 	for (i = SESSIONS - 1; i > 0; i--) {
@@ -275,6 +282,46 @@ sessions_expire(void)
 	}
 	json_decref(want);
 	for (i = 0; i < END + 5; i++)
+		session_put(i, rates[i]);
+	history_make();
+}
+
+/* The sessions before an open incident expire, then its own but the newest: the incident stays as
+ * it was, and ends where it would have ended. */
+static void
+open_incident_outlives_its_sessions(void)
+{
+	static const int64_t gone[] = { 10, 24, 27, 34 };
+	json_t *want, *got;
+	size_t i;
+
+	route_forget();
+	sessions_forget(SESSIONS);
+	for (i = 0; i < 35; i++)
+		session_put(i, rates[i]);
+	history_make();
+	want = incidents((struct nw_incident_select){ .state = "open" });
+	CHECK_INT(json_array_size(want), 1);
+	for (i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
+		sessions_forget(gone[i]);
+		history_make();
+		got = incidents((struct nw_incident_select){ .state = "open" });
+		CHECK(json_equal(got, want));
+		json_decref(got);
+	}
+	json_decref(want);
+	for (i = 35; i < SESSIONS; i++) {
+		session_put(i, rates[i]);
+		history_make();
+	}
+	got = incidents((struct nw_incident_select){ 0 });
+	CHECK_INT(json_array_size(got), 1);
+	CHECK_STR(result_text(json_array_get(got, 0), KEY_incident_state), "ended");
+	CHECK_INT((int)result_number(json_array_get(got, 0), KEY_incident_session), BEGIN + 1);
+	CHECK_INT((int)result_number(json_array_get(got, 0), KEY_incident_end_session), END + 1);
+	json_decref(got);
+	route_forget();
+	for (i = 0; i < SESSIONS; i++)
 		session_put(i, rates[i]);
 	history_make();
 }
@@ -373,6 +420,7 @@ main(int argc, char **argv)
 	incident_lives();
 	order_does_not_matter();
 	sessions_expire();
+	open_incident_outlives_its_sessions();
 	operator_accepts();
 	route_takes_its_incidents();
 	nw_batch_free(batch);
