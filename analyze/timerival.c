@@ -26,7 +26,6 @@ enum {
 	COLUMNS_MAX = 20,
 	ROWS_PER_COLUMN = 6, /* fewest rows per column of the basis */
 	SIDE_MIN = 4,        /* fewest rows on each side of a moment */
-	PAUSE_MIN = 3,       /* rows without a response, between two runs */
 	ROWS_MIN = 20,
 	DOUBT_PART = 12, /* a moment is known to this part of the rows */
 	SHORT_PART = 30, /* transients last a thirtieth and an eighth of the rows behind */
@@ -360,7 +359,7 @@ fill_since_begin(const struct basis *b, double *x)
 	for (size_t k = 0; k < b->m; k++) {
 		size_t i = b->row[k];
 
-		if (i - last > PAUSE_MIN)
+		if (i - last > NW_TIME_PAUSE)
 			begin = i;
 		x[i] = (double)(i - begin);
 		longest = i - begin + 1 > longest ? i - begin + 1 : longest;

@@ -57,17 +57,20 @@ clocks_print(const json_t *list)
 {
 	const json_t *c;
 	size_t i;
-	double by, bound;
+	double by, bound, rate;
 
 	json_array_foreach(list, i, c)
 	{
 		by = result_number(c, KEY_line_clock_corrected_s);
 		bound = result_number(c, KEY_line_clock_bound_s);
+		rate = result_number(c, KEY_line_clock_corrected_rate);
 		printf("%s  clock of %s: %s", i == 0 ? "\n" : "",
 		    show_text(c, KEY_line_clock_host, "?"),
 		    by != 0 ? "corrected by " : "as logged");
-		printf("%s, %s%s\n", by != 0 ? fmt_si(by, "s").s : "",
-		    isfinite(bound) ? "may be wrong by " : "no bound known",
+		printf("%s", by != 0 ? fmt_si(by, "s").s : "");
+		if (rate != 0)
+			printf(" at first, and by %s ppm", fmt_ratio(1e6 * rate).s);
+		printf(", %s%s\n", isfinite(bound) ? "may be wrong by " : "no bound known",
 		    isfinite(bound) ? fmt_si(bound, "s").s : "");
 	}
 }

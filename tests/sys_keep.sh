@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The box finds the metrics worth keeping by itself: sessions of a week on two routes, whose rate two metrics drive, one at
-# either end; and a program that tells its own seconds per iteration.
+# either end; a route whose rate and metrics merely begin in the same way; and a program that tells its own seconds per iteration.
 . tests/lib.sh
 cat >"$tmp/send.py" <<'END'
-import random, sys, time
+import math, random, sys, time
 sys.path.insert(0, "tests")
 import xsp
 address, serial = sys.argv[1], [0]
@@ -40,11 +40,15 @@ def blipp(host, t0, driver, values):
     p.sync()
     p.close()
 
-def transfer(a, b, task, t0):
+def transfer(a, b, task, t0, related=True):
     disk, softirq = steps(ROWS), steps(ROWS)
+    rate = [5e7 + 1e7 * disk[i] - 8e6 * softirq[i] + 2e6 * rng.gauss(0, 1) for i in range(ROWS)]
+    if not related:
+        begin = [math.exp(-i / 12) for i in range(ROWS)]
+        rate = [5e7 - 4e7 * begin[i] + 2e6 * rng.gauss(0, 1) for i in range(ROWS)]
+        disk, softirq = ([4 * begin[i] + 0.3 * v[i] for i in range(ROWS)] for v in (disk, softirq))
     blipp(a, t0, "disk", disk)
     blipp(b, t0, "softirq", softirq)
-    rate = [5e7 + 1e7 * disk[i] - 8e6 * softirq[i] + 2e6 * rng.gauss(0, 1) for i in range(ROWS)]
     net = dict(type="network", src="192.0.2.1", dst="192.0.2.2", sport="50000", dport="50001")
     for host, event, share, subject in ((a, "read", 0.2, {"type": "disk", "resource": "/in"}), (a, "write", 0.8, net),
                                         (b, "read", 0.7, net), (b, "write", 0.3, {"type": "disk", "resource": "/out"})):
@@ -68,16 +72,18 @@ for day in range(6, 0, -1):
     iterations("node-1", "it%d" % day, now - day * DAY + 7200)
 for day in range(3, 1, -1):
     transfer("dtn-c", "dtn-d", "cd%d" % day, now - day * DAY + 3600)
+for day in range(6, 0, -1):
+    transfer("dtn-e", "dtn-f", "ef%d" % day, now - day * DAY + 5 * 3600, related=False)
 END
 start_box -o session-linger=1s -o reduction-every=0s
 python3 "$tmp/send.py" "$xsp" || fail "the box does not take the sessions"
-judged() { [ "$(sql 'SELECT count(*) FROM result')" = 14 ]; }
+judged() { [ "$(sql 'SELECT count(*) FROM result')" = 20 ]; }
 until_true 60 judged || fail "the sessions are not judged: $(sql 'SELECT count(*) FROM session') $(sql 'SELECT count(*) FROM result')"
 stop_box
 [ "$(sql 'SELECT count(*) FROM keeplist')" = 0 ] || fail "reduction-every 0 makes lists"
 
 start_box -o reduction-every=1s -o "reduction-response=app:cactus:iteration seconds"
-made() { [ "$(sql 'SELECT count(*) FROM keeplist')" -ge 3 ]; }
+made() { [ "$(sql 'SELECT count(*) FROM keeplist')" -ge 4 ]; }
 until_true 60 made || fail "no lists: $(sql 'SELECT route, program FROM keeplist')"
 worth() { sql "SELECT group_concat(metric, '; ') FROM (SELECT metric FROM v_keep WHERE route = '$1' AND worth_keeping ORDER BY metric)"; }
 ab='dtn-a -> dtn-b'
@@ -102,14 +108,21 @@ grep -q 'worth keeping to follow the delivered rate of mover' "$tmp/keep.html" |
 python3 - "$tmp/keep.json" "$tmp/api.json" <<'END'
 import json, sys
 keep, api = (json.load(open(f)) for f in sys.argv[1:])
-assert keep["schema"] == "narrows-keep/1" and len(api["lists"]) == len(keep["lists"]) == 3, keep
+assert keep["schema"] == "narrows-keep/1" and len(api["lists"]) == len(keep["lists"]) == 4, keep
 ab = [l for l in keep["lists"] if l["route"] == "dtn-a -> dtn-b"][0]
 assert ab["headline"] and ab["n_sessions"] == 6 and ab["n_rows"] >= 600 and ab["r2_out_of_sample"] > 0.8, ab
 assert ab["r2_out_of_sample"] > ab["r2_random"] and ab["n_metrics"] == 30 and ab["n_varying"] == 28, ab
 assert {(h["role"], h["name"]) for h in ab["hosts"]} == {("sender", "dtn-a"), ("receiver", "dtn-b")}, ab["hosts"]
 assert all(len(m["members"]) == 1 for m in ab["metrics"] if m["worth_keeping"]), ab["metrics"]
-trial, = ab["trials"]
-assert trial["route"] == "dtn-c -> dtn-d" and trial["n_lacking"] == 0, trial
+assert ab["time_parts"] == [] and ab["n_time_taken"] == 0, ab
+# what merely begins alike is told as that, and no metric of it is worth keeping
+ef = [l for l in keep["lists"] if l["route"] == "dtn-e -> dtn-f"][0]
+assert "start" in ef["time_parts"] and ef["r2_time"] > 0.7 and ef["n_time_taken"] >= 2, ef
+assert set(ef["time_taken"]) & {"sender: probe disk", "receiver: probe softirq"} and not ef["headline"], ef
+assert "start) explains " in ef["sentence"] and "the same course in time and explain nothing besides" in ef["sentence"], ef
+assert not any(m["worth_keeping"] for m in ef["metrics"]), ef["metrics"]
+trial = [t for t in ab["trials"] if t["route"] == "dtn-c -> dtn-d"][0]
+assert len(ab["trials"]) == 2 and trial["n_lacking"] == 0, trial
 assert trial["r2_adjusted"] > 0.8 > 0.4 > trial["r2_random"] and trial["r2_out_of_sample"] > 0.7, trial
 END
 nw keep --program nobody | grep . && fail "a filter passes all"

@@ -6,12 +6,13 @@
 . tests/lib.sh
 cd "$tmp"
 
-# blocks of three servers; $1 ms more on the disk of server s2 for one block in ten, clock of s2 $2 ms behind
+# blocks of three servers; $1 ms more on the disk of server s2 for one block in ten, clock of s2 $2 ms behind, and so many ms
+# more each second as $3 says
 log() {
-	awk -v more="$1" -v behind="$2" 'function at(name, host, t) { printf "%s; %s; %d; %09d; %d; 1; 77; %d\n", name, host, 1795162331 + int(t / 1000), (t % 1000) * 1000000, block, list }
+	awk -v more="$1" -v behind="$2" -v drift="${3:-0}" 'function at(name, host, t) { printf "%s; %s; %d; %09d; %d; 1; 77; %d\n", name, host, 1795162331 + int(t / 1000), (t % 1000) * 1000000, block, list }
 	BEGIN { srand(4); for (list = 0; list < 60; list++) for (i = 0; i < 12; i++) {
 		block = list * 12 + i; s = "s" (1 + i % 3); t = 100 + list * 200 + rand()
-		off = s == "s2" ? -behind : 0
+		off = s == "s2" ? -behind - drift * t / 1000 : 0
 		at("APP_SEND", "app", t); t += 1 + rand(); at("DPSS_SERV_IN", s, t + off)
 		t += 1 + rand(); at("DPSS_START_READ", s, t + off)
 		t += 6 + 3 * rand() + (s == "s2" && list % 10 == i % 10 ? more : 0); at("DPSS_END_READ", s, t + off)
@@ -20,6 +21,7 @@ log() {
 log 40 0 >slow.log
 log 0 0 >even.log
 log 0 5 >behind.log
+log 0 -10 1.6 >drifts.log
 awk -F'; ' '/END_READ|START_WRITE|RECEIVE/ { ns = $4 + 20000000; $3 += int(ns / 1000000000); $4 = sprintf("%09d", ns % 1000000000) } { print $1 "; " $2 "; " $3 "; " $4 "; " $5 "; " $6 "; " $7 "; " $8 }' even.log >all.log
 for name in slow even behind all; do
 	"$bin/narrows" -s state import "$name.log" >said 2>&1 || fail "import: $(cat said)"
@@ -41,6 +43,17 @@ grep -q -E '^The clock of s2 is 4[^ ]*ms to 7[^ ]*ms behind that of app\. .* Not
 "$bin/narrows" -s state lifelines --raw "$3" >said || fail "lifelines"
 ! grep -q 'longer' said || fail "as logged, the clock is told as a delay: $(cat said)"
 grep -q '[0-9]* segments run backwards in time' said || fail "a wrong clock: $(cat said)"
+# a clock that drifts while the lines are recorded: host, sizes and rate are told, and nothing is left of it in the picture
+"$bin/narrows" -s state import drifts.log >said 2>&1 && "$bin/narrows" -s state lifelines last >said || fail "drift: $(cat said)"
+grep -q -E '^The clock of s2 loses 1[0-9]+ to 1[0-9]+ ppm against that of app: first [^ ]*ms to [^ ]*ms ahead, last [^ ]*ms to [^ ]*ms behind\. .*With the middle taken off: Nothing stands out' said ||
+	fail "the drift: $(cat said)"
+grep -q 'clock of s2: corrected by [^ ]*ms at first, and by -1[0-9]* ppm' said || fail "the drift's correction: $(cat said)"
+"$bin/narrows" -s state lifelines --json last | python3 -c 'import json, sys
+d = json.load(sys.stdin)
+w, = d["wrong_clocks"]
+assert w["host"] == "s2" and w["kind"] == "drift" and w["rate_low"] < -0.0016 < w["rate_high"], w
+assert w["low_s"] < 0.0100 < w["high_s"] + 0.001 and w["end_low_s"] < -0.0092 < w["end_high_s"] + 0.001, w
+assert all(s["order_impossible"] == 0 for s in d["segments"]), d["segments"]' || fail "the drift as JSON"
 "$bin/narrows" -s state lifelines --otlp -o spans.json "$1" && python3 -m json.tool spans.json >/dev/null || fail "spans"
 "$bin/narrows" -s state lifelines --svg "$1" >said && grep -q '^<svg' said || fail "drawing"
 # points that no line has are told by name, and nothing is measured
@@ -76,6 +89,18 @@ base=$url
 curl -fsS "$base/session/$1/lifelines" >page || fail "the page"
 grep -q 'From DPSS_START_READ to DPSS_END_READ, ' page || fail "the page's sentence"
 grep -q 'the &lt;disk&gt; again' page || fail "the note on the page"
+# a note from the page's form at a point of a line, and a measurement between two
+mark='12%201%2077%201%40DPSS_END_READ'
+curl -fsS "$base/session/$1/lifelines?id=12%201%2077%201&a=$mark" >page || fail "a point is chosen"
+at=$(sed -n 's/.*name="at" value="\([^"]*\)".*/\1/p' page)
+grep -q 'choose the point to measure to' page && grep -q '<g class="marks"' page && [ -n "$at" ] || fail "the chosen point"
+to=$(curl -fsS -o /dev/null -w '%{redirect_url}' --data-urlencode 'text=from the <page>' --data-urlencode 'line=12 1 77 1' --data-urlencode point=DPSS_END_READ \
+	--data-urlencode "at=$at" "$base/session/$1/note") || fail "the form of a note"
+case $to in "$base/session/$1/lifelines?id=12%201%2077%201#notes") ;; *) fail "a note leads to $to" ;; esac
+curl -fsS "$base/session/$1/lifelines.json" | python3 -c 'import json, sys
+n = [n for n in json.load(sys.stdin)["notes"] if n["text"] == "from the <page>"]
+assert len(n) == 1 and (n[0]["line"], n[0]["point"], n[0]["at"]) == ("12 1 77 1", "DPSS_END_READ", sys.argv[1]), (n, sys.argv)' "$at" || fail "the note of the page"
+[ "$(curl -sS -o /dev/null -w '%{http_code}' -d text=x -d 'line==verdict' "$base/session/$1/note")" = 400 ] || fail "a note pretends to be a judgement"
 nw annotate --delete 1 || fail "a note beside a running box"
 ! curl -fsS "$base/session/$1/lifelines" | grep -q 'again' || fail "the note is still there"
 curl -fsS "$base/session/$1" | grep -q "/session/$1/lifelines" || fail "no link to the lifelines"

@@ -35,8 +35,9 @@ on() {
 machine box
 machine dtna
 machine dtnb
+machine dtnc
 on box ip link add br0 type bridge && on box ip addr add 10.77.0.1/24 dev br0 && on box ip link set br0 up
-for h in dtna:2 dtnb:3; do
+for h in dtna:2 dtnb:3 dtnc:4; do
 	eval "peer=\$pid_${h%:*}"
 	nsenter -t "$pid_box" --net ip link add "v${h#*:}" type veth peer name eth0 netns "$peer" && on box ip link set "v${h#*:}" master br0 up
 	on "${h%:*}" ip addr add "10.77.0.${h#*:}/24" dev eth0 && on "${h%:*}" ip link set eth0 up
@@ -131,6 +132,38 @@ state dtna >"$tmp/before"
 on dtna narrows-host join "$url" "$token_c" >"$tmp/said" 2>&1 || fail "another name: $(cat "$tmp/said")"
 [ -s "$tmp/dtna/etc/narrows/tls/spare.crt" ] && grep -qx "host spare" "$tmp/dtna/etc/narrows/host.conf" || fail "another name"
 sed -i 's/^host .*/host dtna/' "$tmp/dtna/etc/narrows/host.conf"
+
+# --- a chronyd that has a source of its own is asked for: it stays without a terminal and after "n", and follows the box after "y" ---
+on box ip addr add 10.77.0.9/24 dev br0 # another server of the site
+echo 'server 10.77.0.9 iburst' >>"$tmp/dtnc/etc/chrony/chrony.conf"
+on dtnc chronyd -x -d -u root >"$tmp/chronyd.c.log" 2>&1 &
+pids="$pids $!"
+until_true 30 sh -c "nsenter -t $pid_dtnc --net --mount chronyc -n -c tracking | grep -q ',10.77.0.9,'" || fail "chronyd on dtnc: $(cat "$tmp/chronyd.c.log")"
+on box narrows enroll --token dtnc dtnc-n dtnc-y >"$tmp/tokens" 2>"$tmp/err" || fail "enroll: $(cat "$tmp/err")"
+stays() { [ ! -e "$tmp/dtnc/etc/chrony/sources.d/narrows.sources" ] && grep -q "chronyd follows 10.77.0.9, and was not changed (--clock box adds the box)" "$tmp/said"; }
+on dtnc narrows-host join "$url" "$(sed -n 1p "$tmp/tokens")" </dev/null >"$tmp/said" 2>&1 && stays || fail "without a terminal: $(cat "$tmp/said")"
+# at_terminal ANSWER TOKEN
+at_terminal() {
+	{ sleep 1; echo "$1"; sleep 3; } | on dtnc script -qec "narrows-host join $url $2" /dev/null >"$tmp/said" 2>&1 || fail "join at a terminal: $(cat "$tmp/said")"
+	grep -q "chronyd follows 10.77.0.9. Shall chronyd follow the box 10.77.0.1, too?" "$tmp/said" || fail "no question: $(cat "$tmp/said")"
+}
+at_terminal n "$(sed -n 2p "$tmp/tokens")"
+stays || fail "after no: $(cat "$tmp/said")"
+at_terminal y "$(sed -n 3p "$tmp/tokens")"
+grep -q '^server 10.77.0.1 iburst .* prefer$' "$tmp/dtnc/etc/chrony/sources.d/narrows.sources" || fail "after yes: $(cat "$tmp/said")"
+until_true 30 sh -c "nsenter -t $pid_dtnc --net --mount chronyc -n -c sources | grep -q ',10.77.0.1,'" || fail "chronyd on dtnc has not the box: $(on dtnc chronyc -n sources)"
+# a chronyd whose server is silent has a source, too
+printf 'server 10.77.0.99 iburst\n' >"$tmp/dtnc/etc/chrony/chrony.conf"
+echo 'sourcedir /etc/chrony/sources.d' >>"$tmp/dtnc/etc/chrony/chrony.conf"
+rm "$tmp/dtnc/etc/chrony/sources.d/narrows.sources"
+on dtnc chronyc shutdown >/dev/null
+until_true 10 sh -c "! nsenter -t $pid_dtnc --net --mount chronyc tracking" || fail "chronyd does not end"
+on dtnc chronyd -x -d -u root >"$tmp/chronyd.c.log" 2>&1 &
+pids="$pids $!"
+until_true 10 on dtnc chronyc tracking || fail "chronyd on dtnc: $(cat "$tmp/chronyd.c.log")"
+on box narrows enroll --token dtnc-s >"$tmp/tokens" 2>"$tmp/err" || fail "enroll: $(cat "$tmp/err")"
+on dtnc narrows-host join "$url" "$(sed -n 1p "$tmp/tokens")" </dev/null >"$tmp/said" 2>&1 || fail "join: $(cat "$tmp/said")"
+grep -q "chronyd tries to follow 10.77.0.99, and was not changed" "$tmp/said" && [ ! -e "$tmp/dtnc/etc/chrony/sources.d/narrows.sources" ] || fail "a silent server: $(cat "$tmp/said")"
 
 # --- the doctor ---
 on dtna narrows-host doctor >"$tmp/doctor" || fail "doctor: $(cat "$tmp/doctor")"

@@ -127,16 +127,38 @@ go_back(struct ask *q, const char *part)
 	snprintf(q->location, sizeof(q->location), "/session/%" PRId64 "#%s", q->to.id, part);
 }
 
-static int
-keep_note(struct ask *q)
+/* A note on a lifeline leads back to that line alone. */
+static void
+go_back_from(struct ask *q, const struct note_form *form)
 {
-	char *text = ask_field(q->form, "text"), *at = ask_field(q->form, "at");
+	char *id =
+	    form->line != NULL && *form->line != '\0' ? evhttp_uriencode(form->line, -1, 0) : NULL;
+
+	if (id == NULL || strlen(id) + 64 > sizeof(q->location))
+		go_back(q, "notes");
+	else
+		snprintf(q->location, sizeof(q->location),
+		    "/session/%" PRId64 "/lifelines?id=%s#notes", q->to.id, id);
+	free(id);
+}
+
+static int
+keep_note(struct ask *q, bool leads_back)
+{
+	struct note_form form = { .at = ask_field(q->form, "at"),
+		.text = ask_field(q->form, "text"),
+		.line = ask_field(q->form, "line"),
+		.point = ask_field(q->form, "point") };
 	int rc = ask_id(q);
 
 	if (rc == NW_OK)
-		rc = note_keep(q->r, q->web->opts.store_path, q->to.id, at, text, &q->why);
-	free(text);
-	free(at);
+		rc = note_keep(q->r, q->web->opts.store_path, q->to.id, &form, &q->why);
+	if (leads_back)
+		go_back_from(q, &form);
+	free(form.text);
+	free(form.at);
+	free(form.line);
+	free(form.point);
 	if (rc == NW_OK)
 		web_changed(q, "note.add");
 	return rc;
@@ -145,17 +167,14 @@ keep_note(struct ask *q)
 int
 take_note(struct ask *q)
 {
-	int rc = keep_note(q);
-
-	go_back(q, "notes");
-	return rc;
+	return keep_note(q, true);
 }
 
 /* A program gets all notes. */
 int
 take_api_note(struct ask *q)
 {
-	int rc = keep_note(q);
+	int rc = keep_note(q, false);
 
 	return rc == NW_OK ? q->to.resource->answer(q) : rc;
 }

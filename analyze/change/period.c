@@ -27,6 +27,15 @@
 #define SHARE_LEAST     0.3  /* least share of the variance in cycles that the profile explains */
 #define SHARE_FEW       2.4  /* the same, times the number of cycles */
 #define SHARE_MOST      0.8  /* enough for any number of cycles */
+#define SHARE_LINE      0.12 /* the same, least beside a line that its neighbourhood proves */
+#define SHARE_MORE      0.15 /* more of it, so that a multiple of the period is the period */
+#define MULTIPLES       4
+#define LINE_EVIDENCE   10.0 /* of a line against the spectrum beside the line */
+#define LINE_NEAR       2    /* bins of the series to the nearest neighbour, and to the farthest */
+#define LINE_FAR        8
+#define PULSE_TAIL      0.03 /* quantile in a pulse, and its opposite */
+#define PULSE_CV        0.2  /* as TURN_CV, of pulses */
+#define PULSES_MIN      4.0  /* distances of pulses */
 
 struct fold {
 	const double *x;
@@ -93,16 +102,37 @@ gamma_evidence(double s, size_t n)
 	return s - log(sum);
 }
 
-/* The period with the most evidence; 0 without enough. */
+/* -ln of the chance that a line at padded bin f is as high as this beside the spectrum around: a
+ * memory has broad rises. Neighbours are whole bins of the series away, where a line of this
+ * length has zeros; the highest of them is left out. */
+static double
+line_evidence(const double *power, double f, double bin, double end)
+{
+	double sum = 0, most = 0, count = 0, at, mean;
+
+	for (int k = -LINE_FAR; k <= LINE_FAR; k++) {
+		at = f + k * bin;
+		if (abs(k) < LINE_NEAR || at < 1.5 * bin || at > end)
+			continue;
+		sum += power[(size_t)lround(at)];
+		most = fmax(most, power[(size_t)lround(at)]);
+		count++;
+	}
+	count--;
+	mean = (sum - most) / count;
+	return count >= 4 && mean > 0 ? count * log1p(power[(size_t)lround(f)] / mean / count) : 0;
+}
+
+/* The period with the most evidence; 0 without enough. *line: evidence of its line alone. */
 static int
-spectrum_period(const double *x, size_t n, double *out)
+spectrum_period(const double *x, size_t n, double *out, double *line)
 {
 	size_t m = 2, k;
 	double *z, squares, best = 0, f, sum;
 	struct fft *fft;
 	int rc = NW_ENOMEM;
 
-	*out = 0;
+	*out = *line = 0;
 	while (m < OVERSAMPLE * n)
 		m *= 2;
 	z = calloc(2 * m, sizeof(*z));
@@ -122,7 +152,8 @@ spectrum_period(const double *x, size_t n, double *out)
 
 		for (h = 1, sum = 0; h <= HARMONICS && (double)h * f < (double)m / 2 - 1; h++)
 			sum += z[(size_t)lround((double)h * f)];
-		sum = gamma_evidence(sum, h - 1);
+		/* a wave is one line, and the noise at its multiples hides the line */
+		sum = fmax(gamma_evidence(sum, h - 1), z[(size_t)lround(f)] - log(2));
 		if (sum > best) {
 			best = sum;
 			*out = (double)m / f;
@@ -130,6 +161,9 @@ spectrum_period(const double *x, size_t n, double *out)
 	}
 	if (best - log((double)n) < PERIOD_EVIDENCE)
 		*out = 0;
+	if (*out > 0)
+		*line =
+		    line_evidence(z, (double)m / *out, (double)m / (double)n, (double)m / 2 - 1);
 out:
 	free(z);
 	fft_free(fft);
@@ -217,9 +251,9 @@ share_is_enough(double share, double cycles)
 	return share >= fmin(SHARE_MOST, fmax(SHARE_LEAST, SHARE_FEW / cycles));
 }
 
-/* The period near `period` at which the values repeat best; false if they do not repeat. */
-static bool
-fold_refine(struct fold *f, double *period)
+/* The period near `period` at which the values repeat best. Returns the explained share. */
+static double
+fold_near(struct fold *f, double *period)
 {
 	double n = (double)f->n, best = 0, at = *period, share, tried;
 
@@ -237,7 +271,27 @@ fold_refine(struct fold *f, double *period)
 	}
 	*period = at;
 	phase_steady(f, at);
-	return share_is_enough(fold_at(f, at), n / at);
+	return fold_at(f, at);
+}
+
+/* The period near `period`, or a multiple that explains much more: short pulses have lines of the
+ * same height at all multiples of their frequency. Returns false if the values do not repeat. */
+static bool
+fold_refine(struct fold *f, double *period, bool proven)
+{
+	double n = (double)f->n, base = *period, best = fold_near(f, period), tried, share;
+
+	for (int k = 2; k <= MULTIPLES && base * k * CYCLES_MIN <= n; k++) {
+		tried = base * k;
+		share = fold_near(f, &tried);
+		if (share > best + SHARE_MORE) {
+			best = share;
+			*period = tried;
+		}
+	}
+	phase_steady(f, *period);
+	best = fold_at(f, *period);
+	return share_is_enough(best, n / *period) || (proven && best >= SHARE_LINE);
 }
 
 /* --- regular turns --- */
@@ -265,7 +319,7 @@ tally_is_regular(const struct tally *t, double cv)
 
 /* Turns upwards give the phase; false unless they are regular. */
 static bool
-turns_find(struct fold *f, double low, double high, double *period)
+turns_find(struct fold *f, double low, double high, double least, double cv, double *period)
 {
 	struct tally whole = { 0 }, above = { 0 }, below = { 0 };
 	double last_up = -1, last_down = -1;
@@ -294,7 +348,7 @@ turns_find(struct fold *f, double low, double high, double *period)
 			is_low = true;
 		}
 	}
-	if (whole.n < CYCLES_MIN || !tally_is_regular(&whole, TURN_CV) ||
+	if (whole.n < least || !tally_is_regular(&whole, cv) ||
 	    !tally_is_regular(&above, SIDE_CV) || !tally_is_regular(&below, SIDE_CV))
 		return false;
 	*period = whole.sum / whole.n;
@@ -314,24 +368,33 @@ turns_find(struct fold *f, double low, double high, double *period)
 	return *period >= PERIOD_MIN;
 }
 
+/* Turns between the levels of two quantiles, and then between those of short pulses. */
 static bool
 turns_repeat(struct fold *f, double *scratch, double *period)
 {
+	static const struct {
+		double tail, least, cv;
+	} tries[] = { { 0.1, CYCLES_MIN, TURN_CV }, { PULSE_TAIL, PULSES_MIN, PULSE_CV } };
 	double low, high;
 
-	memcpy(scratch, f->x, f->n * sizeof(*scratch));
-	low = quantile(scratch, f->n, 0.1);
-	high = quantile(scratch, f->n, 0.9);
-	return high > low &&
-	    turns_find(f, low + TURN_LOW * (high - low), low + TURN_HIGH * (high - low), period) &&
-	    share_is_enough(fold_at(f, *period), f->phase[f->n - 1] - f->phase[0]);
+	for (size_t k = 0; k < sizeof(tries) / sizeof(tries[0]); k++) {
+		memcpy(scratch, f->x, f->n * sizeof(*scratch));
+		low = quantile(scratch, f->n, tries[k].tail);
+		high = quantile(scratch, f->n, 1 - tries[k].tail);
+		if (high > low &&
+		    turns_find(f, low + TURN_LOW * (high - low), low + TURN_HIGH * (high - low),
+			tries[k].least, tries[k].cv, period) &&
+		    share_is_enough(fold_at(f, *period), f->phase[f->n - 1] - f->phase[0]))
+			return true;
+	}
+	return false;
 }
 
 int
 period_find(const double *x, size_t n, struct nw_cycle *out, double *cyclic)
 {
 	struct fold f = { .x = x, .n = n };
-	double period = 0, sorted[BINS], level = 0;
+	double period = 0, line = 0, sorted[BINS], level = 0;
 	size_t i;
 	int rc = NW_OK;
 
@@ -344,10 +407,11 @@ period_find(const double *x, size_t n, struct nw_cycle *out, double *cyclic)
 	if (f.phase == NULL || f.mean == NULL)
 		rc = NW_ENOMEM;
 	else
-		rc = spectrum_period(x, n, &period);
+		rc = spectrum_period(x, n, &period, &line);
 	if (rc != NW_OK)
 		goto out;
-	if (!(period > 0 && fold_refine(&f, &period)) && !turns_repeat(&f, cyclic, &period)) {
+	if (!(period > 0 && fold_refine(&f, &period, line >= LINE_EVIDENCE)) &&
+	    !turns_repeat(&f, cyclic, &period)) {
 		memset(cyclic, 0, n * sizeof(*cyclic));
 		goto out;
 	}

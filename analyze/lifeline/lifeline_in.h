@@ -21,6 +21,23 @@ line_seconds(int64_t from_ns, int64_t to_ns)
 	    : (double)(to_ns - from_ns) * 1e-9;
 }
 
+/* What one event of a line says of the lead of its host's clock over the clock where lines end. */
+struct line_bound {
+	uint32_t host;
+	size_t line;
+	int64_t t_ns; /* by the host's clock */
+	double lead_s;
+	bool is_upper; /* the lead is at most so large; else at least */
+};
+typedef void line_bound_fn(void *arg, const struct line_bound *b);
+/* Each bound of each line that has its last point. */
+void line_bounds_each(const struct nw_lines *l, line_bound_fn *fn, void *arg);
+
+/* The leads of hosts for which no constant lead fits, against the host where all lines end; and
+ * behind these, one lead of all hosts together. from_ns and to_ns of the others are 0.
+ * out: n_hosts + 1. NW_ENOMEM. */
+int line_drifts(const struct nw_lines *l, uint32_t home, struct nw_line_wrong *out);
+
 /* A level of durations with a single lasting rise. */
 struct line_step {
 	size_t at; /* the first of the longer durations, about */

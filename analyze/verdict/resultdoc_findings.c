@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Changes, classes of durations and reduced metrics as parts of the result document. */
 #include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/keep/timedoc.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CURVE_POINTS_MAX = 200, TAKEN_MAX = 20 };
+enum { CURVE_POINTS_MAX = 200 };
 static const double NS = 1e-9;
 
 /* --- changes --- */
@@ -360,50 +361,21 @@ scan_doc(const struct nw_reduction *r)
 	return list;
 }
 
-/* The next metric after `r2` and `at` by falling r^2; r->metrics->n without any. */
-static size_t
-next_taken(const struct reduction *r, double r2, size_t at)
+static const char *
+metric_name(const void *arg, size_t column)
 {
-	const double *taken = r->time.taken;
-	size_t best = r->metrics->n;
+	const struct hostmetrics *m = arg;
 
-	for (size_t i = 0; i < r->metrics->n; i++)
-		if (taken[i] > 0 && (taken[i] < r2 || (taken[i] == r2 && i > at)) &&
-		    (best == r->metrics->n || taken[i] > taken[best]))
-			best = i;
-	return best;
-}
-
-static json_t *
-taken_doc(const struct reduction *r)
-{
-	json_t *list = json_array();
-	double r2 = INFINITY;
-	size_t at = 0;
-
-	while (r->time.n_taken > 0 && json_array_size(list) < TAKEN_MAX &&
-	    (at = next_taken(r, r2, at)) < r->metrics->n) {
-		r2 = r->time.taken[at];
-		json_array_append_new(list, resultdoc_text(r->metrics->metric[at].name));
-	}
-	return list;
+	return m->metric[column].name;
 }
 
 /* Time as a rival: the explained share, and the metrics with the same course in time. */
 static void
 set_time(json_t *o, const struct reduction *r, int64_t step_ns)
 {
-	static const struct {
-		enum nw_time_part part;
-		const char *word;
-	} words[] = { { NW_TIME_TREND, "trend" }, { NW_TIME_HOUR, "hour" },
-		{ NW_TIME_START, "start" } };
-	json_t *parts = json_array(), *starts = json_array();
+	json_t *starts = json_array();
 	const struct nw_time_rival *t = &r->time;
 
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		if ((t->parts & words[i].part) != 0)
-			json_array_append_new(parts, json_string(words[i].word));
 	for (size_t i = 0; i < t->n_moments; i++) {
 		json_t *one = json_object();
 
@@ -411,10 +383,11 @@ set_time(json_t *o, const struct reduction *r, int64_t step_ns)
 		    r->response.t0_wall_ns + (int64_t)t->moment[i] * step_ns);
 		json_array_append_new(starts, one);
 	}
-	result_set(o, KEY_reduction_time_parts, parts);
+	result_set(o, KEY_reduction_time_parts, timedoc_parts(t));
 	result_set(o, KEY_reduction_time_starts, starts);
 	put_real(o, KEY_reduction_r2_time, t->parts != 0 ? t->r2 : NAN);
-	result_set(o, KEY_reduction_time_taken, taken_doc(r));
+	result_set(o, KEY_reduction_time_taken,
+	    timedoc_taken(t, r->metrics != NULL ? r->metrics->n : 0, metric_name, r->metrics));
 	put_count(o, KEY_reduction_n_time_taken, t->n_taken);
 }
 

@@ -75,7 +75,7 @@ verdict_json(
 
 /* One row per component: the tested numbers and the result of the test. */
 static json_t *
-components_json(const struct sets *s, const struct nw_component_result *r)
+components_json(const struct sets *s, const struct nw_component_result *r, size_t lowest)
 {
 	json_t *rows = json_array(), *o, *test;
 	size_t i;
@@ -92,6 +92,8 @@ components_json(const struct sets *s, const struct nw_component_result *r)
 		test = test_json(&r[i].test);
 		json_object_update(o, test);
 		json_decref(test);
+		if (i == lowest) /* the component that all others are compared with */
+			json_object_set_new(o, "status", json_string("lowest"));
 		json_object_set_new(o, "holm", stat_json(r[i].p_holm));
 		json_array_append_new(rows, o);
 	}
@@ -124,7 +126,7 @@ verdicts(struct sets *s, const struct nw_bottleneck_options *options, bool windo
 			break;
 		json_object_set_new(out, o.student ? "student" : "welch", verdict_json(s, r, &b));
 		if (o.student == options->student)
-			json_object_set_new(out, "components", components_json(s, r));
+			json_object_set_new(out, "components", components_json(s, r, b.lowest));
 	}
 	free(r);
 	return rc;
@@ -162,7 +164,10 @@ bottleneck_run(const struct stat_args *a, json_t **out, struct stat_error *err)
 		return rc;
 	*out = json_object();
 	if (isnan(change_at)) {
-		json_object_set_new(*out, "method", json_string(o.student ? "student" : "welch"));
+		json_object_set_new(*out, "method",
+		    json_string(o.paired ? "paired"
+			    : o.student  ? "student"
+					 : "welch"));
 		return bottleneck_of_table(t, stat_arg(a, "group"), stat_arg(a, "value"), &o,
 		    stat_arg_given(a, "n-eff") || o.paired, *out, err);
 	}

@@ -10,6 +10,8 @@
 #include "cli/stat/stat_linear.h"
 #include "narrows/special.h"
 
+#define PERFECT 1e-14 /* 1 less R^2, by rounding alone */
+
 /* --- lm --- */
 struct lm_request {
 	bool polynomial, intercept;
@@ -115,6 +117,18 @@ stat_warnings(size_t n_terms, size_t n_rows)
 	return stat_whole(a, bad);
 }
 
+/* Adds what is wrong with numbers of a fit without any error. */
+static json_t *
+lm_warnings(const struct nw_lm *lm)
+{
+	json_t *a = stat_warnings(lm->rank, lm->n_rows);
+
+	if (a != NULL && lm->status == NW_STATUS_OK && lm->r2 > 1 - PERFECT)
+		json_array_append_new(
+		    a, json_string("the fit is perfect: standard errors, t, p and F are rounding"));
+	return a;
+}
+
 static int
 lm_answer(
     const struct metrics *m, const struct lm_request *req, json_t **out, struct stat_error *err)
@@ -136,6 +150,10 @@ lm_answer(
 	else if (rc == NW_OK)
 		rc = stat_library(
 		    nw_lm_fit(prep.x, NULL, prep.n_used, prep.y, prep.n_rows, &opts, &lm), err);
+	if (rc == NW_OK && lm.status == NW_STATUS_OK && isinf(lm.sse))
+		rc = stat_fail(err, NW_EINVAL,
+		    "%s: the values are too large for a fit: divide the columns by a power of ten",
+		    m->table->file);
 	if (rc == NW_OK) {
 		doc = json_object();
 		bad |= json_object_set_new(doc, "status", json_string(nw_status_text(lm.status)));
@@ -152,7 +170,7 @@ lm_answer(
 		    doc, "constant", lm_names(m, req, &lm, NW_TERM_CONSTANT, false));
 		bad |= json_object_set_new(
 		    doc, "aliased", lm_names(m, req, &lm, NW_TERM_ALIASED, false));
-		bad |= json_object_set_new(doc, "warnings", stat_warnings(lm.rank, lm.n_rows));
+		bad |= json_object_set_new(doc, "warnings", lm_warnings(&lm));
 		bad |= json_object_set_new(doc, "table", lm_table(m, req, &lm));
 		rc = stat_finish(doc, bad, out, err);
 	}

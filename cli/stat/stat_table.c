@@ -310,6 +310,15 @@ rest_is_blank(const struct csv_cursor *c)
 	return true;
 }
 
+/* A file with commas for decimals divides its fields by semicolons: so does its header. */
+static const char *
+header_hint(const struct stat_table *t)
+{
+	return t->n_cols == 1 && strchr(t->cols[0].name, ';') != NULL
+	    ? " (fields apart by semicolons, and decimal commas? --decimal ,)"
+	    : "";
+}
+
 static int
 check_row(struct stat_table *t, struct csv_cursor *c, size_t *room, struct stat_error *err)
 {
@@ -321,8 +330,8 @@ check_row(struct stat_table *t, struct csv_cursor *c, size_t *room, struct stat_
 			return fail_cursor(t, c, err);
 		if (++n > t->n_cols)
 			return stat_fail(err, NW_EPROTO,
-			    "%s:%zu:%zu: more fields than the header's %zu", t->file, f.line,
-			    f.byte, t->n_cols);
+			    "%s:%zu:%zu: more fields than the header's %zu%s", t->file, f.line,
+			    f.byte, t->n_cols, header_hint(t));
 	} while (!f.last);
 	if (n < t->n_cols)
 		return stat_fail(err, NW_EPROTO, "%s:%zu:%zu: row ends after %zu of %zu fields",
@@ -487,6 +496,25 @@ find_field(const struct stat_table *t, size_t row, size_t col, struct csv_field 
 		csv_next(&c, f);
 }
 
+/* "1,000" and "12,345,678": with a decimal comma another number. */
+static bool
+is_grouped(const struct csv_field *f)
+{
+	const char *comma = memchr(f->s, ',', f->len), *end = f->s + f->len;
+	size_t i;
+
+	for (; comma != NULL && comma > f->s; comma = comma + 4 < end ? comma + 4 : NULL) {
+		if (*comma != ',' || end - comma < 4)
+			return false;
+		for (i = 1; i < 4; i++)
+			if (comma[i] < '0' || comma[i] > '9')
+				return false;
+		if (comma + 4 == end)
+			return true;
+	}
+	return false;
+}
+
 /* What the field of a column may want: another separator where the name of the only column holds
  * one, another decimal mark where the field is a number with a comma. */
 static const char *
@@ -505,7 +533,9 @@ dialect_hint(const struct stat_table *t, const struct csv_field *f)
 	dialect.decimal = ',';
 	comma = decimal == '.' && memchr(f->s, ',', f->len) != NULL && number_of(&piece, &v);
 	dialect.decimal = decimal;
-	return comma ? " (a decimal comma? --decimal ,)" : "";
+	return !comma       ? ""
+	    : is_grouped(f) ? " (thousands apart by commas? leave the commas out)"
+			    : " (a decimal comma? --decimal ,)";
 }
 
 const double *

@@ -14,8 +14,9 @@ static const struct {
 	const char *key, *words;
 } words[] = {
 	{ "n", "values" },
+	{ "values", "values in all" },
 	{ "sd", "standard deviation" },
-	{ "sd_population", "standard deviation" },
+	{ "sd_population", "standard deviation (of these values)" },
 	{ "lag1_autocorrelation", "autocorrelation" },
 	{ "rho_robust", "autocorrelation" },
 	{ "r2", "R2" },

@@ -13,7 +13,7 @@
 /* Names of processes, of which the kernel keeps 15 characters. */
 static const char daemons[] = "chronyd ntpd ntpd-rs openntpd systemd-timesyn ptp4l phc2sys";
 
-enum { TRACKING_SOURCE = 1, TRACKING_OFFSET = 4, TRACKING_LEAP = 13 };
+enum { TRACKING_SOURCE = 1, TRACKING_OFFSET = 4, TRACKING_LEAP = 13, SOURCES_NAME = 2 };
 
 /* Field n, from 0, of a line with commas. */
 static void
@@ -28,6 +28,7 @@ void
 timesource_look(struct timesource *t)
 {
 	static const char *const tracking[] = { "chronyc", "-n", "-c", "tracking", NULL },
+				 *const sources[] = { "chronyc", "-n", "-c", "sources", NULL },
 				 *const version[] = { "chronyd", "--version", NULL };
 	char line[400], offset[40], leap[40];
 
@@ -44,6 +45,12 @@ timesource_look(struct timesource *t)
 	t->offset_s = strtod(offset, NULL);
 	t->follows = leap[0] != '\0' && strcmp(leap, "Not synchronised") != 0 &&
 	    t->source[0] != '\0' && strcmp(t->source, "127.127.1.1") != 0;
+	if (t->follows)
+		return;
+	/* a daemon that was started a moment ago, or whose servers are silent */
+	t->source[0] = '\0';
+	if (helper_run(sources, line, sizeof(line)) == 0)
+		field_get(line, SOURCES_NAME, t->source, sizeof(t->source));
 }
 
 /* Asks the person at the terminal. Without a terminal the answer is no. */
@@ -54,8 +61,8 @@ person_agrees(const struct timesource *t, const char *box)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
 		return false;
-	fprintf(stderr, "chronyd follows %s. Shall chronyd follow the box %s, too? [y/N] ",
-	    t->source, box);
+	fprintf(stderr, "chronyd %s %s. Shall chronyd follow the box %s, too? [y/N] ",
+	    t->follows ? "follows" : "tries to follow", t->source, box);
 	return fgets(answer, sizeof(answer), stdin) != NULL &&
 	    (answer[0] == 'y' || answer[0] == 'Y');
 }
@@ -69,7 +76,8 @@ timesource_stage(const struct timesource *t, enum timesource_choice choice, cons
 	*staged = false;
 	if (choice == TIMESOURCE_KEEP || !t->has_chrony || (t->daemon[0] != '\0' && !t->is_chrony))
 		return NW_OK;
-	if (choice == TIMESOURCE_ASK && t->follows && !t->has_file && !person_agrees(t, box))
+	if (choice == TIMESOURCE_ASK && t->source[0] != '\0' && !t->has_file &&
+	    !person_agrees(t, box))
 		return NW_OK;
 	*staged = true;
 	/* xleave: the box returns the times at which packets really left */
@@ -103,10 +111,10 @@ timesource_apply(
 	if (staged)
 		snprintf(
 		    say, TIMESOURCE_SAY_BYTES, "chronyd %s (%s)", chronyd_tell(t), TIMESOURCE_FILE);
-	else if (t->follows)
+	else if (t->source[0] != '\0')
 		snprintf(say, TIMESOURCE_SAY_BYTES,
-		    "chronyd follows %s, and was not changed (--clock box adds the box)",
-		    t->source);
+		    "chronyd %s %s, and was not changed (--clock box adds the box)",
+		    t->follows ? "follows" : "tries to follow", t->source);
 	else if (t->daemon[0] != '\0')
 		snprintf(say, TIMESOURCE_SAY_BYTES, "%s keeps the clock, and was not changed",
 		    t->daemon);

@@ -15,7 +15,7 @@ enum { TIMESOURCE_SAY_BYTES = 320 };
 struct timesource {
 	char daemon[32];         /* process that keeps the clock; empty: there is none */
 	bool is_chrony, follows; /* chronyd runs; and is synchronised to a source */
-	char source[80];         /* of chronyd */
+	char source[80];         /* of chronyd, else the first that chronyd tries; empty: none */
 	double offset_s;         /* of the clock from chronyd's estimate, if it follows */
 	bool has_chrony;         /* chronyd is installed, with a directory for sources */
 	bool has_file;           /* the box is among the sources already */
@@ -27,7 +27,7 @@ void timesource_look(struct timesource *t);
 enum timesource_choice { TIMESOURCE_ASK, TIMESOURCE_KEEP, TIMESOURCE_BOX };
 /*
  * Decides whether chronyd is to follow the box, and stages the file of sources then. A daemon that
- * follows a source is changed only by choice: TIMESOURCE_ASK asks a person at the terminal. NW_EIO.
+ * has a source is changed only by choice: TIMESOURCE_ASK asks a person at the terminal. NW_EIO.
  */
 int timesource_stage(const struct timesource *t, enum timesource_choice choice, const char *box,
     struct staged *s, bool *staged, char why[CONF_WHY_BYTES]);

@@ -44,9 +44,10 @@
  *   - work that comes again is one state: the part of the values that comes again
  *     (analyze/change/period_in.h) is taken out before the search, and a change beside a cycle
  *     counts from a tenth of the cycle's height on;
- *   - a mean that moves smoothly is a drift: a change goes if a polynomial of degree 1 to 3
- * explains
- *     both of its segments better than their means do (Schwarz's criterion).
+ *   - a mean that moves smoothly is a drift: all changes go if a polynomial of degree 1 to 13
+ *     explains the whole series better than all segments' means do (Schwarz's criterion, for as
+ *     many independent values as the polynomial's residuals have); else a change goes if one of
+ *     degree 1 to 3 explains both of its segments better than their means do.
  */
 #ifndef NARROWS_CHANGEPOINT_H
 #define NARROWS_CHANGEPOINT_H

@@ -102,16 +102,28 @@ struct nw_line_clock {
 /* out: n_hosts. Lines without the last point say nothing. */
 void nw_lines_clocks(const struct nw_lines *l, struct nw_line_clock *out);
 
-/* A clock that the lines prove wrong: its lead is not 0, beyond the known errors of both clocks. */
+/*
+ * A clock that the lines prove wrong: its lead is not 0, beyond the known errors of both clocks. If
+ * no constant lead fits, the lead runs from one interval at from_ns to another at to_ns, at a steady
+ * rate. If no such lead fits either, moved_s is above 0, and the rest is not known.
+ */
 struct nw_line_wrong {
 	uint32_t host, against; /* NW_LINE_ANY: the clocks of all other hosts */
-	double low_s, high_s;   /* lead; high_s is infinite without an upper bound */
+	double low_s, high_s;   /* lead at from_ns; high_s is infinite without an upper bound */
+	double end_low_s, end_high_s; /* lead at to_ns; the same for a constant lead */
+	double rate_low, rate_high;   /* of the lead in seconds a second; 0: a constant lead */
+	double lead_s, rate;          /* a lead in the middle, at from_ns; and its rate */
+	double error_s;               /* the largest error of that lead from from_ns to to_ns */
+	double moved_s;               /* least change of a lead without a steady rate; else 0 */
+	int64_t from_ns, to_ns; /* the first and the last event of the host, of a drift alone */
 };
-/* c: of nw_lines_clocks(). out: n_hosts. Returns their number; 0 if lines end on several hosts. If
- * all other clocks, at least two, lead or trail alike, the clock at the ends of the path is wrong.
- */
-size_t
-nw_lines_wrong(const struct nw_lines *l, const struct nw_line_clock *c, struct nw_line_wrong *out);
+/* c: of nw_lines_clocks(). out: n_hosts. *n becomes their number; 0 if lines end on several hosts.
+ * If all other clocks, at least two, lead or trail alike, the clock at the ends of the path is
+ * wrong. */
+int nw_lines_wrong(
+    const struct nw_lines *l, const struct nw_line_clock *c, struct nw_line_wrong *out, size_t *n);
+/* The lead of the middle at a time of the host. */
+double nw_line_wrong_lead(const struct nw_line_wrong *w, int64_t t_ns);
 
 /* --- blocked and unblocked --- */
 

@@ -21,7 +21,8 @@ enum nw_time_part {
 	NW_TIME_START = 4  /* a new level from a row on, reached at once or by and by */
 };
 
-enum { NW_TIME_MOMENTS_MAX = 2 };
+/* so many rows without a response part two runs of responses */
+enum { NW_TIME_MOMENTS_MAX = 2, NW_TIME_PAUSE = 3 };
 
 struct nw_time_rival {
 	unsigned parts;   /* of the response, enum nw_time_part; 0 if time explains nothing */

@@ -316,14 +316,87 @@ shape_wave(double *x, size_t n, double period)
 		x[i] = 100 + 30 * sin(2 * M_PI * ((double)i + phase) / period) + 5 * noise_normal();
 }
 
+/* The same with lengths that vary by a tenth. */
+static void
+shape_loose_turns(double *x, size_t n, double period)
+{
+	double from = -period * noise_uniform(), length = period;
+
+	for (size_t i = 0; i < n; i++) {
+		for (; (double)i - from >= length;
+		     length = period * fmax(0.5, 1 + 0.1 * noise_normal()))
+			from += length;
+		x[i] = ((double)i - from < length / 2 ? 400 : 100) * (1 + 0.05 * noise_normal());
+	}
+}
+
+/* A wave whose amplitude is the sd of the noise. */
+static void
+shape_faint_wave(double *x, size_t n, double period)
+{
+	double phase = noise_uniform() * period;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = 100 + 5 * sin(2 * M_PI * ((double)i + phase) / period) + 5 * noise_normal();
+}
+
+/* Turns between two levels that are two sd of the noise apart. */
+static void
+shape_faint_turns(double *x, size_t n, double period)
+{
+	double phase = noise_uniform() * period;
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = 100 + (fmod((double)i + phase, period) < period / 2 ? 10 : 0) +
+		    5 * noise_normal();
+}
+
+/* A pulse of a share of the period, at least a window, in cycles whose length varies by jitter. */
+static void
+pulses(double *x, size_t n, double period, double share, double jitter)
+{
+	double from = -period * noise_uniform(), length = period;
+
+	for (size_t i = 0; i < n; i++) {
+		for (; (double)i - from >= length; length = period * (1 + jitter * noise_normal()))
+			from += length;
+		x[i] = ((double)i - from < fmax(1, share * period) ? 100 : 400) *
+		    (1 + 0.05 * noise_normal());
+	}
+}
+
+static void
+shape_pulses(double *x, size_t n, double period)
+{
+	pulses(x, n, period, 0.1, 0);
+}
+
+static void
+shape_short_pulses(double *x, size_t n, double period)
+{
+	pulses(x, n, period, 0.05, 0);
+}
+
+static void
+shape_loose_pulses(double *x, size_t n, double period)
+{
+	pulses(x, n, period, 0.1, 0.05);
+}
+
 /* Found: the period within a tenth, and at most a change beside. */
 static void
 cycles_found(struct calibration *c)
 {
 	static const struct shape cyclic[] = {
 		{ "turns", shape_turns, 0 },
+		{ "loose turns", shape_loose_turns, 0 },
+		{ "faint turns", shape_faint_turns, 0 },
 		{ "saw teeth", shape_teeth, 0 },
 		{ "waves", shape_wave, 0 },
+		{ "faint waves", shape_faint_wave, 0 },
+		{ "pulses of a tenth", shape_pulses, 0 },
+		{ "pulses of a twentieth", shape_short_pulses, 0 },
+		{ "loose pulses of a tenth", shape_loose_pulses, 0 },
 	};
 	static const double counts[] = { 5, 6, 10, 20 };
 	enum { N = 300 };
@@ -404,10 +477,89 @@ cycles_cut(struct calibration *c)
 	}
 }
 
+/* --- smooth courses --- */
+
+/* A single hump; parameter: its sd as a share of the series. */
+static void
+shape_hump(double *x, size_t n, double sd)
+{
+	double middle = 0.3 + 0.4 * noise_uniform();
+
+	for (size_t i = 0; i < n; i++)
+		x[i] = 100 + 60 * exp(-0.5 * pow(((double)i / (double)n - middle) / sd, 2)) +
+		    5 * noise_normal();
+}
+
+/* A rise from one level to another; parameter: its length as a share of the series. */
+static void
+shape_rise(double *x, size_t n, double length)
+{
+	double begin = (1 - length) * noise_uniform();
+
+	for (size_t i = 0; i < n; i++) {
+		double t = fmax(0, fmin(1, ((double)i / (double)n - begin) / length));
+
+		x[i] = 100 + 30 * (1 - cos(M_PI * t)) + 5 * noise_normal();
+	}
+}
+
+static void
+shape_waves(double *x, size_t n, double waves)
+{
+	shape_wave(x, n, (double)n / waves);
+}
+
+/* A smooth rise and fall is told as a drift, never as steps. */
+static void
+drifts_told(struct calibration *c)
+{
+	static const struct shape courses[] = {
+		{ "half a wave", shape_waves, 0.5 },
+		{ "one wave", shape_waves, 1 },
+		{ "one and a half waves", shape_waves, 1.5 },
+		{ "two waves", shape_waves, 2 },
+		{ "a hump of sd 0.2", shape_hump, 0.2 },
+		{ "a hump of sd 0.1", shape_hump, 0.1 },
+		{ "a rise over all of the time", shape_rise, 1 },
+		{ "a rise over half of the time", shape_rise, 0.5 },
+	};
+	static const size_t lengths[] = { 60, 300, 3600 };
+	char what[80];
+
+	calibrate_title(c, "Smooth courses cut into steps, and told as no drift");
+	for (size_t i = 0; i < COUNT(courses); i++)
+		for (size_t k = 0; k < COUNT(lengths); k++) {
+			size_t n = lengths[k], cut = 0, silent = 0;
+			size_t runs = calibrate_runs(c, n > 1000 ? SERIES_COST : STEP_COST);
+			double *x = calloc(n, sizeof(*x));
+
+			for (size_t r = 0; r < runs; r++) {
+				struct nw_changes found;
+				bool drifts = false;
+
+				courses[i].fill(x, n, courses[i].parameter);
+				if (nw_changes(x, n, &nw_change_better, &found) == 0)
+					cut += found.n_segments > 1;
+				for (size_t j = 0; j < found.n_segments; j++)
+					drifts = drifts || found.segment[j].drifts;
+				silent += !drifts;
+				nw_changes_clear(&found);
+			}
+			(void)snprintf(
+			    what, sizeof(what), "%s, %zu windows, cut", courses[i].name, n);
+			cell_at_most(c, what, cut, runs, 0.05);
+			(void)snprintf(
+			    what, sizeof(what), "%s, %zu windows, no drift", courses[i].name, n);
+			cell_at_most(c, what, silent, runs, 0.05);
+			free(x);
+		}
+}
+
 void
 calibrate_changes(struct calibration *c)
 {
 	static const size_t sizes[] = { 20, 25, 30, 40, 60, 120, 300, 1000 };
+	static const size_t lengths[] = { 60, 300, 3600 };
 	static const double places[] = { 0, 0.3, 0.5, 0.7, 1 };
 
 	false_changes(
@@ -428,10 +580,13 @@ calibrate_changes(struct calibration *c)
 			steps(c, &(struct step){ sizes[i], 0.5, 5, 0, k }, 0.95);
 	steps(c, &(struct step){ 120, 0.5, 3, 0, 0 }, 0.9);
 	steps(c, &(struct step){ 300, 0.5, 5, 0.5, 0 }, 0.9);
+	for (size_t i = 0; i < COUNT(lengths); i++)
+		steps(c, &(struct step){ lengths[i], 0.5, 2, 0, 0 }, 0.9);
 	stair_steps(c, 300, 5);
 	stair_steps(c, 600, 10);
 	cycles_found(c);
 	cycles_invented(c, 60);
 	cycles_invented(c, 300);
 	cycles_cut(c);
+	drifts_told(c);
 }

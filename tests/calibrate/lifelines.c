@@ -95,30 +95,37 @@ stall_planted(struct calibration *c, struct sim m)
 	cell_at_least(c, text, n.stood, n.runs, 0.95);
 }
 
-/* The clock of the second server is ahead by lead_s. Counts runs that accuse a clock, that accuse
- * this one alone, and whose interval has the lead. */
+/* The clock of the second server is ahead by lead_s, and gains rate seconds a second. Counts runs
+ * that accuse a clock, that accuse this one alone, and whose interval has the lead, and the rate. */
 static void
-clock_once(const struct sim *m, double lead_s, struct count *c)
+clock_once(const struct sim *m, double lead_s, double rate, struct count *c)
 {
 	enum { HOST = 3 };
 	struct nw_line_clock clock[16];
 	struct nw_line_wrong wrong[16];
 	struct sim_lines s;
 	size_t i, p, n;
+	int64_t *t, begin;
 	bool named;
 
 	sim_run(m, &s);
+	begin = s.t[0];
 	for (i = 0; i < s.lines.n; i++)
-		for (p = 0; p < SIM_POINTS; p++)
+		for (p = 0; p < SIM_POINTS; p++) {
+			t = &s.t[i * SIM_POINTS + p];
 			if (s.host[s.lane[i] * SIM_POINTS + p] == HOST)
-				s.t[i * SIM_POINTS + p] += llround(lead_s * 1e9);
+				*t += llround(lead_s * 1e9 + rate * (double)(*t - begin));
+		}
 	nw_lines_clocks(&s.lines, clock);
-	n = nw_lines_wrong(&s.lines, clock, wrong);
+	if (nw_lines_wrong(&s.lines, clock, wrong, &n) != NW_OK)
+		abort();
 	named = n == 1 && wrong[0].host == HOST;
 	c->runs++;
 	c->spoke += n > 0;
 	c->named += named;
-	c->sized += named && wrong[0].low_s <= lead_s && wrong[0].high_s >= lead_s;
+	c->sized += named && wrong[0].low_s <= lead_s + rate * 60 && wrong[0].high_s >= lead_s &&
+	    wrong[0].rate_low <= rate && wrong[0].rate_high >= rate;
+	c->stood += named && rate != 0 && fabs(wrong[0].rate / rate - 1) <= 0.2;
 	sim_free(&s);
 }
 
@@ -133,19 +140,52 @@ clocks_planted(struct calibration *c, struct sim m)
 	size_t i, k, runs = calibrate_runs(c, 100);
 
 	for (i = 0; i < runs; i++)
-		clock_once(&m, 0, &n);
+		clock_once(&m, 0, 0, &n);
 	(void)snprintf(text, sizeof(text), "right clocks, %s, %s", sim_place_names[m.place],
 	    sim_shape_names[m.shape]);
 	cell_at_most(c, text, n.spoke, n.runs, 0.02);
 	for (k = 0; k < (m.place == SIM_LOSS ? 1 : 2); k++) {
 		n = (struct count){ 0 };
 		for (i = 0; i < runs; i++)
-			clock_once(&m, leads[k], &n);
+			clock_once(&m, leads[k], 0, &n);
 		(void)snprintf(text, sizeof(text), "clock %+g ms, %s, %s", 1e3 * leads[k],
 		    sim_place_names[m.place], sim_shape_names[m.shape]);
 		cell_at_least(c, text, n.named, n.runs, 0.95);
 		(void)snprintf(text, sizeof(text), "  interval has the lead");
 		cell_at_least(c, text, n.sized, n.runs, 0.95);
+	}
+}
+
+/* A clock that drifts from 10 ms behind to 10 ms ahead, over 8 s and over 200 s; its rate in the
+ * middle is right within a fifth. A clock that is right nearly the whole time is not accused. */
+static void
+drifts_planted(struct calibration *c, struct sim m)
+{
+	static const double periods[] = { 0.4, 10 };
+	double span;
+	struct count n;
+	char text[160];
+	size_t i, k, runs = calibrate_runs(c, 100);
+
+	for (k = 0; k < 2; k++) {
+		m.period_s = periods[k];
+		span = m.period_s * (double)m.lists;
+		n = (struct count){ 0 };
+		for (i = 0; i < runs; i++)
+			clock_once(&m, -1e-4, 2e-4 / span, &n);
+		(void)snprintf(text, sizeof(text), "right clocks, %.3g ppm in %g s, %s", 200 / span,
+		    span, sim_shape_names[m.shape]);
+		cell_at_most(c, text, n.spoke, n.runs, 0.02);
+		n = (struct count){ 0 };
+		for (i = 0; i < runs; i++)
+			clock_once(&m, -0.01, 0.02 / span, &n);
+		(void)snprintf(text, sizeof(text), "clock drifts, %.3g ppm in %g s, %s, %s",
+		    2e4 / span, span, sim_place_names[m.place], sim_shape_names[m.shape]);
+		cell_at_least(c, text, n.named, n.runs, 0.95);
+		(void)snprintf(text, sizeof(text), "  intervals have lead and rate");
+		cell_at_least(c, text, n.sized, n.runs, 0.95);
+		(void)snprintf(text, sizeof(text), "  rate within 20 %%");
+		cell_at_least(c, text, n.stood, n.runs, 0.9);
 	}
 }
 
@@ -181,4 +221,7 @@ calibrate_lifelines(struct calibration *c)
 	for (m.place = SIM_NOWHERE; m.place <= SIM_LOSS; m.place += SIM_LOSS)
 		for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
 			clocks_planted(c, m);
+	m.place = SIM_NOWHERE;
+	for (m.shape = 0; m.shape < (c->verbose ? SIM_SHAPES : 1); m.shape++)
+		drifts_planted(c, m);
 }

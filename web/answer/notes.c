@@ -58,11 +58,17 @@ notes_document(struct store_reader *r, int64_t session_id, json_t **out)
 
 /* --- a new note --- */
 
+enum { NOTE_LINE_BYTES = 255 };
+
 const struct param note_fields[] = {
 	{ "text", .max = STORE_NOTE_BYTES, .min = 1, .meaning = "The note.",
 	    .form = "1 to 2000 bytes of UTF-8", .example = "tuned" },
 	{ "at", .meaning = "Time of the note; the begin of the session if missing.",
 	    .form = "seconds since the session's begin, or ISO 8601", .example = "12" },
+	{ "line", .max = NOTE_LINE_BYTES, .meaning = "Ids of a lifeline that the note is about.",
+	    .form = "text", .example = "12" },
+	{ "point", .max = NOTE_LINE_BYTES, .meaning = "The point of the lifeline's path.",
+	    .form = "text", .example = "app.get" },
 	{ .name = NULL },
 };
 
@@ -84,17 +90,25 @@ time_take(const char *at, int64_t *t_wall_ns)
 	return *t_wall_ns > 0;
 }
 
+/* A field that names a part of a lifeline. A judgement of the verdict has a form of its own. */
+static bool
+name_ok(const char *name)
+{
+	return strlen(name) <= NOTE_LINE_BYTES && utf8_whole(name) &&
+	    strcmp(name, STORE_NOTE_VERDICT) != 0;
+}
+
 int
-note_keep(struct store_reader *r, const char *store_path, int64_t session_id, const char *at,
-    const char *text, const char **why)
+note_keep(struct store_reader *r, const char *store_path, int64_t session_id,
+    const struct note_form *form, const char **why)
 {
 	struct nw_note_rec note = { .session_id = session_id,
-		.line = "",
-		.point = "",
-		.text = text != NULL ? text : "",
+		.line = form->line != NULL ? form->line : "",
+		.point = form->point != NULL ? form->point : "",
+		.text = form->text != NULL ? form->text : "",
 		.made_wall_ns = nw_wall_ns() };
 	static const char told[] = "text: 1 to 2000 bytes of UTF-8; at: seconds since the "
-				   "session's begin, or ISO 8601";
+				   "session's begin, or ISO 8601; line, point: of a lifeline";
 	char reason[STORE_WHY_BYTES];
 	int64_t id;
 	int rc = store_session_get(r, session_id, on_session, &note.t_wall_ns);
@@ -104,7 +118,7 @@ note_keep(struct store_reader *r, const char *store_path, int64_t session_id, co
 		return rc;
 	*why = told;
 	if (note.text[strspn(note.text, " \t\r\n")] == '\0' || !utf8_whole(note.text) ||
-	    !time_take(at, &note.t_wall_ns))
+	    !name_ok(note.line) || !name_ok(note.point) || !time_take(form->at, &note.t_wall_ns))
 		return NW_EINVAL;
 	rc = store_note_add_soon(store_path, &note, &id, reason);
 	if (rc == NW_ENOTFOUND)

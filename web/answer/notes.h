@@ -14,12 +14,17 @@
 int notes_document(struct store_reader *r, int64_t session_id, json_t **out);
 /* The form of a note. */
 extern const struct param note_fields[];
+/* What a form says of a note; NULL: nothing. at: seconds since the session's begin, a time in ISO
+ * 8601, or "" for its begin. */
+struct note_form {
+	char *at, *text;
+	char *line, *point; /* ids of a lifeline, and the point of its path */
+};
 /*
- * Keeps a note. at: seconds since the session's begin, a time in ISO 8601, or ""/NULL for its
- * begin. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no such
+ * Keeps a note. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no such
  * session, or the session has too many notes.
  */
-int note_keep(struct store_reader *r, const char *store_path, int64_t session_id, const char *at,
-    const char *text, const char **why);
+int note_keep(struct store_reader *r, const char *store_path, int64_t session_id,
+    const struct note_form *form, const char **why);
 
 #endif

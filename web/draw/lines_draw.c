@@ -211,15 +211,24 @@ axis_draw(struct html *h, const struct lines_view *v, const struct frame *f, dou
 	double origin = ((double)f->from - (double)v->s->first_wall_ns) * 1e-9,
 	       span = ((double)f->to - (double)f->from) * 1e-9;
 	struct plot_axis a;
+	char text[40];
 	size_t i;
+	int digits;
 
 	plot_axis_fit(&a, origin, origin + fmax(span, 1e-9), false, 8);
+	/* ticks of a short stretch far behind the begin differ in late digits */
+	digits = a.n_ticks > 1 ? (int)ceil(-log10(a.ticks[1] - a.ticks[0]) - 1e-6) : 0;
 	html_raw(h, "<g class=\"ticks\" fill=\"#5b626b\">");
 	for (i = 0; i < a.n_ticks; i++) {
 		double x = LEFT + (a.ticks[i] - origin) * 1e9 * f->per_ns;
 
-		if (x >= LEFT - 1 && x <= RIGHT + 1)
-			text_at(h, x, y, "middle", fmt_si(a.ticks[i], "s").s);
+		if (x >= LEFT - 1 && x <= RIGHT + 1) {
+			if (digits > 0 && fabs(a.ticks[i]) >= 1)
+				snprintf(text, sizeof(text), "%.*f\xc2\xa0s", digits, a.ticks[i]);
+			else
+				snprintf(text, sizeof(text), "%s", fmt_si(a.ticks[i], "s").s);
+			text_at(h, x, y, "middle", text);
+		}
 	}
 	html_raw(h, "</g>");
 }
@@ -574,6 +583,32 @@ notes_draw(struct html *h, const struct lines_view *v, const struct frame *f)
 	}
 }
 
+/* The marks of a measurement: a ring at each, and a line between the two. */
+static void
+marks_draw(struct html *h, const struct lines_view *v, const struct frame *f)
+{
+	struct linereport_spot at[2];
+	bool has[2] = { linereport_spot(v->s, &v->c->a, &at[0]),
+		linereport_spot(v->s, &v->c->b, &at[1]) };
+	size_t i;
+
+	if (!has[0] && !has[1])
+		return;
+	html_raw(h,
+	    "<g class=\"marks\" stroke=\"#b34700\" stroke-width=\"2\" fill=\"none\" "
+	    "clip-path=\"url(#window)\"><path d=\"");
+	for (i = 0; i < 2; i++)
+		if (has[i]) {
+			move_to(h, 'M', x_of(f, at[i].t_wall_ns) - 6, y_of(f, at[i].point));
+			html_raw(h, "a6 6 0 1 0 12 0a6 6 0 1 0 -12 0");
+		}
+	if (has[0] && has[1]) {
+		move_to(h, 'M', x_of(f, at[0].t_wall_ns), y_of(f, at[0].point));
+		move_to(h, 'L', x_of(f, at[1].t_wall_ns), y_of(f, at[1].point));
+	}
+	html_raw(h, "\"><title>measured</title></path></g>");
+}
+
 /* --- series of the hosts, on the same axis --- */
 
 static const struct {
@@ -740,6 +775,7 @@ lines_draw(struct html *h, struct lines_view *v, bool alone)
 		rows_draw(h, v, &f, rows, n_rows, y);
 		strips_draw(h, v, &f, height - 14);
 		notes_draw(h, v, &f);
+		marks_draw(h, v, &f);
 		html_raw(h, "</svg>");
 	}
 	free(draw);

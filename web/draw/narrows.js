@@ -289,6 +289,8 @@
 		};
 		const go = () => { location.search = query; };
 		let from = null;
+		/* the first end is chosen: the next click ends the measurement */
+		measure.checked = query.has('a') && !query.has('b');
 		box.setAttribute('class', 'chosen');
 		box.setAttribute('height', drawing.dataset.bottom);
 		document.querySelector('form.filter').append(make('label', {}, measure,
@@ -328,8 +330,7 @@
 			query.set(end, id + '@' + point(place(event)[1]));
 			if (end === 'a')
 				query.delete('b');
-			else
-				go();
+			go();
 		});
 	};
 

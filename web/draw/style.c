@@ -195,11 +195,11 @@ const char style_css[] =
     /* lifelines */
     ".lifescroll{max-height:none;overflow-x:auto;overflow-y:hidden}.lifescroll "
     "svg{min-width:60rem;width:100%;display:block}\n"
-    ".wide-names th:first-child{min-width:15rem;overflow-wrap:normal}\n"
+    ".wide-names th:first-child{min-width:11rem;overflow-wrap:normal}\n"
     ".lifelines .grid path{stroke:var(--rule)}.lifelines .points text{fill:var(--ink)}\n"
     ".lifelines .events path{stroke:var(--ink)}.lifelines .notes path,.lifelines .stalls "
     "path,.lifelines "
-    ".impossible path{stroke:var(--warm)}\n"
+    ".impossible path,.marks path{stroke:var(--warm)}\n"
     ".lifelines .times path{stroke:var(--soft)}.lifelines .slow path{stroke:var(--warm)}\n"
     ".lifelines .bounds path{stroke:var(--soft)}.lifelines a:hover path,.lifelines a:focus "
     "path{stroke-width:4}\n"

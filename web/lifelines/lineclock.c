@@ -13,21 +13,31 @@ enum { TOLD_MAX = 3 };
 static void
 times_shift(struct lineset *s, const uint16_t *host, const struct nw_line_wrong *w)
 {
-	int64_t lead_ns = llround((w->low_s + w->high_s) / 2 * 1e9);
+	struct lineset_clock *c = &s->clock[w->host];
 	size_t i;
 
 	for (i = 0; i < s->lines.n * s->lines.n_points; i++)
 		if (s->t[i] != NW_LINE_NEVER && host[i] == w->host &&
-		    __builtin_sub_overflow(s->t[i], lead_ns, &s->t[i]))
+		    __builtin_sub_overflow(
+			s->t[i], llround(nw_line_wrong_lead(w, s->t[i]) * 1e9), &s->t[i]))
 			s->t[i] = INT64_MAX;
-	s->clock[w->host].lead_ns += lead_ns;
-	s->clock[w->host].bound_s = s->bound[w->host] = (w->high_s - w->low_s) / 2;
+	c->drift_from_ns = w->from_ns + c->lead_ns;
+	c->drift = w->rate;
+	c->lead_ns += llround(w->lead_s * 1e9);
+	c->bound_s = s->bound[w->host] = w->error_s;
+}
+
+int64_t
+lineclock_lead_ns(const struct lineset_clock *c, int64_t t_wall_ns)
+{
+	return c->lead_ns + llround(c->drift * ((double)t_wall_ns - (double)c->drift_from_ns));
 }
 
 int
 lineclock_settle(struct lineset *s, const uint16_t *host, bool raw)
 {
 	struct nw_line_clock *c = calloc(s->hosts.n + 1, sizeof(*c));
+	int rc = NW_OK;
 	size_t i;
 
 	s->wrong = calloc(s->hosts.n + 1, sizeof(*s->wrong));
@@ -37,30 +47,60 @@ lineclock_settle(struct lineset *s, const uint16_t *host, bool raw)
 	}
 	if (s->lines.n_points > 0 && s->path_source != LINESET_LEARNED) {
 		nw_lines_clocks(&s->lines, c);
-		s->n_wrong = nw_lines_wrong(&s->lines, c, s->wrong);
+		rc = nw_lines_wrong(&s->lines, c, s->wrong, &s->n_wrong);
 	}
 	for (i = 0; i < s->n_wrong && !raw; i++)
-		if (isfinite(s->wrong[i].high_s)) {
+		if (isfinite(s->wrong[i].high_s) && s->wrong[i].moved_s == 0) {
 			times_shift(s, host, &s->wrong[i]);
 			s->n_shifted++;
 		}
 	free(c);
-	return NW_OK;
+	return rc;
+}
+
+/* An interval of a lead in words: "2 ms to 3 ms behind", "1 ms behind to 2 ms ahead of". */
+static void
+lead_tell(double low_s, double high_s, const char *ahead, char *out, size_t size)
+{
+	bool behind = high_s < 0;
+	double least = fmin(fabs(low_s), fabs(high_s)), most = fmax(fabs(low_s), fabs(high_s));
+
+	if (low_s < 0 && high_s > 0)
+		snprintf(out, size, "%s behind to %s %s", fmt_duration(-low_s).s,
+		    fmt_duration(high_s).s, ahead);
+	else
+		snprintf(out, size, "%s%s%s%s %s", isfinite(most) ? "" : "at least ",
+		    fmt_duration(least).s, isfinite(most) ? " to " : "",
+		    isfinite(most) ? fmt_duration(most).s : "", behind ? "behind" : ahead);
 }
 
 static int
 one_tell(const struct lineset *s, const struct nw_line_wrong *w, char *out, size_t size)
 {
-	bool behind = w->high_s < 0;
-	double least = fmin(fabs(w->low_s), fabs(w->high_s)),
-	       most = fmax(fabs(w->low_s), fabs(w->high_s));
-	const char *against =
-	    w->against != NW_LINE_ANY ? s->hosts.text[w->against] : "all other hosts";
+	const char *host = s->hosts.text[w->host],
+		   *against =
+		       w->against != NW_LINE_ANY ? s->hosts.text[w->against] : "all other hosts";
+	char first[120], last[120];
 
-	return snprintf(out, size, "The clock of %.80s is %s%s%s%s %s that of %.80s. ",
-	    s->hosts.text[w->host], isfinite(most) ? "" : "at least ", fmt_duration(least).s,
-	    isfinite(most) ? " to " : "", isfinite(most) ? fmt_duration(most).s : "",
-	    behind ? "behind" : "ahead of", against);
+	if (w->moved_s > 0)
+		return snprintf(out, size,
+		    "The clock of %.80s moved against that of %.80s, by %s or more, and not at a "
+		    "steady rate. ",
+		    host, against, fmt_duration(w->moved_s).s);
+	if (w->rate != 0) {
+		lead_tell(w->low_s, w->high_s, "ahead", first, sizeof(first));
+		lead_tell(w->end_low_s, w->end_high_s, "ahead", last, sizeof(last));
+		return snprintf(out, size,
+		    "The clock of %.80s %s %s to %s ppm against that of %.80s: first %s, last "
+		    "%s. ",
+		    host, w->rate > 0 ? "gains" : "loses",
+		    fmt_ratio(1e6 * fmin(fabs(w->rate_low), fabs(w->rate_high))).s,
+		    fmt_ratio(1e6 * fmax(fabs(w->rate_low), fabs(w->rate_high))).s, against, first,
+		    last);
+	}
+	lead_tell(w->low_s, w->high_s, "ahead of", first, sizeof(first));
+	return snprintf(
+	    out, size, "The clock of %.80s is %s that of %.80s. ", host, first, against);
 }
 
 size_t

@@ -62,6 +62,7 @@ clocks_json(const struct lineset *s)
 		result_put_real(o, KEY_line_clock_offset_s, c->offset_s);
 		result_put_real(o, KEY_line_clock_bound_s, c->bound_s);
 		result_put_real(o, KEY_line_clock_corrected_s, (double)c->lead_ns * 1e-9);
+		result_put_real(o, KEY_line_clock_corrected_rate, c->drift);
 		result_put_real(o, KEY_line_clock_lead_by_causality_low_s, c->causal.low_s);
 		result_put_real(o, KEY_line_clock_lead_by_causality_high_s, c->causal.high_s);
 		json_array_append_new(list, o);
@@ -82,8 +83,17 @@ wrong_json(const struct lineset *s)
 		result_put_text(o, KEY_line_wrong_host, s->hosts.text[w->host]);
 		put(o, KEY_line_wrong_against,
 		    w->against != NW_LINE_ANY ? json_string(s->hosts.text[w->against]) : NULL);
-		result_put_real(o, KEY_line_wrong_low_s, w->low_s);
-		result_put_real(o, KEY_line_wrong_high_s, w->high_s);
+		put(o, KEY_line_wrong_kind,
+		    json_string(w->moved_s > 0 ? "moved"
+			    : w->rate != 0     ? "drift"
+					       : "constant"));
+		result_put_real(o, KEY_line_wrong_low_s, w->moved_s > 0 ? NAN : w->low_s);
+		result_put_real(o, KEY_line_wrong_high_s, w->moved_s > 0 ? NAN : w->high_s);
+		result_put_real(o, KEY_line_wrong_end_low_s, w->rate != 0 ? w->end_low_s : NAN);
+		result_put_real(o, KEY_line_wrong_end_high_s, w->rate != 0 ? w->end_high_s : NAN);
+		result_put_real(o, KEY_line_wrong_rate_low, w->rate != 0 ? w->rate_low : NAN);
+		result_put_real(o, KEY_line_wrong_rate_high, w->rate != 0 ? w->rate_high : NAN);
+		result_put_real(o, KEY_line_wrong_moved_s, w->moved_s > 0 ? w->moved_s : NAN);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -240,14 +250,8 @@ with_json(const struct lineset *s, const struct linereport *p)
 
 /* --- measuring --- */
 
-struct spot {
-	size_t line;
-	unsigned point;
-	int64_t t;
-};
-
-static bool
-spot_find(const struct lineset *s, const struct choice_mark *m, struct spot *out)
+bool
+linereport_spot(const struct lineset *s, const struct choice_mark *m, struct linereport_spot *out)
 {
 	if (m->line[0] == '\0')
 		return false;
@@ -255,12 +259,12 @@ spot_find(const struct lineset *s, const struct choice_mark *m, struct spot *out
 	out->point = linereport_point(s, m->point);
 	if (out->line >= s->lines.n || out->point >= s->lines.n_points)
 		return false;
-	out->t = s->t[out->line * s->lines.n_points + out->point];
-	return out->t != NW_LINE_NEVER;
+	out->t_wall_ns = s->t[out->line * s->lines.n_points + out->point];
+	return out->t_wall_ns != NW_LINE_NEVER;
 }
 
 static double
-bound_at(const struct lineset *s, const struct spot *x)
+bound_at(const struct lineset *s, const struct linereport_spot *x)
 {
 	return s->bound[s->lane_host[s->lane[x->line] * s->lines.n_points + x->point]];
 }
@@ -291,18 +295,19 @@ passes(const struct lineset *s, const struct choice *c, unsigned point, int64_t 
 json_t *
 linereport_measure(const struct lineset *s, const struct choice *c)
 {
-	struct spot a, b;
+	struct linereport_spot a, b;
 	struct passed passed;
 	double seconds, error, rate;
 	json_t *o;
 
-	if (!spot_find(s, &c->a, &a) || !spot_find(s, &c->b, &b))
+	if (!linereport_spot(s, &c->a, &a) || !linereport_spot(s, &c->b, &b))
 		return json_null();
-	seconds = ((double)b.t - (double)a.t) * 1e-9;
+	seconds = ((double)b.t_wall_ns - (double)a.t_wall_ns) * 1e-9;
 	error = lineset_host(s, a.line, a.point) == lineset_host(s, b.line, b.point)
 	    ? 0
 	    : bound_at(s, &a) + bound_at(s, &b);
-	passed = a.t < b.t ? passes(s, c, b.point, a.t, b.t) : passes(s, c, b.point, b.t, a.t);
+	passed = a.t_wall_ns < b.t_wall_ns ? passes(s, c, b.point, a.t_wall_ns, b.t_wall_ns)
+					   : passes(s, c, b.point, b.t_wall_ns, a.t_wall_ns);
 	rate = seconds != 0 ? 1 / fabs(seconds) : NAN;
 	o = json_object();
 	result_put_text(o, KEY_line_measure_a, s->label[a.line]);
@@ -323,7 +328,7 @@ static void
 mark_lacks(const struct lineset *s, const char *which, const struct choice_mark *m, char *out)
 {
 	size_t len = strlen(out), size = LINEREPORT_SENTENCE_BYTES - len;
-	struct spot at;
+	struct linereport_spot at;
 
 	if (m->line[0] == '\0')
 		snprintf(out + len, size, "%s is missing. ", which);
@@ -331,7 +336,7 @@ mark_lacks(const struct lineset *s, const char *which, const struct choice_mark 
 		snprintf(out + len, size, "%s: no lifeline has the ids %s. ", which, m->line);
 	else if ((at.point = linereport_point(s, m->point)) >= s->lines.n_points)
 		snprintf(out + len, size, "%s: the path has no point %s. ", which, m->point);
-	else if (!spot_find(s, m, &at))
+	else if (!linereport_spot(s, m, &at))
 		snprintf(out + len, size, "%s: the lifeline %s does not pass %s. ", which, m->line,
 		    m->point);
 }

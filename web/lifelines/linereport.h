@@ -45,6 +45,14 @@ json_t *linereport_measure(const struct lineset *s, const struct choice *c);
 void linereport_lacks(
     const struct lineset *s, const struct choice *c, char out[LINEREPORT_SENTENCE_BYTES]);
 
+struct linereport_spot { /* a point of a line */
+	size_t line;
+	unsigned point;
+	int64_t t_wall_ns;
+};
+/* The point of a mark. Returns false if there is no mark, or no line has the point. */
+bool
+linereport_spot(const struct lineset *s, const struct choice_mark *m, struct linereport_spot *out);
 /* The line whose ids are, or else contain, a mark's text; lines.n: none. */
 size_t linereport_line(const struct lineset *s, const char *text);
 /* The point of a name; lines.n_points: none. */

@@ -655,7 +655,8 @@ sides_correct(struct lineset *s)
 	size_t i;
 
 	for (i = 0; i < s->n_side; i++)
-		if (__builtin_sub_overflow(s->side[i].t_wall_ns, s->clock[s->side[i].host].lead_ns,
+		if (__builtin_sub_overflow(s->side[i].t_wall_ns,
+			lineclock_lead_ns(&s->clock[s->side[i].host], s->side[i].t_wall_ns),
 			&s->side[i].t_wall_ns))
 			s->side[i].t_wall_ns = INT64_MAX;
 	if (s->n_side > 1)

@@ -54,7 +54,9 @@ struct lineset_clock {
 	double offset_s; /* host minus box; NaN without a measurement */
 	double bound_s;  /* largest error of the times as they are used here; NaN: not known */
 	int64_t lead_ns; /* subtracted from all times of the host */
-	bool measured;   /* the measured offset is part of lead_ns */
+	double drift;    /* and so much more for each second behind drift_from_ns as logged */
+	int64_t drift_from_ns;
+	bool measured; /* the measured offset is part of lead_ns */
 	struct nw_line_clock causal;
 };
 

@@ -159,17 +159,27 @@ cell_count(struct html *h, size_t n)
 	html_raw(h, "</td>");
 }
 
+/* A cell of a table whose rows become cards on a narrow screen; is_long: with a row of its own. */
 static void
-excess_cell(struct html *h, const struct nw_line_segment *g)
+cell_labelled(struct html *h, const char *label, const char *text, bool is_long)
+{
+	html_raw(h, "<td");
+	html_attr(h, "class", is_long ? "num span" : "num");
+	html_attr(h, "data-label", label);
+	html_raw(h, ">");
+	html_text(h, text);
+	html_raw(h, "</td>");
+}
+
+static void
+excess_cell(struct html *h, const char *label, const struct nw_line_segment *g)
 {
 	char text[240] = "-";
 
 	if (isfinite(g->excess_low))
 		snprintf(text, sizeof(text), "%s (%s to %s)", fmt_share(g->excess_share).s,
 		    fmt_share(g->excess_low).s, fmt_share(g->excess_high).s);
-	html_raw(h, "<td class=\"num\">");
-	html_text(h, text);
-	html_raw(h, "</td>");
+	cell_labelled(h, label, text, true);
 }
 
 /* Returns true if the order of a line at two points is impossible, or not known. */
@@ -184,56 +194,72 @@ order_is_doubtful(const struct nw_line_segments *s)
 	return false;
 }
 
+/* Below the name of a segment: columns of their own would make the table too wide to read. */
 static void
-segment_row(
-    struct html *h, const struct lines_view *v, const struct nw_line_segment *g, bool with_order)
+order_write(struct html *h, const struct nw_line_segment *g)
 {
-	html_raw(h, "<tr><th>");
+	if (g->backwards == 0 && g->uncertain == 0)
+		return;
+	html_raw(h, "<span class=\"under soft\">order impossible: ");
+	html_text(h, fmt_count(g->backwards).s);
+	html_raw(h, ", not known: ");
+	html_text(h, fmt_count(g->uncertain).s);
+	html_raw(h, "</span>");
+}
+
+static const struct {
+	const char *title;
+	enum nw_line_quantile q;
+} durations[] = { { "5 %", NW_LINE_Q05 }, { "Median", NW_LINE_MEDIAN }, { "95 %", NW_LINE_Q95 },
+	{ "99 %", NW_LINE_Q99 }, { "Longest", NW_LINE_MAX } };
+
+static void
+segment_row(struct html *h, const struct lines_view *v, const struct nw_line_segment *g)
+{
+	size_t i;
+
+	html_raw(h, "<tr><th><span>");
 	page_name(h, lineset_point(v->s, g->from));
 	html_raw(h, " to ");
 	page_name(h, lineset_point(v->s, g->to));
+	html_raw(h, "</span>");
+	order_write(h, g);
 	html_raw(h, "</th>");
-	cell_count(h, g->n);
-	cell_duration(h, g->q_s[NW_LINE_Q05]);
-	cell_duration(h, g->q_s[NW_LINE_MEDIAN]);
-	cell_duration(h, g->q_s[NW_LINE_Q95]);
-	cell_duration(h, g->q_s[NW_LINE_Q99]);
-	cell_duration(h, g->q_s[NW_LINE_MAX]);
-	excess_cell(h, g);
-	cell_count(h, g->crossings);
-	if (with_order) {
-		cell_count(h, g->backwards);
-		cell_count(h, g->uncertain);
-	}
+	cell_labelled(h, "Lines", fmt_count(g->n).s, false);
+	for (i = 0; i < sizeof(durations) / sizeof(durations[0]); i++)
+		cell_labelled(h, durations[i].title, fmt_duration(g->q_s[durations[i].q]).s, false);
+	excess_cell(h, "Share of excess", g);
+	cell_labelled(h, "Crossings", fmt_count(g->crossings).s, false);
 	html_raw(h, "</tr>");
 }
 
 static void
 segments_write(struct html *h, const struct lines_view *v)
 {
-	/* columns without a number other than 0 cost the width of a narrow page */
-	bool with_order = order_is_doubtful(&v->p->segments);
 	size_t i;
 
 	if (v->p->segments.n == 0)
 		return;
 	html_raw(h,
-	    "<section><h2>Segments</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	    "aria-label=\"Segments\"><table class=\"wide-names\"><thead><tr><th>Segment</th>"
-	    "<th class=\"num\">Lines</th><th class=\"num\">5 %</th><th class=\"num\">Median</th>"
-	    "<th class=\"num\">95 %</th><th class=\"num\">99 %</th><th class=\"num\">Longest</th>"
-	    "<th class=\"num\">Share of excess</th><th class=\"num\">Crossings</th>");
-	if (with_order)
-		html_raw(
-		    h, "<th class=\"num\">Impossible</th><th class=\"num\">Order not known</th>");
-	html_raw(h, "</tr></thead><tbody>");
+	    "<section><h2>Segments</h2><div class=\"scroll lifescroll\" tabindex=\"0\" "
+	    "role=\"region\" "
+	    "aria-label=\"Segments\"><table class=\"stages wide-names\"><thead><tr>"
+	    "<th>Segment</th><th class=\"num\">Lines</th>");
+	for (i = 0; i < sizeof(durations) / sizeof(durations[0]); i++) {
+		html_raw(h, "<th class=\"num\">");
+		html_text(h, durations[i].title);
+		html_raw(h, "</th>");
+	}
+	html_raw(h,
+	    "<th class=\"num\">Share of excess</th><th class=\"num\">Crossings</th></tr></thead>"
+	    "<tbody>");
 	for (i = 0; i < v->p->segments.n; i++)
-		segment_row(h, v, &v->p->segments.segment[i], with_order);
+		segment_row(h, v, &v->p->segments.segment[i]);
 	html_raw(h,
 	    "</tbody></table></div><p class=\"note\">Slow lines are the slowest twentieth; their "
 	    "excess is their time above each segment's median, with a 95 % interval. "
 	    "Crossings: pairs of lines in which the later line is first at the end.");
-	if (!with_order)
+	if (!order_is_doubtful(&v->p->segments))
 		html_raw(h, " No line has an impossible or unknown order.");
 	html_raw(h, "</p></section>");
 }
@@ -311,9 +337,26 @@ causal_cell(struct html *h, const struct nw_line_clock *c)
 		    fmt_si(c->high_s, "s").s);
 	else if (isfinite(c->low_s) && isfinite(c->high_s))
 		snprintf(text, sizeof(text), "no constant lead fits: the clock moved");
-	html_raw(h, "<td class=\"num\">");
-	html_text(h, text);
-	html_raw(h, "</td></tr>");
+	cell_labelled(h, "Lead allowed by the lines", text, true);
+}
+
+static void
+clock_row(struct html *h, const char *host, const struct lineset_clock *c)
+{
+	html_raw(h, "<tr><th>");
+	page_name(h, host);
+	html_raw(h, "</th><td class=\"num span\" data-label=\"Corrected by\"><span>");
+	html_text(h, c->lead_ns != 0 ? fmt_si((double)c->lead_ns * 1e-9, "s").s : "-");
+	if (c->drift != 0) {
+		html_raw(h, " at first<span class=\"under\">and by ");
+		html_text(h, fmt_ratio(1e6 * c->drift).s);
+		html_raw(h, " ppm</span>");
+	}
+	html_raw(h, "</span></td>");
+	cell_labelled(h, "May be wrong by",
+	    isfinite(c->bound_s) ? fmt_si(c->bound_s, "s").s : "no bound known", true);
+	causal_cell(h, &c->causal);
+	html_raw(h, "</tr>");
 }
 
 static void
@@ -324,22 +367,13 @@ clocks_write(struct html *h, const struct lines_view *v)
 	if (v->s->hosts.n < 2)
 		return;
 	html_raw(h,
-	    "<section><h2>Clocks</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-	    "aria-label=\"Clocks\"><table><thead><tr><th>Host</th>"
+	    "<section><h2>Clocks</h2><div class=\"scroll lifescroll\" tabindex=\"0\" "
+	    "role=\"region\" "
+	    "aria-label=\"Clocks\"><table class=\"stages\"><thead><tr><th>Host</th>"
 	    "<th class=\"num\">Corrected by</th><th class=\"num\">May be wrong by</th>"
 	    "<th class=\"num\">Lead allowed by the lines</th></tr></thead><tbody>");
-	for (i = 0; i < v->s->hosts.n && i < 40; i++) {
-		const struct lineset_clock *c = &v->s->clock[i];
-
-		html_raw(h, "<tr><th>");
-		page_name(h, v->s->hosts.text[i]);
-		html_raw(h, "</th><td class=\"num\">");
-		html_text(h, c->lead_ns != 0 ? fmt_si((double)c->lead_ns * 1e-9, "s").s : "-");
-		html_raw(h, "</td><td class=\"num\">");
-		html_text(h, isfinite(c->bound_s) ? fmt_si(c->bound_s, "s").s : "no bound known");
-		html_raw(h, "</td>");
-		causal_cell(h, &c->causal);
-	}
+	for (i = 0; i < v->s->hosts.n && i < 40; i++)
+		clock_row(h, v->s->hosts.text[i], &v->s->clock[i]);
 	html_raw(h,
 	    "</tbody></table></div><p class=\"note\">Nothing arrives before its sending: the last "
 	    "column is the largest possible lead of a host's clock over the clock of the host "
@@ -464,8 +498,17 @@ measure_write(struct html *h, const struct lines_view *v)
 	       rate = json_number_value(result_get(m, KEY_line_measure_lines_per_s)),
 	       bytes = result_number(m, KEY_line_measure_bytes_per_s);
 	char lacks[LINEREPORT_SENTENCE_BYTES];
+	struct linereport_spot at;
 
-	if (json_is_object(m)) {
+	if (v->c->b.line[0] == '\0' && linereport_spot(v->s, &v->c->a, &at)) {
+		html_raw(h, "<section><h2>Measured</h2><p>From ");
+		html_text(h, v->s->label[at.line]);
+		html_raw(h, " at ");
+		html_text(h, lineset_point(v->s, at.point));
+		html_raw(
+		    h, ": choose the point to measure to, in the drawing or among the points.</p>");
+		html_raw(h, "</section>");
+	} else if (json_is_object(m)) {
 		html_raw(h, "<section><h2>Measured</h2><p>From ");
 		html_text(h, result_text(m, KEY_line_measure_a));
 		html_raw(h, " at ");
@@ -503,14 +546,48 @@ measure_write(struct html *h, const struct lines_view *v)
 }
 
 static void
-notes_write(struct html *h, const struct lines_view *v)
+hidden_write(struct html *h, const char *name, const char *value)
+{
+	html_raw(h, "<input type=\"hidden\"");
+	html_attr(h, "name", name);
+	html_attr(h, "value", value);
+	html_raw(h, ">");
+}
+
+/* The form of a note on the point at which a measurement begins. */
+static void
+note_form_write(struct html *h, const struct lines_view *v)
+{
+	struct linereport_spot a;
+
+	if (!linereport_spot(v->s, &v->c->a, &a)) {
+		html_raw(h,
+		    "<p class=\"note\">Choose a line, and \"from here\" at one of its points, to "
+		    "write a note there.</p>");
+		return;
+	}
+	html_raw(h, "<form class=\"filter note-form\" method=\"post\" action=\"/session/");
+	html_int(h, v->s->session_id);
+	html_raw(h, "/note\">");
+	hidden_write(h, "line", v->s->label[a.line]);
+	hidden_write(h, "point", lineset_point(v->s, a.point));
+	hidden_write(h, "at", fmt_iso_ns(a.t_wall_ns).s);
+	html_raw(h, "<label>Note at ");
+	html_text(h, v->s->label[a.line]);
+	html_raw(h, ", ");
+	page_name(h, lineset_point(v->s, a.point));
+	html_raw(h,
+	    " <input name=\"text\" required size=\"40\" maxlength=\"2000\"></label>"
+	    "<button>Keep the note</button></form>");
+}
+
+static void
+notes_table_write(struct html *h, const struct lines_view *v)
 {
 	size_t i;
 
-	if (v->s->n_notes == 0)
-		return;
 	html_raw(h,
-	    "<section><h2>Notes</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+	    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
 	    "aria-label=\"Notes\"><table><tbody>");
 	for (i = 0; i < v->s->n_notes; i++) {
 		const struct lineset_note *n = &v->s->notes[i];
@@ -529,7 +606,20 @@ notes_write(struct html *h, const struct lines_view *v)
 		html_text(h, n->text);
 		html_raw(h, "</td></tr>");
 	}
-	html_raw(h, "</tbody></table></div></section>");
+	html_raw(h, "</tbody></table></div>");
+}
+
+static void
+notes_write(struct html *h, const struct lines_view *v)
+{
+	if (v->s->n_notes == 0 && (!h->may_change || v->s->lines.n == 0))
+		return;
+	html_raw(h, "<section id=\"notes\"><h2>Notes</h2>");
+	if (v->s->n_notes > 0)
+		notes_table_write(h, v);
+	if (h->may_change && v->s->lines.n > 0)
+		note_form_write(h, v);
+	html_raw(h, "</section>");
 }
 
 static void

@@ -19,6 +19,7 @@ enum {
 	STEP_MAX_S = 30        /* the published table has a row each 30 s */
 };
 static const int64_t SECOND_NS = 1000000000;
+static const int64_t DAY_NS = 86400000000000;
 
 /* --- groups --- */
 
@@ -247,6 +248,56 @@ lacking_count(const struct keep_work *w, const struct nw_chunk *rows)
 	return n;
 }
 
+/* Takes the courses in time from response and metrics of some rows, in place: metrics that begin,
+ * rise or turn with the hour as the response does explain nothing by that alone. */
+static int
+time_take(struct keep_work *w, const struct nw_chunk *rows, struct nw_time_rival *time)
+{
+	const size_t n = rows->end_row - rows->first_row;
+	const double **x = xcalloc(w->x.n_columns + 1, sizeof(*x));
+	double *day = xcalloc(n + 1, sizeof(*day)), *y = w->table.y + rows->first_row;
+	struct nw_table t = { x, w->x.n_columns, y, n };
+	size_t i;
+	int rc;
+
+	for (i = 0; i < w->x.n_columns; i++)
+		x[i] = w->columns[i] + rows->first_row;
+	for (i = 0; i < n; i++)
+		day[i] =
+		    (double)(w->table.t_wall_ns[rows->first_row + i] % DAY_NS) / (double)DAY_NS;
+	rc = nw_time_rival(&t, day, time);
+	if (rc == NW_OK && time->parts != 0) {
+		for (i = 0; i < w->x.n_columns; i++)
+			keeptable_replace(&w->table, i, rows->first_row, time->rest.x[i], n);
+		memcpy(y, time->rest.y, n * sizeof(*y));
+	}
+	time->rest = (struct nw_table){ 0 };
+	free(x);
+	free(day);
+	return rc;
+}
+
+static int
+times_take(struct keep_work *w)
+{
+	const struct nw_chunk own = { 0, w->x.n_rows, NW_CHUNK_TRAIN };
+	struct nw_time_rival other;
+	size_t i;
+	int rc;
+
+	w->whole = xcalloc(w->x.n_rows + 1, sizeof(*w->whole));
+	memcpy(w->whole, w->table.y, w->x.n_rows * sizeof(*w->whole));
+	rc = time_take(w, &own, &w->time);
+	w->options.n_courses = w->time.n_courses;
+	w->options.course = w->time.course;
+	w->options.response = w->time.parts != 0 ? w->whole : NULL;
+	for (i = 0; rc == NW_OK && i < w->n_trials; i++) {
+		rc = time_take(w, &w->trial[i].rows, &other);
+		nw_time_rival_clear(&other);
+	}
+	return rc;
+}
+
 /* Selects on the group's rows, and applies the selection to the trials' rows. */
 static int
 select_and_try(struct keep_work *w)
@@ -300,6 +351,8 @@ list_find(struct keep_work *w, const struct nw_progress_hook *hook)
 	w->status = w->x.n_columns == 0 ? "no_metrics" : "too_few_rows";
 	if (w->x.n_columns == 0 || w->n_answers < w->params->rows_min || w->n_answers < ROWS_MIN)
 		return NW_OK;
+	if ((rc = times_take(w)) != NW_OK)
+		return rc;
 	if ((rc = select_and_try(w)) != NW_OK || strcmp(w->status, "ok") != 0)
 		return rc;
 	if ((rc = nw_reduce_worth(
@@ -322,6 +375,8 @@ static void
 work_clear(struct keep_work *w)
 {
 	nw_reduction_clear(&w->result);
+	nw_time_rival_clear(&w->time);
+	free(w->whole);
 	keeptable_clear(&w->table);
 	free(w->columns);
 	free(w->share);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A list of metrics worth keeping as a document, and in a sentence. */
 #include "analyze/verdict/keep/keeplist_in.h"
+#include "analyze/verdict/keep/timedoc.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,6 +120,16 @@ metrics_doc(const struct keep_work *w, size_t *n_worth)
 
 /* --- trials and hosts --- */
 
+static size_t
+answers_of(const struct keep_work *w, const struct nw_chunk *rows)
+{
+	size_t i, n = 0;
+
+	for (i = rows->first_row; i < rows->end_row; i++)
+		n += isfinite(w->table.y[i]);
+	return n;
+}
+
 static json_t *
 trials_doc(const struct keep_work *w)
 {
@@ -131,7 +142,7 @@ trials_doc(const struct keep_work *w)
 
 		o = json_object();
 		put_text(o, KEY_keep_trial_route, t->group->route);
-		put_count(o, KEY_keep_trial_n_rows, t->rows.end_row - t->rows.first_row);
+		put_count(o, KEY_keep_trial_n_rows, answers_of(w, &t->rows));
 		put_count(o, KEY_keep_trial_n_lacking, t->n_lacking);
 		put_real(o, KEY_keep_trial_r2, c != NULL ? c->selected.r2 : NAN);
 		put_real(o, KEY_keep_trial_r2_adjusted, c != NULL ? c->selected.adj_r2 : NAN);
@@ -172,6 +183,33 @@ lack_words(const char *status)
 	return "it cannot be computed from what was measured";
 }
 
+/* Appends what time alone explains; takes text. */
+static char *
+time_add(const struct keep_work *w, char *text)
+{
+	const struct nw_time_rival *t = &w->time;
+	char words[80] = "", *all, *with;
+	json_t *parts = timedoc_parts(t), *part;
+	size_t i;
+
+	json_array_foreach(parts, i, part)
+	{
+		strcat(words, i > 0 ? ", " : "");
+		strcat(words, json_string_value(part));
+	}
+	json_decref(parts);
+	all = xasprintf("%s Time itself (%s) explains %s; the list is about the rest.", text, words,
+	    fmt_share(t->r2).s);
+	free(text);
+	if (t->n_taken == 0)
+		return all;
+	with = xasprintf("%s %zu %s the same course in time and explain%s nothing besides.", all,
+	    t->n_taken, t->n_taken == 1 ? "metric has" : "metrics have",
+	    t->n_taken == 1 ? "s" : "");
+	free(all);
+	return with;
+}
+
 static char *
 sentence_make(const struct keep_work *w, size_t n_worth)
 {
@@ -196,10 +234,28 @@ sentence_make(const struct keep_work *w, size_t n_worth)
 		    n_worth, w->own.n_names, n_worth == 1 ? "is" : "are", of,
 		    fmt_share(w->worth.r2).s);
 	free(of);
-	return text;
+	return w->time.parts != 0 ? time_add(w, text) : text;
 }
 
 /* --- the document --- */
+
+static const char *
+column_name(const void *arg, size_t column)
+{
+	return keeptable_name(arg, column);
+}
+
+static void
+put_time(json_t *o, const struct keep_work *w)
+{
+	const struct nw_time_rival *t = &w->time;
+
+	result_set(o, KEY_keeplist_time_parts, timedoc_parts(t));
+	put_real(o, KEY_keeplist_r2_time, t->parts != 0 ? t->r2 : NAN);
+	result_set(o, KEY_keeplist_time_taken,
+	    timedoc_taken(t, t->taken != NULL ? w->x.n_columns : 0, column_name, &w->table));
+	put_count(o, KEY_keeplist_n_time_taken, t->n_taken);
+}
 
 static void
 put_fit(json_t *o, const struct keep_work *w)
@@ -259,6 +315,7 @@ keeplist_document(const struct keep_work *w, struct nw_keeplist_rec *out)
 	put_text(o, KEY_keeplist_made, fmt_iso_ns(out->made_wall_ns).s);
 	put_real(o, KEY_keeplist_took_s, (double)out->took_ns * NS);
 	put_rows(o, w);
+	put_time(o, w);
 	put_fit(o, w);
 	result_set(o, KEY_keeplist_metrics, metrics);
 	result_set(o, KEY_keeplist_trials, trials_doc(w));

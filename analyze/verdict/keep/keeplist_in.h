@@ -7,6 +7,7 @@
 
 #include "analyze/verdict/keep/keeptable.h"
 #include "narrows/keeplist.h"
+#include "narrows/timerival.h"
 
 enum { KEEP_TRIALS_MAX = 3, KEEP_PAIRS = 25 };
 
@@ -32,6 +33,10 @@ struct keep_work {
 	size_t n_answers;   /* rows with a response */
 	const char *status; /* "ok", or why there is no list */
 	struct nw_reduce_options options;
+	/* courses in time, taken from the response and the metrics of the group's rows; its rest is
+	 * in the table */
+	struct nw_time_rival time;
+	double *whole; /* the group's response with its courses; NULL: it has none */
 	struct nw_reduction result;
 	struct nw_worth worth;
 	double *share; /* of half-samples, per column */

@@ -14,6 +14,7 @@
 #include "analyze/verdict/keep/keepseries.h"
 #include "analyze/verdict/keep/response.h"
 #include "narrows/err.h"
+#include "narrows/timerival.h"
 
 struct keep_column {
 	char *name, *unit;
@@ -30,6 +31,7 @@ keeptable_init(struct keeptable *t, size_t cap_rows, int64_t step_ns)
 		.end_row = cap_rows,
 		.step_ns = step_ns,
 		.y = xcalloc(cap_rows + 1, sizeof(*t->y)),
+		.t_wall_ns = xcalloc(cap_rows + 1, sizeof(*t->t_wall_ns)),
 		.column = xcalloc(KEEP_COLUMNS_MAX, sizeof(*t->column)) };
 }
 
@@ -53,6 +55,7 @@ keeptable_clear(struct keeptable *t)
 	}
 	free(t->column);
 	free(t->y);
+	free(t->t_wall_ns);
 	memset(t, 0, sizeof(*t));
 }
 
@@ -72,6 +75,13 @@ const double *
 keeptable_values(const struct keeptable *t, size_t column)
 {
 	return t->column[column]->x;
+}
+
+void
+keeptable_replace(
+    struct keeptable *t, size_t column, size_t first_row, const double *values, size_t n)
+{
+	memcpy(t->column[column]->x + first_row, values, n * sizeof(*values));
 }
 
 void
@@ -296,6 +306,8 @@ session_add(struct keeptable *t, struct store_reader *r, const struct evidence *
 		    t, r, &e->hosts[i], e->session_id, role_of(what->route, e->hosts[i].name), &at);
 	if (rc < 0 || at.n_rows == 0)
 		return rc;
+	for (i = 0; i < at.n_rows; i++)
+		t->t_wall_ns[t->n_rows + i] = at.t0_wall_ns + (int64_t)i * at.step_ns;
 	t->n_rows += at.n_rows;
 	if (t->first_wall_ns == 0 || at.t0_wall_ns < t->first_wall_ns)
 		t->first_wall_ns = at.t0_wall_ns;
@@ -308,16 +320,21 @@ int
 keeptable_add(struct keeptable *t, struct store_reader *r, int64_t session_id,
     const struct keep_response *what)
 {
+	const size_t before = t->n_rows, pause = before > 0 ? NW_TIME_PAUSE : 0;
 	struct evidence e;
 	int rc;
 
-	if (t->n_rows >= t->end_row)
+	if (before + pause >= t->end_row)
 		return NW_OK;
 	if ((rc = store_reader_begin(r)) < 0)
 		return rc;
 	rc = evidence_load(r, session_id, EVIDENCE_OF_TIED, &e);
 	if (rc == NW_OK) {
+		while (t->n_rows < before + pause)
+			t->y[t->n_rows++] = NAN;
 		rc = session_add(t, r, &e, what);
+		if (t->n_rows == before + pause)
+			t->n_rows = before;
 		evidence_clear(&e);
 	}
 	store_reader_end(r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The table of a reduction over days: a response and the metrics of all hosts of many sessions, row
- * under row, one session after the other.
+ * under row, one session after the other, with NW_TIME_PAUSE rows without values between two.
  *
  * A metric is called by the role of its host and by its name, "sender: disk:partition:sda io_ms",
  * so that rows of other hosts of the same configuration fit below. A metric that a session does not
@@ -35,6 +35,7 @@ struct keeptable {
 	size_t end_row; /* rows are added up to here; at most cap_rows */
 	int64_t step_ns;
 	double *y;
+	int64_t *t_wall_ns;        /* of each row; 0 between two sessions */
 	struct keep_column *names; /* hash of all columns by name */
 	size_t n_names;
 	struct keep_column **column; /* columns that move; at most KEEP_COLUMNS_MAX */
@@ -67,5 +68,8 @@ keeptable_each_name(const struct keeptable *t, void (*fn)(void *arg, const char 
 const char *keeptable_name(const struct keeptable *t, size_t column);
 const char *keeptable_unit(const struct keeptable *t, size_t column);
 const double *keeptable_values(const struct keeptable *t, size_t column);
+/* Puts other values into n rows of a moving column. */
+void keeptable_replace(
+    struct keeptable *t, size_t column, size_t first_row, const double *values, size_t n);
 
 #endif

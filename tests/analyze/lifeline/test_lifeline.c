@@ -109,7 +109,7 @@ wrong_of(
 	int64_t t[12];
 	struct nw_line_clock clocks[3];
 	struct nw_lines l = lines_of(t, 3, 4, 1, lane, host, bound, 3);
-	size_t i, p;
+	size_t i, p, n;
 
 	for (i = 0; i < 3; i++)
 		for (p = 0; p < 4; p++)
@@ -118,7 +118,8 @@ wrong_of(
 		for (i = 0; i < 3; i++)
 			t[4 * i] = NEVER;
 	nw_lines_clocks(&l, clocks);
-	return nw_lines_wrong(&l, clocks, out);
+	CHECK_INT(nw_lines_wrong(&l, clocks, out, &n), NW_OK);
+	return n;
 }
 
 static void
@@ -156,6 +157,83 @@ test_wrong_clocks(void)
 			CHECK_NEAR(wrong[0].high_s, cases[i].high_s, 1e-9, 0);
 		else
 			CHECK(isinf(wrong[0].high_s));
+	}
+}
+
+/* Requests from host 0 over hosts 1 and 2 and back, 4 ms on the way, 10 a second for 100 s. Each
+ * host's lead grows from its first value by a rate in ppm; at half time host 1 is set by step_ms. */
+static size_t
+drift_of(const double *lead_ms, const double *ppm, double step_ms, const double *bound,
+    struct nw_line_wrong *out)
+{
+	enum { N = 1000 };
+	static int64_t t[4 * N];
+	static uint32_t lane[N];
+	static const uint32_t host[] = { 0, 1, 2, 0 };
+	struct nw_line_clock clocks[3];
+	struct nw_lines l = lines_of(t, N, 4, 1, lane, host, bound, 3);
+	size_t i, p, n;
+
+	for (i = 0; i < N; i++)
+		for (p = 0; p < 4; p++) {
+			double at = 0.1 * (double)i + 0.002 * (double)p,
+			       lead = 1e-3 * lead_ms[host[p]] + 1e-6 * ppm[host[p]] * at +
+			    (host[p] == 1 && i >= N / 2 ? 1e-3 * step_ms : 0);
+
+			t[4 * i + p] =
+			    1700000000 * INT64_C(1000000000) + llround((at + lead) * 1e9);
+		}
+	nw_lines_clocks(&l, clocks);
+	CHECK_INT(nw_lines_wrong(&l, clocks, out, &n), NW_OK);
+	return n;
+}
+
+static void
+test_drifts(void)
+{
+	static const double none[] = { NAN, NAN, NAN }, known[] = { 0.001, 0.02, 0.001 };
+	static const struct {
+		double lead_ms[3], ppm[3], step_ms;
+		const double *bound;
+		size_t n;
+		uint32_t host, against;
+		double low_s, end_low_s, rate; /* of the planted lead, and its rate in ppm */
+	} cases[] = {
+		{ { 0, -5, 0 }, { 0, 100, 0 }, 0, none, 1, 1, 0, -0.005, 0.005, 100 },
+		{ { 0, 0, 8 }, { 0, 0, -150 }, 0, none, 1, 2, 0, 0.008, -0.007, -150 },
+		{ { 0, -5, 0 }, { 0, 100, 0 }, 0, known, 0, 0, 0, 0, 0, 0 },
+		{ { 5, 0, 0 }, { -100, 0, 0 }, 0, none, 1, 0, NW_LINE_ANY, 0.005, -0.005, -100 },
+		/* a drift that a constant lead explains, too */
+		{ { 0, 1, 0 }, { 0, 20, 0 }, 0, none, 0, 0, 0, 0, 0, 0 },
+		/* no steady rate */
+		{ { 0, 0, 0 }, { 0, 0, 0 }, 30, none, 1, 1, 0, NAN, NAN, 0 },
+	};
+	struct nw_line_wrong w[3];
+	size_t i, n;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		n = drift_of(cases[i].lead_ms, cases[i].ppm, cases[i].step_ms, cases[i].bound, w);
+		CHECK_INT(n, cases[i].n);
+		if (n == 0 || n != cases[i].n)
+			continue;
+		CHECK_INT(w[0].host, cases[i].host);
+		CHECK_INT(w[0].against, cases[i].against);
+		if (isnan(cases[i].low_s)) {
+			CHECK_NEAR(w[0].moved_s, 0.022, 1e-6, 0); /* 24 less two ticks */
+			continue;
+		}
+		CHECK_NEAR(w[0].moved_s, 0, 0, 0);
+		CHECK(w[0].low_s <= cases[i].low_s && w[0].high_s >= cases[i].low_s);
+		CHECK(w[0].end_low_s <= cases[i].end_low_s + 1e-6 &&
+		    w[0].end_high_s >= cases[i].end_low_s - 1e-6);
+		CHECK(
+		    w[0].rate_low * 1e6 <= cases[i].rate && w[0].rate_high * 1e6 >= cases[i].rate);
+		CHECK_NEAR(w[0].rate * 1e6, cases[i].rate, 0.2, 0);
+		CHECK_NEAR(
+		    nw_line_wrong_lead(&w[0], w[0].from_ns), cases[i].low_s, 0, w[0].error_s);
+		CHECK_NEAR(nw_line_wrong_lead(&w[0], w[0].to_ns), cases[i].end_low_s, 0,
+		    w[0].error_s + 1e-6);
+		CHECK(w[0].error_s > 0 && w[0].error_s < 0.01);
 	}
 }
 
@@ -347,6 +425,7 @@ main(int argc, char **argv)
 	test_segments();
 	test_orders();
 	test_wrong_clocks();
+	test_drifts();
 	test_stalls();
 	test_plants();
 	test_step();

@@ -477,6 +477,7 @@ test_clocks(void)
 	CHECK_STR(word(wrong, "against"), "c");
 	CHECK_NEAR(number(wrong, "high_s"), -0.004, 1e-6, 0);
 	CHECK_NEAR(number(wrong, "low_s"), -0.006, 1e-6, 0);
+	CHECK_STR(word(wrong, "kind"), "constant");
 	json_decref(doc);
 	doc = ask_json(NULL); /* the order of a learnt path comes from the wrong clock itself */
 	CHECK(strstr(word(doc, "sentence"), "The clock of") == NULL);
