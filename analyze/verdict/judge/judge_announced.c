@@ -47,8 +47,9 @@ is_again(const struct evidence *e, size_t k)
 	const struct evidence_announced *a = &e->announced[k], *b;
 
 	for (b = e->announced; b < a; b++)
-		if (a->src != NULL && b->src != NULL && a->dst != NULL && b->dst != NULL &&
-		    a->sport == b->sport && a->dport == b->dport && strcmp(a->src, b->src) == 0 &&
+		if (!is_form(b, NW_ANNOUNCE_XROOTD) && a->src != NULL && b->src != NULL &&
+		    a->dst != NULL && b->dst != NULL && a->sport == b->sport &&
+		    a->dport == b->dport && strcmp(a->src, b->src) == 0 &&
 		    strcmp(a->dst, b->dst) == 0)
 			return true;
 	return false;
