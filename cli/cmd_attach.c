@@ -24,8 +24,12 @@ static const struct {
 } programs[] = {
 	{ "xrootd",
 	    "# XRootD 5: lines for the server's configuration; then restart the server.\n"
-	    "# A transfer is announced if its client gives scitag.flow=N in the address,\n"
-	    "# N = 64 * EXPERIMENT + ACTIVITY.\n"
+	    "# Files opened and closed, users, and third-party copies:\n"
+	    "xrootd.monitor all auth fstat 2s lfn ops xfr 1 ident 1m dest fstat files info user "
+	    "%1$s:%2$d\n"
+	    "xrootd.mongstream tpc use flush 2s send json dflthdr %1$s:%2$d\n"
+	    "# The connections of transfers whose client gives scitag.flow=N in the address,\n"
+	    "# N = 64 * EXPERIMENT + ACTIVITY:\n"
 	    "xrootd.pmark ffdest %1$s:%2$d\n"
 	    "xrootd.pmark ffecho 10\n"
 	    "xrootd.pmark use firefly scitag\n"

@@ -144,10 +144,11 @@ session_print(const json_t *o)
 	double duration = result_number(o, KEY_listed_duration_s);
 	bool interim = result_text(o, KEY_listed_sentence) != NULL &&
 	    strcmp(show_text(o, KEY_listed_state, ""), "open") == 0;
-	char start[32], imported[16] = "";
+	const char *mark = result_bool(o, KEY_listed_imported) == 1 ? " (imported)"
+	    : result_bool(o, KEY_listed_announced) == 1             ? " (announced)"
+								    : "";
+	char start[32];
 
-	if (result_bool(o, KEY_listed_imported) == 1)
-		snprintf(imported, sizeof(imported), " (imported)");
 	snprintf(start, sizeof(start), "%.19s", show_text(o, KEY_listed_start, "-"));
 	printf("%6" JSON_INTEGER_FORMAT
 	       "  %-19s  %10s  %-28s  %-12s  %4s  %9s  %11s  %-10s  %s%s%s\n",
@@ -157,14 +158,14 @@ session_print(const json_t *o)
 	    exit_words(o).s, fmt_bytes(result_number(o, KEY_listed_bytes)).s,
 	    fmt_bytes_per_s(result_number(o, KEY_listed_bytes_per_s)).s,
 	    show_text(o, KEY_listed_confidence, "-"), interim ? "so far: " : "",
-	    verdict != NULL ? terminal_text(verdict) : "-", imported);
+	    verdict != NULL ? terminal_text(verdict) : "-", mark);
 }
 
 static const enum result_key csv_columns[] = { KEY_listed_id, KEY_listed_start, KEY_listed_state,
 	KEY_listed_duration_s, KEY_listed_route, KEY_listed_program, KEY_listed_task_id,
 	KEY_listed_label, KEY_listed_exit_status, KEY_listed_bytes, KEY_listed_bytes_per_s,
 	KEY_listed_usual, KEY_listed_stage, KEY_listed_confidence, KEY_listed_effect,
-	KEY_listed_imported, KEY_listed_sentence };
+	KEY_listed_imported, KEY_listed_announced, KEY_listed_sentence };
 enum { CSV_COLUMNS = sizeof(csv_columns) / sizeof(csv_columns[0]) };
 
 /* A cell without a value is empty. */

@@ -10,7 +10,7 @@ box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-d
 	libopenblas-serial-dev"                                                     # builds narrowsd, narrows
 demo="rsync iproute2 procps"
 tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
-field="xrootd-server xrootd-client" # programs that announce their transfers
+field="xrootd-server xrootd-client nginx rclone vsftpd" # programs that announce or log their transfers
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools" # programs whose transfers the rig judges; it skips what is missing

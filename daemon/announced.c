@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/announced.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mbedtls/md.h>
 
 #include "daemon/gate/hearsay.h"
 #include "daemon/box.h"
@@ -11,27 +18,74 @@
 #include "daemon/hostlist.h"
 #include "daemon/session.h"
 #include "narrows/announce.h"
+#include "narrows/err.h"
+#include "narrows/hex.h"
+#include "narrows/log.h"
+#include "narrows/ownfile.h"
 #include "narrows/provoked.h"
+#include "narrows/task.h"
+#include "narrows/tls.h"
 #include "narrows/xmalloc.h"
+
+enum { HIDDEN_BYTES = 12 }; /* of a name's HMAC: 96 bits tell all names of a site apart */
 
 /* A flow's reference to its session: sessions merge. */
 struct flow_session {
 	struct session *s;
 };
 
+static bool
+is_measured(const struct session *s)
+{
+	return strcmp(session_get_owner(s), SESSION_ANNOUNCER) != 0;
+}
+
+static char *
+task_of(const struct nw_announcement *n)
+{
+	if (n->group[0] != '\0')
+		return xasprintf(TASK_ANNOUNCED "%s", n->group);
+	return xasprintf(TASK_ANNOUNCED "%s/%u-%s/%u-%lld", n->src, n->sport, n->dst, n->dport,
+	    (long long)n->start_wall_ns);
+}
+
+/* Another group turned out to be the same transfer: its session becomes part of s. */
+static void
+also_join(struct box *box, const struct nw_announcement *n, struct session *s)
+{
+	const struct session_guest guest = { .owner = SESSION_ANNOUNCER };
+	struct session *other;
+	char *task;
+
+	if (n->also[0] == '\0')
+		return;
+	task = xasprintf(TASK_ANNOUNCED "%s", n->also);
+	other = session_now(session_find(box, task, &guest));
+	if (other != NULL && other != s && !is_measured(other))
+		session_merge(other, s);
+	session_release(other);
+	free(task);
+}
+
+/* The session of the flow or its group, which may have become part of a measured session. */
 static struct session *
 own_session(struct box *box, const struct nw_announcement *n, const struct nw_subject *ends)
 {
 	const struct session_guest guest = { .owner = SESSION_ANNOUNCER };
-	char *task = xasprintf("announced:%s/%u-%s/%u-%lld", n->src, n->sport, n->dst, n->dport,
-	    (long long)n->start_wall_ns);
-	struct session *s = session_join(box, task, &guest);
+	char *task = task_of(n);
+	struct session *s = session_now(session_find(box, task, &guest));
 
+	if (s == NULL || !is_measured(s)) {
+		session_release(s);
+		s = session_now(session_join(box, task, &guest));
+		session_take_part(s, &guest);
+		session_name(s, n->application[0] != '\0' ? n->application : NULL);
+		session_announced(s, true);
+	}
 	free(task);
-	session_take_part(s, &guest);
-	session_name(s, n->application[0] != '\0' ? n->application : NULL);
-	session_announced(s, true);
-	ends_announce(box->ends, s, ends);
+	also_join(box, n, s);
+	if (ends->sport != 0 && ends->dport != 0 && !is_measured(s))
+		ends_announce(box->ends, s, ends);
 	return s;
 }
 
@@ -43,11 +97,19 @@ on_begin(void *arg, const struct nw_announcement *n, int64_t *session_id)
 	};
 	struct box *box = arg;
 	struct flow_session *w = xcalloc(1, sizeof(*w));
+	struct session *measured =
+	    n->sport != 0 && n->dport != 0 ? ends_find(box->ends, &ends) : NULL;
 
-	if ((w->s = ends_find(box->ends, &ends)) != NULL)
+	if (measured != NULL && n->group[0] == '\0') {
+		w->s = measured;
 		w->s->refs++;
-	else
+	} else {
 		w->s = own_session(box, n, &ends);
+		if (measured != NULL && w->s != measured && !is_measured(w->s)) {
+			session_merge(w->s, measured);
+			w->s = session_now(w->s);
+		}
+	}
 	*session_id = w->s->id;
 	return w;
 }
@@ -65,18 +127,26 @@ on_more(void *arg, void *session)
 static void
 on_end(void *arg, void *session)
 {
+	const struct box *box = arg;
 	struct flow_session *w = session;
 
-	(void)arg;
 	session_announced(w->s, false);
-	session_release(session_now(w->s));
+	w->s = session_now(w->s);
+	if (!box->stopping && w->s->state == SESSION_CLOSED && !w->s->judged_late) {
+		w->s->judged_late = true; /* once: anybody can send datagrams */
+		session_judge_again(
+		    w->s, "a program announced the end of the transfer after the session's end");
+	}
+	session_release(w->s);
 	free(w);
 }
 
+/* A source that is no host of the box shares one host row with all such sources: a datagram makes no
+ * host, and the sources' data have one host's share of the store. */
 static int64_t
 on_host(void *arg, const char *source)
 {
-	return host_seen(arg, source, NULL)->id;
+	return host_seen(arg, host_is_known(arg, source) ? source : SESSION_ANNOUNCER, NULL)->id;
 }
 
 static struct nw_batch *
@@ -114,14 +184,69 @@ on_charge(void *arg, size_t bytes)
 	commit_charge(((struct box *)arg)->commit, SESSION_ANNOUNCER, bytes);
 }
 
+static void
+on_lost(void *arg, unsigned n)
+{
+	counter_add(&((struct box *)arg)->counters.announcements_lost, n);
+}
+
+/* HMAC-SHA-256: a plain hash of a name can be found by trying names. */
+static void
+on_hide(void *arg, const char *name, char out[ANNOUNCE_HIDDEN_BYTES])
+{
+	static const char prefix[] = "hidden:";
+	const struct box *box = arg;
+	uint8_t mac[32];
+
+	if (mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), box->announce_key,
+		sizeof(box->announce_key), (const uint8_t *)name, strlen(name), mac) != 0)
+		fatalx("announce-hide: SHA-256 fails");
+	memcpy(out, prefix, sizeof(prefix));
+	nw_hex_put(out + sizeof(prefix) - 1, mac, HIDDEN_BYTES);
+}
+
+/* The site's key: a file that the administrator may copy to the site's other boxes. */
+static int
+key_read(struct box *box, char why[CONF_WHY_BYTES])
+{
+	char *path = xasprintf("%s/announce.key", box->conf->state_dir);
+	char text[2 * sizeof(box->announce_key) + 2] = "";
+	int fd = ownfile_open(path, O_RDONLY), rc = NW_OK;
+	bool is_new = fd < 0 && errno == ENOENT;
+
+	if (is_new && nw_tls_random(NULL, box->announce_key, sizeof(box->announce_key)) == 0 &&
+	    (fd = ownfile_make(path, 0600)) >= 0) {
+		nw_hex_put(text, box->announce_key, sizeof(box->announce_key));
+		text[sizeof(text) - 2] = '\n';
+		if (write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1 ||
+		    fsync(fd) != 0)
+			rc = NW_EIO;
+	} else if (fd < 0 || is_new ||
+	    read(fd, text, sizeof(text) - 1) < (ssize_t)sizeof(text) - 2 ||
+	    !nw_hex_take(text, box->announce_key, sizeof(box->announce_key))) {
+		rc = NW_EIO;
+	}
+	if (rc < 0)
+		snprintf(why, CONF_WHY_BYTES,
+		    "announce-hide: %.150s cannot be made, or has no 64 hexadecimal digits", path);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+	return rc;
+}
+
 int
 announced_start(struct box *box, const struct nw_scitags *names, struct announce **out,
     char why[CONF_WHY_BYTES])
 {
 	const struct announce_conf c = { box->conf->listen_announcements, box->conf->announce_from,
-		names };
+		names, box->conf->announce_hide };
 	const struct announce_ops ops = { on_begin, on_more, on_end, on_host, on_batch, on_full,
-		on_note, on_charge, &box->next, box };
+		on_note, on_charge, on_lost, on_hide, &box->next, box };
+	int rc;
+
+	if (c.hide != ANNOUNCE_HIDE_NONE && (rc = key_read(box, why)) < 0)
+		return rc;
 
 	return announce_start(box->base, &c, &ops, out, why);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The sessions of announced flows. A flow belongs to the session of a measured end of its
- * connection; without such an end, to a session of its own, which becomes part of a measured
- * session that comes later (ends.h). Announcements neither open nor hold open a measured session.
+ * connection; without such an end, to a session of its own or of its group, which becomes part of a
+ * measured session that comes later (ends.h). Announcements neither open nor hold open a measured
+ * session; an announcement that ends after the session leads to one new judgement.
  */
 #ifndef ANNOUNCED_H
 #define ANNOUNCED_H

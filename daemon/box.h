@@ -97,7 +97,8 @@ struct box {
 	struct numbers *numbers;  /* of providers without an origin */
 	struct session *sessions; /* hash by label: open sessions and the newest closed sessions */
 	size_t n_sessions;
-	uint8_t alias_key[32]; /* random; makes the aliases of sessions (daemon/session.h) */
+	uint8_t alias_key[32];    /* random; makes the aliases of sessions (daemon/session.h) */
+	uint8_t announce_key[32]; /* of the site; hides names in announcements (announce-hide) */
 	struct peer *peers;
 	struct xsess *changed; /* XSP sessions with counts not yet in the store */
 	struct xsess *asking;  /* XSP sessions whose providers wait for a verdict */

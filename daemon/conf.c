@@ -210,6 +210,8 @@ static const struct conf_row rows[] = {
 	{ "announce-from", &networks, AT(announce_from), "none", NULL, NULL },
 	{ "announce-names", &conf_text, AT(announce_names), "/etc/narrows/scitags.conf", NULL,
 	    NULL },
+	{ "announce-hide", &conf_word, AT(announce_hide), "none", "none, users, files or all",
+	    NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", &address_or_none, AT(listen_https), "none", NULL, NULL },
 	{ "login", &conf_word, AT(login), "beyond-loopback", "beyond-loopback, always or never",

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/gate/hearsay.h"
 #include "narrows/conftable.h"
 #include "narrows/store.h"
 #include "narrows/web.h"
@@ -31,6 +32,7 @@ struct conf {
 	char *listen_xsp_tls;                    /* the same, or "none" */
 	char *listen_events, *listen_events_tls; /* of lines */
 	char *listen_announcements, *announce_from, *announce_names;
+	enum announce_hide announce_hide;
 	char *listen_http;
 	char *listen_https; /* "address/port" or "none" */
 	char *tls_dir;      /* below the state directory unless absolute: siteconf_tls_dir() */

@@ -41,6 +41,15 @@ host_seen(struct box *box, const char *name, const char *info_json)
 	return h;
 }
 
+bool
+host_is_known(const struct box *box, const char *name)
+{
+	struct host *h;
+
+	HASH_FIND_STR(box->hosts, name, h);
+	return h != NULL;
+}
+
 void
 host_restore(struct box *box, int64_t id, const char *name, int64_t first_seen_wall_ns)
 {

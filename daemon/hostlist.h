@@ -3,6 +3,7 @@
 #ifndef HOSTLIST_H
 #define HOSTLIST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <uthash.h>
@@ -25,6 +26,7 @@ struct host {
 
 /* Finds or makes a host and notes the time. The host lives as long as the box. */
 struct host *host_seen(struct box *box, const char *name, const char *info_json);
+bool host_is_known(const struct box *box, const char *name);
 /* Startup. */
 void host_restore(struct box *box, int64_t id, const char *name, int64_t first_seen_wall_ns);
 void host_free_all(struct box *box);

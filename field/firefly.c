@@ -6,12 +6,11 @@
  */
 #include "narrows/announce.h"
 
-#include <arpa/inet.h>
 #include <math.h>
 #include <string.h>
 
+#include "field/fieldtext.h"
 #include "field/jsonscan.h"
-#include "narrows/calendar.h"
 #include "narrows/err.h"
 
 const char *const nw_announced_names[NW_ANNOUNCED_COUNT] = {
@@ -31,75 +30,7 @@ struct reading {
 	const char *why;
 };
 
-/* --- times --- */
-
-/* Takes n digits. Returns false for fewer. */
-static bool
-digits_take(const char **p, int n, int *out)
-{
-	for (*out = 0; n > 0; n--, (*p)++) {
-		if (**p < '0' || **p > '9')
-			return false;
-		*out = 10 * *out + (**p - '0');
-	}
-	return true;
-}
-
-static int64_t
-fraction_take(const char **p)
-{
-	int64_t unit = 100000000, ns = 0;
-
-	if (**p != '.' && **p != ',')
-		return 0;
-	for ((*p)++; **p >= '0' && **p <= '9'; (*p)++, unit /= 10)
-		ns += unit * (**p - '0');
-	return ns;
-}
-
-/* Minutes east of UTC behind a time. Returns false for another end of the text. */
-static bool
-zone_take(const char **p, int64_t *minutes)
-{
-	int sign = **p == '-' ? -1 : 1, hour, minute = 0;
-
-	*minutes = 0;
-	if (**p == 'Z') {
-		(*p)++;
-		return **p == '\0';
-	}
-	if (**p != '+' && **p != '-')
-		return false;
-	(*p)++;
-	if (!digits_take(p, 2, &hour))
-		return false;
-	if (**p == ':')
-		(*p)++;
-	if (!digits_take(p, 2, &minute))
-		return false;
-	*minutes = sign * (60 * hour + minute);
-	return **p == '\0';
-}
-
-/* "2026-11-23T01:18:56.984221+00:00", fraction and zone as they come. */
-static bool
-time_read(const char *p, int64_t *t_wall_ns)
-{
-	struct calendar c = { 0 };
-	int64_t minutes;
-
-	if (!digits_take(&p, 4, &c.year) || *p++ != '-' || !digits_take(&p, 2, &c.month) ||
-	    *p++ != '-' || !digits_take(&p, 2, &c.day) || *p++ != 'T' ||
-	    !digits_take(&p, 2, &c.hour) || *p++ != ':' || !digits_take(&p, 2, &c.minute) ||
-	    *p++ != ':' || !digits_take(&p, 2, &c.second))
-		return false;
-	c.ns = fraction_take(&p);
-	if (!zone_take(&p, &minutes) || c.year < 1970 || c.year > 2199 ||
-	    !calendar_ns(&c, t_wall_ns))
-		return false;
-	*t_wall_ns -= minutes * 60 * INT64_C(1000000000);
-	return true;
-}
+/* --- durations --- */
 
 /* An ISO 8601 duration of days and smaller ("PT1M3.2S", "P1DT2H"); NaN for any other text. */
 static double
@@ -140,21 +71,6 @@ duration_read(const char *p)
 /* --- keys --- */
 
 static bool
-address_read(const char *text, char out[NW_ANNOUNCE_ADDRESS_BYTES])
-{
-	struct in6_addr v6;
-	struct in_addr v4;
-
-	if (inet_pton(AF_INET, text, &v4) == 1)
-		return inet_ntop(AF_INET, &v4, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
-	if (inet_pton(AF_INET6, text, &v6) != 1)
-		return false;
-	if (IN6_IS_ADDR_V4MAPPED(&v6))
-		return inet_ntop(AF_INET, v6.s6_addr + 12, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
-	return inet_ntop(AF_INET6, &v6, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
-}
-
-static bool
 port_read(const struct jsonscan_value *v, uint16_t *out)
 {
 	if (v->whole < 1 || v->whole > UINT16_MAX)
@@ -178,23 +94,6 @@ state_read(struct reading *r, const char *text)
 	return false;
 }
 
-/* A name that a person will read: control characters become question marks. */
-static void
-name_copy(char out[NW_ANNOUNCE_NAME_BYTES], const char *text)
-{
-	size_t n = strlen(text), i;
-
-	if (n >= NW_ANNOUNCE_NAME_BYTES) /* not in the middle of a character */
-		for (n = NW_ANNOUNCE_NAME_BYTES - 1;
-		     n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;)
-			n--;
-	memcpy(out, text, n);
-	out[n] = '\0';
-	for (i = 0; i < n; i++)
-		if ((unsigned char)out[i] < ' ' || out[i] == 0x7f)
-			out[i] = '?';
-}
-
 /* Keys of the flow and the state: a wrong value spoils the datagram. */
 static int
 identity_read(struct reading *r, const char *path, const struct jsonscan_value *v, bool *known)
@@ -209,15 +108,15 @@ identity_read(struct reading *r, const char *path, const struct jsonscan_value *
 	else if (strcmp(path, "flow-lifecycle.state") == 0)
 		ok = state_read(r, text);
 	else if (strcmp(path, "flow-lifecycle.start-time") == 0)
-		ok = time_read(text, &a->start_wall_ns);
+		ok = fieldtext_time(text, &a->start_wall_ns);
 	else if (strcmp(path, "flow-lifecycle.current-time") == 0)
-		ok = time_read(text, &a->t_wall_ns);
+		ok = fieldtext_time(text, &a->t_wall_ns);
 	else if (strcmp(path, "flow-lifecycle.end-time") == 0)
-		ok = time_read(text, &r->end_wall_ns);
+		ok = fieldtext_time(text, &r->end_wall_ns);
 	else if (strcmp(path, "flow-id.src-ip") == 0)
-		ok = address_read(text, a->src);
+		ok = fieldtext_address(text, a->src);
 	else if (strcmp(path, "flow-id.dst-ip") == 0)
-		ok = address_read(text, a->dst);
+		ok = fieldtext_address(text, a->dst);
 	else if (strcmp(path, "flow-id.src-port") == 0)
 		ok = port_read(v, &a->sport);
 	else if (strcmp(path, "flow-id.dst-port") == 0)
@@ -318,7 +217,8 @@ on_value(void *arg, const char *path, const struct jsonscan_value *v)
 	if (rc < 0 || known)
 		return rc;
 	if (strcmp(path, "context.application") == 0 && v->kind == JSONSCAN_TEXT)
-		name_copy(r->a->application, v->text);
+		fieldtext_copy(
+		    r->a->application, sizeof(r->a->application), v->text, strlen(v->text));
 	else if (strcmp(path, "context.experiment-id") == 0)
 		r->a->experiment = id_read(v);
 	else if (strcmp(path, "context.activity-id") == 0)
@@ -356,6 +256,17 @@ flow_check(struct reading *r)
 	return NW_OK;
 }
 
+void
+nw_announcement_init(struct nw_announcement *a)
+{
+	int i;
+
+	memset(a, 0, sizeof(*a));
+	a->experiment = a->activity = -1;
+	for (i = 0; i < NW_ANNOUNCED_COUNT; i++)
+		a->value[i] = NAN;
+}
+
 int
 nw_firefly_read(const uint8_t *bytes, size_t len, struct nw_announcement *out, const char **why)
 {
@@ -363,12 +274,9 @@ nw_firefly_read(const uint8_t *bytes, size_t len, struct nw_announcement *out, c
 	struct reading r = {
 		.a = out, .version = -1, .cwnd_segments = NAN, .sent = NAN, .received = NAN
 	};
-	int i, rc;
+	int rc;
 
-	memset(out, 0, sizeof(*out));
-	out->experiment = out->activity = -1;
-	for (i = 0; i < NW_ANNOUNCED_COUNT; i++)
-		out->value[i] = NAN;
+	nw_announcement_init(out);
 	*why = "longer than a firefly may be";
 	if (len > NW_ANNOUNCE_MAX_BYTES)
 		return NW_ETOOBIG;

@@ -13,7 +13,7 @@
 
 #include "narrows/fairq.h"
 
-enum { KEY_BYTES = 160, SOURCE_BYTES = 64, SOURCES_MAX = 1024 };
+enum { KEY_BYTES = 240, SOURCE_BYTES = 64, SOURCES_MAX = 1024 };
 enum { ENDED_MAX = 4096 }; /* remembered, so that a late repetition begins no flow */
 /* New flows cost a session each: a part of the announcements. */
 enum { NEW_OF = 20 };
@@ -137,8 +137,8 @@ flow_find(struct nw_flows *f, const struct nw_announcement *a, char key[KEY_BYTE
 {
 	struct flow *w;
 
-	snprintf(key, KEY_BYTES, "%s/%u %s/%u %" PRId64, a->src, a->sport, a->dst, a->dport,
-	    a->start_wall_ns);
+	snprintf(key, KEY_BYTES, "%s/%u %s/%u %s %" PRId64, a->src, a->sport, a->dst, a->dport,
+	    a->id, a->start_wall_ns);
 	HASH_FIND_STR(f->by_key, key, w);
 	return w;
 }

@@ -200,12 +200,15 @@ announced_doc(const struct evidence *e)
 	json_t *list = json_array(), *o;
 	int i;
 
-	for (a = e->announced; a < e->announced + e->n_announced; a++) {
+	for (a = e->announced;
+	     a < e->announced + e->n_announced && json_array_size(list) < EVIDENCE_LIST_MAX; a++) {
 		o = json_object();
 		put_text(o, KEY_announced_by, a->by);
 		put_text(o, KEY_announced_source, a->source);
 		put_text(o, KEY_announced_program, a->program);
 		put_text(o, KEY_announced_label, a->label);
+		put_text(o, KEY_announced_user, a->user);
+		put_text(o, KEY_announced_file, a->file);
 		put_text(o, KEY_announced_src, a->src);
 		result_set(o, KEY_announced_sport, json_integer(a->sport));
 		put_text(o, KEY_announced_dst, a->dst);

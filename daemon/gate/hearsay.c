@@ -15,14 +15,17 @@
 #include "narrows/eventtype.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
+#include "narrows/xrootd.h"
 
 /* Announcements a second that sources share: twice those of a large site. */
-enum { PER_S = 40000, NAMES_BYTES = 1 << 18, RECORD_BYTES = 1024 };
+enum { PER_S = 40000, NAMES_BYTES = 1 << 18, RECORD_BYTES = 1024, PACKET_BYTES = 1472 };
 
 struct announce {
 	struct announce_ops ops;
 	struct nw_networks from;
 	const struct nw_scitags *names;
+	enum announce_hide hide;
+	struct nw_xrootd *xrootd;
 	struct nw_flows *flows;
 	struct datagrams *datagrams;
 };
@@ -34,20 +37,41 @@ struct told {
 
 /* --- flows --- */
 
+static void
+text_put(json_t *o, const char *key, const char *text)
+{
+	if (text[0] != '\0')
+		json_object_set_new(o, key, json_string(text));
+}
+
+static void
+name_put(struct announce *a, json_t *o, const char *key, const char *name, enum announce_hide hides)
+{
+	char hidden[ANNOUNCE_HIDDEN_BYTES];
+
+	if (name[0] != '\0' && (a->hide & hides) != 0) {
+		a->ops.hide(a->ops.arg, name, hidden);
+		name = hidden;
+	}
+	text_put(o, key, name);
+}
+
 static char *
-subject_text(const struct announce *a, const char *source, const struct nw_announcement *n)
+subject_text(struct announce *a, const char *source, const struct nw_announcement *n)
 {
 	char label[NW_SCITAGS_LABEL_BYTES], *text;
 	json_t *o = json_pack("{s:s,s:s,s:i,s:s,s:i,s:s,s:s}", "type", "network", "src", n->src,
-	    "sport", n->sport, "dst", n->dst, "dport", n->dport, "announced_by", "firefly",
-	    "source", source);
+	    "sport", n->sport, "dst", n->dst, "dport", n->dport, "announced_by",
+	    nw_announce_form_name(n->form), "source", source);
 
+	if (o == NULL)
+		return NULL;
 	nw_scitags_label(a->names, n->experiment, n->activity, label);
-	if (o != NULL && label[0] != '\0')
-		json_object_set_new(o, "label", json_string(label));
-	if (o != NULL && n->application[0] != '\0')
-		json_object_set_new(o, "program", json_string(n->application));
-	text = o != NULL ? json_dumps(o, JSON_COMPACT) : NULL;
+	text_put(o, "label", label);
+	text_put(o, "program", n->application);
+	name_put(a, o, "user", n->user, ANNOUNCE_HIDE_USERS);
+	name_put(a, o, "file", n->file, ANNOUNCE_HIDE_FILES);
+	text = json_dumps(o, JSON_COMPACT);
 	json_decref(o);
 	return text;
 }
@@ -81,10 +105,15 @@ static void *
 on_begin(void *arg, const char *source, const struct nw_announcement *n)
 {
 	struct announce *a = arg;
+	struct nw_announcement grouped = *n;
 	char *subject = subject_text(a, source, n);
 	int64_t session_id = 0;
 	struct told *t = NULL;
-	void *session = subject != NULL ? a->ops.begin(a->ops.arg, n, &session_id) : NULL;
+	void *session;
+
+	if (n->form == NW_ANNOUNCE_FIREFLY)
+		nw_xrootd_group(a->xrootd, source, &grouped);
+	session = subject != NULL ? a->ops.begin(a->ops.arg, &grouped, &session_id) : NULL;
 
 	if (session != NULL) {
 		t = xcalloc(1, sizeof(*t));
@@ -131,6 +160,57 @@ fate_of(enum nw_flows_answer answer)
 	}
 }
 
+/* Records of one datagram of XRootD. */
+struct records {
+	struct announce *a;
+	const struct nw_xrootd_datagram *d;
+	unsigned n;
+	enum announce_fate fate;
+};
+
+/* Each record counts against the rate of the source, as a datagram does. */
+static bool
+on_record(void *arg, const struct nw_announcement *n)
+{
+	struct records *r = arg;
+	struct announce *a = r->a;
+	enum announce_fate fate;
+
+	if ((r->n++ > 0 && !nw_flows_may(a->flows, r->d->source, r->d->now_mono_ns)) ||
+	    a->ops.is_full(a->ops.arg)) {
+		r->fate = ANNOUNCE_OVER_LIMIT;
+		return false;
+	}
+	fate =
+	    fate_of(nw_flows_take(a->flows, r->d->source, n, r->d->now_wall_ns, r->d->now_mono_ns));
+	if (r->n == 1 || fate == ANNOUNCE_OVER_LIMIT)
+		r->fate = fate;
+	return true;
+}
+
+static enum announce_fate
+xrootd_take(struct announce *a, const struct datagram *of, const char **why)
+{
+	const struct nw_xrootd_datagram d = { of->source, of->bytes, of->len, nw_wall_ns(),
+		nw_mono_ns() };
+	struct records r = { .a = a, .d = &d, .fate = ANNOUNCE_TAKEN };
+	struct nw_xrootd_got got;
+	size_t left;
+	int rc;
+
+	/* a datagram costs as many as its bytes would fill on the way */
+	for (left = of->len; left > PACKET_BYTES; left -= PACKET_BYTES)
+		if (!nw_flows_may(a->flows, of->source, d.now_mono_ns))
+			return ANNOUNCE_OVER_LIMIT;
+	rc = nw_xrootd_take(a->xrootd, &d, on_record, &r, &got, why);
+
+	if (got.lost > 0)
+		a->ops.lost(a->ops.arg, (unsigned)got.lost);
+	if (rc < 0)
+		return ANNOUNCE_MALFORMED;
+	return got.is_repeated ? ANNOUNCE_STALE : r.fate;
+}
+
 static enum announce_fate
 datagram_take(struct announce *a, const struct datagram *d, const char **why)
 {
@@ -141,6 +221,8 @@ datagram_take(struct announce *a, const struct datagram *d, const char **why)
 		return ANNOUNCE_FOREIGN;
 	if (!nw_flows_may(a->flows, d->source, now) || a->ops.is_full(a->ops.arg))
 		return ANNOUNCE_OVER_LIMIT;
+	if (nw_xrootd_is(d->bytes, d->len))
+		return xrootd_take(a, d, why);
 	if (nw_firefly_read(d->bytes, d->len, &n, why) < 0)
 		return ANNOUNCE_MALFORMED;
 	if (!nw_networks_have_text(&a->from, n.src) && !nw_networks_have_text(&a->from, n.dst))
@@ -198,12 +280,14 @@ announce_start(struct event_base *base, const struct announce_conf *c,
 
 	a->ops = *ops;
 	a->names = c->names;
-	if ((a->flows = nw_flows_new(&calls, PER_S)) == NULL)
+	a->hide = c->hide;
+	if ((a->flows = nw_flows_new(&calls, PER_S)) == NULL ||
+	    (a->xrootd = nw_xrootd_new()) == NULL)
 		fatalx("out of memory");
 	if (strcmp(c->from, "none") != 0 && (rc = nw_networks_parse(c->from, &a->from, &fault)) < 0)
 		snprintf(why, CONF_WHY_BYTES, "announce-from: %s", fault);
 	if (rc == NW_OK)
-		rc = datagrams_start(base, "listen-announcements", c->listen, NW_ANNOUNCE_MAX_BYTES,
+		rc = datagrams_start(base, "listen-announcements", c->listen, NW_XROOTD_MAX_BYTES,
 		    on_datagram, a, &a->datagrams, why);
 	if (rc < 0)
 		announce_stop(a);
@@ -216,6 +300,7 @@ void
 announce_tick(struct announce *a)
 {
 	nw_flows_tick(a->flows, nw_mono_ns());
+	nw_xrootd_tick(a->xrootd, nw_mono_ns());
 }
 
 void
@@ -225,6 +310,7 @@ announce_stop(struct announce *a)
 		return;
 	datagrams_stop(a->datagrams);
 	nw_flows_free(a->flows);
+	nw_xrootd_free(a->xrootd);
 	free(a);
 }
 

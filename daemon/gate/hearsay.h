@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Announcements of other programs (narrows/announce.h), from their datagrams to rows in the store.
+ * Announcements of other programs (narrows/announce.h, narrows/xrootd.h), from their datagrams to rows in the store.
  * The sender of a datagram and an end of the flow must lie in the networks of announce-from. What
  * sessions are is the daemon's business: the daemon gives a record of a session for a flow.
  */
@@ -26,6 +26,14 @@ enum announce_fate {
 	ANNOUNCE_OVER_LIMIT /* too much of the source or of all, or the store is behind */
 };
 
+enum { ANNOUNCE_HIDDEN_BYTES = 40 };
+enum announce_hide {
+	ANNOUNCE_HIDE_NONE,
+	ANNOUNCE_HIDE_USERS,
+	ANNOUNCE_HIDE_FILES,
+	ANNOUNCE_HIDE_ALL
+};
+
 /* Calls of the daemon; text is on loan. */
 struct announce_ops {
 	/* The session of a flow, and its id; NULL refuses. The record lives until `end`. */
@@ -39,6 +47,10 @@ struct announce_ops {
 	/* what a datagram became; why is static text or NULL. Charges for `cost` (commit.h). */
 	void (*note)(void *arg, enum announce_fate fate, const char *source, const char *why);
 	void (*charge)(void *arg, size_t bytes);
+	/* n datagrams of a numbered stream are missing, or come later. */
+	void (*lost)(void *arg, unsigned n);
+	/* Writes what stands for a name that the box must not keep: the same for the same name. */
+	void (*hide)(void *arg, const char *name, char out[ANNOUNCE_HIDDEN_BYTES]);
 	struct store_ids *next;
 	void *arg;
 };
@@ -46,6 +58,7 @@ struct announce_ops {
 struct announce_conf {
 	const char *listen, *from; /* addresses, networks; "none" for none */
 	const struct nw_scitags *names;
+	enum announce_hide hide; /* names that are hidden before anything is stored */
 };
 
 /* Reads the file of names. A missing file gives no names. NW_EINVAL or NW_EIO with the fault in

@@ -20,6 +20,7 @@
 
 #include "host/nwlog/log_follow.h"
 #include "host/nwlog/journal.h"
+#include "host/nwlog/logformat.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/event_line.h"
@@ -33,10 +34,15 @@
 
 #define POLL_NS  INT64_C(100000000)
 #define FLUSH_NS INT64_C(300000000)
-enum { QUEUE_BYTES = 4 << 20, QUEUE_FULL_BYTES = 2 << 20, QUOTE_BYTES = 80 };
+enum {
+	QUEUE_BYTES = 4 << 20,
+	QUEUE_FULL_BYTES = 2 << 20,
+	QUOTE_BYTES = 80,
+	FORMAT_BYTES = 1 << 16
+};
 
 struct arguments {
-	const char *path, *journal, *old_journal, *box, *host, *task, *tls_dir;
+	const char *path, *journal, *old_journal, *box, *host, *task, *tls_dir, *format;
 	bool once, from_end;
 };
 
@@ -46,6 +52,8 @@ struct nwlog {
 	struct follow *follow;
 	struct journal journal;
 	struct nw_event_line *reader;
+	struct logformat *format; /* of a foreign log, or NULL */
+	char *event_line;         /* made of a line of that log */
 	struct nw_events *block;
 	uint64_t next_seq;     /* of the block in hand */
 	int64_t first_mono_ns; /* when its first event came */
@@ -110,6 +118,14 @@ line_take(struct nwlog *n, const char *line, size_t len, bool whole, struct plac
 	int rc = NW_EPROTO;
 
 	n->n_lines++;
+	if (whole && n->format != NULL) {
+		rc = logformat_line(n->format, line, len, n->event_line, NW_EVENT_LINE_MAX_BYTES);
+		if (rc == NW_ENOTFOUND)
+			return NW_OK; /* logs of transfers say other things, too */
+		whole = rc >= 0;
+		line = n->event_line;
+		len = whole ? (size_t)rc : 0;
+	}
 	if (whole)
 		rc = nw_event_line_read(n->reader, line, len, &e, &why);
 	if (rc == NW_ENOTFOUND)
@@ -306,9 +322,11 @@ static void
 usage(FILE *f)
 {
 	fputs(
-	    "usage: nwlog [-1ehV] [-b BOX] [-H HOST] [-p FILE] [-t TASK] [-T DIR] [-f LOG]\n"
+	    "usage: nwlog [-1ehV] [-b BOX] [-F FORMAT] [-H HOST] [-p FILE] [-t TASK] [-T DIR] [-f "
+	    "LOG]\n"
 	    "  -f LOG   the log to follow across rotations; without it standard input is shipped\n"
 	    "  -p FILE  where nwlog remembers what it shipped (a file in nwlog's state directory)\n"
+	    "  -F FORMAT  file with the format of another program's log\n"
 	    "  -1       stop at the end of the log, when the box has all of it\n"
 	    "  -e       the first time, begin at the end of the log\n"
 	    "  -b BOX   host/port or tls://host/port of the box\n"
@@ -325,7 +343,7 @@ arguments_parse(struct arguments *a, int argc, char **argv)
 {
 	int ch;
 
-	while ((ch = getopt(argc, argv, "1b:ef:hH:p:t:T:V")) != -1)
+	while ((ch = getopt(argc, argv, "1b:ef:F:hH:p:t:T:V")) != -1)
 		switch (ch) {
 		case '1': a->once = true; break;
 		case 'b': a->box = optarg; break;
@@ -336,6 +354,7 @@ arguments_parse(struct arguments *a, int argc, char **argv)
 		case 't': a->task = optarg; break;
 		case 'T': a->tls_dir = optarg; break;
 		case 'V': printf("nwlog %s\n", NW_VERSION); return 0;
+		case 'F': a->format = optarg; break;
 		case 'h': usage(stdout); return 0;
 		default: usage(stderr); return 2;
 		}
@@ -385,6 +404,28 @@ journal_place(struct arguments *a)
 	return NW_OK;
 }
 
+/* Reads the format of a foreign log. */
+static int
+format_open(struct nwlog *n)
+{
+	char *text = xcalloc(1, FORMAT_BYTES);
+	FILE *f = fopen(n->args.format, "re");
+	const char *why = "cannot be read whole";
+	unsigned line = 0;
+	size_t len = f != NULL ? fread(text, 1, FORMAT_BYTES - 1, f) : 0;
+	int rc = NW_EIO;
+
+	if (f != NULL && !ferror(f) && len < FORMAT_BYTES - 1)
+		rc = logformat_read(text, &n->format, &line, &why);
+	if (rc < 0)
+		log_warnx("nwlog.format file=%s line=%u why=\"%s\"", n->args.format, line, why);
+	if (f != NULL)
+		fclose(f);
+	free(text);
+	n->event_line = xcalloc(1, NW_EVENT_LINE_MAX_BYTES);
+	return rc;
+}
+
 static int
 nwlog_open(struct nwlog *n)
 {
@@ -396,6 +437,8 @@ nwlog_open(struct nwlog *n)
 		.queue_max_bytes = QUEUE_BYTES };
 	int rc;
 
+	if (n->args.format != NULL && (rc = format_open(n)) < 0)
+		return rc;
 	if (n->args.path != NULL) {
 		if ((rc = journal_open(&n->journal, n->args.journal, n->args.old_journal)) < 0) {
 			log_warnx(
@@ -445,6 +488,8 @@ main(int argc, char **argv)
 	follow_free(n.follow);
 	journal_close(&n.journal);
 	nw_event_line_free(n.reader);
+	logformat_free(n.format);
+	free(n.event_line);
 	nw_events_free(n.block);
 	if (placed) {
 		free((char *)n.args.journal);

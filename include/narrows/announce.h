@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs of the field announce of their transfers by datagrams: fireflies (scitags.org) of
- * XRootD, dCache and flowd. Bytes in, structs out; no socket, no clock, no allocation by the size
+ * XRootD, dCache and flowd, and XRootD's monitoring (narrows/xrootd.h). Bytes in, structs out; no socket, no clock, no allocation by the size
  * of a stranger's bytes. A datagram has no identity: an announcement is hearsay, and is marked so
  * wherever a person sees it.
  */
@@ -15,22 +15,38 @@
 #include "narrows/field.h"
 
 enum {
-	NW_ANNOUNCE_MAX_BYTES = 9000, /* of a datagram: the MTU of a fast network */
-	NW_ANNOUNCE_ADDRESS_BYTES = 46,
-	NW_ANNOUNCE_NAME_BYTES = 64
+	NW_ANNOUNCE_MAX_BYTES = 9000,   /* of a datagram: the MTU of a fast network */
+	NW_ANNOUNCE_ADDRESS_BYTES = 64, /* of a numeric address, or a name that XRootD knows */
+	NW_ANNOUNCE_NAME_BYTES = 64,
+	NW_ANNOUNCE_FILE_BYTES = 256,
+	NW_ANNOUNCE_ID_BYTES = 40,
+	NW_ANNOUNCE_GROUP_BYTES = 112
 };
+
+enum nw_announce_form { NW_ANNOUNCE_FIREFLY, NW_ANNOUNCE_XROOTD, NW_ANNOUNCE_XROOTD_TPC };
+static inline const char *
+nw_announce_form_name(enum nw_announce_form form)
+{
+	static const char *const names[] = { [NW_ANNOUNCE_FIREFLY] = "firefly",
+		[NW_ANNOUNCE_XROOTD] = "xrootd",
+		[NW_ANNOUNCE_XROOTD_TPC] = "xrootd tpc" };
+
+	return names[form];
+}
 
 /*
  * Numbers of a flow since its start, as the announcer says; NaN where it says nothing. X(name).
  * Directions are those of `src`: bytes_out went from src to dst. `read` and `write` are those of
- * the announcer's storage: wait_s is time waiting for storage, net_s time for the network.
+ * the announcer's storage: wait_s is time waiting for storage, net_s time for the network. `lost` is
+ * the number of XRootD's datagrams lost since the start, slack_s how wrong elapsed_s may be.
  */
 /* clang-format off */
 #define NW_ANNOUNCED_FIELDS(X) \
 	X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) X(cwnd_bytes) X(delivery_rate) \
 	X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(snd_wnd) X(snd_mss) \
 	X(storage_bytes) X(connection_s) X(read_wait_s) X(read_net_s) X(write_wait_s) \
-	X(write_net_s) X(elapsed_s) X(over)
+	X(write_net_s) X(elapsed_s) X(over) X(reads) X(vector_reads) X(writes) X(size_bytes) \
+	X(lost) X(slack_s)
 /* clang-format on */
 
 enum nw_announced_field {
@@ -44,15 +60,26 @@ extern const char *const nw_announced_names[NW_ANNOUNCED_COUNT];
 enum nw_announce_state { NW_ANNOUNCE_START, NW_ANNOUNCE_ONGOING, NW_ANNOUNCE_END };
 
 struct nw_announcement {
+	enum nw_announce_form form;
 	enum nw_announce_state state;
 	int64_t start_wall_ns, t_wall_ns; /* by the announcer's clock */
 	/* numeric addresses in the form of inet_ntop(); IPv4 in IPv6 is IPv4 */
 	char src[NW_ANNOUNCE_ADDRESS_BYTES], dst[NW_ANNOUNCE_ADDRESS_BYTES];
-	uint16_t sport, dport;
+	uint16_t sport, dport; /* 0: not said; a firefly says both */
+	/* what tells flows of one announcer apart beside addresses and ports; empty: nothing */
+	char id[NW_ANNOUNCE_ID_BYTES];
+	/* flows with the same text are one transfer; empty: the flow is one alone */
+	char group[NW_ANNOUNCE_GROUP_BYTES];
+	char also[NW_ANNOUNCE_GROUP_BYTES]; /* another group that is the same transfer; or empty */
+	char file[NW_ANNOUNCE_FILE_BYTES];  /* path or URL; empty: not said */
+	char user[NW_ANNOUNCE_NAME_BYTES];  /* empty: not said */
 	char application[NW_ANNOUNCE_NAME_BYTES]; /* empty: not said */
 	int64_t experiment, activity;             /* -1: not said */
 	double value[NW_ANNOUNCED_COUNT];
 };
+
+/* An announcement without anything said. */
+void nw_announcement_init(struct nw_announcement *a);
 
 /*
  * Reads a firefly: JSON of version 1, alone or behind a header of RFC 5424. Unknown keys are
@@ -101,7 +128,7 @@ void nw_scitags_label(const struct nw_scitags *names, int64_t experiment, int64_
 
 /*
  * The flows announced now, bounded for each source (the sender of the datagrams) and in all. A
- * flow is a 4-tuple with its start. When all places are taken, a source with fewer flows displaces
+ * flow is a 4-tuple with id and start. When all places are taken, a source with fewer flows displaces
  * the newest flow of the source with most; sources with one flow each displace nobody.
  */
 struct nw_flows;

@@ -28,6 +28,7 @@
 	X(announcements_stale, INGEST, COUNT, "Announcements repeated or out of time") \
 	X(announcements_foreign, INGEST, FAULT, "Announcements of other networks")     \
 	X(announcements_malformed, INGEST, FAULT, "Announcements rejected")            \
+	X(announcements_lost, INGEST, FAULT, "Announcements lost or late")             \
 	X(announcements_over_limit, INGEST, FAULT, "Announcements over a limit")       \
 	X(unknown_options, INGEST, COUNT, "Unknown options")                           \
 	X(duplicates, INGEST, COUNT, "Repeated documents")                             \

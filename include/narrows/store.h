@@ -62,6 +62,8 @@ struct nw_session_rec {
 	const char *program;
 	int64_t opened_wall_ns, closed_wall_ns, last_data_wall_ns;
 	bool pinned; /* read only: see store_pin() */
+	/* read only: known by what programs announce alone (narrows/announce.h) */
+	bool announced;
 };
 
 struct nw_meta_rec {

@@ -31,4 +31,7 @@ void task_mask(const char *task_id, char *bytes, size_t len);
 #define TASK_REPORT "narrows-report:"
 char *task_of_report(const char *text, size_t len);
 
+/* Tasks of sessions of announcements begin so. */
+#define TASK_ANNOUNCED "announced:"
+
 #endif

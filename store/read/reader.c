@@ -34,6 +34,11 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	"(s.task_id GLOB '" TASK_REPORT "*' AND " \
 	"(SELECT n.kind = 'imported' FROM run n WHERE n.id = r.run_id))"
 
+/* Whether announcements are all that is known of a session: no sender spoke of it. */
+#define ANNOUNCED                                    \
+	"(s.task_id GLOB '" TASK_ANNOUNCED "*' AND " \
+	"NOT EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id))"
+
 /* The history of a route has sessions measured here. */
 #define MADE_HERE "NOT coalesce(" IMPORTED ", 0)"
 
@@ -80,19 +85,20 @@ static const char *const sql[R_STMTS] = {
 	[R_HOST_NAMED] =
 	    "SELECT id, name, info, first_seen_ns, last_seen_ns FROM host WHERE name = ?",
 	[R_PROVIDERS] = "SELECT owner, id, stored_seq FROM provider ORDER BY owner, id",
-	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED
+	[R_SESSIONS] = "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED ", " ANNOUNCED
 		       " FROM session s LEFT JOIN result r ON r.session_id = s.id"
 		       " WHERE s.id < ? ORDER BY s.id DESC LIMIT ?",
-	[R_SESSIONS_AFTER] = "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED
-			     " FROM session s LEFT JOIN result r ON r.session_id = s.id"
-			     " WHERE s.id > ? ORDER BY s.id LIMIT ?",
+	[R_SESSIONS_AFTER] =
+	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED ", " ANNOUNCED
+	    " FROM session s LEFT JOIN result r ON r.session_id = s.id"
+	    " WHERE s.id > ? ORDER BY s.id LIMIT ?",
 	[R_DATA_VERSION] = "PRAGMA data_version",
 	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned, " IMPORTED
-		      " FROM session s "
+		      ", " ANNOUNCED " FROM session s "
 		      "LEFT JOIN result r ON r.session_id = s.id"
 		      " WHERE s.id = ?",
 	[R_SESSIONS_OF_ROUTE] =
-	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED
+	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED ", " ANNOUNCED
 	    " FROM result r INDEXED BY "
 	    "result_by_route JOIN session s ON s.id = r.session_id WHERE r.route = ?1"
 	    " AND coalesce(r.program, '') = ?2 AND r.start_ns < ?3 AND " MADE_HERE
@@ -886,6 +892,7 @@ session_row(struct sink *s, sqlite3_stmt *st)
 		.closed_wall_ns = sqlite3_column_int64(st, 4),
 		.last_data_wall_ns = sqlite3_column_int64(st, 5),
 		.pinned = sqlite3_column_int(st, 23) != 0,
+		.announced = sqlite3_column_int(st, 25) != 0,
 	};
 	struct nw_result_rec res = {
 		.session_id = sqlite3_column_int64(st, 6),

@@ -30,6 +30,7 @@ session_state(const struct nw_session_rec *s)
 	result_put_iso(v, KEY_listed_end, s->closed_wall_ns);
 	result_put_ns(v, KEY_listed_end_ns, s->closed_wall_ns);
 	result_put_flag(v, KEY_listed_pinned, s->pinned);
+	result_put_flag(v, KEY_listed_announced, s->announced);
 	return v;
 }
 

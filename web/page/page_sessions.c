@@ -110,6 +110,8 @@ write_program(struct html *h, const struct nw_session_rec *s, const struct nw_re
 		page_name(h, res->label);
 		html_raw(h, "</span>");
 	}
+	if (s->announced)
+		html_raw(h, " <span class=\"tag\">announced</span>");
 	if (res != NULL && res->imported)
 		html_raw(h, " <span class=\"tag\">imported</span>");
 	if (res != NULL && res->exit_status > 0) {

@@ -26,7 +26,7 @@
 #include "narrows/stage.h"
 #include "narrows/store.h"
 
-enum { EVIDENCE_WINDOWS_MAX = 3600, EVIDENCE_LIST_MAX = 50 };
+enum { EVIDENCE_WINDOWS_MAX = 3600, EVIDENCE_LIST_MAX = 50, EVIDENCE_ANNOUNCED_MAX = 4096 };
 
 struct evidence_host {
 	int64_t id;
@@ -201,10 +201,11 @@ struct evidence_switch {
 /* An announced flow, with the figures of the announcing program. */
 struct evidence_announced {
 	int64_t meta_id;
-	char *by;     /* kind of announcement: "firefly" */
+	char *by;     /* form of the announcement (nw_announce_form_name()) */
 	char *source; /* address of the announcer */
 	char *src, *dst, *program;
-	char *label; /* experiment and activity; NULL: not said */
+	char *user, *file; /* NULL: not said */
+	char *label;       /* experiment and activity; NULL: not said */
 	unsigned sport, dport;
 	double value[NW_ANNOUNCED_COUNT]; /* the last known */
 	int64_t first_wall_ns, last_wall_ns;
@@ -253,8 +254,9 @@ struct evidence {
 	size_t n_durations;
 	struct evidence_replay *replays; /* at most EVIDENCE_LIST_MAX */
 	size_t n_replays;
-	struct evidence_announced *announced; /* at most EVIDENCE_LIST_MAX; no evidence */
+	struct evidence_announced *announced; /* at most EVIDENCE_ANNOUNCED_MAX; no evidence */
 	size_t n_announced;
+	bool announced_more;         /* than the list has */
 	struct owners owners;        /* senders, and whose data count */
 	uint64_t durations_rejected; /* unreadable histograms, or without room */
 

@@ -29,8 +29,10 @@ announced_add(struct loader *l, const struct nw_meta_rec *m)
 	json_t *subject;
 	int i;
 
-	if (e->n_announced == EVIDENCE_LIST_MAX)
+	if (e->n_announced == EVIDENCE_ANNOUNCED_MAX) {
+		e->announced_more = true;
 		return 0;
+	}
 	subject = json_loads(m->subject_json, 0, NULL);
 	e->announced = xreallocarray(e->announced, e->n_announced + 1, sizeof(*e->announced));
 	a = &e->announced[e->n_announced++];
@@ -42,6 +44,8 @@ announced_add(struct loader *l, const struct nw_meta_rec *m)
 	a->dst = text_of(subject, "dst");
 	a->program = text_of(subject, "program");
 	a->label = text_of(subject, "label");
+	a->user = text_of(subject, "user");
+	a->file = text_of(subject, "file");
 	a->sport = (unsigned)json_integer_value(json_object_get(subject, "sport")) & 0xffff;
 	a->dport = (unsigned)json_integer_value(json_object_get(subject, "dport")) & 0xffff;
 	for (i = 0; i < NW_ANNOUNCED_COUNT; i++)
@@ -116,6 +120,8 @@ announced_clear(struct evidence *e)
 		free(a->dst);
 		free(a->program);
 		free(a->label);
+		free(a->user);
+		free(a->file);
 	}
 	free(e->announced);
 }

@@ -14,6 +14,10 @@ static const double ACCOUNT_HELD = 0.6;
 /* Least share with data in flight for the network by a kernel's account. A kernel counts the time
  * until the last acknowledgement, so a stage in front of the network lowers the share at once. */
 static const double FLIGHT_HELD = 0.85;
+/* Least share of the fireflies' bytes for the f-stream's to be whole: protocols add far less. */
+static const double FILES_LEAST = 0.99;
+/* Most uncertainty of a duration, in its own size, for a rate. */
+static const double SLACK_MOST = 0.1;
 /* The kernel's or the storage's seconds must stand for a real transfer. */
 static const double ACCOUNT_LEAST_S = 1;
 
@@ -29,6 +33,12 @@ known(double v)
 	return isfinite(v) ? v : 0;
 }
 
+static bool
+is_form(const struct evidence_announced *a, enum nw_announce_form form)
+{
+	return a->by != NULL && strcmp(a->by, nw_announce_form_name(form)) == 0;
+}
+
 /* Whether an earlier announcement of the list is of the same flow: the box restarted, or program
  * and kernel both announce. */
 static bool
@@ -37,8 +47,9 @@ is_again(const struct evidence *e, size_t k)
 	const struct evidence_announced *a = &e->announced[k], *b;
 
 	for (b = e->announced; b < a; b++)
-		if (a->src != NULL && b->src != NULL && a->dst != NULL && b->dst != NULL &&
-		    a->sport == b->sport && a->dport == b->dport && strcmp(a->src, b->src) == 0 &&
+		if (!is_form(b, NW_ANNOUNCE_XROOTD) && a->src != NULL && b->src != NULL &&
+		    a->dst != NULL && b->dst != NULL && a->sport == b->sport &&
+		    a->dport == b->dport && strcmp(a->src, b->src) == 0 &&
 		    strcmp(a->dst, b->dst) == 0)
 			return true;
 	return false;
@@ -72,28 +83,80 @@ bytes_of(const struct evidence_announced *a)
 	return moved > 0 ? moved : known(value(a, NW_ANNOUNCED_storage_bytes));
 }
 
+/*
+ * Bytes of files, as XRootD's f-stream counts them, are exact; fireflies count the bytes of the
+ * connections, with the protocol's own. If the f-stream has clearly less than the fireflies, it
+ * lost datagrams, or did not count uploads by HTTP, and the fireflies stand.
+ */
+static double
+bytes_announced(const struct evidence *e)
+{
+	double files = 0, flows = 0;
+	bool has_files = false, is_unknown = e->announced_more;
+	const struct evidence_announced *a;
+	size_t i;
+
+	for (i = 0; i < e->n_announced; i++) {
+		a = &e->announced[i];
+		if (is_form(a, NW_ANNOUNCE_XROOTD)) {
+			has_files = true;
+			is_unknown |= isnan(value(a, NW_ANNOUNCED_bytes_in)) ||
+			    isnan(value(a, NW_ANNOUNCED_bytes_out));
+			files += bytes_of(a);
+		} else if (is_form(a, NW_ANNOUNCE_XROOTD_TPC) || !is_again(e, i)) {
+			flows += bytes_of(a);
+		}
+	}
+	if (flows > 0 && (is_unknown || files < FILES_LEAST * flows))
+		return flows;
+	return has_files && is_unknown ? NAN : has_files ? files : flows;
+}
+
+static void
+extend(struct judgement *j, const struct evidence_announced *a)
+{
+	if (a->first_wall_ns != 0 && (j->first_wall_ns == 0 || a->first_wall_ns < j->first_wall_ns))
+		j->first_wall_ns = a->first_wall_ns;
+	if (a->last_wall_ns > j->last_wall_ns)
+		j->last_wall_ns = a->last_wall_ns;
+}
+
+/* The times of fireflies and copies are exact; without them, those of files have a slack. */
+static void
+times_announced(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_announced *a;
+
+	j->first_wall_ns = j->last_wall_ns = 0;
+	j->announced.slack_s = j->announced.lost = 0;
+	for (a = e->announced; a < e->announced + e->n_announced; a++) {
+		j->announced.lost = fmax(j->announced.lost, known(value(a, NW_ANNOUNCED_lost)));
+		if (!is_form(a, NW_ANNOUNCE_XROOTD))
+			extend(j, a);
+	}
+	for (a = e->announced; j->first_wall_ns == 0 && a < e->announced + e->n_announced; a++)
+		j->announced.slack_s =
+		    fmax(j->announced.slack_s, known(value(a, NW_ANNOUNCED_slack_s)));
+	if (j->first_wall_ns == 0)
+		for (a = e->announced; a < e->announced + e->n_announced; a++)
+			extend(j, a);
+	j->duration_s = (double)(j->last_wall_ns - j->first_wall_ns) * 1e-9;
+}
+
 static void
 transfer_announced(struct judgement *j, const struct evidence *e)
 {
 	const struct evidence_announced *a, *most = e->announced;
-	size_t i;
 
-	j->first_wall_ns = j->last_wall_ns = 0;
-	j->bytes = 0;
-	for (i = 0; i < e->n_announced; i++) {
-		a = &e->announced[i];
-		if (a->first_wall_ns != 0 &&
-		    (j->first_wall_ns == 0 || a->first_wall_ns < j->first_wall_ns))
-			j->first_wall_ns = a->first_wall_ns;
-		if (a->last_wall_ns > j->last_wall_ns)
-			j->last_wall_ns = a->last_wall_ns;
-		if (!is_again(e, i))
-			j->bytes += bytes_of(a);
+	times_announced(j, e);
+	j->bytes = bytes_announced(e);
+	for (a = e->announced; a < e->announced + e->n_announced; a++)
 		if (bytes_of(a) > bytes_of(most))
 			most = a;
-	}
-	j->duration_s = (double)(j->last_wall_ns - j->first_wall_ns) * 1e-9;
-	j->bytes_per_s = j->duration_s > 0 && j->bytes > 0 ? j->bytes / j->duration_s : NAN;
+	j->bytes_per_s =
+	    j->duration_s > 0 && j->bytes > 0 && j->announced.slack_s <= SLACK_MOST * j->duration_s
+	    ? j->bytes / j->duration_s
+	    : NAN;
 	j->announced.sender = sends(most) ? most->src : most->dst;
 	j->announced.receiver = sends(most) ? most->dst : most->src;
 	free(j->route);

@@ -21,8 +21,10 @@ struct announced {
 	enum nw_stage_kind stage;
 	enum announced_from from;
 	const struct evidence_announced *by; /* the flow with the account; on loan */
-	double share;                        /* of the time that the stage held the bytes */
-	const char *sender, *receiver;       /* addresses by the direction of the bytes; on loan */
+	double slack_s;                      /* how wrong the session's duration may be */
+	double lost;  /* datagrams of the server, of which some may be the session's */
+	double share; /* of the time that the stage held the bytes */
+	const char *sender, *receiver; /* addresses by the direction of the bytes; on loan */
 };
 
 /* Bytes, times, route and program, and the stage that an account names. Does nothing for a session

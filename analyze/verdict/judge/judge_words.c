@@ -586,6 +586,10 @@ announced_words(struct judgement *j)
 	else if (a->from == ANNOUNCED_STORAGE && !a->known)
 		REASON_SAY(j, announced_undecided, CLAIM_NO_STAGE,
 		    claim_text(announced_text(a->by->src)), claim_number(a->share));
+	if (a->lost > 0)
+		REASON_SAY(j, announced_lost, CLAIM_NO_STAGE, claim_number(a->lost));
+	if (a->slack_s > 0)
+		REASON_SAY(j, announced_slack, CLAIM_NO_STAGE, claim_number(a->slack_s));
 	REASON_SAY(j, announced_hearsay, CLAIM_NO_STAGE);
 	REASON_SAY(j, announced_missing, CLAIM_NO_STAGE, claim_text(announced_text(a->sender)),
 	    claim_text(announced_text(a->receiver)));

@@ -18,7 +18,9 @@
 static struct event_base *base;
 static struct nw_batch *batch;
 static struct store_ids next = { .meta = 1, .layout = 1 };
-static unsigned fates[ANNOUNCE_OVER_LIMIT + 1], begun, ended, more;
+static unsigned fates[ANNOUNCE_OVER_LIMIT + 1], begun, ended, more, lost, hidden;
+static char group[NW_ANNOUNCE_GROUP_BYTES]; /* of the newest flow */
+static enum announce_hide hide;
 static bool full;
 static char last_source[64];
 static struct announce *a;
@@ -27,7 +29,7 @@ static void *
 on_begin(void *arg, const struct nw_announcement *n, int64_t *session_id)
 {
 	(void)arg;
-	(void)n;
+	memcpy(group, n->group, sizeof(group));
 	*session_id = 7;
 	begun++;
 	return &begun;
@@ -87,13 +89,28 @@ on_charge(void *arg, size_t bytes)
 	CHECK(bytes > 0);
 }
 
+static void
+on_lost(void *arg, unsigned n)
+{
+	(void)arg;
+	lost += n;
+}
+
+static void
+on_hide(void *arg, const char *name, char out[ANNOUNCE_HIDDEN_BYTES])
+{
+	(void)arg;
+	snprintf(out, ANNOUNCE_HIDDEN_BYTES, "hidden:%zu", strlen(name));
+	hidden++;
+}
+
 static const struct announce_ops ops = { on_begin, on_more, on_end, on_host, on_batch, on_full,
-	on_note, on_charge, &next, NULL };
+	on_note, on_charge, on_lost, on_hide, &next, NULL };
 
 static void
 open_at(const char *from)
 {
-	const struct announce_conf c = { "127.0.0.1/0", from, NULL };
+	const struct announce_conf c = { "127.0.0.1/0", from, NULL, hide };
 	char why[CONF_WHY_BYTES];
 
 	memset(fates, 0, sizeof(fates));
@@ -181,11 +198,97 @@ test_fates(void)
 	CHECK_INT(begun, ended);
 }
 
+/* Puts a number of 32 bits in network order. */
+static size_t
+be32(uint8_t *at, uint32_t v)
+{
+	v = htonl(v);
+	memcpy(at, &v, sizeof(v));
+	return sizeof(v);
+}
+
+/* A map packet of a server of loopback: its header, number, id and text. */
+static void
+send_map(char code, uint8_t number, uint32_t id, const char *text)
+{
+	uint8_t bytes[256] = { (uint8_t)code, number, 0, (uint8_t)(12 + strlen(text)) };
+
+	be32(bytes + 8, id);
+	memcpy(bytes + 12, text, strlen(text));
+	send_text((const char *)bytes, bytes[3]);
+}
+
+/* An f-stream with the open and the close of a file of `size` bytes, by a login. */
+static void
+send_file(uint8_t number, uint32_t login, uint32_t file, uint32_t size)
+{
+	uint32_t now_s = (uint32_t)(nw_wall_ns() / 1000000000);
+	uint8_t b[256] = { 'f', number };
+	size_t n = 4;
+
+	n += be32(b + n, 1);
+	n += be32(b + n, 0x02010018);
+	n += be32(b + n, 2);
+	n += be32(b + n, now_s - 2);
+	n += be32(b + n, now_s - 1);
+	n += be32(b + n, 0);
+	n += be32(b + n, 77); /* the server's number */
+	n += be32(b + n, 0x0101001c);
+	n += be32(b + n, file);
+	n += be32(b + n, 0);
+	n += be32(b + n, size);
+	n += be32(b + n, login);
+	memcpy(b + n, "/secret\0", 8);
+	n += 8;
+	n += be32(b + n, 0x00000020);
+	n += be32(b + n, file);
+	n += be32(b + n, 0);
+	n += be32(b + n, size);
+	memset(b + n, 0, 16);
+	n += 16;
+	b[3] = (uint8_t)n;
+	send_text((const char *)b, n);
+}
+
+static void
+test_xrootd(void)
+{
+	unsigned was = begun;
+
+	hide = ANNOUNCE_HIDE_ALL;
+	open_at("127.0.0.1");
+	send_map('=', 1, 0, "=/root.1:77@vm\n&port=1094");
+	send_map('u', 2, 5, "xroot/alice.9:77@[::ffff:192.0.2.9]\n&x=xrdcp");
+	CHECK_INT(fates[ANNOUNCE_TAKEN], 2);
+	CHECK_INT(begun, was);
+	send_file(1, 5, 6, 1000);
+	CHECK_INT(begun, was + 1);
+	CHECK_INT(ended, begun);
+	CHECK_STR(group, "xrootd:127.0.0.1/77/5");
+	CHECK_INT(hidden, 2); /* user and file */
+	send_file(1, 5, 7, 1000);
+	CHECK_INT(fates[ANNOUNCE_STALE], 1);
+	CHECK_INT(lost, 0);
+	send_file(4, 5, 8, 1000);
+	CHECK_INT(lost, 2);
+	CHECK_INT(begun, was + 2);
+	send_map('u', 3, 5, "nobody");
+	CHECK_INT(fates[ANNOUNCE_MALFORMED], 1);
+	announce_stop(a);
+	hide = ANNOUNCE_HIDE_USERS;
+	open_at("127.0.0.1");
+	send_map('u', 1, 5, "xroot/alice.9:77@[::ffff:192.0.2.9]\n&x=xrdcp");
+	send_file(1, 5, 9, 1000);
+	CHECK_INT(hidden, 5);
+	announce_stop(a);
+	hide = ANNOUNCE_HIDE_NONE;
+}
+
 static void
 test_configuration(void)
 {
-	const struct announce_conf bad[] = { { "nowhere", "none", NULL },
-		{ "127.0.0.1/0", "10.0.0.1/8", NULL } };
+	const struct announce_conf bad[] = { { "nowhere", "none", NULL, ANNOUNCE_HIDE_NONE },
+		{ "127.0.0.1/0", "10.0.0.1/8", NULL, ANNOUNCE_HIDE_NONE } };
 	struct nw_scitags *names;
 	char why[CONF_WHY_BYTES];
 	size_t i;
@@ -208,6 +311,7 @@ main(void)
 	batch = nw_batch_new();
 	test_networks();
 	test_fates();
+	test_xrootd();
 	test_configuration();
 	nw_batch_free(batch);
 	event_base_free(base);

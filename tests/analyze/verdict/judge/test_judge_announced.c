@@ -140,10 +140,63 @@ test_transfer(void)
 	judgement_clear(&j);
 }
 
+static char forms[3][16] = { "firefly", "xrootd", "xrootd tpc" };
+
+/* XRootD's files have exact bytes and whole seconds; fireflies stand where files lack bytes. */
+static void
+test_files(void)
+{
+	static const struct {
+		double file_out, file_in, firefly_in, slack, bytes; /* NaN: not said, unknown */
+		bool has_rate;
+	} cases[] = {
+		{ 3e8, 0, NAN, 2, 3e8, true },
+		{ 3e8, 0, NAN, 30, 3e8, false }, /* of a duration of 100 s */
+		{ 0, NAN, NAN, 2, NAN, false },  /* an upload by HTTP */
+		{ 0, NAN, 3e8, 30, 3e8, true },  /* and its firefly, with its times */
+		{ 0, 3e8, 3.002e8, 2, 3e8, true },
+		{ 0, 1e8, 3e8, 2, 3e8, true }, /* a file is lost */
+	};
+	const struct flow_case none = { .out = -1 };
+	struct evidence_announced a[2];
+	struct judgement j;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		a[0] = flow_of(&none);
+		a[0].by = forms[1];
+		a[0].value[NW_ANNOUNCED_bytes_out] = cases[i].file_out;
+		a[0].value[NW_ANNOUNCED_bytes_in] = cases[i].file_in;
+		a[0].value[NW_ANNOUNCED_slack_s] = cases[i].slack;
+		a[1] = flow_of(&none);
+		a[1].by = forms[0];
+		a[1].value[NW_ANNOUNCED_bytes_in] = cases[i].firefly_in;
+		judge_one(a, isnan(cases[i].firefly_in) ? 1 : 2, &j);
+		if (isnan(cases[i].bytes))
+			CHECK(isnan(j.bytes));
+		else
+			CHECK_NEAR(j.bytes, cases[i].bytes, 0, 0);
+		CHECK_INT(isfinite(j.bytes_per_s), cases[i].has_rate);
+		CHECK_INT(j.announced.known, false);
+		judgement_clear(&j);
+	}
+	/* a third-party copy without bytes, and the other server's file */
+	a[1].by = forms[2];
+	a[1].value[NW_ANNOUNCED_bytes_in] = a[1].value[NW_ANNOUNCED_bytes_out] = NAN;
+	a[0].value[NW_ANNOUNCED_bytes_in] = 0;
+	a[0].value[NW_ANNOUNCED_bytes_out] = 5e9;
+	a[0].value[NW_ANNOUNCED_lost] = 3;
+	judge_one(a, 2, &j);
+	CHECK_NEAR(j.bytes, 5e9, 0, 0);
+	CHECK(has_reason(&j, "3 were lost or late"));
+	judgement_clear(&j);
+}
+
 int
 main(void)
 {
 	test_stages();
 	test_transfer();
+	test_files();
 	return check_done("judge_announced");
 }

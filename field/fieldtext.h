@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts in announcements of strangers: names for persons, times, addresses. */
+#ifndef FIELDTEXT_H
+#define FIELDTEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Copies at most len bytes, up to the first NUL, and as many whole characters as fit into `size`.
+ * Control characters and bytes that are no UTF-8 become question marks. */
+void fieldtext_copy(char *out, size_t size, const char *text, size_t len);
+/* "2026-11-23T01:18:56.984221+00:00"; fraction and zone may have any usual form. Returns false for
+ * any other text. */
+bool fieldtext_time(const char *text, int64_t *t_wall_ns);
+/* Writes a numeric address in the form of inet_ntop(), IPv4 in IPv6 as IPv4. Returns false for any
+ * other text. The size of `out` is NW_ANNOUNCE_ADDRESS_BYTES. */
+bool fieldtext_address(const char *text, char *out);
+
+#endif
