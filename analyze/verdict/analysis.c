@@ -134,7 +134,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	memset(out, 0, sizeof(*out));
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
 	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0 ||
-	    (rc = usual_find(r, e, &out->judgement, &out->usual)) < 0 ||
+	    (rc = usual_find(r, p->memo, e, &out->judgement, &out->usual)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
 	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
 	    (rc = reductions_find(&p->reduction, &out->reductions)) < 0) {

@@ -249,7 +249,7 @@ trial_run(struct trial *t, struct changed *out, bool *asked)
 	}
 	filled_commit(store, b);
 	j.bytes_per_s = lowest(&r);
-	CHECK_INT(usual_find(reader, &e, &j, &u), NW_OK);
+	CHECK_INT(usual_find(reader, NULL, &e, &j, &u), NW_OK);
 	CHECK(u.usual.n >= NW_USUAL_MIN && u.usual.n < SESSIONS);
 	CHECK_INT(u.ops.n, 1);
 	CHECK(u.ops.op[0].n >= NW_USUAL_MIN && u.ops.op[0].low[39] == 0);
