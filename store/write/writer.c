@@ -270,7 +270,7 @@ labels_follow(struct writer *w, const struct nw_batch *b, const struct batch_rec
 	const struct batch_value *v = &b->values[r->first_value];
 
 	if (r->kind == BATCH_LAYOUT)
-		return labels_add_layout(&w->c, v[0].u.i, v[1].u.i);
+		return labels_add_layout(&w->c, v[0].u.i);
 	return r->kind == BATCH_MERGE_META ? labels_merge_sessions(&w->c, v[0].u.i, v[1].u.i)
 					   : NW_OK;
 }
@@ -384,10 +384,14 @@ batch_apply(struct writer *w, struct nw_batch *b)
 		return rc;
 	for (i = 0; rc == NW_OK && i < b->n_recs; i++)
 		rc = record_apply(w, b, &b->recs[i]);
+	if (rc == NW_OK)
+		rc = labels_flush(&w->c);
 	if (rc == NW_OK && (rc = rows_check(w, b)) == NW_OK)
 		rc = event_writer_put(&w->events, b, w->next.session);
-	if (rc != NW_OK)
+	if (rc != NW_OK) {
 		sizes_undo(&w->c.sizes, n_journal);
+		labels_discard(&w->c);
+	}
 	if (rc != NW_OK && !sqlite3_get_autocommit(w->c.db) &&
 	    db_run(&w->c.stmts, W_UNDO, "") != NW_OK)
 		return NW_EIO;
