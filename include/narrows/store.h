@@ -568,7 +568,7 @@ int store_label_values(
     struct store_reader *r, const char *name, size_t limit, store_text_fn *fn, void *arg);
 /* Ids of metadata with series, at most `limit`, in the order of the ids. */
 int store_series_ids(struct store_reader *r, size_t limit, store_text_fn *fn, void *arg);
-/* Event types with their fields, at most `limit` behind *after, the last of which becomes *after. */
+/* Event types with their fields, at most `limit` behind *after, which becomes the last of them. */
 int store_metrics(struct store_reader *r, struct store_metric_place *after, size_t limit,
     store_metric_fn *fn, void *arg);
 /* Narrows *span to ids of metadata among which are all with that value of that label. */

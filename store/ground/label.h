@@ -35,7 +35,8 @@ int label_of_subject(const char *subject_json, label_fn *fn, void *arg);
 int label_of_metadata(
     const char *host, const char *session, const char *subject_json, label_fn *fn, void *arg);
 
-/* narrows_labels(host, session, subject): the labels of label_of_metadata() as a JSON object. For migrations and checks. SQLite's codes. */
+/* narrows_labels(host, session, subject): the labels of label_of_metadata() as a JSON object, for
+ * migrations and checks. SQLite's codes. */
 int label_sql_register(sqlite3 *db);
 
 #endif

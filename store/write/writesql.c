@@ -70,8 +70,8 @@ _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 	"(SELECT v.value FROM config v WHERE v.host_id = " host " AND v.name = " name_is \
 	" AND v.t_ns <= " at " ORDER BY v.t_ns DESC LIMIT 1)"
 
-/* What lists of labels know of layout l: metadata, host, session, subject, event type, set of fields,
- * and whether the metadata has no layout with `other` (as l). */
+/* What lists of labels know of layout l: metadata, host, session, subject, event type, fields, and
+ * whether the metadata has no layout whose id is `other` the id of l. */
 #define DESCRIBED(other)                                                                           \
 	"SELECT m.id, h.name, m.session_id, m.subject, coalesce(m.event_type, ''), l.fieldset_id," \
 	" NOT EXISTS (SELECT 1 FROM layout x WHERE x.meta_id = m.id AND x.id " other " l.id)"      \

@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "narrows/xmalloc.h"
-#define uthash_malloc(size) xmalloc(size)
 #include "analyze/verdict/usual/usualops.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <uthash.h>
-
 #include "analyze/quantile.h"
+#include "analyze/verdict/usual/memo.h"
 #include "narrows/err.h"
 #include "narrows/incident.h"
 #include "narrows/result.h"
-
-/* Newest documents kept: those of a dozen busy routes. */
-enum { MEMO_DOCS_MAX = 16 * USUAL_OPS_SESSIONS_MAX };
+#include "narrows/xmalloc.h"
 
 /* The band: the middle four fifths of the sessions. */
 static const double LOW = 0.1, HIGH = 0.9;
@@ -48,162 +43,35 @@ op_find(struct gathering *g, const char *op, const char *host)
 	return c;
 }
 
-/* --- documents --- */
-
-/* An entry of a document's densities: counts of operations, of one size. */
-struct doc_op {
-	char *op, *host;
-	double *counts;
-	size_t n;
-};
-
-struct doc_ops {
-	int64_t session_id; /* hash key */
-	uint64_t stamp;     /* of the document */
-	struct doc_op *op;
-	size_t n;
-	UT_hash_handle hh;
-};
-
-struct analysis_memo {
-	struct doc_ops *docs; /* hash by session, the oldest entry first */
-};
-
+/* Adds the counts of all sizes of an operation. */
 static void
-entry_read(struct doc_ops *d, const json_t *entry)
+entry_add(struct gathering *g, const json_t *entry)
 {
 	const char *op = result_text(entry, KEY_density_op),
 		   *host = result_text(entry, KEY_density_host);
 	const json_t *list = result_list(entry, KEY_density_counts), *v;
-	struct doc_op *o;
-	size_t i;
-
-	if (op == NULL || host == NULL || json_array_size(list) > NW_HIST_QUARTERS)
-		return;
-	d->op = xreallocarray(d->op, d->n + 1, sizeof(*d->op));
-	o = &d->op[d->n++];
-	*o = (struct doc_op){ xstrdup(op), xstrdup(host),
-		xcalloc(json_array_size(list) + 1, sizeof(*o->counts)), json_array_size(list) };
-	json_array_foreach(list, i, v) o->counts[i] = json_number_value(v);
-}
-
-static int
-on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
-{
-	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
-	const json_t *list = result_list(doc, KEY_result_density), *entry;
-	size_t i;
-
-	(void)s;
-	json_array_foreach(list, i, entry) entry_read(arg, entry);
-	json_decref(doc);
-	return 0;
-}
-
-static void
-doc_free(struct doc_ops *d)
-{
-	size_t i;
-
-	for (i = 0; i < d->n; i++) {
-		free(d->op[i].op);
-		free(d->op[i].host);
-		free(d->op[i].counts);
-	}
-	free(d->op);
-	free(d);
-}
-
-static void
-memo_drop(struct analysis_memo *m, struct doc_ops *d)
-{
-	HASH_DEL(m->docs, d);
-	doc_free(d);
-}
-
-struct analysis_memo *
-analysis_memo_new(void)
-{
-	return xcalloc(1, sizeof(struct analysis_memo));
-}
-
-void
-analysis_memo_free(struct analysis_memo *m)
-{
-	struct doc_ops *d, *tmp;
-
-	if (m == NULL)
-		return;
-	HASH_ITER (hh, m->docs, d, tmp)
-		memo_drop(m, d);
-	free(m);
-}
-
-/* The document in the memo, or NULL. *stamp is that of the store. */
-static struct doc_ops *
-memo_find(struct store_reader *r, struct analysis_memo *m, int64_t session_id, uint64_t *stamp)
-{
-	struct doc_ops *d;
-
-	if (m == NULL || store_result_stamp(r, session_id, stamp) < 0)
-		return NULL;
-	HASH_FIND(hh, m->docs, &session_id, sizeof(session_id), d);
-	return d != NULL && d->stamp == *stamp ? d : NULL;
-}
-
-static void
-memo_keep(struct analysis_memo *m, struct doc_ops *d)
-{
-	struct doc_ops *old;
-
-	HASH_FIND(hh, m->docs, &d->session_id, sizeof(d->session_id), old);
-	if (old == NULL && HASH_COUNT(m->docs) == MEMO_DOCS_MAX)
-		old = m->docs;
-	if (old != NULL)
-		memo_drop(m, old);
-	HASH_ADD(hh, m->docs, session_id, sizeof(d->session_id), d);
-}
-
-/* --- counts --- */
-
-/* Adds the counts of all sizes of each operation. */
-static void
-doc_add(struct gathering *g, const struct doc_ops *d)
-{
-	const struct doc_op *o;
 	struct op_counts *c;
 	size_t i;
 
-	for (o = d->op; o < d->op + d->n; o++) {
-		if ((c = op_find(g, o->op, o->host)) == NULL)
-			continue;
-		for (i = 0; i < o->n; i++)
-			if (o->counts[i] > 0)
-				c->counts[g->session][i] += o->counts[i];
-	}
+	if (op == NULL || host == NULL || json_array_size(list) > NW_HIST_QUARTERS ||
+	    (c = op_find(g, op, host)) == NULL)
+		return;
+	json_array_foreach(list, i, v) if (json_number_value(v) > 0) c->counts[g->session][i] +=
+	    json_number_value(v);
 }
 
 static int
 session_add(
-    struct store_reader *r, struct analysis_memo *m, int64_t session_id, struct gathering *g)
+    struct store_reader *r, struct analysis_memo *memo, int64_t session_id, struct gathering *g)
 {
-	uint64_t stamp = 0;
-	struct doc_ops *d = memo_find(r, m, session_id, &stamp);
-	int rc;
+	const json_t *list, *entry;
+	json_t *doc;
+	size_t i;
+	int rc = memo_document(r, memo, session_id, &doc);
 
-	if (d != NULL) {
-		doc_add(g, d);
-		return NW_OK;
-	}
-	d = xcalloc(1, sizeof(*d));
-	d->session_id = session_id;
-	d->stamp = stamp;
-	rc = store_session_get(r, session_id, on_session, d);
-	doc_add(g, d);
-	if (rc == NW_OK && stamp != 0)
-		memo_keep(m, d);
-	else
-		doc_free(d);
+	list = result_list(doc, KEY_result_density);
+	json_array_foreach(list, i, entry) entry_add(g, entry);
+	json_decref(doc);
 	return rc;
 }
 
