@@ -14,6 +14,7 @@
 #include "narrows/maintenance.h"
 #include "narrows/err.h"
 #include "store/codec/codec_hash.h"
+#include "store/ground/label.h"
 #include "store/ground/lastrow.h"
 #include "store/ground/lock.h"
 #include "store/ground/original.h"
@@ -131,6 +132,13 @@ static const struct rule rules[] = {
 	    " WHERE n.session_id != r.session_id" },
 };
 
+/* A table that counts is what its counting again finds. */
+#define COUNTS(key, said, held)                                                       \
+	"SELECT " key                                                                 \
+	" || ': n is ' || sum(said) || ', not the ' || sum(has) || ' there are' FROM" \
+	" (" said " UNION ALL " held ") GROUP BY a, b HAVING sum(said) != sum(has)"   \
+	" OR min(first_id) > min(id) OR max(last_id) < max(id)"
+
 /* Rules about all chunks together. */
 static const struct rule totals[] = {
 	{ "chunk",
@@ -158,6 +166,20 @@ static const struct rule totals[] = {
 	    "has FROM (SELECT tier, host_id, bytes AS said, 0 AS has FROM tier_size UNION ALL"
 	    " SELECT tier, host_id, 0, bytes FROM held) GROUP BY tier, host_id) WHERE said != "
 	    "has" },
+	{ "label",
+	    COUNTS("a || '=' || b",
+		"SELECT name AS a, value AS b, n AS said, 0 AS has, first_id, last_id, NULL AS id"
+		" FROM label",
+		"SELECT j.key, j.value, 0, 1, NULL, NULL, m.id FROM metadata m"
+		" LEFT JOIN host h ON h.id = m.host_id"
+		" CROSS JOIN json_each(narrows_labels(h.name, m.session_id, m.subject)) j"
+		" WHERE EXISTS (SELECT 1 FROM layout l WHERE l.meta_id = m.id)") },
+	{ "metric",
+	    COUNTS("a || ' of ' || b",
+		"SELECT fieldset_id AS a, event_type AS b, n AS said, 0 AS has, first_id, last_id,"
+		" NULL AS id FROM metric",
+		"SELECT l.fieldset_id, coalesce(m.event_type, ''), 0, 1, NULL, NULL, m.id"
+		" FROM layout l JOIN metadata m ON m.id = l.meta_id") },
 };
 
 static int
@@ -509,6 +531,8 @@ check_all(struct check *k)
 {
 	int rc;
 
+	if (label_sql_register(k->r->db) != SQLITE_OK)
+		return NW_ENOMEM;
 	if ((rc = pages_check(k)) != NW_OK || (rc = count_all(k)) != NW_OK ||
 	    (rc = rules_check(k, rules, sizeof(rules) / sizeof(rules[0]))) != NW_OK ||
 	    (rc = documents_check(k)) != NW_OK || (rc = originals_check(k)) != NW_OK ||

@@ -49,6 +49,19 @@ assert ask(box, "label/__name__/values", start=T0, end=T1)["data"] == ["ps:disk:
 assert set(ask(box, "labels", post=True, match='ps:disk:written{host="dtn1"}')["data"]) == {"__name__", "device", "event_type", "field", "host", "mount_point", "series_id", "session"}
 got = ask(box, "label/host/values", match='{device="sdb"}')
 assert got["data"] == ["dtn1"], got
+# without a selector, from the tables of the store: the same as with a selector that chooses every series
+every = '{__name__=~".+"}'
+for path in ["labels"] + [f"label/{name}/values" for name in ("__name__", "device", "event_type", "field", "host", "mount_point", "series_id", "session", "nothing")]:
+    got = ask(box, path)
+    assert got == ask(box, path, match=every) and "warnings" not in got and bool(got["data"]) == ("nothing" not in path), got
+    some = ask(box, path, limit=1)
+    assert some["data"] == got["data"][:1] and ("warnings" in some) == (len(got["data"]) > 1) and ask(box, path, limit=0) == got, some
+    assert ask(box, path, match=every, limit=1) == some
+some = ask(box, "series", match=every, limit=4)
+assert len(some["data"]) == 4 and some["data"] == ask(box, "series", match=every)["data"][:4] and "limit" in some["warnings"][0], some
+assert len(ask(box, "series", match=every, limit=6)["data"]) == 6 and "warnings" not in ask(box, "series", match=every, limit=6)
+assert ask(box, "series", match='{device="sdz"}') == {"status": "success", "data": []}
+assert ask(box, "labels", limit="-1")["errorType"] == ask(box, "labels", limit="x")["errorType"] == "bad_data"
 assert len(ask(box, "series", match=["ps:disk:written", '{__name__=~"ps:.*busy.*",host!="dtn1"}'])["data"]) == 4
 panel = ask(box, "query_range", post=True, query='sum by(host)(rate(ps:disk:written{device=~"sd[ab]"}[1m]))', start=T0, end=T1, step="15s")
 assert {r["metric"]["host"] for r in panel["data"]["result"]} == {"dtn1", "dtn2"} and panel["data"]["resultType"] == "matrix", panel

@@ -71,7 +71,7 @@ struct peaks {
 	double needed; /* least evidence of a valley */
 	size_t n_widths, width[WIDTHS];
 	size_t n_fit; /* widths that fit into the region */
-	/* by width of peak and valley: the price of their many places, and the logarithm of the
+	/* by width of valley and peak: the price of their many places, and the logarithm of the
 	 * ratio of all operations' density in the peak to an equal density */
 	double price[WIDTHS][WIDTHS], steepest[WIDTHS][WIDTHS];
 	/* by width of the valley: the narrowest peak beside it, and the most operations in the
@@ -103,8 +103,8 @@ peaks_init(struct peaks *k)
 		for (size_t wv = 0; wv < k->n_widths; wv++) {
 			double both = (double)k->width[w] + (double)k->width[wv];
 
-			k->price[w][wv] = log((double)CELLS / both);
-			k->steepest[w][wv] = log(both / (double)k->width[w]);
+			k->price[wv][w] = log((double)CELLS / both);
+			k->steepest[wv][w] = log(both / (double)k->width[w]);
 		}
 }
 
@@ -158,9 +158,9 @@ side(const struct peaks *k, const double *most, double v, size_t wv, double leas
 		return 0;
 	for (w = k->narrowest[wv]; w < k->n_fit && k->width[w] <= 2 * k->width[wv]; w++) {
 		wp = (double)k->width[w];
-		if (may_exceed(most[w], wp, v, width, k->steepest[w][wv],
-			larger(best, least) + k->price[w][wv]))
-			best = larger(best, evidence(most[w], wp, v, width) - k->price[w][wv]);
+		if (may_exceed(most[w], wp, v, width, k->steepest[wv][w],
+			larger(best, least) + k->price[wv][w]))
+			best = larger(best, evidence(most[w], wp, v, width) - k->price[wv][w]);
 	}
 	return best;
 }

@@ -2,6 +2,7 @@
 #include "analyze/incident/forecast.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "narrows/special.h"
@@ -103,6 +104,22 @@ model_init(struct forecast_model *m, size_t structure, size_t memory)
 			column_add(m, parts[p].column + (unsigned)i, parts[p].variance);
 }
 
+static void
+model_copy(struct forecast_model *to, const struct forecast_model *from)
+{
+	memcpy(to, from, offsetof(struct forecast_model, cov) + from->n * from->n * sizeof(double));
+}
+
+void
+forecast_copy(struct forecast *to, const struct forecast *from)
+{
+	size_t i;
+
+	to->n = from->n;
+	for (i = 0; i < FORECAST_MODELS; i++)
+		model_copy(&to->model[i], &from->model[i]);
+}
+
 void
 forecast_init(struct forecast *f)
 {
@@ -147,6 +164,23 @@ model_look(const struct forecast_model *m, const struct forecast_row *row,
 	}
 }
 
+/* The part of a prediction's density that all models share. */
+static double
+shape_rise(double shape)
+{
+	return shape > 0 ? lgamma(shape + 0.5) - lgamma(shape) : 0;
+}
+
+static void
+model_weigh(struct forecast_model *m, const struct seen *s, double rise)
+{
+	const double off = s->y - s->mean;
+
+	if (m->shape > 0)
+		m->log_weight += rise - 0.5 * log(2 * PI * m->scale * s->variance) -
+		    (m->shape + 0.5) * log1p(off * off / (2 * m->scale * s->variance));
+}
+
 static void
 model_see(struct forecast_model *m, const struct seen *s)
 {
@@ -154,10 +188,6 @@ model_see(struct forecast_model *m, const struct seen *s)
 	double *cov = m->cov, gain;
 	size_t i, j;
 
-	if (m->shape > 0)
-		m->log_weight += lgamma(m->shape + 0.5) - lgamma(m->shape) -
-		    0.5 * log(2 * PI * m->scale * s->variance) -
-		    (m->shape + 0.5) * log1p(off * off / (2 * m->scale * s->variance));
 	for (i = 0; i < m->n; i++, cov += m->n) {
 		gain = s->spread[i] / s->variance;
 		m->beta[i] += gain * off;
@@ -171,11 +201,13 @@ model_see(struct forecast_model *m, const struct seen *s)
 void
 forecast_see(struct forecast *f, const struct forecast_row *row, const struct forecast_row *before)
 {
+	const double rise = shape_rise(f->model[0].shape);
 	struct seen s;
 	size_t i;
 
 	for (i = 0; i < FORECAST_MODELS; i++) {
 		model_look(&f->model[i], row, before, &s);
+		model_weigh(&f->model[i], &s, rise);
 		model_see(&f->model[i], &s);
 	}
 	f->n++;
@@ -190,6 +222,16 @@ weight_most(const struct forecast *f)
 	for (i = 0; i < FORECAST_MODELS; i++)
 		most = fmax(most, f->model[i].log_weight);
 	return most;
+}
+
+void
+forecast_weights(const struct forecast *f, double weight[FORECAST_MODELS])
+{
+	const double most = weight_most(f);
+	size_t i;
+
+	for (i = 0; i < FORECAST_MODELS; i++)
+		weight[i] = exp(f->model[i].log_weight - most);
 }
 
 double
@@ -259,6 +301,30 @@ forecast_chance(
 	return mix.n > 0 ? mixture_chance(&mix, row->y) : NAN;
 }
 
+/* At most the chance of Student's t to be this low. */
+static double
+least_chance(double t)
+{
+	return t >= 0 ? 0.5 : nw_norm_upper(-t) * (1 - 1e-9);
+}
+
+bool
+forecast_may_be_far(const struct forecast *f, const struct forecast_row *row,
+    const struct forecast_row *before, double tail)
+{
+	struct mixture mix;
+	double low = 0, high = 0, t;
+	size_t i;
+
+	mixture_make(f, row, before, &mix);
+	for (i = 0; i < mix.n; i++) {
+		t = (row->y - mix.mean[i]) / mix.sd[i];
+		low += mix.weight[i] * least_chance(t);
+		high += mix.weight[i] * least_chance(-t);
+	}
+	return !(low * (1 - 1e-9) > tail && high * (1 - 1e-9) > tail);
+}
+
 /* By bisection with the secant's guess, between bounds that hold the quantile. */
 double
 forecast_quantile(const struct forecast *f, const struct forecast_row *row,
@@ -287,15 +353,49 @@ forecast_quantile(const struct forecast *f, const struct forecast_row *row,
 
 /* --- steps --- */
 
+static void
+step_add(struct forecast_model *m)
+{
+	column_add(m, COLUMN_STEP, FLAT);
+	m->shape -= 0.5; /* the session that tells the step tells nothing of the noise */
+}
+
 void
 forecast_step_begin(struct forecast *f)
 {
 	struct forecast_model *m;
 
-	for (m = f->model; m < f->model + FORECAST_MODELS; m++) {
-		column_add(m, COLUMN_STEP, FLAT);
-		m->shape -= 0.5; /* the session that tells the step tells nothing of the noise */
-	}
+	for (m = f->model; m < f->model + FORECAST_MODELS; m++)
+		step_add(m);
+}
+
+void
+forecast_step_watch(
+    struct forecast *f, const struct forecast *from, const double weight[FORECAST_MODELS])
+{
+	size_t i;
+
+	f->n = from->n;
+	for (i = 0; i < FORECAST_MODELS; i++)
+		if (weight[i] >= WEIGHT_MIN) {
+			model_copy(&f->model[i], &from->model[i]);
+			step_add(&f->model[i]);
+		}
+}
+
+void
+forecast_step_see(struct forecast *f, const double weight[FORECAST_MODELS],
+    const struct forecast_row *row, const struct forecast_row *before)
+{
+	struct seen s;
+	size_t i;
+
+	for (i = 0; i < FORECAST_MODELS; i++)
+		if (weight[i] >= WEIGHT_MIN) {
+			model_look(&f->model[i], row, before, &s);
+			model_see(&f->model[i], &s);
+		}
+	f->n++;
 }
 
 void
@@ -317,28 +417,44 @@ forecast_step_end(struct forecast *f)
 	}
 }
 
-struct forecast_effect
-forecast_effect(const struct forecast *f, const struct forecast *weights, unsigned column)
+/* --- effects --- */
+
+/* A model's effect: normal score, mean, standard deviation. Returns false of a model that does not
+ * count, or without the column. */
+static bool
+model_effect(
+    const struct forecast_model *m, double weight, unsigned column, double *mean, double *sd)
 {
-	const double most = weight_most(weights);
+	size_t k;
+
+	if (weight < WEIGHT_MIN)
+		return false;
+	for (k = 0; k < m->n && m->column[k] != column; k++)
+		;
+	if (k == m->n || m->shape <= 0)
+		return false;
+	*sd = sqrt(m->scale / m->shape * m->cov[k * m->n + k]);
+	*mean = m->beta[k];
+	return true;
+}
+
+static struct forecast_effect
+effect(const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column,
+    bool has_chance)
+{
 	struct forecast_effect e = { 0 };
-	double sum = 0, all = 0, square = 0, weight, sd;
-	const struct forecast_model *m;
-	size_t i, k;
+	double sum = 0, all = 0, square = 0, mean, sd;
+	size_t i;
 
 	for (i = 0; i < FORECAST_MODELS; i++) {
-		m = &f->model[i];
-		weight = exp(weights->model[i].log_weight - most);
-		all += weight;
-		for (k = 0; k < m->n && m->column[k] != column; k++)
-			;
-		if (k == m->n || weight < WEIGHT_MIN || m->shape <= 0)
+		all += weight[i];
+		if (!model_effect(&f->model[i], weight[i], column, &mean, &sd))
 			continue;
-		sd = sqrt(m->scale / m->shape * m->cov[k * m->n + k]);
-		e.chance += weight * nw_t_cdf(m->beta[k] / sd, 2 * m->shape);
-		e.mean += weight * m->beta[k];
-		square += weight * (m->beta[k] * m->beta[k] + sd * sd);
-		sum += weight;
+		if (has_chance)
+			e.chance += weight[i] * nw_t_cdf(mean / sd, 2 * f->model[i].shape);
+		e.mean += weight[i] * mean;
+		square += weight[i] * (mean * mean + sd * sd);
+		sum += weight[i];
 	}
 	if (sum > 0) {
 		e.chance = e.chance / sum;
@@ -347,4 +463,36 @@ forecast_effect(const struct forecast *f, const struct forecast *weights, unsign
 	}
 	e.share = all > 0 ? sum / all : 0;
 	return e;
+}
+
+struct forecast_effect
+forecast_effect(const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column)
+{
+	return effect(f, weight, column, true);
+}
+
+struct forecast_effect
+forecast_effect_size(
+    const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column)
+{
+	return effect(f, weight, column, false);
+}
+
+bool
+forecast_effect_may(const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column,
+    bool slower, double chance, double mean_min)
+{
+	double sum = 0, all = 0, least = 0, mean, sd;
+	size_t i;
+
+	for (i = 0; i < FORECAST_MODELS; i++) {
+		if (!model_effect(&f->model[i], weight[i], column, &mean, &sd))
+			continue;
+		all += weight[i] * mean;
+		least += weight[i] * least_chance(slower ? mean / sd : -mean / sd);
+		sum += weight[i];
+	}
+	if (!(sum > 0))
+		return true;
+	return !(fabs(all / sum) < mean_min) && !(least * (1 - 1e-9) > chance * sum);
 }

@@ -37,9 +37,11 @@ struct forecast_model {
 	size_t n;
 	unsigned char column[MODEL_COLUMNS_MAX];
 	double beta[MODEL_COLUMNS_MAX];
-	double cov[MODEL_COLUMNS_MAX * MODEL_COLUMNS_MAX]; /* over the variance; n * n */
-	double shape, scale;                               /* of the variance, an inverse gamma */
+	double shape, scale; /* of the variance, an inverse gamma; all models have one shape */
 	double log_weight;
+	double
+	    cov[MODEL_COLUMNS_MAX * MODEL_COLUMNS_MAX]; /* over the variance; n * n; last, so that
+	                                                    * copies leave out what is not in use */
 };
 
 struct forecast {
@@ -51,9 +53,12 @@ struct forecast {
 void forecast_row(
     const struct nw_job *job, const struct nw_job *first, size_t index, struct forecast_row *out);
 void forecast_init(struct forecast *f);
+void forecast_copy(struct forecast *to, const struct forecast *from);
 /* before may be NULL: the session before is not of the same level. */
 void
 forecast_see(struct forecast *f, const struct forecast_row *row, const struct forecast_row *before);
+/* The weights of the models, against the heaviest. */
+void forecast_weights(const struct forecast *f, double weight[FORECAST_MODELS]);
 /* Log of the density of all sessions since the first, up to a constant. */
 double forecast_evidence(const struct forecast *f);
 
@@ -63,8 +68,20 @@ double forecast_chance(
 double forecast_quantile(const struct forecast *f, const struct forecast_row *row,
     const struct forecast_row *before, double p);
 
+/* Returns false only if the chance of a log rate as low as row->y, and of one as high, is above
+ * `tail`. The normal tail, cheaper than Student's, is never above Student's. */
+bool forecast_may_be_far(const struct forecast *f, const struct forecast_row *row,
+    const struct forecast_row *before, double tail);
+
 /* Adds a step of unknown size from the next row on; its column of a row is set by the caller. */
 void forecast_step_begin(struct forecast *f);
+/* The same for the models alone that count by these weights. Until the next forecast_copy() only
+ * forecast_step_see(), forecast_step_may() and forecast_effect() with the same weights follow. */
+void forecast_step_watch(
+    struct forecast *f, const struct forecast *from, const double weight[FORECAST_MODELS]);
+/* As forecast_see(), without the evidence. */
+void forecast_step_see(struct forecast *f, const double weight[FORECAST_MODELS],
+    const struct forecast_row *row, const struct forecast_row *before);
 /* The step becomes part of the level. */
 void forecast_step_end(struct forecast *f);
 
@@ -73,8 +90,14 @@ struct forecast_effect {
 	double mean, sd; /* of the effect */
 	double share;    /* weight of the models with the column */
 };
-/* Of a column, with the weights of `weights`. */
+/* Of a column, with the weights of forecast_weights(); the size comes without `chance`. */
 struct forecast_effect
-forecast_effect(const struct forecast *f, const struct forecast *weights, unsigned column);
+forecast_effect(const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column);
+struct forecast_effect forecast_effect_size(
+    const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column);
+/* Returns false only if the effect's chance to be above zero (`slower`), or below, is above
+ * `chance`, or if its mean is smaller than `mean_min`, as forecast_effect() has them. */
+bool forecast_effect_may(const struct forecast *f, const double weight[FORECAST_MODELS],
+    unsigned column, bool slower, double chance, double mean_min);
 
 #endif

@@ -60,12 +60,14 @@ chance_allowed(size_t n_before, size_t n_since)
 
 /* --- the state of a route --- */
 
-/* A begin that is watched. */
+/* A begin that is watched. The models that do not count before the begin have no say whether there
+ * is a step, and so they see the sessions since only once there is (suspects_complete()). */
 struct suspect {
 	size_t begin;
-	double far;             /* of the sessions before */
-	struct forecast before; /* without the sessions from the begin on */
-	struct forecast step;   /* with a step at the begin */
+	double far;                     /* of the sessions before */
+	struct forecast before;         /* without the sessions from the begin on */
+	double weight[FORECAST_MODELS]; /* of `before` */
+	struct forecast step;           /* with a step at the begin */
 };
 
 /* A return to the usual level that is watched, while an incident is open. */
@@ -81,11 +83,13 @@ struct telling {
 	size_t n;
 	struct nw_story *out;
 	struct forecast_row *row;
-	struct forecast level;     /* of the newest level that is no open incident */
-	size_t *member, n_members; /* sessions of that level */
-	double far;                /* farthest normal score of a session of the route */
-	struct suspect *suspect;   /* rising in begin */
+	struct forecast level;                 /* of the newest level that is no open incident */
+	size_t *member, n_members;             /* sessions of that level */
+	double far;                            /* farthest normal score of a session of the route */
+	struct suspect *room;                  /* of SUSPECTS_MAX */
+	struct suspect *suspect[SUSPECTS_MAX]; /* rising in begin, then those not in use */
 	size_t n_suspects;
+	size_t told_from;         /* usual rates of earlier sessions are not asked for */
 	struct nw_incident *open; /* the open step, or NULL */
 	double open_score;        /* normal score of its first session */
 	struct forecast incident; /* the level before, with a step */
@@ -135,6 +139,7 @@ static double
 usual_fill(const struct telling *t, const struct forecast_row *row,
     const struct forecast_row *before, double rate, struct nw_usual *u)
 {
+	const bool is_told = (size_t)(u - t->out->usual) >= t->told_from;
 	double chance = NAN;
 
 	*u = (struct nw_usual){ .n = t->n_members,
@@ -146,17 +151,21 @@ usual_fill(const struct telling *t, const struct forecast_row *row,
 		.ratio = NAN,
 		.slower_than = NAN,
 		.p = NAN };
-	usual_count(t, rate, u);
+	if (is_told)
+		usual_count(t, rate, u);
 	if (t->level.n < 2)
 		return 0;
-	u->low = exp(forecast_quantile(&t->level, row, before, 0.1));
-	u->median = exp(forecast_quantile(&t->level, row, before, 0.5));
-	u->high = exp(forecast_quantile(&t->level, row, before, 0.9));
+	if (is_told) {
+		u->low = exp(forecast_quantile(&t->level, row, before, 0.1));
+		u->high = exp(forecast_quantile(&t->level, row, before, 0.9));
+	}
+	if (is_told || t->open != NULL) /* an incident's size needs every median */
+		u->median = exp(forecast_quantile(&t->level, row, before, 0.5));
 	if (!(rate > 0))
 		return 0;
 	u->ratio = u->median / rate;
 	chance = forecast_chance(&t->level, row, before);
-	if (t->level.n >= NW_USUAL_MIN) {
+	if (t->level.n >= NW_USUAL_MIN && isfinite(u->median)) {
 		u->p = fmin(chance, 1 - chance);
 		u->said = u->p > USUAL_ALPHA || fmax(u->ratio, 1 / u->ratio) < NW_USEFUL
 		    ? NW_AGAINST_USUAL
@@ -222,34 +231,79 @@ suspects_thin(struct telling *t, size_t now)
 	size_t i, kept = 0;
 
 	for (i = 0; i < t->n_suspects; i++)
-		if (is_watched(t->suspect[i].begin, now - t->suspect[i].begin)) {
-			if (kept != i)
-				t->suspect[kept] = t->suspect[i];
-			kept++;
+		if (is_watched(t->suspect[i]->begin, now - t->suspect[i]->begin)) {
+			struct suspect *s = t->suspect[i];
+
+			t->suspect[i] = t->suspect[kept];
+			t->suspect[kept++] = s;
 		}
 	t->n_suspects = kept;
+}
+
+/* A session's rows as a suspect sees them. Returns the row of the session before, or NULL. */
+static const struct forecast_row *
+suspect_rows(const struct telling *t, const struct suspect *s, size_t i, struct forecast_row *row,
+    struct forecast_row *before)
+{
+	*row = row_with_step(t, i, s->begin);
+	if (row_before(t, i) == NULL)
+		return NULL;
+	*before = row_with_step(t, i - 1, s->begin);
+	return before;
 }
 
 static void
 suspects_see(struct telling *t, size_t now)
 {
+	struct forecast_row row, before;
+	const struct forecast_row *prior;
 	struct suspect *s;
+	size_t i;
 
 	suspects_thin(t, now);
 	if (t->level.n >= NW_USUAL_MIN && t->n_suspects < SUSPECTS_MAX) {
-		s = &t->suspect[t->n_suspects++];
+		s = t->suspect[t->n_suspects++];
 		s->begin = now;
 		s->far = t->far;
-		s->before = s->step = t->level;
-		forecast_step_begin(&s->step);
+		forecast_copy(&s->before, &t->level);
+		forecast_weights(&s->before, s->weight);
+		forecast_step_watch(&s->step, &s->before, s->weight);
 	}
-	for (s = t->suspect; s < t->suspect + t->n_suspects; s++) {
-		struct forecast_row row = row_with_step(t, now, s->begin), before;
+	for (i = 0; i < t->n_suspects; i++) {
+		s = t->suspect[i];
+		prior = suspect_rows(t, s, now, &row, &before);
+		forecast_step_see(&s->step, s->weight, &row, prior);
+	}
+}
 
-		if (row_before(t, now) != NULL)
-			before = row_with_step(t, now - 1, s->begin);
-		forecast_see(&s->step, &row, row_before(t, now) != NULL ? &before : NULL);
+/* All models of all suspects see the sessions since their begins. */
+static void
+suspects_complete(struct telling *t, size_t now)
+{
+	struct forecast_row row, before;
+	const struct forecast_row *prior;
+	struct suspect *s;
+	size_t i, k;
+
+	for (i = 0; i < t->n_suspects; i++) {
+		s = t->suspect[i];
+		forecast_copy(&s->step, &s->before);
+		forecast_step_begin(&s->step);
+		for (k = s->begin; k <= now; k++) {
+			prior = suspect_rows(t, s, k, &row, &before);
+			forecast_see(&s->step, &row, prior);
+		}
 	}
+}
+
+/* The effect of a column by a forecast's own weights. */
+static struct forecast_effect
+effect_of(const struct forecast *f, unsigned column)
+{
+	double weight[FORECAST_MODELS];
+
+	forecast_weights(f, weight);
+	return forecast_effect(f, weight, column);
 }
 
 /* The chance of the step over what is allowed: below 1 the test is convinced. */
@@ -257,8 +311,13 @@ static double
 suspect_ratio(const struct suspect *s, size_t now, bool slower, double *p)
 {
 	const size_t n_since = now - s->begin + 1;
-	const struct forecast_effect e = forecast_effect(&s->step, &s->before, COLUMN_STEP);
+	struct forecast_effect e;
 
+	*p = 1;
+	if (!forecast_effect_may(
+		&s->step, s->weight, COLUMN_STEP, slower, CHANCE_YOUNG, log(STEP_MIN)))
+		return INFINITY;
+	e = forecast_effect(&s->step, s->weight, COLUMN_STEP);
 	*p = slower ? e.chance : 1 - e.chance;
 	if (*p > CHANCE_YOUNG || fabs(e.mean) < log(STEP_MIN))
 		return INFINITY;
@@ -277,19 +336,20 @@ suspect_likeliest(const struct telling *t, bool slower, size_t *low, size_t *hig
 	size_t i;
 
 	for (i = 0; i < t->n_suspects; i++) {
-		const struct forecast_effect e =
-		    forecast_effect(&t->suspect[i].step, &t->suspect[i].step, COLUMN_STEP);
+		const struct forecast *step = &t->suspect[i]->step;
 
-		evidence[i] =
-		    (e.mean < 0) == slower ? forecast_evidence(&t->suspect[i].step) : -INFINITY;
+		evidence[i] = (effect_of(step, COLUMN_STEP).mean < 0) == slower
+		    ? forecast_evidence(step)
+		    : -INFINITY;
 		if (evidence[i] > most) {
 			most = evidence[i];
-			best = &t->suspect[i];
+			best = t->suspect[i];
 		}
 	}
 	*low = *high = best != NULL ? best->begin : 0;
-	for (i = 0, s = t->suspect; i < t->n_suspects; i++, s++)
+	for (i = 0; i < t->n_suspects; i++)
 		if (evidence[i] > most - CUT) {
+			s = t->suspect[i];
 			*low = s->begin < *low ? s->begin : *low;
 			*high = s->begin > *high ? s->begin : *high;
 		}
@@ -337,11 +397,20 @@ drift_end(struct telling *t, size_t now)
 	t->drifts = false;
 }
 
+/* Whether an effect of the column drift is large enough for a drift since `begin`. */
+static bool
+is_drift_size(const struct telling *t, const struct forecast_effect *e, size_t begin, size_t now)
+{
+	return t->n_members >= DRIFT_MIN && e->share > DRIFT_SHARE &&
+	    -e->mean * (double)(now - begin) / FORECAST_DRIFT_SESSIONS > log(NW_USEFUL);
+}
+
 /* Opens a drift of the level, measures an open drift, or ends the drift. */
 static int
 drift_look(struct telling *t, size_t now)
 {
-	const struct forecast_effect e = forecast_effect(&t->level, &t->level, COLUMN_DRIFT);
+	struct forecast_effect e;
+	double weight[FORECAST_MODELS];
 	struct nw_incident in = { .kind = NW_INCIDENT_DRIFT,
 		.state = NW_INCIDENT_OPEN,
 		.begin = t->member[0],
@@ -349,14 +418,16 @@ drift_look(struct telling *t, size_t now)
 		.high = t->member[0],
 		.opened = now,
 		.end = t->n,
-		.closed = t->n,
-		.p = e.chance };
+		.closed = t->n };
 
+	forecast_weights(&t->level, weight);
+	e = forecast_effect_size(&t->level, weight, COLUMN_DRIFT);
+	if (t->drifts || is_drift_size(t, &e, in.begin, now))
+		e = forecast_effect(&t->level, weight, COLUMN_DRIFT);
+	in.p = e.chance;
 	if (t->drifts && (e.chance > DRIFT_OVER || e.share < DRIFT_GONE))
 		drift_end(t, now);
-	if (!t->drifts && t->n_members >= DRIFT_MIN && e.chance < DRIFT_CHANCE &&
-	    e.share > DRIFT_SHARE &&
-	    -e.mean * (double)(now - in.begin) / FORECAST_DRIFT_SESSIONS > log(NW_USEFUL)) {
+	if (!t->drifts && is_drift_size(t, &e, in.begin, now) && e.chance < DRIFT_CHANCE) {
 		if (incident_add(t, &in) == NULL)
 			return NW_ENOMEM;
 		t->drift = t->out->n_incidents - 1;
@@ -373,7 +444,7 @@ drift_look(struct telling *t, size_t now)
 static void
 incident_measure(struct telling *t, size_t end)
 {
-	const struct forecast_effect e = forecast_effect(&t->incident, &t->incident, COLUMN_STEP);
+	const struct forecast_effect e = effect_of(&t->incident, COLUMN_STEP);
 	struct nw_incident *in = t->open;
 	double sum = 0;
 	size_t i;
@@ -393,9 +464,11 @@ incident_open(struct telling *t, size_t now, double p)
 	struct nw_incident in = {
 		.state = NW_INCIDENT_OPEN, .opened = now, .end = t->n, .closed = t->n, .p = p
 	};
-	const struct suspect *s = suspect_likeliest(t, true, &in.low, &in.high);
+	const struct suspect *s;
 	size_t i;
 
+	suspects_complete(t, now);
+	s = suspect_likeliest(t, true, &in.low, &in.high);
 	in.begin = s->begin;
 	t->level = s->before;
 	t->incident = s->step;
@@ -519,9 +592,12 @@ static int
 level_rise(struct telling *t, size_t now)
 {
 	struct nw_level level = { .known = now };
-	const struct suspect *s = suspect_likeliest(t, false, &level.low, &level.high);
-	struct forecast_effect e = forecast_effect(&s->step, &s->step, COLUMN_STEP);
+	const struct suspect *s;
+	struct forecast_effect e;
 
+	suspects_complete(t, now);
+	s = suspect_likeliest(t, false, &level.low, &level.high);
+	e = effect_of(&s->step, COLUMN_STEP);
 	level.begin = s->begin;
 	level.before = exp(forecast_quantile(&s->before, &t->row[s->begin], NULL, 0.5));
 	level.after = level.before * exp(e.mean);
@@ -535,16 +611,27 @@ level_rise(struct telling *t, size_t now)
 	return level_add(t, &level);
 }
 
+/* Whether the session may lie farther off than all sessions before. */
+static bool
+may_be_farther(const struct telling *t, size_t now)
+{
+	return forecast_may_be_far(
+	    &t->level, &t->row[now], row_before(t, now), nw_norm_upper(t->far) * (1 + 1e-6));
+}
+
 static int
 level_go_on(struct telling *t, size_t now)
 {
-	double slower = INFINITY, faster = INFINITY, p = 1, p_slower = 1, ratio, score;
+	double slower = INFINITY, faster = INFINITY, p = 1, p_slower = 1, ratio, score = 0;
 	const struct suspect *s;
+	size_t i;
 
-	score = usual_fill(
-	    t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s, &t->out->usual[now]);
+	if (now >= t->told_from || t->level.n <= NW_USUAL_MIN || may_be_farther(t, now))
+		score = usual_fill(t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s,
+		    &t->out->usual[now]);
 	suspects_see(t, now);
-	for (s = t->suspect; s < t->suspect + t->n_suspects; s++) {
+	for (i = 0; i < t->n_suspects; i++) {
+		s = t->suspect[i];
 		if ((ratio = suspect_ratio(s, now, true, &p)) < slower) {
 			slower = ratio;
 			p_slower = p;
@@ -583,9 +670,11 @@ telling_begin(struct telling *t)
 	s->usual = calloc(t->n + 1, sizeof(*s->usual));
 	t->row = calloc(t->n + 1, sizeof(*t->row));
 	t->member = calloc(t->n + 1, sizeof(*t->member));
-	t->suspect = calloc(SUSPECTS_MAX, sizeof(*t->suspect));
-	if (s->usual == NULL || t->row == NULL || t->member == NULL || t->suspect == NULL)
+	t->room = calloc(SUSPECTS_MAX, sizeof(*t->room));
+	if (s->usual == NULL || t->row == NULL || t->member == NULL || t->room == NULL)
 		return NW_ENOMEM;
+	for (i = 0; i < SUSPECTS_MAX; i++)
+		t->suspect[i] = &t->room[i];
 	for (i = 0; i < t->n; i++)
 		forecast_row(&t->job[i], &t->job[0], i, &t->row[i]);
 	if (t->n > 0) {
@@ -601,6 +690,13 @@ int
 nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
     size_t n_accepted, struct nw_story *out)
 {
+	return nw_story_make_from(job, n, accepted_wall_ns, n_accepted, 0, out);
+}
+
+int
+nw_story_make_from(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
+    size_t n_accepted, size_t told_from, struct nw_story *out)
+{
 	struct telling *t = calloc(1, sizeof(*t));
 	size_t i;
 	int rc = NW_ENOMEM;
@@ -611,6 +707,7 @@ nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_n
 	t->job = job;
 	t->n = n;
 	t->out = out;
+	t->told_from = told_from;
 	rc = telling_begin(t);
 	for (i = 0; i <= n && rc == NW_OK; i++) {
 		if (t->open != NULL)
@@ -625,7 +722,7 @@ nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_n
 		qsort(out->incident, out->n_incidents, sizeof(*out->incident), incident_compare);
 	free(t->row);
 	free(t->member);
-	free(t->suspect);
+	free(t->room);
 	free(t);
 	return rc;
 }

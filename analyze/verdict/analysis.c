@@ -7,6 +7,7 @@
 
 #include "analyze/verdict/analysis_in.h"
 #include "analyze/verdict/put/resultdoc_usual.h"
+#include "analyze/verdict/usual/memo.h"
 #include "analyze/verdict/question.h"
 #include "analyze/verdict/resultdoc_in.h"
 #include "narrows/err.h"
@@ -93,7 +94,8 @@ change_explain(struct store_reader *r, const struct analysis_params *p, struct a
 		.split = a->usual.split,
 		.low = a->usual.low,
 		.high = a->usual.high,
-		.evidence = &a->evidence };
+		.evidence = &a->evidence,
+		.memo = p->memo };
 	json_t *own;
 	int rc;
 
@@ -134,7 +136,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	memset(out, 0, sizeof(*out));
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
 	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0 ||
-	    (rc = usual_find(r, e, &out->judgement, &out->usual)) < 0 ||
+	    (rc = usual_find(r, p->memo, e, &out->judgement, &out->usual)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
 	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
 	    (rc = reductions_find(&p->reduction, &out->reductions)) < 0) {
@@ -181,6 +183,18 @@ analysis_clear(struct analysis *a)
 	others_clear(&a->others);
 	judgement_clear(&a->judgement);
 	evidence_clear(&a->evidence);
+}
+
+struct analysis_memo *
+analysis_memo_new(void)
+{
+	return memo_new();
+}
+
+void
+analysis_memo_free(struct analysis_memo *m)
+{
+	memo_free(m);
 }
 
 int

@@ -686,6 +686,7 @@ schedule_start(struct store *st, const char *store_path, const struct analysis_p
 		free(s);
 		return rc;
 	}
+	s->params.memo = analysis_memo_new();
 	if ((s->over = fairq_new(&limits)) == NULL || (s->open = fairq_new(&limits)) == NULL)
 		fatalx("analysis.queue why=\"out of memory\"");
 	pthread_mutex_init(&s->lock, NULL);
@@ -736,6 +737,7 @@ schedule_stop(struct schedule *s)
 	pthread_mutex_destroy(&s->lock);
 	while (s->routes != NULL)
 		route_drop(s, s->routes);
+	analysis_memo_free(s->params.memo);
 	fairrate_free(s->log_rate);
 	fairq_free(s->over);
 	fairq_free(s->open);

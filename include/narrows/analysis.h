@@ -46,12 +46,19 @@ struct analysis_speakers {
 	void *arg;
 };
 
+/* What analyses on one thread keep for later ones, so that a busy route's documents are not
+ * unpacked for each of its sessions. The results are the same without it. */
+struct analysis_memo;
+struct analysis_memo *analysis_memo_new(void); /* ends the process without memory */
+void analysis_memo_free(struct analysis_memo *m);
+
 struct analysis_params {
 	struct judge_params judge;
 	struct segments_params segments;
 	struct classes_params classes;
 	struct reduction_params reduction;
 	struct analysis_speakers speakers;
+	struct analysis_memo *memo; /* the caller's; NULL: nothing is kept */
 };
 
 /* The measurements that would tell more of a session that is over: stages to be repeated alone,

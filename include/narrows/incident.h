@@ -102,6 +102,10 @@ struct nw_story {
  * Free with nw_story_clear(), also after an error. NW_ENOMEM */
 int nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
     size_t n_accepted, struct nw_story *out);
+/* The same story in a fraction of the time, with usual[] from an index on alone: the usual rates of
+ * earlier sessions are undefined. */
+int nw_story_make_from(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
+    size_t n_accepted, size_t told_from, struct nw_story *out);
 void nw_story_clear(struct nw_story *s);
 
 /* The incident that a session belongs to, or NULL: a session of two belongs to the step. */

@@ -21,7 +21,7 @@
 
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 16, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 17, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Raw rows, and the buckets of old rows: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -416,6 +416,21 @@ typedef int store_session_fn(
 typedef int store_unjudged_fn(void *arg, int64_t session_id, const char *owner);
 typedef int store_meta_fn(void *arg, const struct nw_meta_rec *m);
 typedef int store_layout_fn(void *arg, const struct nw_layout_rec *l);
+typedef int store_text_fn(void *arg, const char *text);
+/* Ids of metadata, first to last; none if last < first. */
+struct store_span {
+	int64_t first, last;
+};
+/* Fields of an event type that arrive together: a JSON array of names. */
+struct nw_metric_rec {
+	const char *event_type, *fields_json;
+	struct store_span span; /* has all such metadata */
+};
+typedef int store_metric_fn(void *arg, const struct nw_metric_rec *m);
+/* A place in the list of all struct nw_metric_rec; { 0 } is the begin. */
+struct store_metric_place {
+	int64_t rowid;
+};
 typedef int
 store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
@@ -449,6 +464,9 @@ int store_sessions_unjudged(
 /* A number, changed by each commit of another connection than the reader's. */
 int store_data_version(struct store_reader *r, int64_t *version);
 /* NW_ENOTFOUND; with json */
+/* A number that changes with the document of the session's result, found without unpacking the
+ * document. NW_ENOTFOUND without a result. */
+int store_result_stamp(struct store_reader *r, int64_t session_id, uint64_t *stamp);
 int store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void *arg);
 int store_session_last(struct store_reader *r, int64_t *id); /* NW_ENOTFOUND */
 int store_xsp_of_session(struct store_reader *r, int64_t session_id, store_xsp_fn *fn, void *arg);
@@ -569,6 +587,20 @@ int store_metas_between(struct store_reader *r, int64_t after_id, int64_t last_i
 /* Highest id of a metadata, 0 in a store without metadata. */
 int store_meta_last(struct store_reader *r, int64_t *id);
 int store_layouts(struct store_reader *r, int64_t meta_id, store_layout_fn *fn, void *arg);
+/* Names of the labels of all subjects, and "host" and "session", at most `limit`, in the order of
+ * their bytes (store/ground/label.h). */
+int store_label_names(struct store_reader *r, size_t limit, store_text_fn *fn, void *arg);
+/* Values of a label of subjects, of "host" or of "session" likewise. */
+int store_label_values(
+    struct store_reader *r, const char *name, size_t limit, store_text_fn *fn, void *arg);
+/* Ids of metadata with series, at most `limit`, in the order of the ids. */
+int store_series_ids(struct store_reader *r, size_t limit, store_text_fn *fn, void *arg);
+/* Event types with their fields, at most `limit` behind *after, which becomes the last of them. */
+int store_metrics(struct store_reader *r, struct store_metric_place *after, size_t limit,
+    store_metric_fn *fn, void *arg);
+/* Narrows *span to ids of metadata among which are all with that value of that label. */
+int store_label_span(
+    struct store_reader *r, const char *name, const char *value, struct store_span *span);
 /* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf
  * is too small. */
 int store_unit(struct store_reader *r, int64_t meta_id, const char *field, char *buf, size_t size);

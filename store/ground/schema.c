@@ -650,9 +650,45 @@ static const char version_16[] =
     "	document TEXT NOT NULL            -- JSON, see narrows-result(5), experiments\n"
     ");\n";
 
+/*
+ * From 16 to 17: what lists of series, labels and values are made of, so that no list reads all
+ * metadata. A metadata counts as soon as it has a layout. first_id and last_id may be those of
+ * metadata that are gone: no metadata that counts is outside.
+ */
+static const char version_17[] =
+    "CREATE TABLE label (                 -- labels of series (Prometheus): host, session, and the "
+    "keys of subjects\n"
+    "	name     TEXT NOT NULL,           -- '_' for bytes that no name has there\n"
+    "	value    TEXT NOT NULL,\n"
+    "	n        INTEGER NOT NULL,        -- metadata with this value\n"
+    "	first_id INTEGER NOT NULL,        -- all of them are from this metadata\n"
+    "	last_id  INTEGER NOT NULL,        -- to this one\n"
+    "	PRIMARY KEY (name, value)\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE TABLE metric (                -- fields of an event type that arrive together\n"
+    "	id          INTEGER PRIMARY KEY,\n"
+    "	event_type  TEXT NOT NULL,        -- '': unknown\n"
+    "	fieldset_id INTEGER NOT NULL REFERENCES fieldset(id),\n"
+    "	n           INTEGER NOT NULL,     -- layouts\n"
+    "	first_id    INTEGER NOT NULL,     -- their metadata, as in label\n"
+    "	last_id     INTEGER NOT NULL,\n"
+    "	UNIQUE (fieldset_id, event_type)\n"
+    ");\n"
+    "INSERT INTO label SELECT j.key, j.value, count(*), min(m.id), max(m.id)\n"
+    "	FROM metadata m LEFT JOIN host h ON h.id = m.host_id\n"
+    "	CROSS JOIN json_each(narrows_labels(h.name, m.session_id, m.subject)) j\n"
+    "	WHERE EXISTS (SELECT 1 FROM layout l WHERE l.meta_id = m.id) GROUP BY 1, 2;\n"
+    "INSERT INTO metric(event_type, fieldset_id, n, first_id, last_id)\n"
+    "	SELECT coalesce(m.event_type, ''), l.fieldset_id, count(*), min(m.id), max(m.id)\n"
+    "	FROM layout l JOIN metadata m ON m.id = l.meta_id GROUP BY 1, 2;\n"
+    "CREATE TRIGGER label_unused AFTER UPDATE ON label WHEN new.n <= 0\n"
+    "	BEGIN DELETE FROM label WHERE name = new.name AND value = new.value; END;\n"
+    "CREATE TRIGGER metric_unused AFTER UPDATE ON metric WHEN new.n <= 0\n"
+    "	BEGIN DELETE FROM metric WHERE id = new.id; END;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
-	version_12, version_13, version_14, version_15, version_16 };
+	version_12, version_13, version_14, version_15, version_16, version_17 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

@@ -11,6 +11,7 @@
 #include "narrows/err.h"
 #include "narrows/result.h"
 #include "narrows/task.h"
+#include "store/codec/codec_hash.h"
 #include "store/ground/original.h"
 #include "store/ground/schema.h"
 
@@ -179,6 +180,18 @@ static const char *const sql[R_STMTS] = {
 	    "SELECT n.id, n.session_id, n.t_ns, n.line, n.point, n.text, n.made_ns FROM note n"
 	    " JOIN result r ON r.session_id = n.session_id WHERE r.route = ?1 AND"
 	    " coalesce(r.program, '') = ?2 ORDER BY n.t_ns, n.id",
+	[R_RESULT_STAMP] = "SELECT document, timeline FROM result WHERE session_id = ?",
+	/* one search for each name: a scan would read every value */
+	[R_LABEL_NAMES] = "WITH RECURSIVE k(name) AS (SELECT min(name) FROM label UNION ALL"
+			  " SELECT (SELECT min(l.name) FROM label l WHERE l.name > k.name) FROM k"
+			  " WHERE k.name IS NOT NULL)"
+			  " SELECT name FROM k WHERE name IS NOT NULL LIMIT ?",
+	[R_LABEL_VALUES] = "SELECT value FROM label WHERE name = ? ORDER BY value LIMIT ?",
+	[R_LABEL_SPAN] = "SELECT first_id, last_id FROM label WHERE name = ? AND value = ?",
+	[R_SERIES_IDS] = "SELECT DISTINCT meta_id FROM layout ORDER BY meta_id LIMIT ?",
+	[R_METRICS] = "SELECT c.id, c.event_type, s.fields, c.first_id, c.last_id FROM metric c"
+		      " JOIN fieldset s ON s.id = c.fieldset_id WHERE c.id > ? ORDER BY c.id"
+		      " LIMIT ?",
 	[R_NOTES_COUNT] = "SELECT count(*) FROM note WHERE line = ? AND point = ?",
 	[R_RUNS] =
 	    "SELECT id, session_id, kind, started_ns, took_ns, version, outcome, replaced_ns,"
@@ -997,6 +1010,26 @@ store_session_get(struct store_reader *r, int64_t id, store_session_fn *fn, void
 	if (rc == NW_OK)
 		rc = each(r, R_SESSION, st, session_row, &s);
 	return rc == NW_OK && s.n_rows == 0 ? NW_ENOTFOUND : rc;
+}
+
+int
+store_result_stamp(struct store_reader *r, int64_t session_id, uint64_t *stamp)
+{
+	uint64_t hash[2] = { 0 };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_RESULT_STAMP, &st, "i", session_id), step, i;
+
+	if (rc != NW_OK)
+		return rc;
+	step = sqlite3_step(st);
+	for (i = 0; step == SQLITE_ROW && i < 2; i++)
+		if (sqlite3_column_type(st, i) != SQLITE_NULL)
+			hash[i] = hash_bytes(sqlite3_column_blob(st, i),
+				      (size_t)sqlite3_column_bytes(st, i)) ^
+			    (uint64_t)sqlite3_column_bytes(st, i) << 40;
+	db_give(&r->stmts, R_RESULT_STAMP, st);
+	*stamp = hash_bytes((const uint8_t *)hash, sizeof(hash));
+	return step == SQLITE_DONE ? NW_ENOTFOUND : db_code(step);
 }
 
 int

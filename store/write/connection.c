@@ -11,6 +11,7 @@
 #include "narrows/err.h"
 #include "store/ground/disk.h"
 #include "store/ground/lock.h"
+#include "store/write/labels.h"
 #include "store/write/migrate.h"
 #include "store/write/writesql.h"
 
@@ -132,6 +133,8 @@ connection_close(struct connection *c)
 	db_stmts_clear(&c->stmts);
 	sqlite3_close(c->db);
 	sizes_clear(&c->sizes);
+	labels_free(c->labels);
+	c->labels = NULL;
 	if (c->lock_fd != -1)
 		close(c->lock_fd);
 }

@@ -40,7 +40,8 @@ struct connection {
 	/* The id of the next chunk is never less than in the file; ids that a failed transaction
 	 * took stay unused. */
 	int64_t next_chunk_id;
-	bool chunk_ids; /* the transaction in hand used ids of chunks */
+	bool chunk_ids;        /* the transaction in hand used ids of chunks */
+	struct labels *labels; /* NULL until labels are counted */
 	/* A test's time of day, and its monotonic time; 0 in a real store. */
 	int64_t test_wall_ns, test_mono_ns;
 	char trouble[STORE_WHY_BYTES]; /* why the last transaction failed; empty after a success */

@@ -13,6 +13,7 @@
 #include "store/write/forget.h"
 
 #include "narrows/err.h"
+#include "store/write/labels.h"
 #include "store/write/writesql.h"
 
 enum { SERIES_AT_ONCE = 500, YOUNG_REST = 10 };
@@ -132,6 +133,8 @@ session_descriptions_drop(struct forgetter *f, int64_t id)
 	int rc = described_subtract(f, W_LAYOUT_SIZES_OF_SESSION, id);
 
 	if (rc == NW_OK)
+		rc = labels_drop_session(f->c, id);
+	if (rc == NW_OK)
 		rc = db_run(&f->c->stmts, W_FORGET_LAYOUTS, "i", id);
 	return rc == NW_OK ? described_subtract(f, W_FORGET_METAS, id) : rc;
 }
@@ -202,6 +205,8 @@ series_delete(struct forgetter *f, int64_t id)
 {
 	int rc = described_subtract(f, W_LAYOUT_SIZES_OF_META, id);
 
+	if (rc == NW_OK)
+		rc = labels_drop_meta(f->c, id);
 	if (rc == NW_OK)
 		rc = db_run(&f->c->stmts, W_DESCRIPTION_LAYOUTS_DROP, "i", id);
 	return rc == NW_OK ? described_subtract(f, W_DESCRIPTION_DROP, id) : rc;

@@ -9,6 +9,7 @@
 #include "store/ground/db.h"
 #include "store/ground/document_sql.h"
 #include "store/ground/field_in.h"
+#include "store/ground/label.h"
 #include "store/ground/schema.h"
 
 int
@@ -86,7 +87,7 @@ migrate_upgrade(sqlite3 *db, char why[STORE_WHY_BYTES])
 		db_why(db, why, STORE_WHY_BYTES);
 		return rc;
 	}
-	if (document_sql_register_pack(db) != SQLITE_OK) {
+	if (document_sql_register_pack(db) != SQLITE_OK || label_sql_register(db) != SQLITE_OK) {
 		snprintf(why, STORE_WHY_BYTES, "out of memory");
 		return NW_ENOMEM;
 	}

@@ -9,6 +9,7 @@
 #include "store/codec/codec_hash.h"
 #include "store/ground/lock.h"
 #include "store/ground/original.h"
+#include "store/write/labels.h"
 #include "store/write/writesql.h"
 
 /* --- opening --- */
@@ -262,6 +263,18 @@ fieldset_add(struct writer *w, const struct nw_batch *b, const struct batch_rec 
 	return rc;
 }
 
+/* Lists of labels follow new layouts, and sessions that become one. */
+static int
+labels_follow(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+{
+	const struct batch_value *v = &b->values[r->first_value];
+
+	if (r->kind == BATCH_LAYOUT)
+		return labels_add_layout(&w->c, v[0].u.i);
+	return r->kind == BATCH_MERGE_META ? labels_merge_sessions(&w->c, v[0].u.i, v[1].u.i)
+					   : NW_OK;
+}
+
 static int
 record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {
@@ -280,7 +293,7 @@ record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r
 	if (rc == NW_OK && (rc = step_counted(w, st)) == NW_ECONFLICT)
 		rc = record_apply_late(w, b, r, st);
 	db_give(&w->c.stmts, (int)r->kind, st);
-	return rc;
+	return rc == NW_OK ? labels_follow(w, b, r) : rc;
 }
 
 static int
@@ -371,10 +384,14 @@ batch_apply(struct writer *w, struct nw_batch *b)
 		return rc;
 	for (i = 0; rc == NW_OK && i < b->n_recs; i++)
 		rc = record_apply(w, b, &b->recs[i]);
+	if (rc == NW_OK)
+		rc = labels_flush(&w->c);
 	if (rc == NW_OK && (rc = rows_check(w, b)) == NW_OK)
 		rc = event_writer_put(&w->events, b, w->next.session);
-	if (rc != NW_OK)
+	if (rc != NW_OK) {
 		sizes_undo(&w->c.sizes, n_journal);
+		labels_discard(&w->c);
+	}
 	if (rc != NW_OK && !sqlite3_get_autocommit(w->c.db) &&
 	    db_run(&w->c.stmts, W_UNDO, "") != NW_OK)
 		return NW_EIO;

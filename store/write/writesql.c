@@ -70,6 +70,17 @@ _Static_assert(STORE_TIERS == 4, "the keys of roll-ups");
 	"(SELECT v.value FROM config v WHERE v.host_id = " host " AND v.name = " name_is \
 	" AND v.t_ns <= " at " ORDER BY v.t_ns DESC LIMIT 1)"
 
+/* What lists of labels know of layout l: metadata, host, session, subject, event type, fields, and
+ * whether the metadata has no layout whose id is `other` the id of l. */
+#define DESCRIBED(other)                                                                           \
+	"SELECT m.id, h.name, m.session_id, m.subject, coalesce(m.event_type, ''), l.fieldset_id," \
+	" NOT EXISTS (SELECT 1 FROM layout x WHERE x.meta_id = m.id AND x.id " other " l.id)"      \
+	" FROM metadata m JOIN layout l ON l.meta_id = m.id LEFT JOIN host h ON h.id = m.host_id"  \
+	" WHERE "
+#define COUNTED                                                                           \
+	" DO UPDATE SET n = n + excluded.n, first_id = min(first_id, excluded.first_id)," \
+	" last_id = max(last_id, excluded.last_id)"
+
 const char *const write_sql[W_STMTS] = {
 	[BATCH_HOST] =
 	    "INSERT INTO host(id, name, info, first_seen_ns, last_seen_ns) VALUES(?,?,?,?,?)"
@@ -324,5 +335,18 @@ const char *const write_sql[W_STMTS] = {
 			 " (SELECT 1 FROM metadata m WHERE m.xsp_id = xsp_session.id)",
 	[W_FORGET_XSP_REST] = "UPDATE xsp_session SET session_id = NULL WHERE session_id = ?",
 	[W_FORGET_SESSION] = "DELETE FROM session WHERE id = ?",
+	[W_LABELS_OF_LAYOUT] = DESCRIBED("<>") "l.id = ?",
+	[W_LABELS_OF_META] = DESCRIBED("<") "m.id = ?",
+	[W_LABELS_OF_SESSION] = DESCRIBED("<") "m.session_id = ?",
+	[W_LABEL_COUNT] = "INSERT INTO label(name, value, n, first_id, last_id)"
+			  " VALUES(?, ?, ?, ?, ?) ON CONFLICT(name, value)" COUNTED,
+	[W_METRIC_COUNT] = "INSERT INTO metric(fieldset_id, event_type, n, first_id, last_id)"
+			   " VALUES(?, ?, ?, ?, ?) ON CONFLICT(fieldset_id, event_type)" COUNTED,
+	[W_LABEL_SESSION_MERGE] =
+	    "INSERT INTO label(name, value, n, first_id, last_id) SELECT name, CAST(?2 AS TEXT),"
+	    " n, first_id, last_id FROM label WHERE name = 'session' AND value = CAST(?1 AS TEXT)"
+	    " ON CONFLICT(name, value)" COUNTED,
+	[W_LABEL_SESSION_MERGED] =
+	    "DELETE FROM label WHERE name = 'session' AND value = CAST(?1 AS TEXT)",
 	[W_ROLLUP_ROWS] = "SELECT n_rows FROM rollup WHERE id = ?",
 };

@@ -235,7 +235,11 @@ test_tail(void)
 	nw_batch_meta(b, &(struct nw_meta_rec){ .id = 60, .session_id = 3, .host_id = 1 });
 	CHECK_INT(writer_commit(w, b), NW_OK);
 	nw_batch_free(b);
-	CHECK_INT(db_exec(w->c.db, "UPDATE metadata SET session_id = 3 WHERE id = 50"), NW_OK);
+	CHECK_INT(db_exec(w->c.db,
+		      "UPDATE metadata SET session_id = 3 WHERE id = 50;"
+		      "UPDATE label SET n = 2, first_id = 1, last_id = 60 WHERE name = 'session'"
+		      " AND value = '3'"),
+	    NW_OK);
 	b = nw_batch_new();
 	nw_batch_seal(b, 3);
 	CHECK_INT(writer_commit(w, b), NW_OK);

@@ -233,18 +233,13 @@ on_host(void *arg, const struct nw_host_rec *host)
 	return f->hosts[f->n_hosts++].name != NULL ? 0 : NW_ENOMEM;
 }
 
-/* A chosen metadata narrows the part of the store that is looked at. */
-static void
-one_series(struct find *f)
+void
+find_between(struct find *f, const struct store_span *span)
 {
-	int64_t id = f->q->series_id;
-
-	if (id == 0)
-		return;
-	if (f->after < id - 1)
-		f->after = id - 1;
-	if (f->last > id)
-		f->last = id;
+	if (f->after < span->first - 1)
+		f->after = span->first - 1;
+	if (f->last > span->last)
+		f->last = span->last;
 }
 
 int
@@ -268,7 +263,8 @@ find_new(struct store_reader *r, const struct query *q, struct find **out)
 		find_free(f);
 		return rc;
 	}
-	one_series(f);
+	if (q->series_id != 0)
+		find_between(f, &(struct store_span){ q->series_id, q->series_id });
 	*out = f;
 	return NW_OK;
 }

@@ -34,6 +34,8 @@ enum find_state { FIND_ONE, FIND_NONE_YET, FIND_END };
 /* The reader and the query must outlive the search. NW_ENOMEM and codes of the store. */
 int find_new(struct store_reader *r, const struct query *q, struct find **out);
 void find_free(struct find *f);
+/* Before the first find_next(): the search looks at these ids of metadata alone. */
+void find_between(struct find *f, const struct store_span *span);
 /*
  * FIND_ONE: *out is the next metadata, on loan until the next call. FIND_NONE_YET: nothing matches
  * in this part of the store. FIND_END: no further metadata, or the query's limit. Negative: a

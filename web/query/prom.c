@@ -199,27 +199,50 @@ is_match(const char *key)
 	return strcmp(key, "match[]") == 0 || strcasecmp(key, "match%5B%5D") == 0;
 }
 
+/* 0 is no limit, as in Prometheus. */
+static int
+take_limit(struct request *q, size_t *out)
+{
+	const char *text = evhttp_find_header(&q->form, "limit");
+	unsigned long long v;
+	char *end;
+
+	*out = 0;
+	if (text == NULL)
+		return NW_OK;
+	v = strtoull(text, &end, 10);
+	if (end == text || *end != '\0' || text[0] == '-' || v > UINT32_MAX)
+		return refuse(q, "limit", "no number of at most 4294967295");
+	*out = (size_t)v;
+	return NW_OK;
+}
+
 static int
 answer_list(struct request *q, enum prom_list what, const char *label, struct stream *out)
 {
-	struct promql_selector *selectors = calloc(PROM_SELECTORS, sizeof(*selectors));
+	struct prom_list_ask *ask = calloc(1, sizeof(*ask));
 	const struct evkeyval *one;
+	int rc = ask != NULL ? take_limit(q, &ask->limit) : NW_ENOMEM;
 	size_t n = 0;
-	int rc = selectors != NULL ? NW_OK : NW_ENOMEM;
 
 	TAILQ_FOREACH(one, &q->form, next)
 	{
 		if (rc < 0 || !is_match(one->key))
 			continue;
-		rc = n == PROM_SELECTORS ? refuse(q, "match[]", "given too often")
-					 : promql_parse_selector(&selectors[n], one->value, q->why);
+		rc = n == PROM_SELECTORS
+		    ? refuse(q, "match[]", "given too often")
+		    : promql_parse_selector(&ask->selectors[n], one->value, q->why);
 		n += rc == NW_OK;
 	}
 	if (rc == NW_OK && n == 0 && what == PROM_LIST_SERIES)
 		rc = refuse(q, "match[]", "missing");
-	if (rc == NW_OK)
-		rc = prom_list_stream(q->reader, what, label, selectors, n, out);
-	free(selectors);
+	if (rc == NW_OK) {
+		ask->what = what;
+		ask->n_selectors = n;
+		snprintf(ask->label, sizeof(ask->label), "%s", label);
+		rc = prom_list_stream(q->reader, ask, out);
+	}
+	free(ask);
 	return rc;
 }
 

@@ -443,12 +443,19 @@ next_series(struct eval *e)
 static int
 selector_begin(struct eval *e, const struct promql_selector *s)
 {
+	struct store_span span = { 0, INT64_MAX };
+	int rc;
+
 	find_free(e->find);
 	e->find = NULL;
 	e->at = NULL;
 	e->selector = s;
 	prom_find_query(s, &e->query);
-	return find_new(e->reader, &e->query, &e->find);
+	if ((rc = find_new(e->reader, &e->query, &e->find)) < 0 ||
+	    (rc = prom_narrow(e->reader, s, &span)) < 0)
+		return rc;
+	find_between(e->find, &span);
+	return NW_OK;
 }
 
 /* Begins with the next node. */

@@ -1,42 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "web/query/prom_labels.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/err.h"
 #include "narrows/format.h"
+#include "store/ground/label.h"
+#include "web/query/glob.h"
 
 static const char metric_label[] = "__name__";
+_Static_assert((int)PROMQL_NAME_BYTES == (int)LABEL_NAME_BYTES, "names fit");
 
-/* `colon`: whether ':' may stay. */
-static void
-name_clean(char *text, bool colon)
+char *
+prom_metric_name(const char *event_type, const char *field)
 {
-	size_t i;
+	size_t event_len = strlen(event_type), len = event_len + strlen(field) + 2;
+	char *text = malloc(len);
 
-	for (i = 0; text[i] != '\0'; i++)
-		if (!isalnum((unsigned char)text[i]) && !(colon && text[i] == ':'))
-			text[i] = '_';
-	if (isdigit((unsigned char)text[0]))
-		text[0] = '_';
+	if (text == NULL)
+		return NULL;
+	strcpy(text, event_type);
+	label_clean(text, true);
+	snprintf(text + event_len, len - event_len, ":%s", field);
+	label_clean(text + event_len + 1, false);
+	return text;
 }
 
 static json_t *
 metric_name(const char *event_type, const char *field)
 {
-	size_t event_len = strlen(event_type), len = event_len + strlen(field) + 2;
-	char *text = malloc(len);
-	json_t *name;
+	char *text = prom_metric_name(event_type, field);
+	json_t *name = text != NULL ? json_string(text) : NULL;
 
-	if (text == NULL)
-		return NULL;
-	strcpy(text, event_type);
-	name_clean(text, true);
-	snprintf(text + event_len, len - event_len, ":%s", field);
-	name_clean(text + event_len + 1, false);
-	name = json_string(text);
 	free(text);
 	return name;
 }
@@ -49,33 +46,11 @@ put(json_t *labels, const char *name, const char *value)
 		json_object_set_new(labels, name, json_string(value));
 }
 
-static void
-put_subject(json_t *labels, const char *subject_json)
+static int
+put_key(void *labels, const char *name, const char *value)
 {
-	json_t *subject = json_loads(subject_json, 0, NULL), *v;
-	char name[PROMQL_NAME_BYTES];
-	const char *key;
-
-	json_object_foreach(subject, key, v)
-	{
-		if (strlen(key) >= sizeof(name) || key[0] == '\0')
-			continue;
-		strcpy(name, key);
-		name_clean(name, false);
-		/* a series may lack its own labels host and session */
-		if (json_object_get(labels, name) != NULL || strcmp(name, "host") == 0 ||
-		    strcmp(name, "session") == 0)
-			continue;
-		if (json_is_string(v))
-			put(labels, name, json_string_value(v));
-		else if (json_is_integer(v))
-			put(labels, name, fmt_int(json_integer_value(v)).s);
-		else if (json_is_real(v))
-			put(labels, name, fmt_exact(json_real_value(v)).s);
-		else if (json_is_boolean(v))
-			put(labels, name, json_is_true(v) ? "true" : "false");
-	}
-	json_decref(subject);
+	put(labels, name, value);
+	return NW_OK;
 }
 
 json_t *
@@ -92,7 +67,7 @@ prom_labels(const struct found *of, const char *field)
 	put(labels, "event_type", of->event_type);
 	put(labels, "field", field);
 	put(labels, "series_id", fmt_int(of->series_id).s);
-	put_subject(labels, of->subject_json);
+	label_of_subject(of->subject_json, put_key, labels);
 	return labels;
 }
 
@@ -162,6 +137,70 @@ prom_find_query(const struct promql_selector *q, struct query *out)
 			pattern_of(out->field, end, strlen(end));
 		}
 	}
+}
+
+/* Event types looked at before a search; in a store with more, only labels narrow the search. */
+enum { METRICS_MAX = 4096 };
+
+struct metrics_span {
+	const struct query *q;
+	struct store_span span;
+	size_t n;
+};
+
+static int
+on_metric(void *arg, const struct nw_metric_rec *m)
+{
+	struct metrics_span *s = arg;
+
+	s->n++;
+	if (!glob_match(s->q->event_type, m->event_type))
+		return 0;
+	if (m->span.first < s->span.first)
+		s->span.first = m->span.first;
+	if (m->span.last > s->span.last)
+		s->span.last = m->span.last;
+	return 0;
+}
+
+static int
+metrics_narrow(struct store_reader *r, const struct query *q, struct store_span *span)
+{
+	struct metrics_span s = { .q = q, .span = { INT64_MAX, 0 } };
+	struct store_metric_place after = { 0 };
+	int rc = store_metrics(r, &after, METRICS_MAX, on_metric, &s);
+
+	if (rc < 0 || s.n == METRICS_MAX)
+		return rc;
+	if (s.span.first > span->first)
+		span->first = s.span.first;
+	if (s.span.last < span->last)
+		span->last = s.span.last;
+	return NW_OK;
+}
+
+static bool
+is_counted(const char *label)
+{
+	return !label_is_own(label) || strcmp(label, "host") == 0 || strcmp(label, "session") == 0;
+}
+
+int
+prom_narrow(struct store_reader *r, const struct promql_selector *q, struct store_span *span)
+{
+	struct query query;
+	size_t i;
+	int rc;
+
+	prom_find_query(q, &query);
+	rc = query.event_type[0] != '\0' ? metrics_narrow(r, &query, span) : NW_OK;
+	for (i = 0; i < q->n_matchers && rc == NW_OK; i++) {
+		const struct promql_matcher *m = &q->matchers[i];
+
+		if (m->how == PROMQL_EQUAL && m->value[0] != '\0' && is_counted(m->label))
+			rc = store_label_span(r, m->label, m->value, span);
+	}
+	return rc;
 }
 
 json_t *

@@ -10,11 +10,16 @@
 enum { PROM_SELECTORS = 4 };
 enum prom_list { PROM_LIST_SERIES, PROM_LIST_LABELS, PROM_LIST_VALUES };
 
-/*
- * A list of series that one of n selectors chooses, or of all series for n = 0. `label` is the
- * label of PROM_LIST_VALUES. NW_ENOMEM.
- */
-int prom_list_stream(struct store_reader *r, enum prom_list what, const char *label,
-    const struct promql_selector selectors[], size_t n, struct stream *out);
+/* What a list is of: series that one of the selectors chooses, or all series without selectors. */
+struct prom_list_ask {
+	enum prom_list what;
+	char label[PROMQL_NAME_BYTES]; /* of PROM_LIST_VALUES */
+	struct promql_selector selectors[PROM_SELECTORS];
+	size_t n_selectors;
+	size_t limit; /* most series, labels or values; 0: no limit of the client */
+};
+
+/* The stream keeps a copy of *ask. Codes of the store, NW_ENOMEM. */
+int prom_list_stream(struct store_reader *r, const struct prom_list_ask *ask, struct stream *out);
 
 #endif

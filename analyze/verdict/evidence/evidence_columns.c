@@ -24,7 +24,8 @@ columns_find(struct columns *c, const struct nw_layout_rec *l)
 
 		*out = -1;
 		for (i = 0; i < l->n_fields; i++)
-			if (strcmp(l->fields[i], column_names[k].name) == 0)
+			if (l->fields[i][0] == column_names[k].name[0] &&
+			    strcmp(l->fields[i], column_names[k].name) == 0)
 				*out = (int)i;
 	}
 }

@@ -52,6 +52,7 @@ struct changed_ask {
 	size_t low, high;                /* bounds of the first session after the change */
 	const struct evidence *evidence; /* its hosts */
 	const json_t *own;               /* result document of our session so far */
+	struct analysis_memo *memo;      /* NULL: none */
 };
 
 struct changed {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/usual/memo.h"
 #include "narrows/differ.h"
 #include "narrows/err.h"
 #include "narrows/result.h"
@@ -89,21 +90,6 @@ stages_read(struct metrics *m, const json_t *doc)
 	}
 }
 
-static double
-mean_of(const json_t *list)
-{
-	const json_t *v;
-	double sum = 0;
-	size_t i, n = 0;
-
-	json_array_foreach(list, i, v) if (json_is_number(v))
-	{
-		sum += json_number_value(v);
-		n++;
-	}
-	return n > 0 ? sum / (double)n : NAN;
-}
-
 static void
 hosts_read(struct metrics *m, const json_t *doc)
 {
@@ -121,7 +107,7 @@ hosts_read(struct metrics *m, const json_t *doc)
 
 	json_array_foreach(list, i, o) for (k = 0; k < sizeof(values) / sizeof(values[0]); k++)
 	    metric_put(m, values[k].name, result_text(o, KEY_timeline_host_host), values[k].unit,
-		mean_of(result_list(o, values[k].key)));
+		memo_mean(result_list(o, values[k].key)));
 }
 
 /* Sums over the connections of a sending host. */
@@ -173,17 +159,6 @@ session_read(struct metrics *m, const json_t *doc)
 	connections_read(m, doc);
 }
 
-static int
-on_document(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
-{
-	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
-
-	(void)s;
-	session_read(arg, doc);
-	json_decref(doc);
-	return 1;
-}
-
 /* --- comparing --- */
 
 static void
@@ -217,13 +192,16 @@ changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct ch
 	const char *limit =
 	    result_text(result_get(ask->own, KEY_result_verdict), KEY_verdict_stage);
 	struct metrics m = { .n_sessions = ask->n };
+	json_t *doc;
 	size_t i;
 	int rc = NW_OK;
 
 	snprintf(m.limit, sizeof(m.limit), "%s", limit != NULL ? limit : "");
 	for (i = 0; i + 1 < ask->n && (rc == NW_OK || rc == NW_ENOTFOUND); i++) {
 		m.at = i;
-		rc = store_session_get(r, ask->session[i].id, on_document, &m);
+		if ((rc = memo_document(r, ask->memo, ask->session[i].id, &doc)) == NW_OK)
+			session_read(&m, doc);
+		json_decref(doc);
 	}
 	m.at = ask->n - 1;
 	session_read(&m, ask->own);

@@ -32,7 +32,8 @@ story_make(
 
 	for (i = 0; i < n; i++)
 		job[i] = job_of(&session[i]);
-	rc = nw_story_make(job, n, past->accepted_wall_ns, past->n_accepted, out);
+	rc = nw_story_make_from(
+	    job, n, past->accepted_wall_ns, past->n_accepted, n > 0 ? n - 1 : 0, out);
 	free(job);
 	return rc;
 }

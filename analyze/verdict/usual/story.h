@@ -7,7 +7,8 @@
 #include "analyze/verdict/usual/past.h"
 #include "narrows/incident.h"
 
-/* The story of the sessions, in their order, with the acceptances of `past`. NW_ENOMEM */
+/* The story of the sessions, in their order, with the acceptances of `past`; usual[] of the newest
+ * session and of the next one alone. NW_ENOMEM */
 int story_make(
     const struct past_session *session, size_t n, const struct past *past, struct nw_story *out);
 

@@ -137,7 +137,7 @@ reached_find(const struct past_session *peer, size_t n, double own, struct usual
 
 /* Durations of operations in the newest usual sessions of about the size. */
 static int
-operations_find(struct store_reader *r, const struct past_session *all,
+operations_find(struct store_reader *r, struct analysis_memo *memo, const struct past_session *all,
     const struct nw_story *story, struct usual *out)
 {
 	const size_t own = story->n - 1;
@@ -149,15 +149,15 @@ operations_find(struct store_reader *r, const struct past_session *all,
 	for (i = 0; i < n; i++)
 		if (past_is_alike(&all[level[i]], all[own].bytes))
 			peer[kept++] = all[level[i]];
-	rc = usual_ops_find(r, peer, kept, &out->ops);
+	rc = usual_ops_find(r, memo, peer, kept, &out->ops);
 	free(peer);
 	free(level);
 	return rc;
 }
 
 static int
-session_compare(
-    struct store_reader *r, struct past *p, const struct past_session *own, struct usual *out)
+session_compare(struct store_reader *r, struct analysis_memo *memo, struct past *p,
+    const struct past_session *own, struct usual *out)
 {
 	struct past_session *all = xcalloc(p->n + 1, sizeof(*all));
 	struct nw_story story;
@@ -172,7 +172,7 @@ session_compare(
 		usual_say(out, &out->told);
 		out->sentence = claims_text(&out->told);
 		if (out->usual.said != NW_AGAINST_TOO_FEW)
-			rc = operations_find(r, all, &story, out);
+			rc = operations_find(r, memo, all, &story, out);
 	}
 	if (rc == NW_OK)
 		rc = reached_find(p->session, peers_keep(p, own->bytes), own->bytes_per_s, out);
@@ -182,8 +182,8 @@ session_compare(
 }
 
 int
-usual_find(
-    struct store_reader *r, const struct evidence *e, const struct judgement *j, struct usual *out)
+usual_find(struct store_reader *r, struct analysis_memo *memo, const struct evidence *e,
+    const struct judgement *j, struct usual *out)
 {
 	int64_t start = j->first_wall_ns != 0 ? j->first_wall_ns : e->opened_wall_ns;
 	struct past_session own = { e->session_id, start, j->bytes_per_s, j->bytes, NULL };
@@ -196,7 +196,7 @@ usual_find(
 	if ((rc = past_load(r, j->route, j->program, start, e->session_id, &p)) < 0)
 		return rc;
 	out->known = true;
-	rc = session_compare(r, &p, &own, out);
+	rc = session_compare(r, memo, &p, &own, out);
 	past_clear(&p);
 	return rc;
 }

@@ -30,8 +30,8 @@ struct usual {
 };
 
 /* The store's code, or NW_ENOMEM. */
-int usual_find(
-    struct store_reader *r, const struct evidence *e, const struct judgement *j, struct usual *out);
+int usual_find(struct store_reader *r, struct analysis_memo *memo, const struct evidence *e,
+    const struct judgement *j, struct usual *out);
 void usual_clear(struct usual *u);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/quantile.h"
+#include "analyze/verdict/usual/memo.h"
 #include "narrows/err.h"
 #include "narrows/incident.h"
 #include "narrows/result.h"
@@ -60,17 +61,18 @@ entry_add(struct gathering *g, const json_t *entry)
 }
 
 static int
-on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+session_add(
+    struct store_reader *r, struct analysis_memo *memo, int64_t session_id, struct gathering *g)
 {
-	struct gathering *g = arg;
-	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
-	const json_t *list = result_list(doc, KEY_result_density), *entry;
+	const json_t *list, *entry;
+	json_t *doc;
 	size_t i;
+	int rc = memo_document(r, memo, session_id, &doc);
 
-	(void)s;
+	list = result_list(doc, KEY_result_density);
 	json_array_foreach(list, i, entry) entry_add(g, entry);
 	json_decref(doc);
-	return 0;
+	return rc;
 }
 
 /* Counts become shares of operations up to each entry. Returns false where there are none. */
@@ -128,8 +130,8 @@ ops_summarise(struct gathering *g, struct usual_ops *out)
 }
 
 int
-usual_ops_find(
-    struct store_reader *r, const struct past_session *session, size_t n, struct usual_ops *out)
+usual_ops_find(struct store_reader *r, struct analysis_memo *memo,
+    const struct past_session *session, size_t n, struct usual_ops *out)
 {
 	struct gathering *g = xcalloc(1, sizeof(*g));
 	size_t i = n > USUAL_OPS_SESSIONS_MAX ? n - USUAL_OPS_SESSIONS_MAX : 0;
@@ -137,7 +139,7 @@ usual_ops_find(
 
 	*out = (struct usual_ops){ 0 };
 	for (; i < n && rc == NW_OK; i++, g->session++) {
-		rc = store_session_get(r, session[i].id, on_session, g);
+		rc = session_add(r, memo, session[i].id, g);
 		if (rc == NW_ENOTFOUND) /* expired meanwhile */
 			rc = NW_OK;
 	}

@@ -4,6 +4,7 @@
 #define USUALOPS_H
 
 #include "analyze/verdict/usual/past.h"
+#include "narrows/analysis.h"
 #include "narrows/hist.h"
 
 enum { USUAL_OPS_MAX = 16, USUAL_OPS_SESSIONS_MAX = 30 };
@@ -23,8 +24,8 @@ struct usual_ops {
 
 /* Reads the newest documents of the sessions; operations of fewer than NW_USUAL_MIN sessions are
  * left out. The store's code. */
-int usual_ops_find(
-    struct store_reader *r, const struct past_session *session, size_t n, struct usual_ops *out);
+int usual_ops_find(struct store_reader *r, struct analysis_memo *memo,
+    const struct past_session *session, size_t n, struct usual_ops *out);
 void usual_ops_clear(struct usual_ops *o);
 
 #endif

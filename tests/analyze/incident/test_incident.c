@@ -204,6 +204,64 @@ later_sessions_change_nothing(void)
 	nw_story_clear(&all);
 }
 
+static bool
+is_same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static void
+check_same(const struct nw_story *a, const struct nw_story *b, size_t from)
+{
+	size_t i;
+
+	CHECK_INT(b->n_levels, a->n_levels);
+	CHECK_INT(b->n_incidents, a->n_incidents);
+	for (i = 0; i < a->n_levels && b->n_levels == a->n_levels; i++)
+		CHECK(a->level[i].begin == b->level[i].begin &&
+		    is_same(a->level[i].before, b->level[i].before) &&
+		    is_same(a->level[i].after, b->level[i].after));
+	/* without padding */
+	for (i = 0; i < a->n_incidents && b->n_incidents == a->n_incidents; i++)
+		CHECK(memcmp(&b->incident[i], &a->incident[i], sizeof(a->incident[i])) == 0);
+	for (i = from; i <= a->n; i++) {
+		const struct nw_usual *u = &a->usual[i], *v = &b->usual[i];
+
+		CHECK(u->said == v->said && u->n == v->n && is_same(u->best, v->best) &&
+		    is_same(u->median, v->median) && is_same(u->worst, v->worst) &&
+		    is_same(u->low, v->low) && is_same(u->high, v->high) &&
+		    is_same(u->ratio, v->ratio) && is_same(u->slower_than, v->slower_than) &&
+		    is_same(u->p, v->p));
+	}
+}
+
+/* The story of the newest session's sake is the whole story. */
+static void
+newest_alone_is_the_same(void)
+{
+	struct nw_job job[LONGEST];
+	struct nw_story whole, newest;
+	size_t i, n, round, told = 0;
+
+	for (round = 0; round < 40; round++) {
+		n = 1 + (size_t)random() % LONGEST;
+		jobs_make(job, n);
+		for (i = 0; i < n; i++) {
+			if (random() % 20 == 0)
+				jobs_slow(job, i, i + (size_t)random() % (n - i),
+				    0.4 + (double)(random() % 200) / 100);
+			job[i].bytes_per_s *= exp(-0.002 * (double)(i * (round % 3)));
+		}
+		story(job, n, &whole);
+		CHECK_INT(nw_story_make_from(job, n, NULL, 0, n - 1, &newest), 0);
+		check_same(&whole, &newest, n - 1);
+		told += whole.n_incidents;
+		nw_story_clear(&whole);
+		nw_story_clear(&newest);
+	}
+	CHECK(told > 20);
+}
+
 static void
 few_say_nothing(void)
 {
@@ -254,6 +312,7 @@ main(int argc, char **argv)
 	drift_is_told();
 	sizes_are_no_incident();
 	later_sessions_change_nothing();
+	newest_alone_is_the_same();
 	odd_jobs();
 	return check_done("incident");
 }

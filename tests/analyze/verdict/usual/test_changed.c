@@ -249,13 +249,13 @@ trial_run(struct trial *t, struct changed *out, bool *asked)
 	}
 	filled_commit(store, b);
 	j.bytes_per_s = lowest(&r);
-	CHECK_INT(usual_find(reader, &e, &j, &u), NW_OK);
+	CHECK_INT(usual_find(reader, NULL, &e, &j, &u), NW_OK);
 	CHECK(u.usual.n >= NW_USUAL_MIN && u.usual.n < SESSIONS);
 	CHECK_INT(u.ops.n, 1);
 	CHECK(u.ops.op[0].n >= NW_USUAL_MIN && u.ops.op[0].low[39] == 0);
 	CHECK(fabs(u.ops.op[0].median[40] - 0.6) < 1e-9 && u.ops.op[0].high[41] == 1);
 	own = document_make(&r);
-	ask = (struct changed_ask){ u.session, u.n, u.split, u.low, u.high, &e, own };
+	ask = (struct changed_ask){ u.session, u.n, u.split, u.low, u.high, &e, own, NULL };
 	*out = (struct changed){ 0 };
 	*asked = u.n > 0;
 	if (*asked)

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/xmalloc.h"
+#define uthash_malloc(size) xmalloc(size)
+#include "analyze/verdict/usual/memo.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <uthash.h>
+
+#include "narrows/err.h"
+#include "narrows/result.h"
+
+/* Documents kept: some 20 kB each. */
+enum { DOCS_MAX = 600 };
+
+struct memo_doc {
+	int64_t session_id; /* hash key */
+	uint64_t stamp;     /* of the document in the store */
+	json_t *parts;
+	UT_hash_handle hh;
+};
+
+struct analysis_memo {
+	struct memo_doc *docs; /* hash by session; its first entry is the oldest */
+};
+
+struct analysis_memo *
+memo_new(void)
+{
+	return xcalloc(1, sizeof(struct analysis_memo));
+}
+
+static void
+doc_drop(struct analysis_memo *m, struct memo_doc *d)
+{
+	HASH_DEL(m->docs, d);
+	json_decref(d->parts);
+	free(d);
+}
+
+void
+memo_free(struct analysis_memo *m)
+{
+	struct memo_doc *d, *tmp;
+
+	if (m == NULL)
+		return;
+	HASH_ITER (hh, m->docs, d, tmp)
+		doc_drop(m, d);
+	free(m);
+}
+
+/* --- parts --- */
+
+double
+memo_mean(const json_t *list)
+{
+	const json_t *v;
+	double sum = 0;
+	size_t i, n = 0;
+
+	json_array_foreach(list, i, v) if (json_is_number(v))
+	{
+		sum += json_number_value(v);
+		n++;
+	}
+	return n > 0 ? sum / (double)n : NAN;
+}
+
+/* Shares the value of a key. */
+static void
+share(json_t *to, const json_t *from, enum result_key key)
+{
+	json_t *v = (json_t *)(uintptr_t)result_get(from, key);
+
+	if (v != NULL)
+		result_set(to, key, json_incref(v));
+}
+
+static json_t *
+of_keys(const json_t *from, const enum result_key *keys, size_t n)
+{
+	json_t *to = json_object();
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		share(to, from, keys[i]);
+	return to;
+}
+
+static json_t *
+densities(const json_t *list)
+{
+	static const enum result_key keys[] = { KEY_density_op, KEY_density_host,
+		KEY_density_counts };
+	json_t *to = json_array(), *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	    json_array_append_new(to, of_keys(o, keys, sizeof(keys) / sizeof(keys[0])));
+	return to;
+}
+
+static json_t *
+hosts(const json_t *list)
+{
+	static const enum result_key keys[] = { KEY_timeline_host_cpu_busy,
+		KEY_timeline_host_cpu_iowait, KEY_timeline_host_disk_busy },
+				     name = KEY_timeline_host_host;
+	json_t *to = json_array(), *o, *host, *mean;
+	size_t i, k;
+
+	json_array_foreach(list, i, o)
+	{
+		host = of_keys(o, &name, 1);
+		for (k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+			double v = memo_mean(result_list(o, keys[k]));
+
+			mean = json_array();
+			if (isfinite(v))
+				json_array_append_new(mean, json_real(v));
+			result_set(host, keys[k], mean);
+		}
+		json_array_append_new(to, host);
+	}
+	return to;
+}
+
+static json_t *
+session(const json_t *from)
+{
+	static const enum result_key keys[] = { KEY_session_bytes, KEY_session_connections };
+	json_t *to = of_keys(from, keys, sizeof(keys) / sizeof(keys[0])), *files = json_array();
+	size_t n = json_array_size(result_list(from, KEY_session_files));
+
+	for (; n > 0; n--)
+		json_array_append_new(files, json_null());
+	result_set(to, KEY_session_files, files);
+	return to;
+}
+
+static json_t *
+parts_of(const json_t *doc)
+{
+	static const enum result_key stages = KEY_bottleneck_stages, others = KEY_verdict_others;
+	json_t *to = json_object(), *timeline = json_object();
+
+	result_set(timeline, KEY_timeline_hosts,
+	    hosts(result_list(result_get(doc, KEY_result_timeline), KEY_timeline_hosts)));
+	result_set(to, KEY_result_timeline, timeline);
+	result_set(
+	    to, KEY_result_bottleneck, of_keys(result_get(doc, KEY_result_bottleneck), &stages, 1));
+	result_set(
+	    to, KEY_result_verdict, of_keys(result_get(doc, KEY_result_verdict), &others, 1));
+	result_set(to, KEY_result_session, session(result_get(doc, KEY_result_session)));
+	result_set(to, KEY_result_density, densities(result_list(doc, KEY_result_density)));
+	return to;
+}
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	json_t *doc = res != NULL && res->json != NULL ? json_loads(res->json, 0, NULL) : NULL;
+
+	(void)s;
+	if (doc != NULL)
+		*(json_t **)arg = parts_of(doc);
+	json_decref(doc);
+	return 1;
+}
+
+/* --- the memo --- */
+
+static void
+doc_keep(struct analysis_memo *m, int64_t session_id, uint64_t stamp, json_t *parts)
+{
+	struct memo_doc *d;
+
+	HASH_FIND(hh, m->docs, &session_id, sizeof(session_id), d);
+	if (d == NULL && HASH_COUNT(m->docs) == DOCS_MAX)
+		d = m->docs;
+	if (d != NULL)
+		doc_drop(m, d);
+	d = xcalloc(1, sizeof(*d));
+	d->session_id = session_id;
+	d->stamp = stamp;
+	d->parts = json_incref(parts);
+	HASH_ADD(hh, m->docs, session_id, sizeof(d->session_id), d);
+}
+
+int
+memo_document(struct store_reader *r, struct analysis_memo *m, int64_t session_id, json_t **doc)
+{
+	bool has_stamp;
+	uint64_t stamp;
+	struct memo_doc *d = NULL;
+	int rc;
+
+	*doc = NULL;
+	has_stamp = m != NULL && store_result_stamp(r, session_id, &stamp) == NW_OK;
+	if (has_stamp)
+		HASH_FIND(hh, m->docs, &session_id, sizeof(session_id), d);
+	if (d != NULL && d->stamp == stamp) {
+		*doc = json_incref(d->parts);
+		return NW_OK;
+	}
+	rc = store_session_get(r, session_id, on_session, doc);
+	if (rc == NW_OK && *doc != NULL && has_stamp)
+		doc_keep(m, session_id, stamp, *doc);
+	return rc;
+}
