@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Clocks whose lead changes while the lines are recorded. A lead that changes at a steady rate is
- * given by two numbers, the lead at the first and the lead at the last event of the host. Each bound
- * of a line is a half plane of these numbers. What is left of a large square after all cuts are the
- * leads that the lines allow: a convex polygon, whose corners have the extremes of lead and rate.
+ * given by two numbers, the lead at the first and the lead at the last event of the host. Each
+ * bound of a line is a half plane of these numbers. What is left of a large square after all cuts
+ * are the leads that the lines allow: a convex polygon, whose corners have the extremes of lead and
+ * rate.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -533,9 +533,9 @@ dialect_hint(const struct stat_table *t, const struct csv_field *f)
 	dialect.decimal = ',';
 	comma = decimal == '.' && memchr(f->s, ',', f->len) != NULL && number_of(&piece, &v);
 	dialect.decimal = decimal;
-	return !comma       ? ""
-	    : is_grouped(f) ? " (thousands apart by commas? leave the commas out)"
-			    : " (a decimal comma? --decimal ,)";
+	return is_grouped(f) ? " (thousands apart by commas? leave the commas out)"
+	    : comma          ? " (a decimal comma? --decimal ,)"
+			     : "";
 }
 
 const double *
