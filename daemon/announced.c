@@ -141,8 +141,8 @@ on_end(void *arg, void *session)
 	free(w);
 }
 
-/* A source that is no host of the box shares one host row with all such sources: a datagram makes no
- * host, and the sources' data have one host's share of the store. */
+/* A source that is no host of the box shares one host row with all such sources: a datagram makes
+ * no host, and the sources' data have one host's share of the store. */
 static int64_t
 on_host(void *arg, const char *source)
 {

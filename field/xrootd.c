@@ -257,7 +257,7 @@ server_get(struct take *t, uint64_t sid)
 	return s;
 }
 
-/* Frees the oldest login or the oldest file of the source, of the server that was silent longest. */
+/* Frees the oldest login or file of the source's server that was silent longest. */
 static void
 source_make_room(struct take *t, bool of_logins)
 {
@@ -680,8 +680,8 @@ url_read(const char *url, char host[NW_ANNOUNCE_ADDRESS_BYTES], uint16_t *port)
 }
 
 /*
- * Up to 5.5 XRootD prints the low 32 bits of a copy's size (its issue 1989). The size is right where
- * no link known is fast enough for more.
+ * Up to 5.5 XRootD prints the low 32 bits of a copy's size (its issue 1989). The size is right
+ * where no link known is fast enough for more.
  */
 static bool
 is_cut(const struct server *s, const struct xrd_json *j)
@@ -761,7 +761,7 @@ file_of_peer(const struct take *t, const char *host, const char *url, const stru
 	return only;
 }
 
-/* The sessions that a copy is part of: the other server's, which has the bytes, and the client's. */
+/* The sessions that a copy is part of: the other server's, with the bytes, and the client's. */
 static void
 copy_group(const struct take *t, const struct server *s, const struct xrd_json *j,
     struct nw_announcement *a)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Announcements of other programs (narrows/announce.h, narrows/xrootd.h), from their datagrams to rows in the store.
- * The sender of a datagram and an end of the flow must lie in the networks of announce-from. What
- * sessions are is the daemon's business: the daemon gives a record of a session for a flow.
+ * Announcements of other programs (narrows/announce.h, narrows/xrootd.h), from datagrams to rows in
+ * the store. The sender of a datagram and an end of the flow must lie in the networks of
+ * announce-from. What sessions are is the daemon's business: the daemon gives a record of a session
+ * for a flow.
  */
 #ifndef HEARSAY_H
 #define HEARSAY_H

@@ -7,8 +7,8 @@
  *	event NAME          name of the event
  *	program NAME        program of the event
  *	time FORM           of %{time}: unix, iso, clf, slashes or ctime
- *	line PATTERN        text with %{NAME} for values and %{-} for text without use; several lines
- *	                    are tried in their order
+ *	line PATTERN        text with %{NAME} for values and %{-} for text without use; several
+ *	                    lines are tried in their order
  *
  * A value ends where the text behind its slot begins; the last slot takes the rest.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What programs of the field announce of their transfers by datagrams: fireflies (scitags.org) of
- * XRootD, dCache and flowd, and XRootD's monitoring (narrows/xrootd.h). Bytes in, structs out; no socket, no clock, no allocation by the size
- * of a stranger's bytes. A datagram has no identity: an announcement is hearsay, and is marked so
- * wherever a person sees it.
+ * XRootD, dCache and flowd, and XRootD's monitoring (narrows/xrootd.h). Bytes in, structs out; no
+ * socket, no clock, no allocation by the size of a stranger's bytes. A datagram has no identity: an
+ * announcement is hearsay, and is marked so wherever a person sees it.
  */
 #ifndef NARROWS_ANNOUNCE_H
 #define NARROWS_ANNOUNCE_H
@@ -37,8 +37,8 @@ nw_announce_form_name(enum nw_announce_form form)
 /*
  * Numbers of a flow since its start, as the announcer says; NaN where it says nothing. X(name).
  * Directions are those of `src`: bytes_out went from src to dst. `read` and `write` are those of
- * the announcer's storage: wait_s is time waiting for storage, net_s time for the network. `lost` is
- * the number of XRootD's datagrams lost since the start, slack_s how wrong elapsed_s may be.
+ * the announcer's storage: wait_s is time waiting for storage, net_s time for the network. `lost`
+ * is the number of XRootD's datagrams lost since the start, slack_s how wrong elapsed_s may be.
  */
 /* clang-format off */
 #define NW_ANNOUNCED_FIELDS(X) \
@@ -128,8 +128,8 @@ void nw_scitags_label(const struct nw_scitags *names, int64_t experiment, int64_
 
 /*
  * The flows announced now, bounded for each source (the sender of the datagrams) and in all. A
- * flow is a 4-tuple with id and start. When all places are taken, a source with fewer flows displaces
- * the newest flow of the source with most; sources with one flow each displace nobody.
+ * flow is a 4-tuple with id and start. When all places are taken, a source with fewer flows
+ * displaces the newest flow of the source with most; sources with one flow each displace nobody.
  */
 struct nw_flows;
 

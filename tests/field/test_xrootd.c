@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A capture of Debian's XRootD, datagram by datagram: files, users, bytes and operations; then lost,
- * late, repeated, cut and foreign datagrams, and the bounds of a source. */
+/* A capture of Debian's XRootD, datagram by datagram: files, users, bytes and operations; then
+ * lost, late, repeated, cut and foreign datagrams, and the bounds of a source. */
 #include "narrows/xrootd.h"
 
 #include <math.h>
