@@ -48,9 +48,17 @@ is_full(struct list *l, size_t max)
 static void
 put_text(struct list *l, const char *text)
 {
-	json_t *v = json_string(text);
+	const char *p = text;
+	json_t *v;
 
 	fputs(l->n_written++ > 0 ? "," : "", l->out);
+	while (*p >= ' ' && *p <= '~' && *p != '"' && *p != '\\')
+		p++;
+	if (*p == '\0') { /* as most are: nothing to escape */
+		fprintf(l->out, "\"%s\"", text);
+		return;
+	}
+	v = json_string(text);
 	json_dumpf(v, l->out, JSON_ENCODE_ANY);
 	json_decref(v);
 }
