@@ -326,8 +326,8 @@ put_records(struct nw_batch *b)
 	rc |= nw_batch_host(b, &(struct nw_host_rec){ 7, "old name", NULL, 100, 200 });
 	rc |= nw_batch_host(b, &(struct nw_host_rec){ 7, "dtn7", "{\"k\":1}", 100, 300 });
 	rc |= nw_batch_session(b,
-	    &(struct nw_session_rec){
-		5, "job'); drop table session; --", "rsync", 1000, 2000000000000, 1500, false });
+	    &(struct nw_session_rec){ 5, "job'); drop table session; --", "rsync", 1000,
+		2000000000000, 1500, false, false });
 	rc |= nw_batch_xsp(b,
 	    &(struct nw_xsp_rec){ 3, 7, 5, "00112233445566778899aabbccddeeff", "127.0.0.1/4000",
 		"libnarrows", "p1", 11, 12, 1, UINT64_MAX, 3, 4, 5, "closed", "user:7",
@@ -851,7 +851,7 @@ test_views(void)
 
 	nw_batch_session(b,
 	    &(struct nw_session_rec){
-		5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0, false });
+		5, "t5", "cp", 1700000000000000000, 1700000030000000000, 0, false, false });
 	nw_batch_run(b,
 	    &(struct nw_run_rec){ .id = 1,
 		.session_id = 5,

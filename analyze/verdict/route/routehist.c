@@ -292,7 +292,7 @@ levels_doc(const struct history *h, json_t *claims)
 {
 	json_t *list = json_array();
 	struct level_told told;
-	char of[32];
+	char of[48];
 	size_t i;
 
 	for (i = 1; i < h->story.n_levels; i++) {
