@@ -76,6 +76,9 @@ label_of_subject(const char *subject_json, label_fn *fn, void *arg)
 	const char *key;
 	int rc = taken != NULL ? NW_OK : NW_ENOMEM;
 
+	/* without memory within a string, the parser finds a fault of the text: a second look tells */
+	if (subject == NULL)
+		subject = json_loads(subject_json, 0, &error);
 	/* other faults have a text */
 	if (subject == NULL &&
 	    (error.text[0] == '\0' || json_error_code(&error) == json_error_out_of_memory))
