@@ -94,7 +94,7 @@ ownfile_read(const char *path)
 	return fd;
 }
 
-/* Makes a directory and those above it. */
+/* Makes a directory and its parents. */
 static int
 dirs_make(char *path)
 {

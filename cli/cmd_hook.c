@@ -143,7 +143,7 @@ on_event(void *arg, json_t *event)
 	json_decref(event);
 }
 
-/* Begins the next post of each hook that has one due and none that runs. */
+/* Begins the next post of each idle hook with a due post. */
 static void
 posts_begin(struct hooking *h)
 {

@@ -77,7 +77,7 @@ const json_t *hook_queue_due(const json_t *queue, int64_t now_wall_s, const char
 void hook_queue_settle(
     const struct hook *h, json_t *queue, const char *id, const char *why, int64_t now_wall_s);
 
-/* --- one post, in a process of its own --- */
+/* --- a post, in an own process --- */
 
 struct hook_post {
 	pid_t pid; /* the process, 0 without a post */

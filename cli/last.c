@@ -131,7 +131,7 @@ is_same_box(struct source *s, const struct lastrun *run)
 	return found;
 }
 
-/* The newest run of this user that may be in this box: another box has stored the newer ones. */
+/* The newest run of the user that may be in this box: another box has the newer runs. */
 static bool
 run_find(struct source *s, struct lastrun *out, bool *same_box)
 {

@@ -243,10 +243,9 @@ announced_start(struct box *box, const struct nw_scitags *names, struct announce
 		names, box->conf->announce_hide };
 	const struct announce_ops ops = { on_begin, on_more, on_end, on_host, on_batch, on_full,
 		on_note, on_charge, on_lost, on_hide, &box->next, box };
-	int rc;
 
-	if (c.hide != ANNOUNCE_HIDE_NONE && (rc = key_read(box, why)) < 0)
-		return rc;
+	if (c.hide != ANNOUNCE_HIDE_NONE && key_read(box, why) < 0)
+		return NW_EIO;
 
 	return announce_start(box->base, &c, &ops, out, why);
 }

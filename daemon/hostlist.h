@@ -17,7 +17,7 @@ struct host {
 	/* layout of the host's nw:clock (hostclock.h), 0 before the first exchange */
 	int64_t clock_layout_id;
 	double clock_offset_s;       /* by the last exchange */
-	unsigned clock_senders;      /* connected senders that read this clock */
+	unsigned clock_senders;      /* connected senders with this clock */
 	struct hostcost *collectors; /* hostcost.h */
 	/* a clock put forward by each document of settings; see settings.c */
 	int64_t settings_mono_ns;

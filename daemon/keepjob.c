@@ -172,23 +172,24 @@ lists_make(struct keepjob *j)
 }
 
 /* The natural experiments of the fleet. */
-static int
+static void
 fleet_write(struct keepjob *j)
 {
 	const int64_t now = nw_wall_ns();
-	struct nw_batch *b;
-	char *json;
+	struct nw_batch *b = NULL;
+	char *json = NULL;
 	int rc = experiments_make(j->reader, now, &json);
 
-	if (rc < 0)
-		return rc;
-	if ((b = nw_batch_new()) == NULL || (rc = nw_batch_experiments(b, now, json)) < 0) {
+	if (rc == NW_OK &&
+	    ((b = nw_batch_new()) == NULL || nw_batch_experiments(b, now, json) < 0)) {
 		nw_batch_free(b);
 		rc = NW_ENOMEM;
-	} else
+	}
+	if (rc == NW_OK)
 		rc = batch_write(j, b);
+	if (rc < 0 && rc != NW_ECLOSED)
+		log_warnx("keep.experiments why=\"%s\"", nw_strerror(rc));
 	free(json);
-	return rc;
 }
 
 /* --- when --- */
@@ -223,11 +224,9 @@ keepjob_thread(void *arg)
 	if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0)
 		log_warn("keep.nice");
 	while (pause_for(j, pause_ns)) {
-		int rc;
-
 		lists_make(j);
-		if (!is_stopping(j) && (rc = fleet_write(j)) < 0 && rc != NW_ECLOSED)
-			log_warnx("keep.experiments why=\"%s\"", nw_strerror(rc));
+		if (!is_stopping(j))
+			fleet_write(j);
 		pause_ns = j->opts.every_ns;
 	}
 	return NULL;

@@ -117,7 +117,7 @@ void session_touch(struct session *s, const char *owner, int64_t now_wall_ns);
 /* Measurements that the box ordered behind a session are in: a closed session is judged again, and
  * the verdict so far is kept. */
 void session_judge_again(struct session *s, const char *why);
-/* Owner of what programs announce by datagrams: nobody. */
+/* Owner of announcements by datagrams: nobody. */
 #define SESSION_ANNOUNCER "announced"
 /* An announced flow begins to feed the session, or ends. Flows do not hold open a session that has
  * taken theirs over. */

@@ -132,7 +132,7 @@ static const struct rule rules[] = {
 	    " WHERE n.session_id != r.session_id" },
 };
 
-/* A table that counts is what its counting again finds. */
+/* A table of counts holds the counts of the rows. */
 #define COUNTS(key, said, held)                                                       \
 	"SELECT " key                                                                 \
 	" || ': n is ' || sum(said) || ', not the ' || sum(has) || ' there are' FROM" \

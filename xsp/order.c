@@ -149,7 +149,7 @@ put_replay(struct nw_kv *kv, size_t *n, const struct nw_replay *r)
 	put_seconds(kv, n, "replay_time_s", r->time_ns);
 }
 
-/* Another way than those of this version is no replay. */
+/* A way unknown to this version is no replay. */
 static bool
 take_replay(const struct nw_kv *kv, size_t n, struct nw_replay *r)
 {

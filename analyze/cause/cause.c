@@ -170,14 +170,14 @@ time_weight(const bool *moved, const struct nw_begin *b)
 
 /* --- other routes --- */
 
-/* The chance that so many of n routes over a host fell, and those alone. */
+/* The chance that so many of n routes over a host fell, and no more. */
 static double
 fell_chance(size_t n, size_t fell, double each)
 {
 	return pow(each, (double)fell) * pow(1 - each, (double)(n - fell));
 }
 
-/* The chance of what the other routes over a host show, where a cause reaches all of them with the
+/* The chance of what the other routes over a host show, where a cause reaches all routes with the
  * chance `shared`. */
 static double
 side_chance(size_t n, size_t fell, double shared)

@@ -16,7 +16,7 @@ enum {
 	STEP_DEGREES = 2   /* a step, two means and a place, counts as so many degrees */
 };
 
-/* Orthogonal polynomials of n equal distances, by their recurrence (Forsythe 1957), over times from
+/* Orthogonal polynomials of n equal distances, by the recurrence (Forsythe 1957), over times from
  * -1 to 1. */
 struct polynomials {
 	int n;         /* degrees 0 to n - 1 */
@@ -72,7 +72,7 @@ squares_left(const struct polynomials *p, const double *x, double *left, double 
 	}
 }
 
-/* Lag-1 autocorrelation of what a polynomial leaves. */
+/* Lag-1 autocorrelation of a polynomial's residuals. */
 static double
 residual_r(const struct polynomials *p, const double *x, const double *sums, int degree)
 {
@@ -100,7 +100,7 @@ squares_about_mean(const double *x, size_t n)
 	return left;
 }
 
-/* Schwarz 1978: a degree above that of a step costs ln n. */
+/* Schwarz 1978: a degree above a step's costs ln n. */
 static bool
 is_smooth(const double *x, size_t n_left, size_t n)
 {

@@ -30,8 +30,8 @@ double change_memory(const double *x, size_t n, double *scratch);
  * narrows/changepoint.h. O(n_starts^2 + n n_starts). */
 void change_verify(struct change_series *s);
 
-/* Drops all starts if one polynomial explains the whole series better than the segments' means,
- * else every start around which one of degree 1 to 3 explains both segments better than their two
+/* Drops all starts if a polynomial explains the whole series better than the segments' means,
+ * else every start around which a degree of 1 to 3 explains both segments better than their two
  * means. Sets drifts[k] where segment k is joined so, or where a polynomial explains most of its
  * variance. O(n). */
 void change_drifts(struct change_series *s, bool *drifts);

@@ -56,7 +56,7 @@ step_of(const struct fleet *f, size_t host, int day)
 
 /* --- a setting --- */
 
-/* Differences of hosts against those that kept the setting, on the same days. */
+/* Differences of hosts against hosts that kept the setting, on the same days. */
 struct comparison {
 	double changed[NW_NATURAL_HOSTS_MAX], kept[NW_NATURAL_HOSTS_MAX];
 	size_t n_changed, n_kept, n_of_kept[NW_NATURAL_HOSTS_MAX];
@@ -101,7 +101,7 @@ compare(const struct fleet *f, const int *day, struct comparison *c)
 	c->n_kept = n;
 }
 
-/* Student's statistic of the hosts with the change against those without; *mean is the effect. */
+/* Student's statistic of the hosts with the change against the others; *mean is the effect. */
 static double
 statistic(const struct comparison *c, double *mean)
 {

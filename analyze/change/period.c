@@ -27,8 +27,8 @@
 #define SHARE_LEAST     0.3  /* least share of the variance in cycles that the profile explains */
 #define SHARE_FEW       2.4  /* the same, times the number of cycles */
 #define SHARE_MOST      0.8  /* enough for any number of cycles */
-#define SHARE_LINE      0.12 /* the same, least beside a line that its neighbourhood proves */
-#define SHARE_MORE      0.15 /* more of it, so that a multiple of the period is the period */
+#define SHARE_LINE      0.12 /* the same, least beside a line that stands out */
+#define SHARE_MORE      0.15 /* more, so that a multiple of the period is the period */
 #define MULTIPLES       4
 #define LINE_EVIDENCE   10.0 /* of a line against the spectrum beside the line */
 #define LINE_NEAR       2    /* bins of the series to the nearest neighbour, and to the farthest */
@@ -123,7 +123,7 @@ line_evidence(const double *power, double f, double bin, double end)
 	return count >= 4 && mean > 0 ? count * log1p(power[(size_t)lround(f)] / mean / count) : 0;
 }
 
-/* The period with the most evidence; 0 without enough. *line: evidence of its line alone. */
+/* The period with the most evidence; 0 without enough. *line: evidence of the line alone. */
 static int
 spectrum_period(const double *x, size_t n, double *out, double *line)
 {
@@ -152,7 +152,7 @@ spectrum_period(const double *x, size_t n, double *out, double *line)
 
 		for (h = 1, sum = 0; h <= HARMONICS && (double)h * f < (double)m / 2 - 1; h++)
 			sum += z[(size_t)lround((double)h * f)];
-		/* a wave is one line, and the noise at its multiples hides the line */
+		/* a wave is a line, and the noise at the multiples hides the line */
 		sum = fmax(gamma_evidence(sum, h - 1), z[(size_t)lround(f)] - log(2));
 		if (sum > best) {
 			best = sum;
@@ -368,7 +368,7 @@ turns_find(struct fold *f, double low, double high, double least, double cv, dou
 	return *period >= PERIOD_MIN;
 }
 
-/* Turns between the levels of two quantiles, and then between those of short pulses. */
+/* Turns between the levels of two quantiles, and then between the levels of short pulses. */
 static bool
 turns_repeat(struct fold *f, double *scratch, double *period)
 {

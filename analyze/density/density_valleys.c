@@ -92,7 +92,7 @@ peaks_init(struct peaks *k)
 		for (w = 0; 8 * k->width[w] < k->width[wv]; w++)
 			;
 		k->narrowest[wv] = w;
-		/* windows of the narrowest width that lie in a wider one cover it */
+		/* windows of the narrowest width within a wider window */
 		for (; w < k->n_widths && k->width[w] <= 2 * k->width[wv]; w++)
 			dense = larger(dense,
 			    ceil((double)k->width[w] / (double)k->width[k->narrowest[wv]]) /

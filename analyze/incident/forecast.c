@@ -301,7 +301,7 @@ forecast_chance(
 	return mix.n > 0 ? mixture_chance(&mix, row->y) : NAN;
 }
 
-/* At most the chance of Student's t to be this low. */
+/* At most the chance of Student's t to be so low. */
 static double
 least_chance(double t)
 {
@@ -357,7 +357,7 @@ static void
 step_add(struct forecast_model *m)
 {
 	column_add(m, COLUMN_STEP, FLAT);
-	m->shape -= 0.5; /* the session that tells the step tells nothing of the noise */
+	m->shape -= 0.5; /* the session of the step tells nothing of the noise */
 }
 
 void

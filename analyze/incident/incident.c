@@ -60,7 +60,7 @@ chance_allowed(size_t n_before, size_t n_since)
 
 /* --- the state of a route --- */
 
-/* A begin that is watched. The models that do not count before the begin have no say whether there
+/* A watched begin. The models that do not count before the begin have no say whether there
  * is a step, and so they see the sessions since only once there is (suspects_complete()). */
 struct suspect {
 	size_t begin;
@@ -83,11 +83,11 @@ struct telling {
 	size_t n;
 	struct nw_story *out;
 	struct forecast_row *row;
-	struct forecast level;                 /* of the newest level that is no open incident */
+	struct forecast level;                 /* of the newest level without an open incident */
 	size_t *member, n_members;             /* sessions of that level */
 	double far;                            /* farthest normal score of a session of the route */
 	struct suspect *room;                  /* of SUSPECTS_MAX */
-	struct suspect *suspect[SUSPECTS_MAX]; /* rising in begin, then those not in use */
+	struct suspect *suspect[SUSPECTS_MAX]; /* rising in begin, then the unused */
 	size_t n_suspects;
 	size_t told_from;         /* usual rates of earlier sessions are not asked for */
 	struct nw_incident *open; /* the open step, or NULL */
@@ -240,7 +240,7 @@ suspects_thin(struct telling *t, size_t now)
 	t->n_suspects = kept;
 }
 
-/* A session's rows as a suspect sees them. Returns the row of the session before, or NULL. */
+/* A session's rows for a suspect. Returns the row of the session before, or NULL. */
 static const struct forecast_row *
 suspect_rows(const struct telling *t, const struct suspect *s, size_t i, struct forecast_row *row,
     struct forecast_row *before)
@@ -276,7 +276,7 @@ suspects_see(struct telling *t, size_t now)
 	}
 }
 
-/* All models of all suspects see the sessions since their begins. */
+/* All models of all suspects see the sessions since the begins. */
 static void
 suspects_complete(struct telling *t, size_t now)
 {

@@ -26,7 +26,7 @@ line_bounds(const struct nw_lines *l, size_t line, line_bound_fn *fn, void *arg)
 
 	if (t[l->n_points - 1] == NW_LINE_NEVER)
 		return;
-	/* forward for the upper bounds, backward for the lower ones */
+	/* forward for upper bounds, backward for lower bounds */
 	for (i = 0; i < 2 * l->n_points; i++) {
 		p = i < l->n_points ? i : 2 * l->n_points - 1 - i;
 		if (i == l->n_points) {
@@ -103,7 +103,7 @@ known_bound(const struct nw_lines *l, uint32_t host)
 	return isfinite(l->bound_s[host]) ? l->bound_s[host] : 0;
 }
 
-/* A lead that does not change. */
+/* A constant lead. */
 static struct nw_line_wrong
 constant(uint32_t host, uint32_t against, double low_s, double high_s)
 {

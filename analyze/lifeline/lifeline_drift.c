@@ -17,7 +17,7 @@ enum { CORNERS_MAX = 128, LINES_PROVE = 3 };
 #define TICK_MAX_NS INT64_C(1000000000)
 
 struct corner {
-	double x, y; /* lead at the first event, lead at the last one */
+	double x, y; /* lead at the first event, lead at the last event */
 };
 
 struct polygon {
@@ -85,8 +85,8 @@ polygon_cut(struct polygon *p, double share, double most, double sign)
 /* --- hosts --- */
 
 struct drift {
-	int64_t from_ns, to_ns; /* first and last event that bounds the lead */
-	double most_s;          /* the largest bound, or its opposite */
+	int64_t from_ns, to_ns; /* first and last event with a bound of the lead */
+	double most_s;          /* the largest bound, or the opposite */
 	struct polygon polygon;
 	/* the highest lower bounds, and the lowest upper bounds negated, each of another line */
 	double low[LINES_PROVE], high[LINES_PROVE];
@@ -96,7 +96,7 @@ struct drift {
 struct drifts {
 	const struct nw_lines *l;
 	double tick_s;       /* times are no finer */
-	struct drift *drift; /* by host; behind these, all hosts as if they were one */
+	struct drift *drift; /* by host; behind the hosts, all together as one host */
 };
 
 static void
@@ -116,7 +116,7 @@ on_span(void *arg, const struct line_bound *b)
 	span_put(&all->drift[all->l->n_hosts], b);
 }
 
-/* A line has one place among the highest. */
+/* A line has a single place among the highest. */
 static void
 highest_put(double *v, size_t *of, double value, size_t line)
 {
@@ -157,7 +157,7 @@ on_bound(void *arg, const struct line_bound *b)
 	bound_put(&all->drift[all->l->n_hosts], b, all->tick_s);
 }
 
-/* The largest power of ten that divides all times: a log of microseconds has no finer times. */
+/* The largest power of ten in all times: a log of microseconds has no finer times. */
 static double
 tick_of(const struct nw_lines *l)
 {
@@ -203,7 +203,7 @@ extremes_find(const struct polygon *p, double span_s, struct nw_line_wrong *w)
 		x += p->c[i].x / (double)p->n;
 		y += p->c[i].y / (double)p->n;
 	}
-	/* the middle of the corners is allowed, too; its error is largest at the ends */
+	/* the middle of the corners is allowed, too, with the largest error at the ends */
 	w->lead_s = x;
 	w->rate = (y - x) / span_s;
 	w->error_s =

@@ -30,7 +30,7 @@ struct line_bound {
 	bool is_upper; /* the lead is at most so large; else at least */
 };
 typedef void line_bound_fn(void *arg, const struct line_bound *b);
-/* Each bound of each line that has its last point. */
+/* Each bound of each line with a last point. */
 void line_bounds_each(const struct nw_lines *l, line_bound_fn *fn, void *arg);
 
 /* The leads of hosts for which no constant lead fits, against the host where all lines end; and

@@ -92,7 +92,7 @@ components_json(const struct sets *s, const struct nw_component_result *r, size_
 		test = test_json(&r[i].test);
 		json_object_update(o, test);
 		json_decref(test);
-		if (i == lowest) /* the component that all others are compared with */
+		if (i == lowest) /* the component of all comparisons */
 			json_object_set_new(o, "status", json_string("lowest"));
 		json_object_set_new(o, "holm", stat_json(r[i].p_holm));
 		json_array_append_new(rows, o);

@@ -13,7 +13,7 @@ struct ops { /* all zero = none; free(op) */
 	struct op *op;
 	size_t n, room;
 	double clock_s;    /* coarsest step of the clocks of traces; 0: not known */
-	size_t n_below;    /* operations faster than the step, which count as one step */
+	size_t n_below;    /* operations faster than the step: a step each */
 	size_t n_left_out; /* lines of traces without a usable size or duration */
 };
 

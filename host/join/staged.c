@@ -76,7 +76,7 @@ staged_put(struct staged *s, const char *path, const char *text, mode_t mode, gi
 	return rc;
 }
 
-/* Gives the file its name; a file that had the name gets the temporary one. */
+/* Gives the file the name; a file of that name gets the temporary name. */
 static int
 file_rename(struct staged_file *f)
 {

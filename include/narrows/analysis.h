@@ -46,8 +46,8 @@ struct analysis_speakers {
 	void *arg;
 };
 
-/* What analyses on one thread keep for later ones, so that a busy route's documents are not
- * unpacked for each of its sessions. The results are the same without it. */
+/* What analyses on one thread keep for later analyses, so that a busy route's documents are not
+ * unpacked for each session. The results are the same without the memo. */
 struct analysis_memo;
 struct analysis_memo *analysis_memo_new(void); /* ends the process without memory */
 void analysis_memo_free(struct analysis_memo *m);

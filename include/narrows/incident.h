@@ -84,7 +84,7 @@ struct nw_incident {
 /* A stretch of sessions with one usual level; incidents that ended are no levels. */
 struct nw_level {
 	size_t begin, low, high; /* as of an incident; all 0 for the first level */
-	size_t known;            /* the first session with this level as the usual one */
+	size_t known;            /* the first session for which the level is usual */
 	double before, after; /* rates, of a job like the first of the level; NaN for the first */
 	bool was_incident;    /* an accepted incident */
 };

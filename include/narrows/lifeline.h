@@ -104,8 +104,8 @@ void nw_lines_clocks(const struct nw_lines *l, struct nw_line_clock *out);
 
 /*
  * A clock that the lines prove wrong: its lead is not 0, beyond the known errors of both clocks. If
- * no constant lead fits, the lead runs from one interval at from_ns to another at to_ns, at a steady
- * rate. If no such lead fits either, moved_s is above 0, and the rest is not known.
+ * no constant lead fits, the lead runs from one interval at from_ns to another at to_ns, at a
+ * steady rate. If no such lead fits either, moved_s is above 0, and the rest is not known.
  */
 struct nw_line_wrong {
 	uint32_t host, against; /* NW_LINE_ANY: the clocks of all other hosts */

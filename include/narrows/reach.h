@@ -28,7 +28,7 @@ enum nw_reach_place {
 
 struct nw_reach {
 	enum nw_reach_place place;
-	/* other routes over the source and the destination host that vouch, and those that fell */
+	/* other routes over source and destination host: routes that vouch, routes that fell */
 	size_t n_from, n_from_fell, n_to, n_to_fell;
 };
 

@@ -36,7 +36,7 @@ struct nw_xrootd_datagram {
 struct nw_xrootd_got {
 	unsigned records; /* passed to the caller */
 	bool is_repeated; /* the server's number of the datagram was taken before */
-	int lost;         /* datagrams missing before this one; -1: one counted as missing came */
+	int lost;         /* datagrams missing before; -1: a missing datagram came */
 };
 
 /* Called for each announcement; `a` is on loan. Returns false if the rest of the datagram has to be

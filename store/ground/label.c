@@ -76,7 +76,7 @@ label_of_subject(const char *subject_json, label_fn *fn, void *arg)
 	const char *key;
 	int rc = taken != NULL ? NW_OK : NW_ENOMEM;
 
-	/* without memory within a string, the parser finds a fault of the text: a second look tells */
+	/* without memory within a string the parser finds a fault of the text: look again */
 	if (subject == NULL)
 		subject = json_loads(subject_json, 0, &error);
 	/* other faults have a text */

@@ -49,7 +49,7 @@ result_stage_words(const char *stage)
 	return nw_stage_kind_find(stage, &kind) ? nw_stage_kind_words(kind) : stage;
 }
 
-/* A program that keeps its own pace; the stage's words for all others. */
+/* A program with an own pace; the stage's words for all others. */
 static const char *
 pace_words(const char *stage, const char *sentence)
 {

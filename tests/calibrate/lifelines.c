@@ -96,7 +96,7 @@ stall_planted(struct calibration *c, struct sim m)
 }
 
 /* The clock of the second server is ahead by lead_s, and gains rate seconds a second. Counts runs
- * that accuse a clock, that accuse this one alone, and whose interval has the lead, and the rate. */
+ * that accuse a clock, that accuse only this clock, and whose interval has the lead and rate. */
 static void
 clock_once(const struct sim *m, double lead_s, double rate, struct count *c)
 {

@@ -21,8 +21,8 @@ struct note_form {
 	char *line, *point; /* ids of a lifeline, and the point of its path */
 };
 /*
- * Keeps a note. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no such
- * session, or the session has too many notes.
+ * Keeps a note. NW_EINVAL, NW_ETOOBIG: *why says what is wrong with the request; NW_ENOTFOUND: no
+ * such session, or the session has too many notes.
  */
 int note_keep(struct store_reader *r, const char *store_path, int64_t session_id,
     const struct note_form *form, const char **why);

@@ -129,7 +129,7 @@ is_label(const char *event_type)
 	return is;
 }
 
-/* Every series has these labels, and that of its event type, if known. */
+/* Every series has these labels, and the label of the event type, if known. */
 static int
 labels_see(struct list *l, const char *event_type)
 {

@@ -12,7 +12,7 @@
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
-/* Connections of a host whose addresses are its. */
+/* Connections of a host with the host's addresses. */
 enum { HOST_CONNECTIONS = 8 };
 
 enum { TEXT_BYTES = 128 };

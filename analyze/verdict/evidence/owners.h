@@ -37,7 +37,7 @@ struct owner {
 	size_t n_named;   /* addresses and ends of connections that the owner named */
 	size_t n_guesses; /* ends at addresses that are not known to be the owner's */
 	uint64_t documents, bytes;
-	size_t tied; /* index of the owner to which this owner is tied, or its own index */
+	size_t tied; /* index of the owner to which the owner is tied, or the own index */
 	bool used;
 };
 

@@ -61,8 +61,9 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
 bool
 resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full);
 /* Likewise of a disk of the path: the seconds with bytes waiting in front of its device, or all of
- * the time where the disk moved its bytes at the rate of its throttle. Returns false, and adds nothing, where too few looks were taken, or where written bytes went to memory:
- * behind a device that is not near its throttle a writer is not held up. */
+ * the time where the disk moved its bytes at the rate of its throttle. Returns false, and adds
+ * nothing, where too few looks were taken, or where written bytes went to memory: behind a device
+ * far below its throttle no writer is held up. */
 bool
 resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t stage, double *full);
 /* Where the bytes waited, by the sending kernel: the network, an end, or NW_SAYS_NOTHING. */

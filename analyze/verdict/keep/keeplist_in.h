@@ -36,7 +36,7 @@ struct keep_work {
 	/* courses in time, taken from the response and the metrics of the group's rows; its rest is
 	 * in the table */
 	struct nw_time_rival time;
-	double *whole; /* the group's response with its courses; NULL: it has none */
+	double *whole; /* the group's response with the courses; NULL: none */
 	struct nw_reduction result;
 	struct nw_worth worth;
 	double *share; /* of half-samples, per column */

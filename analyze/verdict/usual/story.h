@@ -18,7 +18,7 @@ size_t story_level(const struct nw_story *s, size_t end, size_t *out);
 
 /* An incident, or a new level, in numbers and words. */
 struct incident_told {
-	int64_t id; /* session that convinced the test: no two incidents share one */
+	int64_t id; /* session that convinced the test: of a single incident */
 	enum nw_incident_kind kind;
 	enum nw_incident_state state;
 	int64_t session_id, at_wall_ns; /* first session */

@@ -26,7 +26,7 @@
 #include "narrows/frame.h"
 
 #define PATIENCE_NS INT64_C(10000000000) /* beyond the time of a replay */
-#define AGAIN_NS    INT64_C(2000000000)  /* after a replay that yielded, or found its peer busy */
+#define AGAIN_NS    INT64_C(2000000000)  /* after a replay that yielded, or found a busy peer */
 
 enum field { BYTES, CALLS_S, TOOK_S, COST_BYTES, COST_S };
 static const struct series_field fields[] = {

@@ -158,7 +158,7 @@ tgid_of(struct task_struct *t)
 	return pid_level == 0 ? (uint32_t)t->tgid : number_of(t->group_leader->thread_pid);
 }
 
-/* The process that runs, times 2^32, and its thread. */
+/* The running process, times 2^32, and the thread. */
 static __always_inline uint64_t
 current_numbers(void)
 {

@@ -12,7 +12,7 @@
 enum { MOUNTS_KEPT = 64, MOUNTS_LOOKED = 16 };
 
 struct mounts {
-	bool asked, readable; /* readable: this process may read its own table */
+	bool asked, readable; /* readable: the process may read the own table */
 	struct mount kept[MOUNTS_KEPT];
 	unsigned n_kept;
 	/* the latest answers, by process and device */

@@ -112,7 +112,7 @@ extern struct nwshm *region; /* NULL: the program runs unmeasured */
  */
 enum { FD_MAX = 65536, STREAMS_MAX = 256, EPOLL_WORDS = 4096, EPOLL_SETS = 1024 };
 struct tables {
-	/* a process with tables keeps its state in this page */
+	/* a process with tables has the state in this page */
 	struct state state __attribute__((aligned(NWSHM_PAGE)));
 	/* One word per descriptor, see below. */
 	_Atomic uint32_t fd[FD_MAX] __attribute__((aligned(NWSHM_PAGE)));

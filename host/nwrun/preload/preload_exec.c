@@ -214,7 +214,7 @@ fexecve(int fd, char *const argv[], char *const envp[])
 	return REAL(fexecve)(fd, argv, FIT(link, false, envp));
 }
 
-/* The headers promise that these texts are never NULL, and the compiler would believe them. */
+/* The headers promise that the texts are never NULL, and the compiler would believe the headers. */
 static __attribute__((noinline)) bool
 is_null(const char *text)
 {

@@ -161,7 +161,7 @@ test_wrong_clocks(void)
 }
 
 /* Requests from host 0 over hosts 1 and 2 and back, 4 ms on the way, 10 a second for 100 s. Each
- * host's lead grows from its first value by a rate in ppm; at half time host 1 is set by step_ms. */
+ * host's lead grows from a first value by a rate in ppm; at half time host 1 is set by step_ms. */
 static size_t
 drift_of(const double *lead_ms, const double *ppm, double step_ms, const double *bound,
     struct nw_line_wrong *out)

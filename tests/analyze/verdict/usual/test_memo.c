@@ -11,9 +11,8 @@ static struct store *st;
 static struct store_reader *r;
 
 static void
-result_put(int64_t id, double bytes)
+result_put(struct nw_batch *b, int64_t id, double bytes)
 {
-	struct nw_batch *b = nw_batch_new();
 	char json[512];
 
 	snprintf(json, sizeof(json),
@@ -31,7 +30,6 @@ result_put(int64_t id, double bytes)
 	CHECK_INT(nw_batch_result(
 		      b, &(struct nw_result_rec){ .session_id = id, .run_id = id, .json = json }),
 	    0);
-	filled_commit(st, b);
 }
 
 static void
@@ -62,20 +60,24 @@ int
 main(void)
 {
 	struct analysis_memo *m = memo_new();
+	struct nw_batch *b = nw_batch_new();
 	char why[STORE_WHY_BYTES];
 	json_t *doc;
 	int64_t id;
 
 	st = filled_open(NULL);
 	for (id = 1; id <= SESSIONS; id++)
-		result_put(id, (double)id);
+		result_put(b, id, (double)id);
+	filled_commit(st, b);
 	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
 	for (id = 1; id <= SESSIONS; id++)
 		check_parts(m, id, (double)id);
 	check_parts(m, 1, 1);
 	check_parts(m, SESSIONS, SESSIONS);
 	/* the same run writes another document of the same length */
-	result_put(SESSIONS, 900);
+	b = nw_batch_new();
+	result_put(b, SESSIONS, 900);
+	filled_commit(st, b);
 	check_parts(m, SESSIONS, 900);
 	CHECK_INT(memo_document(r, m, SESSIONS + 1, &doc), NW_ENOTFOUND);
 	CHECK(doc == NULL);
