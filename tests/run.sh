@@ -3,8 +3,8 @@
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
 # the last lines of each that failed, and "N passed, N failed, N skipped". The unit tests come first, then the system tests of
 # tests/alone, one at a time, beside the tests of tests/quiet, which mostly sleep. At last come the tests of tests/machine, one
-# at a time, beside the others, two at a time. Quiet tests and others have a network of their own. A system test that failed runs
-# once more, alone, after all others; a test that passes then is named before the last line. A skipped test has failed, unless a line of tests/skips has its name and a
+# at a time, beside one of the others, and then the others two at a time. Quiet tests and others have a network of their own. A
+# system test that failed runs once more, alone, after all others; a test that passes then is named before the last line. A skipped test has failed, unless a line of tests/skips has its name and a
 # condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
 # (6) seconds, a line names the running tests. Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a
 # sample, except in "whole".
@@ -133,13 +133,17 @@ lane() {
 	shift 2
 	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$places" -n 1 sh tests/run.sh "$kind"
 }
+# take NAME ...: runs each that no other has taken
+take() {
+	for t; do mkdir "$log/$t.taken" 2>/dev/null && sh tests/run.sh beside "$t"; done
+}
 # systems NAME ...: those of tests/alone beside those of tests/quiet; then those of tests/machine beside the others; then the
 # second runs
 systems() {
 	alone= machine= quiet= others= own=
 	[ "$(nproc)" -lt 2 ] || ! unshare --net sh -c "$own_network" sh true 2>/dev/null || own=yes
 	for t; do
-		rm -f "$log/$t.count"
+		rm -rf "$log/$t.count" "$log/$t.taken"
 		if [ -z "$own" ] || listed alone "$t"; then
 			alone="$alone $t"
 		elif listed machine "$t"; then
@@ -157,9 +161,10 @@ systems() {
 	sleepers=$!
 	lane single 1 $alone
 	wait $sleepers
-	lane beside 2 $others &
+	take $others &
 	rest=$!
 	lane single 1 $machine
+	take $others
 	wait $rest
 	for t; do
 		p=0 s=0

@@ -174,7 +174,7 @@ sleep 10
 for n in 1 2 3 4 5 6 7 8; do
 	is "the operator bo beside guessing, from address $n" \
 		"$(code --interface "127.0.2.$n" -c "$tmp/jar" --data-urlencode "user=bo" --data-urlencode "password=$generated" "$https/login")" 303
-	is "a page beside guessing" "$(code -m $((5 * PATIENCE)) -b "$tmp/jar" "$https/sessions.json")" 200
+	is "a page beside guessing" "$(code -m $((5 * $(patience))) -b "$tmp/jar" "$https/sessions.json")" 200
 done
 kill $guesser
 
