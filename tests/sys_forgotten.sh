@@ -56,7 +56,7 @@ until(lambda: ask("SELECT count(*) FROM layout l WHERE tail_after > 0") == 3 and
 db.execute("PRAGMA foreign_keys = ON")
 db.executescript("""BEGIN IMMEDIATE;
     UPDATE tier_size SET bytes = 0;
-    DELETE FROM chunk; DELETE FROM layout; DELETE FROM metadata; DELETE FROM result; DELETE FROM run;
+    DELETE FROM label; DELETE FROM metric; DELETE FROM chunk; DELETE FROM layout; DELETE FROM metadata; DELETE FROM result; DELETE FROM run;
     UPDATE xsp_session SET session_id = NULL WHERE session_id < 3; DELETE FROM session WHERE id < 3; COMMIT""")
 
 rows(p, "m1", 3, at=100)                # as before, and with a field of its own
