@@ -246,6 +246,5 @@ announced_start(struct box *box, const struct nw_scitags *names, struct announce
 
 	if (c.hide != ANNOUNCE_HIDE_NONE && key_read(box, why) < 0)
 		return NW_EIO;
-
 	return announce_start(box->base, &c, &ops, out, why);
 }
