@@ -110,8 +110,8 @@ account_starve(struct account *a, double used, double starved)
 	a->own = starved;
 }
 
-/* Time without a processor beside a full network, or a full disk, cost nothing: that one held the
- * bytes. Where both were full, the excuse is that of the one that was full for longer. */
+/* Time without a processor beside a full network, or a full disk, cost nothing: network or disk
+ * held the bytes. Where both were full, the one full for longer is the excuse. */
 static void
 account_excuse(
     const struct work *w, size_t process, size_t i, double there, double starved, struct account *a)

@@ -49,7 +49,7 @@ struct nw_job {
 
 enum nw_against { NW_AGAINST_TOO_FEW, NW_AGAINST_USUAL, NW_AGAINST_SLOWER, NW_AGAINST_FASTER };
 
-/* What was usual for a session, from the sessions before it. */
+/* The usual rate of a session, from the sessions before. */
 struct nw_usual {
 	enum nw_against said;
 	size_t n;                   /* sessions that made the level */

@@ -598,7 +598,7 @@ int store_series_ids(struct store_reader *r, size_t limit, store_text_fn *fn, vo
 /* Event types with their fields, at most `limit` behind *after, which becomes the last of them. */
 int store_metrics(struct store_reader *r, struct store_metric_place *after, size_t limit,
     store_metric_fn *fn, void *arg);
-/* Narrows *span to ids of metadata among which are all with that value of that label. */
+/* Narrows *span: no metadata with the label's value lies outside. */
 int store_label_span(
     struct store_reader *r, const char *name, const char *value, struct store_span *span);
 /* The unit (UCUM) of a metadata's field, as v_series says; "" if the unit is not known, or if buf

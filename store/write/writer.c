@@ -263,7 +263,7 @@ fieldset_add(struct writer *w, const struct nw_batch *b, const struct batch_rec 
 	return rc;
 }
 
-/* Lists of labels follow new layouts, and sessions that become one. */
+/* Lists of labels follow new layouts and joined sessions. */
 static int
 labels_follow(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
 {

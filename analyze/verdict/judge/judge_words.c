@@ -955,7 +955,7 @@ known_words(struct judgement *j, const struct evidence *e)
 	free(what);
 }
 
-/* What stages carried alone, where the replays decided or bound the gain, and what that cost. */
+/* Rates of stages alone, where replays decided or bound the gain, and the costs. */
 static void
 replay_reasons(struct judgement *j, const struct evidence *e)
 {

@@ -419,22 +419,42 @@ throttle_find(const struct nw_path *p, const double *limit, size_t first, size_t
 									 : NAN;
 }
 
+/* The device of a stage's disk, and whether the disk is written; NULL of other stages, and where
+ * the device is not known. */
+static const struct evidence_use *
+device_of(const struct evidence *e, const struct nw_path *p, size_t stage, int *way)
+{
+	enum nw_stage_kind kind = p->stage[stage].kind;
+
+	*way = kind == NW_STAGE_DISK_WRITE;
+	return kind == NW_STAGE_DISK_READ || kind == NW_STAGE_DISK_WRITE
+	    ? device_find(e, p, p->stage[stage].host, *way)
+	    : NULL;
+}
+
+/* Seconds for which looks at a device's queue stand; 0 where too few were taken. */
+static double
+looked_find(
+    const struct nw_path *p, const struct evidence_use *u, int way, size_t first, size_t end)
+{
+	double looked_s = sum_of(p, u->looked_s[way], first, end);
+
+	return looked_s >= LOOKED_SHARE * at_work_s(p, first, end) ? looked_s : 0;
+}
+
 /* The stage's disk: bytes waiting in front of the device, and the rate of a throttle. */
 static void
 queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end,
     struct resources *out, size_t stage)
 {
-	const struct nw_path_stage *s = &p->stage[stage];
-	int way = s->kind == NW_STAGE_DISK_WRITE;
-	const struct evidence_use *u;
-	double looked_s, work_s = at_work_s(p, first, end);
+	int way;
+	const struct evidence_use *u = device_of(e, p, stage, &way);
+	double looked_s;
 
 	out->queued[stage] = out->throttle[stage] = NAN;
-	if ((s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE) ||
-	    (u = device_find(e, p, s->host, way)) == NULL)
+	if (u == NULL)
 		return;
-	looked_s = sum_of(p, u->looked_s[way], first, end);
-	if (looked_s > 0 && looked_s >= LOOKED_SHARE * work_s)
+	if ((looked_s = looked_find(p, u, way, first, end)) > 0)
 		out->queued[stage] = sum_of(p, u->queued_s[way], first, end) / looked_s;
 	out->throttle[stage] = throttle_find(p, u->limit[way], first, end);
 }
@@ -442,14 +462,12 @@ queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size
 bool
 resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t stage, double *full)
 {
-	const struct nw_path_stage *s = &p->stage[stage];
-	int way = s->kind == NW_STAGE_DISK_WRITE;
-	const struct evidence_use *u;
-	double looked_s, share;
+	int way;
+	const struct evidence_use *u = device_of(e, p, stage, &way);
+	double share;
 	size_t i;
 
-	if ((s->kind != NW_STAGE_DISK_READ && s->kind != NW_STAGE_DISK_WRITE) ||
-	    (u = device_find(e, p, s->host, way)) == NULL)
+	if (u == NULL)
 		return false;
 	share = resources_rate(p, stage) / throttle_find(p, u->limit[way], 0, p->n_windows);
 	if (share >= NO_FASTER_LOW && share <= NO_FASTER_HIGH) {
@@ -457,10 +475,7 @@ resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t st
 			full[i] = p->window_s;
 		return true;
 	}
-	looked_s = sum_of(p, u->looked_s[way], 0, p->n_windows);
-	if (!(looked_s > 0 && looked_s >= LOOKED_SHARE * at_work_s(p, 0, p->n_windows)))
-		return false;
-	if (way == 1 && !(share >= WRITTEN_FULL))
+	if (looked_find(p, u, way, 0, p->n_windows) == 0 || (way == 1 && !(share >= WRITTEN_FULL)))
 		return false;
 	for (i = 0; i < p->n_windows; i++)
 		if (at(u->looked_s[way], i) > 0)
