@@ -188,6 +188,9 @@ umask 022
 unset LANG LANGUAGE TZ POSIXLY_CORRECT $(env | sed -n '/^NARROWS_ARROW_JS=/d; s/^\(LC_[A-Z]*\|NARROWS_[A-Z_]*\|NWRUN_[A-Z_]*\)=.*/\1/p')
 export LC_ALL=C.UTF-8 HOME="${HOME:-/}" no_proxy="localhost,127.0.0.0/8,127.0.0.1,::1${no_proxy:+,$no_proxy}"
 export NO_PROXY="$no_proxy"
+# the system's programs before a user's, of which some are scripts that take their time
+PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
+export PATH
 # a test's own directory has no blanks in its name, and can be written
 case ${TMPDIR:-} in *[!A-Za-z0-9_./-]*) unset TMPDIR ;; esac
 [ -z "${TMPDIR:-}" ] || [ -w "$TMPDIR" ] || unset TMPDIR

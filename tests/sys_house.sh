@@ -31,19 +31,18 @@ def room_of(path):
 sources = [p for p in sorted(glob.glob("*/**/*.[ch]", recursive=True)) if not p.startswith("build/")]
 
 libc = ctypes.CDLL(None)  # nwrun.so defines its functions again: a call of one names no room
-defined, calls = {}, {}  # symbol: [(room, file)]; (room, file): symbols
-for room in rooms:
-    for path in sorted(glob.glob(f"{build}/obj/{room}/*.o")):
-        file = os.path.basename(path)[:-2]
-        if not os.path.exists(f"{room}/{file}.c"):
-            continue  # objects of files that are gone
-        calls[room, file] = set()
-        for line in subprocess.check_output(["nm", path], text=True).splitlines():
-            kind, name = line.split()[-2:]
-            if kind == "U":
-                calls[room, file].add(name)
-            elif kind in "TDRBC" and name != "main" and not hasattr(libc, name):
-                defined.setdefault(name, []).append((room, file))
+defined = {}  # symbol: [(room, file)]; calls has (room, file): symbols
+objects = [p for room in rooms for p in sorted(glob.glob(f"{build}/obj/{room}/*.o"))
+           if os.path.exists(f"{room}/{os.path.basename(p)[:-2]}.c")]  # not those of files that are gone
+of = {p: (os.path.dirname(p)[len(f"{build}/obj/"):], os.path.basename(p)[:-2]) for p in objects}
+calls = {where: set() for where in of.values()}
+for line in subprocess.check_output(["nm", "-A", *objects], text=True).splitlines():
+    path, symbol = line.split(":", 1)
+    kind, name = symbol.split()[-2:]
+    if kind == "U":
+        calls[of[path]].add(name)
+    elif kind in "TDRBC" and name != "main" and not hasattr(libc, name):
+        defined.setdefault(name, []).append(of[path])
 for room in rooms:  # an object that is missing would be an object that is not checked
     missing = [p for p in glob.glob(room + "/*.c") if p in sources and (room, os.path.basename(p)[:-2]) not in calls]
     if missing and (room != "host/switch" or os.path.exists("/usr/include/net-snmp/net-snmp-config.h")):
