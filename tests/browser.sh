@@ -35,34 +35,25 @@ until [ -s "$tmp/server" ]; do
 done
 report=http://$(tr / : <"$tmp/server") base=
 
-mkfifo "$tmp/in"
-exec 7<>"$tmp/in"
-"$chromium" --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
-    --disable-component-update --disable-sync --hide-scrollbars --user-data-dir="$tmp/profile" --remote-debugging-pipe \
-    3<&7 4>"$tmp/out" >"$tmp/browser.log" 2>&1 &
+mkfifo "$tmp/ask" "$tmp/told"
+: >"$tmp/answer"
+python3 tests/cdp.py "$tmp/answer" "$tmp/events" $((12 * PATIENCE)) "$chromium" --headless --no-sandbox --disable-gpu --disable-quic \
+    --no-first-run --disable-background-networking --disable-component-update --disable-sync --hide-scrollbars \
+    --user-data-dir="$tmp/profile" <"$tmp/ask" >"$tmp/told" 2>"$tmp/browser.log" &
 browser=$!
+exec 7>"$tmp/ask" 8<"$tmp/told"
 
-id=0 session=
 # cdp METHOD PARAMS: one command; its answer goes to the file "answer"
 cdp() {
-	id=$((id + 1))
-	printf '{"id":%d,"method":"%s","params":%s%s}\0' $id "$1" "$2" "${session:+,\"sessionId\":\"$session\"}" >&7
-	tries=0
-	# a picture comes in pieces: the answer is there when its last brace is
-	until grep -a -z -m 1 "^{\"id\":$id," "$tmp/out" 2>/dev/null | tr -d '\0' >"$tmp/answer" &&
-	    [ "$(tail -c 1 "$tmp/answer")" = '}' ]; do
-		tries=$((tries + 1))
-		[ $tries -lt $((400 * PATIENCE)) ] || fail "the browser does not answer $1"
-		sleep 0.03
-	done
+	printf '%s %s\n' "$1" "$2" >&7
+	read -r told <&8 && [ "$told" = ok ] || fail "the browser does not answer $1: ${told:-} $(cat "$tmp/browser.log")"
 }
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" "$tmp/answer"; }
 
 cdp Target.createTarget '{"url":"about:blank"}'
 target=$(field targetId)
 cdp Target.attachToTarget "{\"targetId\":\"$target\",\"flatten\":true}"
-session=$(field sessionId)
-[ -n "$session" ] || fail "no page: $(cat "$tmp/answer")"
+grep -q '"sessionId"' "$tmp/answer" || fail "no page: $(cat "$tmp/answer")"
 cdp Page.enable '{}'
 cdp Log.enable '{}'
 

@@ -127,5 +127,5 @@ js_until "location.search == '?from=100&to=300' && document.getElementById('stre
 js_is "document.querySelector('#stretch h2').textContent" "From second 100 to second 300" "by the form"
 load /session/3
 js_is "document.querySelectorAll('head meta[http-equiv=refresh]').length" 1 "nobody without scripts sees the session go on"
-complaints=$(grep -a -z '"method":"Log.entryAdded".*"level":"error"' "$tmp/out" | tr '\0' '\n' || :)
+complaints=$(grep -a '"method":"Log.entryAdded".*"level":"error"' "$tmp/events" || :)
 [ -z "$complaints" ] || fail "the browser complains: $complaints"
