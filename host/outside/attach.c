@@ -65,6 +65,7 @@ on_proc(void *arg, uint32_t pid)
 
 	trace_lost(a->trace, pid, &ops, &bytes);
 	feed_lost(a->feed, pid, ops, bytes);
+	feed_gone_check(a->feed, pid);
 }
 
 static void

@@ -44,6 +44,10 @@ void feed_settle(struct feed *f);
 void feed_under_way(struct feed *f, uint32_t tid, const struct outside_thread *t);
 /* Records of a process that found no room, in total. */
 void feed_lost(struct feed *f, uint32_t pid, uint64_t ops, uint64_t bytes);
+/* Ends a process that is gone without a record of its end: a process that ended just before the
+ * watch began. The second call in a row that finds no process ends it, since the record may still
+ * be on its way at the first. Within feed_each, too. */
+void feed_gone_check(struct feed *f, uint32_t pid);
 /* Number of watched and expected processes. */
 size_t feed_count(const struct feed *f);
 /* Calls fn for each watched process. */

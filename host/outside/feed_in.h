@@ -54,6 +54,7 @@ struct feed_proc {
 	uint32_t pid;
 	const struct feed *feed;
 	bool has_others;    /* connections that do not count */
+	bool was_missing;   /* at the last look */
 	struct state state; /* as in preload.h: the slot */
 	struct feed_fd *fds;
 	struct feed_thread *threads;

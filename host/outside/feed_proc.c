@@ -370,6 +370,33 @@ feed_attach(struct feed *f, uint32_t pid)
 	return true;
 }
 
+/* Whether the number is that of another process or of none. */
+static bool
+is_missing(const struct feed_proc *p)
+{
+	struct procfile_stat st;
+	char text[TEXT_BYTES];
+
+	return procread((int)p->pid, "stat", text, sizeof(text)) == 0 ||
+	    !procfile_parse_stat(text, &st) || procfile_is_over(&st) ||
+	    st.start_ticks != p->state.proc->start_ticks;
+}
+
+void
+feed_gone_check(struct feed *f, uint32_t pid)
+{
+	struct feed_proc *p = feed_proc_find(f, pid);
+	bool is_gone;
+
+	if (p == NULL)
+		return;
+	is_gone = is_missing(p);
+	if (is_gone && p->was_missing)
+		feed_proc_end(f, p, &p->state.proc->at_start, nw_mono_ns());
+	else
+		p->was_missing = is_gone;
+}
+
 struct feed *
 feed_new(struct region *r)
 {
