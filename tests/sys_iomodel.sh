@@ -7,7 +7,7 @@ file=$tmp/file
 case $(stat -f -c %T "$tmp") in
 tmpfs) file=$(mktemp /var/tmp/iomodel.XXXXXX); trap 'rm -f "$file"; lib_cleanup' EXIT ;;
 esac
-run() { "$iomodel" run -F 16MiB -M 1MiB "$@"; }
+run() { "$iomodel" run -F 4MiB -M 1MiB "$@"; }
 
 # Every way to move bytes moves all of them, in every layout.
 for call in pread lseek mmap uring; do
@@ -20,7 +20,7 @@ for call in pread lseek mmap uring; do
 		done
 	done
 done
-[ "$(stat -c %s "$file")" = 16777216 ] || fail "the file changed its length"
+[ "$(stat -c %s "$file")" = 4194304 ] || fail "the file changed its length"
 
 # States: every page of a cached file is in memory before an access, and none of an uncached one before the first.
 run -s cached -l rnd -n 300 "$tmp/cached" "$file" >/dev/null || fail "cached"

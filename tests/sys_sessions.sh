@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Very many short sessions, each of another provider and task: the box takes them all and does not grow with them.
 . tests/lib.sh
-count=${SESSIONS:-24000}
+count=${SESSIONS:-16000}
 case $B in *asan* | *tsan* | *cov*) skip "the memory of an instrumented box says nothing" ;; esac
 # shellcheck disable=SC2046
 ${CC:-cc} -O1 -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -Iinclude -o "$tmp/sessions" tests/sessions.c "$B/lib/xsp.a" "$B/lib/base.a" \

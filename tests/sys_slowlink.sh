@@ -6,7 +6,7 @@
 
 start_box -o session-linger=100ms
 want=0
-for link in "1 ${SESSIONS:-24}" "10 ${SESSIONS:-30}" "100 ${SESSIONS:-40}"; do
+for link in "1 ${SESSIONS:-16}" "10 ${SESSIONS:-30}" "100 ${SESSIONS:-40}"; do
 	# shellcheck disable=SC2086 # two words
 	n=$(python3 -B tests/slowclients.py "$xsp" $link) || fail "the box leaves a client at $link"
 	want=$((want + n))

@@ -37,7 +37,7 @@ def ping_v0(sid):
 
 # --- BSON, the few types that are needed ---
 def bson(d, kind=3):
-    out = b""
+    out = bytearray()  # a document of many rows grows in place
     for k, v in d.items():
         key = k.encode() + b"\0"
         if isinstance(v, bool):
@@ -55,7 +55,7 @@ def bson(d, kind=3):
             out += b"\x04" + key + bson({str(i): x for i, x in enumerate(v)})
         elif isinstance(v, tuple):              # (type, its bytes)
             out += bytes([v[0]]) + key + v[1]
-    return struct.pack("<i", len(out) + 5) + out + b"\0"
+    return struct.pack("<i", len(out) + 5) + bytes(out) + b"\0"
 
 
 def documents(b):
