@@ -39,6 +39,8 @@ B       := build/$(MODE)
 Q       := $(if $(V),,@)
 
 OPT_release := -O2 -g -D_FORTIFY_SOURCE=2
+# the unit tests themselves, which are compiled in half of the time then; what they test is optimised
+OPT_units   := -O0 -g -Wno-maybe-uninitialized
 OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage -DNW_COVERAGE
@@ -216,6 +218,9 @@ $(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -f
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(SECTIONS) -c -o $@ $<
+ifeq ($(MODE),release)
+$(patsubst $B/%,$B/obj/%.o,$(UNITS) $(FUZZERS)): FLAGS = $(BASE) $(OPT_units) $(CFLAGS)
+endif
 define room
 $B/lib/$1.a: $(call objs,$1)
 	@mkdir -p $$(@D)
