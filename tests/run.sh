@@ -225,6 +225,6 @@ cat "$log"/*.skipped 2>/dev/null
 [ -z "$second" ] || echo "$(set -- $second; echo $#) passed at their second run:$second"
 # once more at the end, because a long run is often read by its end alone
 # the test's own word of the failure, which the log of its box may follow, and the last lines
-[ "$failed" = 0 ] || for f in "$log"/*.failure; do sed -n '1s/^FAIL //p' "$f"; sed 1d "$f" | grep -m 1 '^ *FAIL: ' | cut -c 1-1000; sed 1d "$f" | tail -n 4; done | sed 's/^/FAILED /'
+[ "$failed" = 0 ] || for f in "$log"/*.failure; do sed -n '1s/^FAIL //p' "$f"; grep -a -m 1 -A 3 '^FAIL: ' "${f%.failure}.log" 2>/dev/null | cut -c 1-1000 | sed 's/^/    /'; sed 1d "$f" | tail -n 4; done | sed 's/^/FAILED /'
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -69,9 +69,10 @@ ends_with '5 passed, 0 failed, 1 skipped'
 awk '/^PASS sys_good/ { good = NR } /^PASS sys_a_once/ { exit !(good && NR > good) }' "$tmp/out" || fail "the second run is not after all others"
 
 # --- a system test that always fails, one that fails and is skipped then ---
-make_test tests/sys_never.sh 'echo run >>ran/never; exit 3'
+make_test tests/sys_never.sh 'echo run >>ran/never; echo "FAIL: the reason"; seq 100; exit 3'
 run_all 1
 ends_with '5 passed, 1 failed, 1 skipped'
+told 'FAILED  *FAIL: the reason'
 [ "$(wc -l <"$tmp/ran/never")" = 2 ] || fail "sys_never ran $(wc -l <"$tmp/ran/never") times, not twice"
 run_all 0 unit
 make_test tests/sys_never.sh "$fails_once" 'exit 77'
