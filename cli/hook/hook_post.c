@@ -4,7 +4,7 @@
  * connection, TLS, question and answer. A receiver that drips, or whose name server is silent,
  * holds up that process alone.
  */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <dirent.h>
 #include <errno.h>
