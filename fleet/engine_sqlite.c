@@ -53,12 +53,11 @@ compare(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Linear between the two values around p (n - 1). */
+/* The value of rank p n from 0, as quantileExact() of ClickHouse: engines agree. */
 static void
 on_final(sqlite3_context *ctx)
 {
 	struct values *s = sqlite3_aggregate_context(ctx, 0);
-	double at, part;
 	size_t i;
 
 	if (s == NULL || s->n == 0) {
@@ -66,10 +65,8 @@ on_final(sqlite3_context *ctx)
 		return;
 	}
 	qsort(s->v, s->n, sizeof(*s->v), compare);
-	at = fmin(fmax(s->p, 0), 1) * (double)(s->n - 1);
-	i = (size_t)at;
-	part = at - (double)i;
-	sqlite3_result_double(ctx, part > 0 ? s->v[i] + part * (s->v[i + 1] - s->v[i]) : s->v[i]);
+	i = (size_t)(fmin(fmax(s->p, 0), 1) * (double)s->n);
+	sqlite3_result_double(ctx, s->v[i < s->n ? i : s->n - 1]);
 	free(s->v);
 }
 

@@ -14,7 +14,8 @@ const struct fleet_column_info fleet_columns[FLEET_COLUMNS] = {
 #undef COLUMN
 };
 
-static const struct fleet_engine *const engines[] = { &engine_sqlite };
+static const struct fleet_engine *const engines[] = { &engine_sqlite, &engine_file,
+	&engine_clickhouse };
 
 struct fleet {
 	const struct fleet_engine *engine;

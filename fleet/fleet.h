@@ -129,6 +129,6 @@ fleet_open(const struct fleet_conf *c, bool writes, struct fleet **out, char why
 void fleet_close(struct fleet *f);
 const struct fleet_engine *fleet_engine_of(const struct fleet *f, void **e);
 
-extern const struct fleet_engine engine_sqlite;
+extern const struct fleet_engine engine_sqlite, engine_file, engine_clickhouse;
 
 #endif
