@@ -67,7 +67,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web daemon/analysis daemon/gate daemon cli/stat cli/import cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send send/curl fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
          host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -111,13 +111,17 @@ MAY_web/answer               := web/http web/query store/read store/ground analy
 MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze/change analyze base
 MAY_web/lines                := web/page web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze base
 MAY_web                      := web/lines web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
+MAY_send                     := base
+MAY_send/curl                := send base
+MAY_fleet                    := send store/sql store/read store/ground base/fatal base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki field xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/import cli/stat web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli/hook                 := send pki store/ground base/fatal base
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib
@@ -159,6 +163,8 @@ LIBS_web/page := libevent_core libevent_extra jansson
 LIBS_web/lines := libevent_core libevent_extra jansson
 LIBS_web/lifelines := jansson
 LIBS_web/query := libevent_core libevent_extra jansson zlib
+LIBS_send/curl := libcurl
+LIBS_fleet    := sqlite3 libzstd jansson
 LIBS_daemon/analysis := jansson
 LIBS_daemon/gate := libevent_core jansson
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
@@ -171,10 +177,11 @@ LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict/evidence := jansson
 LIBS_pki/account := libargon2
 EXTRA_host/switch := -lnetsnmp
+EXTRA_fleet   := -lmbedcrypto
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
 MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c host/join/narrows-host.c \
-            dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
+            dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c send/curl/narrows-send.c
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 # nwrun.so alone: an archive that has read() would be the read() of every program that links it
 PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
@@ -427,7 +434,7 @@ HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun nwrun-collect narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
-           $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
+           $B/bin/narrows-send:lib/narrows/narrows-send $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \

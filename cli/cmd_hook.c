@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 #include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"

@@ -18,7 +18,7 @@
  *	clock.lost	the box's clock is not synchronised any more
  *	clock.back	the clock is synchronised again
  */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -52,6 +52,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(diet)       \
 	X(access)     \
 	X(hook)       \
+	X(fleet)      \
 	X(stat)
 
 #define DECLARE(name) extern const struct command command_##name;

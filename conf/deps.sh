@@ -7,7 +7,7 @@ set -eu
 
 host="gcc make pkg-config libc6-dev libbson-dev libmbedtls-dev uthash-dev libbpf-dev" # builds libnarrows, nwrun, blipp, magnet
 box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev libargon2-dev
-	libopenblas-serial-dev"                                                     # builds narrowsd, narrows
+	libcurl4-openssl-dev libopenblas-serial-dev"                                                  # builds narrowsd, narrows
 demo="rsync iproute2 procps"
 tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
 field="xrootd-server xrootd-client nginx rclone vsftpd" # programs that announce or log their transfers

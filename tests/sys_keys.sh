@@ -14,13 +14,13 @@ foreign = {
     "web/query/prom.c": "Prometheus", "web/query/prom_eval.c": "Prometheus", "web/query/prom_list.c": "Prometheus", "web/query/prom_join.c": "Prometheus",
     "web/lifelines/linetables.c": "OpenTelemetry",
     "web/export/shape_ndjson.c": "h_dur, a field of XSP",
-    "cli/hook_queue.c": "the memory of hooks, a file of narrows hook alone", "cli/cmd_hook.c": "the memory of hooks",
-    "cli/hook_watch.c": "the memory of hooks", "cli/hook_incidents.c": "the memory of hooks",
+    "cli/hook/hook_queue.c": "the memory of hooks, a file of narrows hook alone", "cli/cmd_hook.c": "the memory of hooks",
+    "cli/hook_watch.c": "the memory of hooks", "cli/hook/hook_incidents.c": "the memory of hooks",
     "daemon/hostclock.c": "metadata of a series", "daemon/hostcost.c": "metadata of a series", "daemon/hostseries.c": "metadata of a series",
     "analyze/verdict/keep/diet.c": "the memory of diets, in the store alone",
 }
 # of a file that writes documents, too, only objects of these names are the memory
-memory = {"cli/hook_watch.c": r"(w->)?memory|route|object_of\(w->memory, \"silent\"\)", "cli/cmd_hook.c": r"h->memory", "cli/hook_incidents.c": r"entry|memory"}
+memory = {"cli/hook_watch.c": r"(w->)?memory|route|object_of\(w->memory, \"silent\"\)", "cli/cmd_hook.c": r"h->memory", "cli/hook/hook_incidents.c": r"entry|memory"}
 def spelt(name, text):
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
     for m in literal.finditer(text):
@@ -32,7 +32,7 @@ for line in ('json_object_set_new(doc, "a", v);', 'json_object_set(f(x, y)\n, "a
              'json_pack(\n "{s:s}", "a", v)', r'puts("{\"a\":1}");', r'fprintf(f, ",\"a\":%s", v);'):
     assert len(list(spelt("", line))) == 1, line
 assert not list(spelt("", 'json_object_get(subject, "a"); json_pack("[oo]", a, b); /* json_object_get(d, "a") */ json_object_get(d, key);'))
-files = sorted(f for p in ("web/**/*.c", "cli/*.c", "daemon/*.c", "analyze/verdict/**/*.c") for f in glob.glob(p, recursive=True))
+files = sorted(f for p in ("web/**/*.c", "cli/*.c", "cli/hook/*.c", "daemon/*.c", "analyze/verdict/**/*.c") for f in glob.glob(p, recursive=True))
 assert len(files) > 200, len(files)
 bad = unused = 0
 for name in files:

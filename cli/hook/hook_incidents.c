@@ -8,7 +8,7 @@
  * are the same if either begin lies within the bounds of the other. An incident that no longer
  * exists has ended.
  */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <stdlib.h>
 #include <string.h>

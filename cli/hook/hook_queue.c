@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A queue is an array of {"id", "event", "since", "due", "tries"}, oldest first. */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <stdio.h>
 #include <stdlib.h>

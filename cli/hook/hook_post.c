@@ -4,7 +4,7 @@
  * connection, TLS, question and answer. A receiver that drips, or whose name server is silent,
  * holds up that process alone.
  */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,32 +18,15 @@
 
 #include <mbedtls/md.h>
 
-#include "pki/ask/httpask.h"
 #include "narrows/err.h"
 #include "narrows/hex.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
+#include "send/exchange.h"
 
 enum { MAC_BYTES = 32 };
 
 /* --- the exchange --- */
-
-/* The first line of the secret's file. */
-static int
-secret_read(const char *path, char out[256], char why[CONF_WHY_BYTES])
-{
-	FILE *f = fopen(path, "re");
-	bool got = f != NULL && fgets(out, 256, f) != NULL;
-
-	if (!got)
-		snprintf(
-		    why, CONF_WHY_BYTES, "%.200s: %s", path, f == NULL ? strerror(errno) : "empty");
-	if (f != NULL)
-		fclose(f);
-	if (got)
-		out[strcspn(out, "\r\n")] = '\0';
-	return got ? NW_OK : NW_EIO;
-}
 
 /* "Narrows-Signature: t=TIME,v1=MAC": HMAC-SHA256 of "TIME.BODY". The time keeps an eavesdropper
  * from repeating an old post. */
@@ -51,60 +34,47 @@ static int
 signature_make(const struct hook *h, const char *body, int64_t now_wall_s, char **line,
     char why[CONF_WHY_BYTES])
 {
-	char secret[256], hex[2 * MAC_BYTES + 1], *text;
+	char secret[EXCHANGE_SECRET_BYTES], hex[2 * MAC_BYTES + 1], reason[EXCHANGE_WHY_BYTES],
+	    *text;
 	uint8_t mac[MAC_BYTES];
-	int rc;
+	int rc, others;
 
 	if (strcmp(h->secret_file, "none") == 0) {
-		*line = xstrdup("");
+		*line = NULL;
 		return NW_OK;
 	}
-	if ((rc = secret_read(h->secret_file, secret, why)) < 0)
+	if ((rc = exchange_secret(h->secret_file, secret, &others, reason)) < 0) {
+		snprintf(why, CONF_WHY_BYTES, "%.200s", reason);
 		return rc;
+	}
+	if (others)
+		fprintf(stderr, "narrows: hook %s: other users may read %s: chmod 600\n", h->name,
+		    h->secret_file);
 	text = xasprintf("%" PRId64 ".%s", now_wall_s, body);
 	if (mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256),
 		(const unsigned char *)secret, strlen(secret), (const unsigned char *)text,
 		strlen(text), mac) != 0)
 		rc = NW_ENOMEM;
 	nw_hex_put(hex, mac, sizeof(mac));
-	*line = xasprintf("Narrows-Signature: t=%" PRId64 ",v1=%s\r\n", now_wall_s, hex);
+	*line = xasprintf("Narrows-Signature: t=%" PRId64 ",v1=%s", now_wall_s, hex);
 	explicit_bzero(secret, sizeof(secret));
 	free(text);
 	return rc;
 }
 
 static int
-on_answer(void *arg, const char *data, size_t len)
+body_post(
+    const struct hook *h, const char *body, const char *const lines[4], char why[CONF_WHY_BYTES])
 {
-	(void)arg, (void)data, (void)len;
-	return NW_OK;
-}
+	const struct exchange x = { .url = h->url,
+		.ca_file = h->ca_file,
+		.proxy = strcmp(h->proxy, "none") != 0 ? h->proxy : NULL,
+		.body = body,
+		.body_len = strlen(body),
+		.lines = { lines[0], lines[1], lines[2], lines[3] } };
+	char reason[EXCHANGE_WHY_BYTES];
+	int status, rc = exchange(&x, NULL, NULL, &status, reason);
 
-/* Cuts the address of the url off its path. */
-static char *
-base_of(const char *url, const char **path)
-{
-	const char *host = strstr(url, "://") + 3;
-
-	*path = host + strcspn(host, "/?");
-	return xasprintf("%.*s", (int)(*path - url), url);
-}
-
-static int
-body_post(const struct hook *h, const char *body, const char *lines, char why[CONF_WHY_BYTES])
-{
-	char reason[HTTPASK_WHY_BYTES] = "", *base;
-	const char *path;
-	int status = 0, rc;
-
-	base = base_of(h->url, &path);
-	rc = httpask(&(struct httpask){ .base = base,
-			 .ca_path = h->ca_file,
-			 .path = *path == '/' ? path : "/",
-			 .body = body,
-			 .lines = lines },
-	    on_answer, NULL, &status, reason);
-	free(base);
 	if (rc == NW_OK && (status < 200 || status > 299)) {
 		snprintf(reason, sizeof(reason), "the answer is %d", status);
 		rc = NW_EPROTO;
@@ -119,14 +89,19 @@ delivery_post(const struct hook *h, const json_t *event, const char *id, int64_t
     char why[CONF_WHY_BYTES])
 {
 	const char *name = result_text(event, KEY_hook_event_event);
-	char *body = json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS), *signature = NULL, *lines;
+	char *body = json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS), *signature = NULL, *named,
+	     *delivery;
 	int rc = body != NULL ? NW_OK : NW_ENOMEM;
 
 	if (rc == NW_OK && (rc = signature_make(h, body, now_wall_s, &signature, why)) == NW_OK) {
-		lines = xasprintf("Narrows-Event: %s\r\nNarrows-Delivery: %s\r\n%s",
-		    name != NULL ? name : "?", id, signature);
-		rc = body_post(h, body, lines, why);
-		free(lines);
+		named = xasprintf("Narrows-Event: %s", name != NULL ? name : "?");
+		delivery = xasprintf("Narrows-Delivery: %s", id);
+		rc = body_post(h, body,
+		    (const char *const[]){
+			"Content-Type: application/json", named, delivery, signature },
+		    why);
+		free(named);
+		free(delivery);
 	}
 	free(signature);
 	free(body);

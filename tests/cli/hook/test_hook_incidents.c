@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Events of incidents: each once, whatever the order of sessions, judgements and restarts. */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <stdlib.h>
 #include <string.h>

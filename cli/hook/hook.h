@@ -31,6 +31,7 @@ struct hook {
 	char *url;          /* http://host[:port]/path or https:// */
 	char *secret_file;  /* its first line signs; "none": posts are not signed */
 	char *ca_file;      /* of https */
+	char *proxy;        /* address of a proxy, or "none" */
 	char *events;       /* words of HOOK_EVENTS, separated by blanks */
 	char *routes;       /* "any", or the only route */
 	char *report;       /* begin of links, or "none": where the box was asked */

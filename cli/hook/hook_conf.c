@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/hook.h"
+#include "cli/hook/hook.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,6 +15,7 @@ static const struct conf_row rows[] = {
 	{ "url", &conf_text, AT(url), "none", NULL, NULL },
 	{ "secret-file", &conf_text, AT(secret_file), "none", NULL, NULL },
 	{ "ca-file", &conf_text, AT(ca_file), "/etc/ssl/certs/ca-certificates.crt", NULL, NULL },
+	{ "proxy", &conf_text, AT(proxy), "none", NULL, NULL },
 	{ "events", &conf_text, AT(events),
 	    "verdict slower incident health session collector clock", NULL, NULL },
 	{ "routes", &conf_text, AT(routes), "any", NULL, NULL },

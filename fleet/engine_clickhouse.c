@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fleet on ClickHouse, by HTTP: RowBinary in, tab-separated texts out. The table is a
+ * ReplacingMergeTree by site and session, whose version is the time of the judgement; questions
+ * read it with FINAL, and so see each session once. The server writes an insert to the disk some
+ * time after its answer; a server that has started since the last push gets the last hour again.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/fleet.h"
+#include "narrows/array.h"
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/xmalloc.h"
+#include "send/exchange.h"
+
+enum { ANSWER_MAX_BYTES = 64 << 20, TABLE_COLUMNS_MAX = 256 };
+
+struct server {
+	const struct fleet_conf *conf;
+	char *base, *database;
+	char password[EXCHANGE_SECRET_BYTES];
+};
+
+struct bytes {
+	char *b;
+	size_t n, cap;
+};
+
+static void
+put(struct bytes *o, const void *data, size_t len)
+{
+	if (!array_room(&o->b, &o->cap, o->n + len + 1, 1))
+		abort();
+	memcpy(o->b + o->n, data, len);
+	o->b[o->n += len] = '\0';
+}
+
+/* --- questions --- */
+
+static int
+on_answer(void *arg, const char *data, size_t len)
+{
+	struct bytes *o = arg;
+
+	if (o->n + len > ANSWER_MAX_BYTES)
+		return NW_ETOOBIG;
+	put(o, data, len);
+	return NW_OK;
+}
+
+/* Puts a text into a query string. */
+static void
+escaped(FILE *f, const char *s)
+{
+	for (; *s != '\0'; s++)
+		if (isalnum((unsigned char)*s))
+			fputc(*s, f);
+		else
+			fprintf(f, "%%%02X", (unsigned char)*s);
+}
+
+/* Asks with the query in the address, or, with body NULL, in the body. read_only: the server
+ * refuses anything but reading. */
+static int
+talk(const struct server *s, const char *sql, const struct bytes *body, bool read_only,
+    struct bytes *answer, char why[FLEET_WHY_BYTES])
+{
+	const struct fleet_conf *c = s->conf;
+	char *url, reason[EXCHANGE_WHY_BYTES];
+	size_t len;
+	FILE *f = open_memstream(&url, &len);
+	struct exchange x = { .ca_file = c->ca_file,
+		.proxy = strcmp(c->proxy, "none") != 0 ? c->proxy : NULL,
+		.body = body != NULL ? body->b : sql,
+		.body_len = body != NULL ? body->n : strlen(sql),
+		.user = s->password[0] != '\0' ? c->user : NULL,
+		.password = s->password[0] != '\0' ? s->password : NULL,
+		.timeout_ns = c->timeout_ns };
+	int status = 0, rc;
+
+	if (f == NULL)
+		return NW_ENOMEM;
+	fprintf(f, "%s/?database=%s&readonly=%d", s->base, s->database, read_only ? 1 : 0);
+	if (body != NULL) {
+		fputs("&query=", f);
+		escaped(f, sql);
+	}
+	if (fclose(f) != 0)
+		abort();
+	x.url = url;
+	answer->n = 0;
+	put(answer, "", 0);
+	rc = exchange(&x, on_answer, answer, &status, reason);
+	if (rc == NW_OK && status != 200) {
+		snprintf(reason, sizeof(reason), "%d: %.250s", status, answer->b);
+		rc = NW_EPROTO;
+	}
+	if (rc < 0)
+		snprintf(why, FLEET_WHY_BYTES, "%s", reason);
+	free(url);
+	return rc;
+}
+
+/* --- the engine --- */
+
+static void
+engine_close(void *e)
+{
+	struct server *s = e;
+
+	if (s == NULL)
+		return;
+	explicit_bzero(s->password, sizeof(s->password));
+	free(s->base);
+	free(s->database);
+	free(s);
+}
+
+/* clickhouse://HOST:PORT/DATABASE; in TLS unless the host is this one. */
+static int
+engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_WHY_BYTES])
+{
+	const char *host = c->fleet + strlen("clickhouse:"), *slash, *p;
+	struct server *s = xcalloc(1, sizeof(*s));
+	bool is_local;
+	int rc = NW_OK;
+
+	(void)writes;
+	host += strncmp(host, "//", 2) == 0 ? 2 : 0;
+	slash = strchr(host, '/');
+	for (p = slash != NULL ? slash + 1 : ""; isalnum((unsigned char)*p) || *p == '_'; p++)
+		continue;
+	s->conf = c;
+	if (slash == NULL || slash == host || p == slash + 1 || *p != '\0') {
+		snprintf(why, FLEET_WHY_BYTES, "%.200s: write clickhouse://host:port/database",
+		    c->fleet);
+		rc = NW_EINVAL;
+	} else {
+		is_local = strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost:", 10) == 0 ||
+		    strncmp(host, "[::1]", 5) == 0;
+		s->base =
+		    xasprintf("http%s://%.*s", is_local ? "" : "s", (int)(slash - host), host);
+		s->database = xstrdup(slash + 1);
+		if (strcmp(c->password_file, "none") != 0)
+			rc = exchange_secret(c->password_file, s->password, NULL, why);
+	}
+	*out = rc == NW_OK ? s : NULL;
+	if (rc < 0)
+		engine_close(s);
+	return rc;
+}
+
+static const char *
+type_of(size_t column)
+{
+	static const char *const known[] = { [FLEET_TEXT] = "String",
+		[FLEET_INTEGER] = "Int64",
+		[FLEET_TIME] = "Int64",
+		[FLEET_REAL] = "Float64" };
+	static const char *const null[] = { [FLEET_TEXT] = "Nullable(String)",
+		[FLEET_INTEGER] = "Nullable(Int64)",
+		[FLEET_TIME] = "Int64",
+		[FLEET_REAL] = "Nullable(Float64)" };
+
+	return column <= FLEET_session ? known[fleet_columns[column].type]
+				       : null[fleet_columns[column].type];
+}
+
+static bool
+is_nullable(size_t column)
+{
+	return column > FLEET_session && fleet_columns[column].type != FLEET_TIME;
+}
+
+/* Bytes of a text behind its length, as in RowBinary. */
+static void
+put_text(struct bytes *o, const char *text)
+{
+	size_t len = strlen(text), v = len;
+	char byte;
+
+	do {
+		byte = (char)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
+		put(o, &byte, 1);
+	} while ((v >>= 7) != 0);
+	put(o, text, len);
+}
+
+static void
+put_le(struct bytes *o, uint64_t v)
+{
+	char b[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		b[i] = (char)(v >> (8 * i));
+	put(o, b, 8);
+}
+
+static void
+put_cell(struct bytes *o, const struct fleet_cell *c, size_t column)
+{
+	uint64_t raw;
+
+	if (is_nullable(column))
+		put(o, c->known ? "\0" : "\1", 1);
+	if (is_nullable(column) && !c->known)
+		return;
+	if (fleet_columns[column].type == FLEET_TEXT)
+		put_text(o, c->known ? c->text : "");
+	else if (fleet_columns[column].type == FLEET_REAL) {
+		memcpy(&raw, &c->d, sizeof(raw));
+		put_le(o, raw);
+	} else
+		put_le(o, (uint64_t)c->i);
+}
+
+static int
+engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct bytes body = { 0 }, answer = { 0 };
+	size_t i, c;
+	int rc;
+
+	for (i = 0; i < n; i++)
+		for (c = 0; c < FLEET_COLUMNS; c++)
+			put_cell(&body, &rows[i].cell[c], c);
+	rc = talk(e, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
+	free(body.b);
+	free(answer.b);
+	return rc;
+}
+
+static int
+engine_put_site(void *e, const struct fleet_site *t, char why[FLEET_WHY_BYTES])
+{
+	struct bytes body = { 0 }, answer = { 0 };
+	int rc;
+
+	put_text(&body, t->site);
+	put_le(&body, (uint64_t)t->seen_ns);
+	put_text(&body, t->clock);
+	put_text(&body, t->software);
+	rc = talk(e, "INSERT INTO site FORMAT RowBinary", &body, false, &answer, why);
+	free(body.b);
+	free(answer.b);
+	return rc;
+}
+
+static int
+engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES])
+{
+	struct bytes answer = { 0 };
+	int rc = talk(e, "SELECT uptime()", NULL, true, &answer, why);
+
+	/* a second for its rounding, and for the time of the answer */
+	*forgot = rc == NW_OK &&
+	    (strtoll(answer.b, NULL, 10) - 1) * 1000000000 < nw_wall_ns() - since_wall_ns;
+	free(answer.b);
+	return rc;
+}
+
+/* --- answers --- */
+
+/* Undoes the escapes of a cell of tab-separated texts in place; NULL for \N. */
+static char *
+cell_read(char *cell)
+{
+	static const char from[] = "bfrnt0", to[] = "\b\f\r\n\t";
+	char *in = cell, *out = cell;
+	const char *at;
+
+	if (strcmp(cell, "\\N") == 0)
+		return NULL;
+	for (; *in != '\0'; in++) {
+		if (*in != '\\' || in[1] == '\0') {
+			*out++ = *in;
+			continue;
+		}
+		at = strchr(from, *++in);
+		*out++ = at != NULL && *at != '\0' ? to[at - from] : *in;
+	}
+	*out = '\0';
+	return cell;
+}
+
+static int
+table_read(char *text, fleet_table_fn *fn, void *arg)
+{
+	const char *cells[TABLE_COLUMNS_MAX];
+	char *line = text, *end, *tab;
+	size_t n, columns = 0;
+	int rc = NW_OK;
+
+	for (; rc == NW_OK && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+		*end = '\0';
+		for (n = 0; line != NULL && n < TABLE_COLUMNS_MAX; n++, line = tab) {
+			if ((tab = strchr(line, '\t')) != NULL)
+				*tab++ = '\0';
+			cells[n] = cell_read(line);
+		}
+		if (columns == 0)
+			columns = n;
+		rc = n == columns && line == NULL ? fn(arg, n, cells) : NW_EPROTO;
+	}
+	return rc;
+}
+
+/* The statement with a text in place of {route}; free() it. */
+static char *
+statement(const char *sql, const char *parameter)
+{
+	static const char place[] = "{route}";
+	const char *at = parameter != NULL ? strstr(sql, place) : NULL;
+	struct bytes o = { 0 };
+
+	put(&o, sql, at != NULL ? (size_t)(at - sql) : strlen(sql));
+	if (at != NULL) {
+		put(&o, "'", 1);
+		for (; *parameter != '\0'; parameter++) {
+			if (*parameter == '\'' || *parameter == '\\')
+				put(&o, "\\", 1);
+			put(&o, parameter, 1);
+		}
+		put(&o, "'", 1);
+		put(&o, at + strlen(place), strlen(at) - strlen(place));
+	}
+	put(&o, " FORMAT TabSeparatedWithNames", 29);
+	return o.b;
+}
+
+static int
+engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
+    char why[FLEET_WHY_BYTES])
+{
+	struct bytes answer = { 0 };
+	char *text = statement(sql, parameter);
+	int rc = talk(e, text, NULL, true, &answer, why);
+
+	if (rc == NW_OK && (rc = table_read(answer.b, fn, arg)) < 0)
+		snprintf(why, FLEET_WHY_BYTES, "the answer is no table");
+	free(text);
+	free(answer.b);
+	return rc;
+}
+
+#define RATE(p, name) "round(quantileExact(" p ")(bytes_per_s) / 1e6, 3) AS " name
+
+static const char *
+engine_report(enum fleet_report which)
+{
+	switch (which) {
+	case FLEET_ROUTES:
+		return "SELECT route, program, count() AS sessions, uniqExact(site) AS "
+		       "sites, " RATE("0.5",
+			   "mb_per_s") ", sum(bytes) AS bytes, toDateTime(intDiv(max(start_ns), "
+				       "1000000000), 'UTC') AS newest FROM session FINAL GROUP BY "
+				       "route, program ORDER BY sessions DESC, route, program";
+	case FLEET_WORST:
+		return "SELECT route, program, count() AS sessions, " RATE(
+		    "0.1", "p10_mb_per_s") ", " RATE("0.5", "p50_mb_per_s") ", " RATE("0.9",
+		    "p90_mb_per_s") ", round(quantileExact(0.5)(usual), 3) AS times_slower, "
+				    "round(quantileExact(0.9)(usual), 3) AS times_slower_p90 FROM "
+				    "session FINAL WHERE isNotNull(usual) AND "
+				    "isNotNull(bytes_per_s) GROUP BY route, program ORDER BY "
+				    "times_slower DESC, route, program";
+	case FLEET_VERDICTS:
+		return "SELECT site, toMonday(toDateTime(intDiv(start_ns, 1000000000), 'UTC'), "
+		       "'UTC') AS week, ifNull(stage, 'cannot tell') AS verdict, count() AS "
+		       "sessions FROM session FINAL GROUP BY site, week, verdict ORDER BY site, "
+		       "week, sessions DESC, verdict";
+	case FLEET_HISTORY:
+		return "SELECT toDate(toDateTime(intDiv(start_ns, 1000000000), 'UTC'), 'UTC') AS "
+		       "day, program, count() AS sessions, " RATE("0.1", "p10_mb_per_s") ", " RATE(
+			   "0.5", "p50_mb_per_s") ", " RATE("0.9",
+			   "p90_mb_per_s") " FROM session FINAL WHERE route = {route} GROUP BY "
+					   "day, program ORDER BY day, program";
+	case FLEET_SITES:
+		return "SELECT site, seen_ns, clock, software, sessions FROM (SELECT site, "
+		       "seen_ns, clock, software FROM site FINAL) ANY LEFT JOIN (SELECT site, "
+		       "count() AS sessions FROM session FINAL GROUP BY site) USING site ORDER BY "
+		       "seen_ns, site";
+	}
+	return NULL;
+}
+
+static char *
+session_table(void)
+{
+	char *text;
+	size_t len, i;
+	FILE *f = open_memstream(&text, &len);
+
+	if (f == NULL)
+		abort();
+	fprintf(f, "CREATE TABLE IF NOT EXISTS session (\n");
+	for (i = 0; i < FLEET_COLUMNS; i++)
+		fprintf(f, "\t%s %s%s\n", fleet_columns[i].name, type_of(i),
+		    i + 1 < FLEET_COLUMNS ? "," : "");
+	fprintf(f,
+	    ") ENGINE = ReplacingMergeTree(judged_ns)\nPARTITION BY "
+	    "toYYYYMM(toDateTime(intDiv(start_ns, 1000000000), 'UTC'))\n"
+	    "ORDER BY (site, session)");
+	if (fclose(f) != 0)
+		abort();
+	return text;
+}
+
+static int
+engine_schema(void *e, bool apply, FILE *f, char why[FLEET_WHY_BYTES])
+{
+	static const char site[] =
+	    "CREATE TABLE IF NOT EXISTS site (\n\tsite String,\n\tseen_ns Int64,\n\tclock String,\n"
+	    "\tsoftware String\n) ENGINE = ReplacingMergeTree(seen_ns)\nORDER BY site";
+	struct bytes answer = { 0 };
+	char *session = session_table();
+	int rc = NW_OK;
+
+	fprintf(f, "%s;\n%s;\n", session, site);
+	if (apply && (rc = talk(e, session, NULL, false, &answer, why)) == NW_OK)
+		rc = talk(e, site, NULL, false, &answer, why);
+	free(session);
+	free(answer.b);
+	return rc;
+}
+
+const struct fleet_engine engine_clickhouse = {
+	.scheme = "clickhouse",
+	.open = engine_open,
+	.close = engine_close,
+	.put = engine_put,
+	.put_site = engine_put_site,
+	.forgot = engine_forgot,
+	.ask = engine_ask,
+	.report = engine_report,
+	.schema = engine_schema,
+};

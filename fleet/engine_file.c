@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fleet in a directory: DIRECTORY/SITE/DAY.parquet, one file for each site and day (UTC, by the
+ * begin of sessions), and DIRECTORY/SITE/manifest.json, without any server. The site's own rows
+ * stand in DIRECTORY/SITE/rows.db, too, from which a day is written as a whole. So a session that
+ * the box has forgotten stays in its day. A day is replaced by rename, and has each session once.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "fleet/fleet_sqlite.h"
+#include "fleet/parquet.h"
+#include "narrows/array.h"
+#include "narrows/err.h"
+#include "narrows/ownfile.h"
+#include "narrows/xmalloc.h"
+
+enum { GROUP_ROWS = 1000 };
+static const int64_t DAY_NS = INT64_C(86400) * 1000000000;
+
+struct directory {
+	char *path; /* of the site */
+	sqlite3 *db;
+};
+
+static int
+failed(const char *what, const char *reason, char why[FLEET_WHY_BYTES])
+{
+	snprintf(why, FLEET_WHY_BYTES, "%.250s: %.200s", what, reason);
+	return NW_EIO;
+}
+
+static void
+engine_close(void *e)
+{
+	struct directory *d = e;
+
+	if (d == NULL)
+		return;
+	sqlite3_close(d->db);
+	free(d->path);
+	free(d);
+}
+
+static int
+engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_WHY_BYTES])
+{
+	const char *base = c->fleet + strlen("file:");
+	struct directory *d = xcalloc(1, sizeof(*d));
+	int rc = NW_OK;
+	char *rows;
+
+	base += strncmp(base, "//", 2) == 0 ? 2 : 0;
+	d->path = xasprintf("%s/%s", base, c->site);
+	rows = xasprintf("%s/rows.db", d->path);
+	if (base[0] != '/')
+		rc = failed(c->fleet, "write file:///directory", why);
+	else if (writes && mkdir(d->path, 0755) != 0 && errno != EEXIST)
+		rc = failed(d->path, strerror(errno), why);
+	else if (writes &&
+	    (sqlite3_open_v2(rows, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+		    SQLITE_OK ||
+		sqlite3_exec(d->db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) != SQLITE_OK ||
+		fleet_sqlite_tables(d->db) != SQLITE_OK))
+		rc = failed(rows, d->db != NULL ? sqlite3_errmsg(d->db) : "no memory", why);
+	free(rows);
+	*out = rc == NW_OK ? d : NULL;
+	if (rc < 0)
+		engine_close(d);
+	return rc;
+}
+
+/* --- files --- */
+
+/* The file of a name in the site's directory, under another name until file_close(). */
+static FILE *
+file_open(const struct directory *d, const char *name, char **tmp, char **path)
+{
+	*path = xasprintf("%s/%s", d->path, name);
+	*tmp = xasprintf("%s/.%s.new", d->path, name);
+	return ownfile_stream(*tmp, 0644);
+}
+
+/* Puts the file in its place, or leaves what was there. */
+static int
+file_close(FILE *f, char *tmp, char *path, int rc, char why[FLEET_WHY_BYTES])
+{
+	bool good = f != NULL && rc == NW_OK && fflush(f) == 0 && fsync(fileno(f)) == 0;
+
+	if (!good && rc == NW_OK)
+		rc = failed(path, strerror(errno), why);
+	else if (rc < 0)
+		(void)failed(path, nw_strerror(rc), why);
+	if (f != NULL && fclose(f) != 0 && rc == NW_OK)
+		rc = failed(path, strerror(errno), why);
+	if (rc == NW_OK && rename(tmp, path) != 0)
+		rc = failed(path, strerror(errno), why);
+	if (rc < 0)
+		unlink(tmp);
+	free(tmp);
+	free(path);
+	return rc;
+}
+
+static void
+day_name(int64_t day, char name[32])
+{
+	time_t t = (time_t)(day * 86400);
+	struct tm tm;
+
+	gmtime_r(&t, &tm);
+	strftime(name, 32, "%Y-%m-%d.parquet", &tm);
+}
+
+static void
+row_take(sqlite3_stmt *st, struct fleet_row *r)
+{
+	int i;
+
+	for (i = 0; i < FLEET_COLUMNS; i++) {
+		struct fleet_cell *c = &r->cell[i];
+
+		if (sqlite3_column_type(st, i) == SQLITE_NULL)
+			continue;
+		if (fleet_columns[i].type == FLEET_TEXT)
+			fleet_text_set(
+			    r, (enum fleet_column)i, (const char *)sqlite3_column_text(st, i));
+		else
+			*c = (struct fleet_cell){ .known = true,
+				.i = sqlite3_column_int64(st, i),
+				.d = sqlite3_column_double(st, i) };
+	}
+}
+
+/* Writes the rows of a statement; *n becomes their number. */
+static int
+rows_write(sqlite3_stmt *st, FILE *f, size_t *n)
+{
+	struct parquet *p = parquet_begin(f);
+	struct fleet_rows rows = { 0 };
+	int code, rc = NW_OK, end;
+	size_t bytes = 0;
+
+	while (rc == NW_OK && (code = sqlite3_step(st)) == SQLITE_ROW) {
+		row_take(st, fleet_rows_add(&rows));
+		bytes += (size_t)sqlite3_column_bytes(st, FLEET_document);
+		++*n;
+		if (rows.n < GROUP_ROWS && bytes < PARQUET_GROUP_BYTES)
+			continue;
+		rc = parquet_group(p, rows.row, rows.n);
+		fleet_rows_clear(&rows);
+		bytes = 0;
+	}
+	if (rc == NW_OK && code != SQLITE_DONE)
+		rc = NW_EIO;
+	if (rc == NW_OK)
+		rc = parquet_group(p, rows.row, rows.n);
+	fleet_rows_clear(&rows);
+	end = parquet_end(p);
+	return rc < 0 ? rc : end;
+}
+
+static int
+day_write(struct directory *d, int64_t day, char why[FLEET_WHY_BYTES])
+{
+	static const char sql[] =
+	    "SELECT * FROM session WHERE start_ns >= ?1 AND start_ns < ?2 ORDER BY session";
+	char name[32], *tmp, *path;
+	sqlite3_stmt *st = NULL;
+	size_t n = 0;
+	FILE *f;
+	int rc = NW_OK;
+
+	day_name(day, name);
+	if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return failed(d->path, sqlite3_errmsg(d->db), why);
+	sqlite3_bind_int64(st, 1, day * DAY_NS);
+	sqlite3_bind_int64(st, 2, (day + 1) * DAY_NS);
+	if ((f = file_open(d, name, &tmp, &path)) != NULL)
+		rc = rows_write(st, f, &n);
+	sqlite3_finalize(st);
+	if (rc == NW_OK && n == 0) { /* its sessions have another day now */
+		unlink(path);
+		rc = NW_EAGAIN;
+	}
+	rc = file_close(f, tmp, path, rc, why);
+	return rc == NW_EAGAIN ? NW_OK : rc;
+}
+
+/* --- the engine --- */
+
+struct days {
+	int64_t *day;
+	size_t n, cap;
+};
+
+static void
+days_add(struct days *d, int64_t start_ns)
+{
+	int64_t day = start_ns / DAY_NS - (start_ns % DAY_NS < 0);
+	size_t i;
+
+	for (i = 0; i < d->n; i++)
+		if (d->day[i] == day)
+			return;
+	if (!array_room(&d->day, &d->cap, d->n + 1, sizeof(*d->day)))
+		abort();
+	d->day[d->n++] = day;
+}
+
+/* The days of the rows, and those where the sessions were before. */
+static int
+days_find(struct directory *d, const struct fleet_row *rows, size_t n, struct days *days, char *why)
+{
+	sqlite3_stmt *st = NULL;
+	size_t i;
+
+	if (sqlite3_prepare_v2(d->db,
+		"SELECT start_ns FROM session WHERE site = ?1 AND session = ?2", -1, &st,
+		NULL) != SQLITE_OK)
+		return failed(d->path, sqlite3_errmsg(d->db), why);
+	for (i = 0; i < n; i++) {
+		days_add(days, rows[i].cell[FLEET_start_ns].i);
+		sqlite3_bind_text(st, 1, rows[i].cell[FLEET_site].text, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 2, rows[i].cell[FLEET_session].i);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			days_add(days, sqlite3_column_int64(st, 0));
+		sqlite3_reset(st);
+	}
+	sqlite3_finalize(st);
+	return NW_OK;
+}
+
+static int
+engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct directory *d = e;
+	struct days days = { 0 };
+	size_t i;
+	int rc = days_find(d, rows, n, &days, why);
+
+	if (rc == NW_OK && fleet_sqlite_put(d->db, rows, n) != SQLITE_OK)
+		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+	for (i = 0; rc == NW_OK && i < days.n; i++)
+		rc = day_write(d, days.day[i], why);
+	free(days.day);
+	return rc;
+}
+
+/* The days with their numbers of sessions, as an object; a new reference, or NULL. */
+static json_t *
+days_list(struct directory *d)
+{
+	static const char sql[] = "SELECT strftime('%Y-%m-%d.parquet', start_ns / 1000000000, "
+				  "'unixepoch') AS day, count(*) FROM session GROUP BY day";
+	sqlite3_stmt *st = NULL;
+	json_t *o = json_object();
+
+	if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) == SQLITE_OK)
+		while (sqlite3_step(st) == SQLITE_ROW)
+			json_object_set_new(o, (const char *)sqlite3_column_text(st, 0),
+			    json_integer(sqlite3_column_int64(st, 1)));
+	sqlite3_finalize(st);
+	return o;
+}
+
+static int
+engine_put_site(void *e, const struct fleet_site *s, char why[FLEET_WHY_BYTES])
+{
+	struct directory *d = e;
+	char *tmp, *path;
+	FILE *f = file_open(d, "manifest.json", &tmp, &path);
+	json_t *o = json_pack("{s:s, s:I, s:s, s:s, s:o}", "site", s->site, "seen_ns",
+	    (json_int_t)s->seen_ns, "clock", s->clock, "software", s->software, "files",
+	    days_list(d));
+	int rc = NW_OK;
+
+	if (f != NULL && (o == NULL || json_dumpf(o, f, JSON_INDENT(1) | JSON_SORT_KEYS) != 0))
+		rc = NW_EIO;
+	json_decref(o);
+	return file_close(f, tmp, path, rc, why);
+}
+
+static int
+engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES])
+{
+	(void)e, (void)since_wall_ns, (void)why;
+	*forgot = false;
+	return NW_OK;
+}
+
+static int
+engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
+    char why[FLEET_WHY_BYTES])
+{
+	const struct directory *d = e;
+
+	(void)sql, (void)parameter, (void)fn, (void)arg;
+	(void)failed(d->path,
+	    "this fleet is Parquet files alone, which engines such as DuckDB read in place", why);
+	return NW_EUNSUPPORTED;
+}
+
+static const char *
+engine_report(enum fleet_report which)
+{
+	(void)which;
+	return "";
+}
+
+static int
+engine_schema(void *e, bool apply, FILE *f, char why[FLEET_WHY_BYTES])
+{
+	static const char *const types[] = { [FLEET_TEXT] = "BYTE_ARRAY (STRING)",
+		[FLEET_INTEGER] = "INT64",
+		[FLEET_TIME] = "INT64 (TIMESTAMP, ns, UTC)",
+		[FLEET_REAL] = "DOUBLE" };
+	size_t i;
+
+	(void)e, (void)apply, (void)why;
+	for (i = 0; i < FLEET_COLUMNS; i++)
+		fprintf(f, "%-12s  %-26s  %s\n", fleet_columns[i].name,
+		    types[fleet_columns[i].type], fleet_columns[i].meaning);
+	return NW_OK;
+}
+
+const struct fleet_engine engine_file = {
+	.scheme = "file",
+	.open = engine_open,
+	.close = engine_close,
+	.put = engine_put,
+	.put_site = engine_put_site,
+	.forgot = engine_forgot,
+	.ask = engine_ask,
+	.report = engine_report,
+	.schema = engine_schema,
+};

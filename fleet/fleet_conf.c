@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
+#include <string.h>
+
+#include "fleet/fleet.h"
+#include "narrows/err.h"
+
+#define AT(field) offsetof(struct fleet_conf, field)
+
+static int
+parse_route(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	(void)row;
+	return conf_line_add(field, value, why);
+}
+
+/* The name becomes a part of file names and of queries. */
+static int
+parse_site(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	const char *p;
+
+	(void)row;
+	for (p = value; *p != '\0'; p++)
+		if (!isalnum((unsigned char)*p) && strchr("-_", *p) == NULL &&
+		    (*p != '.' || p == value))
+			break;
+	if (*p == '\0' && p != value && p - value <= 64)
+		return conf_text_set(field, value, why);
+	*why = "write at most 64 letters, digits, '-', '_', '.'";
+	return NW_EINVAL;
+}
+
+static int
+parse_drop(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	size_t n, i;
+	const char *p;
+
+	(void)row;
+	for (p = value; *p != '\0' && strcmp(value, "none") != 0; p += n, p += strspn(p, " \t")) {
+		n = strcspn(p, " \t");
+		for (i = FLEET_start_ns + 1; i < FLEET_COLUMNS; i++)
+			if (strlen(fleet_columns[i].name) == n &&
+			    strncmp(fleet_columns[i].name, p, n) == 0)
+				break;
+		if (i == FLEET_COLUMNS) {
+			*why = "a word is no column that may be left out: narrows fleet preview";
+			return NW_EINVAL;
+		}
+	}
+	return conf_text_set(field, value, why);
+}
+
+static const struct conf_type route_type = { parse_route, CONF_LINES },
+			      site_type = { parse_site, 1 }, drop_type = { parse_drop, 1 };
+
+static const struct conf_row rows[] = {
+	{ "site", &site_type, AT(site), NULL, NULL, NULL },
+	{ "fleet", &conf_text, AT(fleet), NULL, NULL, NULL },
+	{ "names", &conf_word, AT(names), "clear", "clear or hashed", NULL },
+	{ "key-file", &conf_text, AT(key_file), "none", NULL, NULL },
+	{ "drop", &drop_type, AT(drop), "none", NULL, NULL },
+	{ "route", &route_type, AT(routes), NULL, NULL, NULL },
+	{ "ca-file", &conf_text, AT(ca_file), "/etc/ssl/certs/ca-certificates.crt", NULL, NULL },
+	{ "user", &conf_text, AT(user), "none", NULL, NULL },
+	{ "password-file", &conf_text, AT(password_file), "none", NULL, NULL },
+	{ "proxy", &conf_text, AT(proxy), "none", NULL, NULL },
+	{ "rate", &conf_count, AT(rate), "1000", "1", "100000" },
+	{ "timeout", &conf_duration, AT(timeout_ns), "60s", "1s", "1h" },
+};
+static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),
+	sizeof(struct fleet_conf), false };
+
+int
+fleet_conf_read(const char *path, struct fleet_conf *c, char why[CONF_WHY_BYTES])
+{
+	int rc = conftable_init(&table, c, why);
+
+	if (rc == NW_OK)
+		rc = conftable_read(&table, c, path, NULL, why);
+	if (rc == NW_OK && (c->site == NULL || c->fleet == NULL)) {
+		snprintf(why, CONF_WHY_BYTES, "%.200s: %s is missing", path,
+		    c->site == NULL ? "site" : "fleet");
+		rc = NW_EINVAL;
+	}
+	if (rc < 0)
+		conftable_clear(&table, c);
+	return rc;
+}
+
+void
+fleet_conf_clear(struct fleet_conf *c)
+{
+	conftable_clear(&table, c);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Numbers of runs grow, and a session that is judged anew gets the number of its newest run. So
+ * "runs after N" are all sessions that are new or judged anew since N, and N is all that a push has
+ * to remember.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fleet/fleet.h"
+#include "narrows/err.h"
+#include "narrows/sql.h"
+#include "narrows/xmalloc.h"
+
+/* Columns of the query behind its first, the run; -1 for the end. */
+static const int order[] = { FLEET_session, FLEET_judged_ns, FLEET_start_ns, FLEET_duration_ns,
+	FLEET_route, FLEET_program, FLEET_bytes, FLEET_bytes_per_s, FLEET_stage, FLEET_confidence,
+	FLEET_effect, FLEET_usual, FLEET_exit_status, FLEET_took_ns, FLEET_software, FLEET_outcome,
+	FLEET_label, FLEET_sentence, FLEET_document, -1 };
+static const char query[] =
+    "SELECT r.run_id, r.session_id, coalesce(n.started_ns, 0), coalesce(r.start_ns, s.opened_ns, "
+    "0), coalesce(r.duration_ns, s.closed_ns - s.opened_ns), r.route, coalesce(r.program, "
+    "s.program), r.bytes, r.bytes_per_s, r.stage, r.confidence, r.effect, r.usual, r.exit_status, "
+    "n.took_ns, n.version, n.outcome, r.label, r.sentence, %s FROM result r JOIN session s ON s.id "
+    "= r.session_id LEFT JOIN run n ON n.id = r.run_id WHERE r.run_id > %" PRId64
+    " AND s.closed_ns IS NOT NULL ORDER BY r.run_id LIMIT %zu";
+
+struct reading {
+	const struct fleet_conf *conf;
+	struct veil *veil;
+	struct fleet_rows *rows;
+	int64_t last_run;
+	size_t looked;
+};
+
+static struct fleet_cell
+cell_of(const struct store_cell *s, enum fleet_type type)
+{
+	struct fleet_cell c = { .known = s->type != CELL_NULL };
+	double v = s->type == CELL_REAL ? s->d : (double)s->i;
+
+	if (type == FLEET_TEXT) {
+		c.known = s->type == CELL_TEXT;
+		c.text = c.known ? xstrdup(s->bytes) : NULL;
+	} else if (type == FLEET_REAL) {
+		c.known = c.known && s->type != CELL_TEXT && isfinite(v);
+		c.d = c.known ? v : 0;
+	} else {
+		c.known = s->type == CELL_INT || (s->type == CELL_REAL && fabs(v) < 9e18);
+		c.i = s->type == CELL_INT ? s->i : c.known ? (int64_t)v : 0;
+	}
+	return c;
+}
+
+static int
+on_row(void *arg, size_t n, const char *const *names, const struct store_cell *cells)
+{
+	struct reading *r = arg;
+	struct fleet_row *row;
+	size_t i;
+
+	(void)names;
+	if (cells == NULL)
+		return 0;
+	r->last_run = cells[0].i;
+	r->looked++;
+	row = fleet_rows_add(r->rows);
+	fleet_text_set(row, FLEET_site, r->conf->site);
+	for (i = 0; order[i] >= 0 && i + 1 < n; i++)
+		row->cell[order[i]] = cell_of(&cells[i + 1], fleet_columns[order[i]].type);
+	if (veil_row(r->veil, row))
+		return 0;
+	for (i = 0; i < FLEET_COLUMNS; i++)
+		free(row->cell[i].text);
+	r->rows->n--;
+	return 0;
+}
+
+static int
+ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
+    char why[FLEET_WHY_BYTES])
+{
+	char reason[STORE_WHY_BYTES] = "";
+	struct store_sql *s;
+	int rc = store_sql_open(store_path, &s, reason);
+
+	if (rc == NW_OK)
+		rc = store_sql_run(s, text, fn, arg, reason);
+	store_sql_close(s);
+	if (rc < 0)
+		snprintf(why, FLEET_WHY_BYTES, "%.200s: %.250s", store_path, reason);
+	return rc;
+}
+
+static bool
+is_word_of(const char *list, const char *word)
+{
+	size_t n;
+
+	for (; *list != '\0'; list += n, list += strspn(list, " \t")) {
+		n = strcspn(list, " \t");
+		if (n == strlen(word) && strncmp(list, word, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+int
+outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v, int64_t after_run,
+    size_t max, struct fleet_rows *rows, int64_t *last_run, size_t *looked,
+    char why[FLEET_WHY_BYTES])
+{
+	struct reading r = { c, v, rows, after_run, 0 };
+	/* a document that stays is not even unpacked */
+	const char *document = is_word_of(c->drop, fleet_columns[FLEET_document].name)
+	    ? "NULL"
+	    : "narrows_document(r.document, r.timeline)";
+	char *text = xasprintf(query, document, after_run, max);
+	int rc = ask(store_path, text, on_row, &r, why);
+
+	free(text);
+	*last_run = r.last_run;
+	*looked = r.looked;
+	return rc;
+}
+
+/* --- hosts --- */
+
+struct hosts {
+	FILE *f;
+	int64_t newest_run;
+};
+
+static int
+on_host(void *arg, size_t n, const char *const *names, const struct store_cell *cells)
+{
+	struct hosts *h = arg;
+
+	(void)n, (void)names;
+	if (cells != NULL && cells[0].type == CELL_TEXT && cells[0].len > 0)
+		fwrite(cells[0].bytes, 1, strlen(cells[0].bytes) + 1, h->f);
+	else if (cells != NULL && cells[0].type == CELL_INT)
+		h->newest_run = cells[0].i;
+	return 0;
+}
+
+int
+outbox_hosts(const char *store_path, char **names, int64_t *newest_run, char why[FLEET_WHY_BYTES])
+{
+	size_t len;
+	struct hosts h = { .f = open_memstream(names, &len) };
+	int rc;
+
+	if (h.f == NULL)
+		return NW_ENOMEM;
+	rc = ask(store_path,
+	    "SELECT name FROM host ORDER BY length(name) DESC; SELECT coalesce(max(run_id), 0) "
+	    "FROM "
+	    "result",
+	    on_host, &h, why);
+	fputc('\0', h.f);
+	if (fclose(h.f) != 0)
+		rc = NW_ENOMEM;
+	*newest_run = h.newest_run;
+	if (rc < 0) {
+		free(*names);
+		*names = NULL;
+	}
+	return rc;
+}

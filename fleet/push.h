@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A push: what the fleet lacks goes from the box's store to the fleet. */
+#ifndef FLEET_PUSH_H
+#define FLEET_PUSH_H
+
+#include "fleet/fleet.h"
+
+struct fleet_push {
+	const struct fleet_conf *conf;
+	const char *store_path;  /* narrows.db, open for reading only */
+	const char *memory_path; /* file with the newest run that the fleet has; made if missing */
+	const char *clock;       /* of struct fleet_site */
+	bool all;                /* begins with the first run again */
+	uint64_t sent, kept;     /* out: rows sent, sessions that do not leave */
+};
+
+/* Sends batch by batch until the fleet has all; the memory follows each batch, so that a push that
+ * is cut off goes on, and repeats a batch at most. NW_EINVAL, NW_EIO, ... with why. */
+int fleet_push(struct fleet_push *p, char why[FLEET_WHY_BYTES]);
+/* Calls fn with the rows that the next push would send, up to max; nothing is sent. */
+int fleet_preview(const struct fleet_push *p, size_t max,
+    void (*fn)(void *arg, const struct fleet_row *r), void *arg, char why[FLEET_WHY_BYTES]);
+
+#endif

@@ -1,0 +1,139 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Three boxes push their sessions to one fleet: each session is there once, with the newest verdict, however often and however
+# interrupted the push; what stays at home stays; hashed names are nowhere in clear; reports tell all sites.
+. tests/lib.sh
+mkdir -p "$tmp/a" "$tmp/b" "$tmp/c"
+start_box
+n=0
+# session HOST: a finished session
+session() { "$bin/nwrun" -H "$1" dd if=/dev/zero of="$tmp/file" bs=64k count=500 2>/dev/null || fail nwrun; n=$((n + 1)); }
+judged() { [ "$(sql "SELECT count(*) FROM result r JOIN session s ON s.id = r.session_id WHERE s.closed_ns IS NOT NULL")" = $n ]; }
+for i in 1 2 3; do session secret-host; done
+session other-host
+until_true 20 judged || fail "no verdicts"
+stop_box
+for site in a b c; do cp "$tmp/state/narrows.db" "$tmp/$site/"; done
+
+# conf SITE LINE ...
+conf() { site=$1; shift; printf '%s\n' "site $site" "fleet $fleet" "$@" >"$tmp/$site.conf"; }
+fl() { site=$1; shift; "$bin/narrows" -s "$tmp/$site" fleet -f "$tmp/$site.conf" -m "$tmp/$site.memory" "$@" 2>"$tmp/err"; }
+push() { fl "$@" push >"$tmp/said" || fail "push: $(cat "$tmp/err")"; }
+asked() { fl a --csv query "$1" | tail -n +2 | tr -d '\r"'; }
+boxed() { sqlite3 -csv "$tmp/$1/narrows.db" "$2" | tr -d '\r"'; }
+fleet=sqlite:$tmp/fleet.db
+conf a
+conf b "drop label sentence" "route $(boxed b "SELECT route FROM result WHERE session_id = 1")"
+head -c 32 /dev/urandom | base64 >"$tmp/key"
+chmod 600 "$tmp/key"
+conf c "names hashed" "key-file $tmp/key"
+
+# --- a preview is what leaves ---
+for site in a b c; do
+	fl $site preview >"$tmp/$site.preview" || fail "preview: $(cat "$tmp/err")"
+	[ ! -e "$tmp/fleet.db" ] && [ ! -e "$tmp/$site.memory" ] || fail "a preview sends"
+done
+for site in a b c; do
+	push $site
+	fl a --json query "SELECT * FROM session WHERE site = '$site' ORDER BY session" >"$tmp/$site.rows" || fail "$(cat "$tmp/err")"
+	python3 - "$tmp/$site.preview" "$tmp/$site.rows" <<'PY' || fail "$site: the preview is not what left"
+import json, sys
+want = sorted((json.loads(l) for l in open(sys.argv[1])), key=lambda r: r["session"])
+got = [json.loads(l) for l in open(sys.argv[2])]
+assert len(want) == len(got) > 0, (len(want), len(got))
+for w, g in zip(want, got):
+    assert w.keys() == g.keys()
+    for k in w:
+        assert (w[k] is None and g[k] is None) or str(w[k]) == g[k] or abs(float(w[k]) - float(g[k])) <= 1e-14 * abs(w[k]), (k, w[k], g[k])
+PY
+done
+grep -qx '4 sessions sent, 0 stay here.' "$tmp/said" || fail "c: $(cat "$tmp/said")"
+
+# --- values are the box's ---
+boxed a "SELECT session_id, start_ns, duration_ns, route, stage, sentence FROM result ORDER BY 1" >"$tmp/want"
+asked "SELECT session, start_ns, duration_ns, route, stage, sentence FROM session WHERE site = 'a' ORDER BY 1" >"$tmp/got"
+cmp "$tmp/want" "$tmp/got" || fail "values: $(diff "$tmp/want" "$tmp/got")"
+"$bin/narrows" -s "$tmp/a" report --json 1 >"$tmp/doc.want"
+fl a --json query "SELECT document FROM session WHERE site = 'a' AND session = 1" | python3 -c '
+import json, sys
+assert json.loads(json.loads(sys.stdin.read())["document"]) == json.load(open(sys.argv[1]))' "$tmp/doc.want" || fail "the document differs"
+
+# --- what stays at home ---
+[ "$(asked "SELECT count(*), count(DISTINCT route), count(label), count(sentence) FROM session WHERE site = 'b'")" = 3,1,0,0 ] || fail "b: $(cat "$tmp/err")"
+! grep -q '"sentence"' "$tmp/b.preview" || [ "$(grep -c '\\"sentence\\"' "$tmp/b.preview")" = 0 ] || fail "sentences leave in documents"
+! grep -aqi 'secret-host\|other-host' "$tmp/c.preview" || fail "a name leaves in clear: $(grep -aoi '.\{60\}secret-host' "$tmp/c.preview" | head -n 3)"
+[ "$(asked "SELECT count(DISTINCT route) FROM session WHERE site = 'c' AND route GLOB 'h-???????????????????? (local)'")" = 2 ] || fail "hashed routes: $(asked "SELECT route FROM session WHERE site = 'c'")"
+rm -f "$tmp/alone.db" "$tmp/c.memory"
+fleet=sqlite:$tmp/alone.db
+conf c "names hashed" "key-file $tmp/key"
+push c
+! grep -aqi 'secret-host\|other-host' "$tmp"/alone.db* || fail "a name stands in the fleet's file in clear"
+chmod 640 "$tmp/key"
+! fl c --all push >/dev/null || fail "a key that others read"
+grep -q "chmod 600" "$tmp/err" || fail "no word of the key: $(cat "$tmp/err")"
+chmod 600 "$tmp/key"
+fleet=sqlite:$tmp/fleet.db
+
+# --- again, from the beginning, judged anew, older than what is there: each session once, the newest verdict ---
+push a
+grep -qx '0 sessions sent, 0 stay here.' "$tmp/said" || fail "again: $(cat "$tmp/said")"
+push a --all
+grep -qx '4 sessions sent, 0 stay here.' "$tmp/said" || fail "all: $(cat "$tmp/said")"
+# anew STAGE RUN: session 2 has another verdict by a run
+anew() { sqlite3 "$tmp/a/narrows.db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT $2, 2, 'verdict', $2 + max(started_ns) FROM run;
+	UPDATE result SET stage = '$1', run_id = $2 WHERE session_id = 2"; }
+cp "$tmp/a/narrows.db" "$tmp/old.db"
+anew net.write 1000
+push a
+grep -qx '1 sessions sent, 0 stay here.' "$tmp/said" || fail "anew: $(cat "$tmp/said")"
+[ "$(asked "SELECT stage FROM session WHERE site = 'a' AND session = 2")" = net.write ] || fail "the old verdict stays"
+mv "$tmp/old.db" "$tmp/a/narrows.db" # a box that was restored from a backup says what it said before
+push a
+[ "$(asked "SELECT stage FROM session WHERE site = 'a' AND session = 2")" = net.write ] || fail "an older verdict replaces a newer one"
+[ "$(asked "SELECT count(*) FROM session WHERE site = 'a'")" = 4 ] || fail "not each session once"
+
+# --- a fleet that is away, a full disk, a cut-off push: nothing is lost, nothing is there twice ---
+anew host 1001
+mv "$tmp/fleet.db" "$tmp/gone.db"
+rm -f "$tmp"/fleet.db-*
+mkdir "$tmp/fleet.db"
+! fl a push >"$tmp/said" || fail "a fleet that is away took rows"
+rmdir "$tmp/fleet.db"
+mv "$tmp/gone.db" "$tmp/fleet.db"
+cp "$tmp/a.memory" "$tmp/a.memory.before"
+push a
+cp "$tmp/a.memory.before" "$tmp/a.memory" # killed before it remembered
+push a
+[ "$(asked "SELECT stage FROM session WHERE site = 'a' AND session = 2")" = host ] || fail "a verdict is lost"
+[ "$(asked "SELECT count(*), count(DISTINCT site || session) FROM session")" = 7,7 ] || [ "$(asked "SELECT count(*), count(DISTINCT site || session) FROM session")" = 11,11 ] || fail "rows: $(asked "SELECT count(*) FROM session")"
+anew disk.write 1002
+! (ulimit -f 1; fl a --all push) >/dev/null 2>&1 || fail "a push onto a full disk succeeds"
+push a
+[ "$(asked "SELECT stage FROM session WHERE site = 'a' AND session = 2")" = disk.write ] || fail "a verdict is lost on a full disk"
+
+# --- reports ---
+fl a --csv routes | tr -d '\r' >"$tmp/out"
+grep -q '^"\{0,1\}.*other-host.*,1,1,' "$tmp/out" || fail "routes: $(cat "$tmp/out")"
+fl a verdicts | grep -q '^b .*disk.write\|^b .*cannot tell\|^b ' || fail "verdicts: $(fl a verdicts)"
+[ "$(fl a --csv verdicts | tail -n +2 | tr -d '\r' | awk -F, '{ s += $4 } END { print s }')" = "$(asked "SELECT count(*) FROM session")" ] || fail "the verdicts do not add up"
+sqlite3 "$tmp/fleet.db" "UPDATE site SET seen_ns = seen_ns - 200000000000000 WHERE site = 'b'; UPDATE site SET clock = 'synchronised' WHERE site = 'c';
+	UPDATE session SET usual = session, bytes_per_s = 1e6 * session WHERE site = 'a'"
+[ "$(fl a --csv silent | tail -n +2 | cut -d, -f 1)" = b ] || fail "silent: $(fl a silent)"
+[ "$(fl a --csv clocks | tail -n +2 | cut -d, -f 1 | sort | tr '\n' ' ')" = "a b " ] || fail "clocks: $(fl a clocks)"
+# sessions 1, 2, 3 of one route are 1, 2 and 3 times slower
+fl a --csv worst | tr -d '\r' | grep -q ',4,4.0,4.0,4.0,4.0,4.0$\|,1,4.0,4.0,4.0,4.0,4.0$' || fail "worst: $(fl a --csv worst)"
+fl a --csv worst | tr -d '\r' | grep -q ',3,1.0,2.0,3.0,2.0,3.0$' || fail "worst: $(fl a --csv worst)"
+fl a history "$(asked "SELECT route FROM session WHERE site = 'a' AND session = 1")" | grep -q ' 1.*MB\| dd ' || fail "history: $(fl a history x)"
+
+# --- questions only ask ---
+for sql in "DELETE FROM session" "ATTACH '$tmp/x.db' AS x" "SELECT 1; DELETE FROM session" "PRAGMA journal_mode = DELETE" "SELECT load_extension('x')"; do
+	! fl a query "$sql" >/dev/null || fail "taken: $sql"
+done
+[ ! -e "$tmp/x.db" ] || fail "a question writes a file"
+
+# --- what is wrong is said ---
+for line in "site ../a" "site a/b" "names maybe" "drop session" "drop nothing" "rate 0" "uri x"; do
+	printf '%s\n' "fleet $fleet" "$line" >"$tmp/wrong.conf"
+	! "$bin/narrows" fleet -f "$tmp/wrong.conf" sites 2>"$tmp/err" || fail "taken: $line"
+	grep -q "wrong.conf" "$tmp/err" || fail "$line: $(cat "$tmp/err")"
+done

@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# A fleet of Parquet files: one file for each site and day, which a reader that is not ours (npm's hyparquet) reads value for value;
+# a verdict judged anew replaces the old one, a session that the box has forgotten stays, a full disk leaves the old file.
+. tests/lib.sh
+mkdir "$tmp/fleet"
+start_box
+stop_box
+db=$tmp/state/narrows.db
+# 2,600 sessions of a day (three row groups), and some of others: nothing known, extremes, texts of all kinds
+python3 - "$db" <<'PY'
+import random, sqlite3, sys
+db, rng, day = sqlite3.connect(sys.argv[1]), random.Random(7), 86400 * 10**9
+base = 20000 * day
+texts = ["", "plain", "gr\u00fc\u00dfe \u2192 \U0001f600", "a\nb\t\"c\" \\ d", "x" * 70000, "'; DROP TABLE session; --"]
+def add(i, start, rate=None, sentence=None, stage=None):
+    db.execute("INSERT INTO session(id, opened_ns, closed_ns) VALUES (?, ?, ?)", (i, start, start + 5))
+    db.execute("INSERT INTO run(id, session_id, kind, started_ns, took_ns) VALUES (?, ?, 'verdict', ?, ?)", (i, i, start + 9, rng.choice([None, 0, 2**62])))
+    db.execute("INSERT INTO result(session_id, run_id, route, stage, sentence, bytes, bytes_per_s, start_ns, duration_ns, usual, exit_status, host_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,0)",
+               (i, i, rng.choice([None, "a -> b"]), stage, sentence, rng.choice([None, 0.0, 1e300, 5e-324]), rate, start, rng.choice([None, 0, 2**53 + 1]), None, rng.choice([None, 0, 139])))
+for i in range(1, 2601):
+    add(i, base + i * 10**9 + i, rng.random() * 1e9 if i % 3 else None, rng.choice(texts[:4]), rng.choice([None, "network"]))
+for i, t in enumerate(texts):
+    add(3000 + i, base - day + i, 1 / 3, t, "host")
+add(4000, base + day - 1)
+add(4001, base + day)
+db.commit()
+PY
+conf() { printf '%s\n' "site here" "fleet $1" "rate 100000" >"$tmp/$2.conf"; }
+conf "file://$tmp/fleet" parquet
+conf "sqlite:$tmp/fleet.db" sqlite
+fl() { engine=$1; shift; nw fleet -f "$tmp/$engine.conf" -m "$tmp/$engine.memory" "$@" 2>"$tmp/err"; }
+push() { for engine in parquet sqlite; do fl $engine push >"$tmp/said" || fail "push: $(cat "$tmp/err")"; done; }
+here=$tmp/fleet/here
+
+push
+grep -qx '2608 sessions sent, 0 stay here.' "$tmp/said" || fail "$(cat "$tmp/said")"
+[ "$(cd "$here" && echo *)" = "2024-10-03.parquet 2024-10-04.parquet 2024-10-05.parquet manifest.json rows.db" ] || fail "files: $(ls -A "$here")"
+python3 -c '
+import json, sys
+m = json.load(open(sys.argv[1]))
+assert m["files"] == {"2024-10-03.parquet": 6, "2024-10-04.parquet": 2601, "2024-10-05.parquet": 1} and m["site"] == "here", m' "$here/manifest.json" || fail manifest
+
+# --- read by hyparquet ---
+js=${NARROWS_PARQUET_JS:-}
+if [ -z "$js" ] && command -v npm >/dev/null 2>&1 && (mkdir "$tmp/js" && cd "$tmp/js" &&
+    timeout 120 npm install --silent --no-audit --no-fund hyparquet@1 hyparquet-compressors@1 >/dev/null 2>&1); then
+	js=$tmp/js
+fi
+if [ -n "$js" ]; then
+	cat >"$js/read.mjs" <<'JS'
+import { readFileSync } from 'node:fs';
+import { parquetReadObjects, parquetMetadata } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+for (const path of process.argv.slice(2)) {
+	const bytes = readFileSync(path), file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+	const meta = parquetMetadata(file);
+	const t = meta.schema.find(e => e.name === 'start_ns').logical_type;
+	if (t.type !== 'TIMESTAMP' || t.unit !== 'NANOS' || t.isAdjustedToUTC !== true) throw new Error(JSON.stringify(t));
+	if (path.includes('10-04') && meta.row_groups.length !== 3) throw new Error('row groups: ' + meta.row_groups.length);
+	// times as they are stored: a Date has no nanoseconds
+	const parsers = { timestampFromNanoseconds: v => v };
+	for (const row of await parquetReadObjects({ file, compressors, parsers })) {
+		for (const k in row) if (typeof row[k] === 'bigint') row[k] = row[k].toString(); else if (row[k] === undefined) row[k] = null;
+		console.log(JSON.stringify(row));
+	}
+}
+JS
+	cat >"$tmp/same.py" <<'PY'
+import json, sqlite3, sys
+got = {}
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    assert (row["site"], row["session"]) not in got, row
+    got[row["site"], row["session"]] = row
+db = sqlite3.connect(sys.argv[2])
+db.row_factory = sqlite3.Row
+rows = db.execute("SELECT * FROM session").fetchall()
+assert len(rows) == len(got) == int(sys.argv[3]), (len(rows), len(got))
+for row in rows:
+    g = got[row["site"], str(row["session"])]
+    assert list(g) == row.keys(), g
+    for k in row.keys():
+        v = str(row[k]) if isinstance(row[k], int) else row[k]
+        assert v == g[k], (k, v, g[k])
+PY
+	same() { (cd "$js" && node read.mjs "$here"/*.parquet) >"$tmp/read" 2>"$tmp/err" || fail "read: $(cat "$tmp/err")"
+		python3 "$tmp/same.py" "$tmp/read" "$tmp/fleet.db" "$1" || fail "another value"; }
+else
+	echo "untested: the files are not read: neither npm nor NARROWS_PARQUET_JS leads to hyparquet"
+	same() { :; }
+fi
+same 2608
+
+# --- judged anew, onto another day; forgotten by the box; and both again, a push that is repeated ---
+sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9000, 4001, 'verdict', 1 + started_ns FROM run WHERE id = 4001;
+	UPDATE result SET stage = 'disk.read', run_id = 9000, start_ns = start_ns - 1 WHERE session_id = 4001;
+	DELETE FROM result WHERE session_id < 100; DELETE FROM session WHERE id < 100"
+cp "$tmp/parquet.memory" "$tmp/before"
+push
+[ ! -e "$here/2024-10-05.parquet" ] || fail "a day without sessions has a file"
+same 2608
+cp "$tmp/before" "$tmp/parquet.memory"
+push
+same 2608
+
+# --- a disk that fills up while a day is written: the old file stays, the next push makes it good ---
+sum=$(md5sum <"$here/2024-10-04.parquet")
+sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9001, 200, 'verdict', 1 + started_ns FROM run WHERE id = 200;
+	UPDATE result SET stage = 'disk.write', run_id = 9001 WHERE session_id = 200"
+! (ulimit -f 100; fl parquet push) >/dev/null 2>&1 || fail "a full disk takes a day"
+[ "$(md5sum <"$here/2024-10-04.parquet")" = "$sum" ] || fail "the day is damaged"
+push
+[ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
+same 2608
+
+# --- reports say what they need ---
+! fl parquet routes >/dev/null || fail "a report"
+grep -q "Parquet files alone" "$tmp/err" || fail "why: $(cat "$tmp/err")"
+fl parquet schema | grep -q '^judged_ns  *INT64 (TIMESTAMP, ns, UTC)' || fail "schema"
