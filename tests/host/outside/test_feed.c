@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A watched process whose end no record tells is ended by the second look at it, and no other is. */
+/* A process whose end no record tells is ended by the second look, and no other is. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
