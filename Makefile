@@ -63,9 +63,9 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
-ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze analyze/density analyze/change analyze/cause analyze/incident \
+ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze analyze/chain analyze/density analyze/change analyze/cause analyze/incident \
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
-         analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
+         analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send send/curl fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
          host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
@@ -81,6 +81,7 @@ MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
 MAY_pki/ask                  := pki base/fatal base
 MAY_analyze                  := base
+MAY_analyze/chain            := base
 MAY_analyze/density          := analyze base
 MAY_analyze/change           := analyze base
 MAY_analyze/cause            := base
@@ -94,6 +95,7 @@ MAY_store                    := store/write store/read store/ground store/codec 
 MAY_analyze/verdict/claim    := store/ground base/fatal base
 MAY_analyze/verdict/evidence := store/read analyze/density analyze base/fatal base
 MAY_analyze/verdict/judge    := analyze/verdict/claim analyze/verdict/evidence store/read analyze/change analyze/density analyze base/fatal base
+MAY_analyze/verdict/chain    := analyze/verdict/claim analyze/verdict/evidence analyze/chain base/fatal base
 MAY_analyze/verdict/usual    := analyze/verdict/claim analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/incident analyze/cause analyze/change analyze base/fatal base
 MAY_analyze/verdict/advice   := analyze/verdict/claim analyze/verdict/evidence analyze/cause store/read store/ground base/fatal base
 MAY_analyze/verdict/put      := analyze/verdict/usual store/ground
@@ -101,7 +103,7 @@ MAY_analyze/verdict/route    := analyze/verdict/claim analyze/verdict/put analyz
                                 analyze/incident analyze/change analyze base/fatal base
 MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_analyze/verdict          := analyze/verdict/claim analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
-                                analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
+                                analyze/verdict/chain analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_web/query                := store/read store/ground base
 MAY_web/lifelines            := web/query store/read store/ground analyze/lifeline analyze/density analyze base
 MAY_web/draw                 := web/lifelines store/ground analyze/lifeline analyze base

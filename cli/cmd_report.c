@@ -174,6 +174,39 @@ iotime_print(const json_t *io)
 	}
 }
 
+/* The node of an edge's end. */
+static const char *
+chain_name(const json_t *chain, const json_t *edge, enum result_key end)
+{
+	const double i = result_number(edge, end);
+
+	return i >= 0 ? show_text(json_array_get(result_list(chain, KEY_chain_nodes), (size_t)i),
+			    KEY_chain_node_name, "?")
+		      : "?";
+}
+
+/* The chain of waits. */
+static void
+chain_print(const json_t *chain)
+{
+	const json_t *edge;
+	size_t i;
+
+	if (result_text(chain, KEY_chain_sentence) == NULL)
+		return;
+	printf("\nWho waited for whom: %s\n", show_text(chain, KEY_chain_sentence, ""));
+	json_array_foreach(result_list(chain, KEY_chain_edges), i, edge)
+	{
+		printf("  %s waited %s", chain_name(chain, edge, KEY_chain_edge_waiter),
+		    fmt_share(result_number(edge, KEY_chain_edge_share)).s);
+		printf(" for %s", show_text(edge, KEY_chain_edge_waits_for, "?"));
+		printf(" %s %s\n",
+		    strcmp(show_text(edge, KEY_chain_edge_waits_for, ""), "room") == 0 ? "before"
+										       : "from",
+		    chain_name(chain, edge, KEY_chain_edge_holder));
+	}
+}
+
 static void
 imported_print(const json_t *imported)
 {
@@ -230,6 +263,7 @@ report_print(const json_t *doc, const json_t *incident)
 	json_array_foreach(
 	    result_get(v, KEY_verdict_reasons), i, reason) if (json_is_string(reason))
 	    printf("- %s\n", terminal_text(json_string_value(reason)));
+	chain_print(result_get(doc, KEY_result_chain));
 	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages),
 	    result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));

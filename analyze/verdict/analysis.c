@@ -154,6 +154,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, &out->others.other[i].told);
+	chain_find(e, &out->chain);
 	set_aside_tell(out);
 	question_find(e, &out->iotime, &out->judgement, &out->question);
 	if (e->open)
@@ -181,6 +182,7 @@ analysis_clear(struct analysis *a)
 	classes_clear(&a->classes);
 	segments_clear(&a->segments);
 	others_clear(&a->others);
+	chain_clear(&a->chain);
 	judgement_clear(&a->judgement);
 	evidence_clear(&a->evidence);
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/verdict/advice/advice.h"
 #include "analyze/verdict/usual/changed.h"
+#include "analyze/verdict/chain/chain_find.h"
 #include "analyze/verdict/judge/classes.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/iotime.h"
@@ -19,6 +20,7 @@ struct analysis {
 	struct evidence evidence;
 	struct judgement judgement;
 	struct others others;
+	struct chain chain;
 	struct segments segments;
 	struct op_classes_list classes;
 	struct iotime iotime;

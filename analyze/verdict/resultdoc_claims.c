@@ -30,6 +30,7 @@ resultdoc_claims(const struct analysis *a)
 		put_numbered(list, "verdict.witnesses", i, ".detail", &j->witnesses[i].told);
 	for (i = 0; i < a->others.n; i++)
 		put_numbered(list, "verdict.others", i, ".sentence", &a->others.other[i].told);
+	claims_put(list, "chain.sentence", &a->chain.told);
 	claims_put(list, "usual.sentence", &a->usual.told);
 	if (a->usual.has_incident)
 		claims_put(list, "usual.incident.sentence", &a->usual.incident.told);

@@ -400,6 +400,7 @@ static const struct section {
 	{ "time", "Over time", session_plots, false, KEY_result_timeline, RESULT_KEYS },
 	{ "tcp", "TCP over time", session_tcp, false, KEY_result_timeline,
 	    KEY_timeline_connections },
+	{ "chain", "Who waited for whom", session_chain, false, KEY_result_chain, KEY_chain_nodes },
 	{ "stages", "Stages", session_stages, true, KEY_result_bottleneck, KEY_bottleneck_stages },
 	{ "witnesses", "Witnesses", session_witnesses, true, KEY_result_verdict,
 	    KEY_verdict_witnesses },

@@ -43,7 +43,8 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_USE] = nothing_row,
 	[SOURCE_CLOCK] = clock_row,
 	[SOURCE_EXCHANGE] = exchange_row,
-	[SOURCE_REPLAY] = replay_row };
+	[SOURCE_REPLAY] = replay_row,
+	[SOURCE_PIPE] = pipe_row };
 
 struct layout_copy {
 	int64_t id;
@@ -322,7 +323,7 @@ session_read(struct loader *l)
 		return rc;
 	ends_separate(l);
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
-		if (l->sources[i].kind == SOURCE_CALIPER)
+		if (l->sources[i].kind == SOURCE_CALIPER || l->sources[i].kind == SOURCE_PIPE)
 			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
 	grid_choose(l);
 	n_own = l->n_sources;
@@ -460,6 +461,7 @@ evidence_clear(struct evidence *e)
 	announced_clear(e);
 	kernels_clear(e);
 	uses_clear(e);
+	pipes_clear(e);
 	evidence_switches_clear(e);
 	owners_clear(&e->owners);
 	free(e->task_id);

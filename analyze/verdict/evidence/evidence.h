@@ -27,6 +27,7 @@
 #include "narrows/store.h"
 
 enum { EVIDENCE_WINDOWS_MAX = 3600, EVIDENCE_LIST_MAX = 50, EVIDENCE_ANNOUNCED_MAX = 4096 };
+enum { EVIDENCE_PIPES_MAX = 512 };
 
 struct evidence_host {
 	int64_t id;
@@ -102,6 +103,16 @@ struct evidence_file {
 	char *path;
 	int64_t size_bytes; /* -1 if unknown */
 	double read_bytes, write_bytes;
+};
+
+/* A process's end of a pipe or local socket; both ends have an equal name. Index 0 is reading,
+ * 1 writing: bytes, and seconds of each window in calls and waits there, of all threads. */
+struct evidence_pipe {
+	size_t process;
+	char *name;
+	double bytes[2];
+	double *wait_s[2];
+	int64_t first_wall_ns, last_wall_ns;
 };
 
 /* Counters of a connection at wall_ns, while rows are read. wall_ns is the begin of the first row
@@ -236,6 +247,8 @@ struct evidence {
 	size_t n_hosts;
 	struct evidence_process *processes;
 	size_t n_processes;
+	struct evidence_pipe *pipes; /* at most EVIDENCE_PIPES_MAX */
+	size_t n_pipes;
 	struct evidence_mount *mounts; /* at most EVIDENCE_LIST_MAX */
 	size_t n_mounts;
 	struct evidence_file *files; /* at most EVIDENCE_LIST_MAX, the largest first */

@@ -28,6 +28,23 @@ windows_in(int64_t length_ns, int64_t step_ns)
 	return (size_t)((length_ns + step_ns - 1) / step_ns);
 }
 
+/* Programs with pipes alone have no calls on files and connections: the grid reaches as far as the
+ * pipes only where the calls cover less than most of the pipes' time. */
+static int64_t
+pipes_widen(struct loader *l)
+{
+	int64_t length = l->end_wall_ns - l->begin_wall_ns,
+		pipes = l->pipes_end_wall_ns - l->pipes_begin_wall_ns;
+
+	if (l->pipes_begin_wall_ns == 0 || pipes <= length + length / 4)
+		return length;
+	if (l->pipes_begin_wall_ns < l->begin_wall_ns)
+		l->begin_wall_ns = l->pipes_begin_wall_ns;
+	if (l->pipes_end_wall_ns > l->end_wall_ns)
+		l->end_wall_ns = l->pipes_end_wall_ns;
+	return l->end_wall_ns - l->begin_wall_ns;
+}
+
 /* Takes the reporting interval with most of the time, unless the session is too long. */
 void
 grid_choose(struct loader *l)
@@ -42,6 +59,7 @@ grid_choose(struct loader *l)
 	for (slot = 1; slot < STEP_SLOTS; slot++)
 		if (l->step_votes_s[slot] > l->step_votes_s[best])
 			best = slot;
+	length = pipes_widen(l);
 	step_s = l->step_votes_s[best] / l->step_rows[best];
 	if (step_s > 0.01)
 		step_s = round(step_s * 1000) / 1000;

@@ -27,7 +27,8 @@ enum source_kind {
 	SOURCE_USE, /* of another session */
 	SOURCE_CLOCK,
 	SOURCE_EXCHANGE,
-	SOURCE_REPLAY
+	SOURCE_REPLAY,
+	SOURCE_PIPE
 };
 
 /* A metadata of use here, copied because the reader's text ends with the callback. */
@@ -81,6 +82,7 @@ struct loader {
 	/* pass one: the lengths of windows vote for the step, weighted by time */
 	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
 	int64_t begin_wall_ns, end_wall_ns;
+	int64_t pipes_begin_wall_ns, pipes_end_wall_ns; /* of the pipes' rows; 0: none */
 	bool have_processes;            /* whether a sender reports every interval, busy or not */
 	bool filling;                   /* whether pass two runs */
 	struct source *source;          /* whose rows are in hand */
@@ -168,7 +170,16 @@ void process_row(struct loader *l, const struct row *r);
 /* The status of a session with stopped programs, after all rows. */
 void exit_settle(struct loader *l);
 void file_row(struct loader *l, const struct row *r);
+/* Spreads a wait, reported at the end, over the time before. */
+void wait_spread(const struct evidence *e, double **a, const struct span *s, double wait_s);
+void extent_widen(int64_t *first_wall_ns, int64_t *last_wall_ns, const struct span *s);
 void replay_row(struct loader *l, const struct row *r);
+
+/* evidence_pipes.c */
+/* Adds the end of a pipe by the metadata of the end. */
+void pipe_source(struct loader *l, struct source *s, const json_t *subject);
+void pipe_row(struct loader *l, const struct row *r);
+void pipes_clear(struct evidence *e);
 
 /* evidence_connections.c */
 /* A row of nw:connection, from the program's own nwrun. */

@@ -111,7 +111,7 @@ durations_add(struct loader *l, const struct row *r)
 		l->e->durations_rejected++;
 }
 
-static void
+void
 extent_widen(int64_t *first_wall_ns, int64_t *last_wall_ns, const struct span *s)
 {
 	if (*first_wall_ns == 0 || s->begin_wall_ns < *first_wall_ns)
@@ -157,7 +157,7 @@ item_add(struct loader *l, double bytes)
 }
 
 /* A wait is reported at its end, so a wait longer than the window of its report began before. */
-static void
+void
 wait_spread(const struct evidence *e, double **a, const struct span *s, double wait_s)
 {
 	struct span w = *s;

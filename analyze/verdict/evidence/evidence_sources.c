@@ -311,9 +311,13 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 		source_replay(l, &s, subject);
 	if (s.kind == SOURCE_OTHER && json_string_value(json_object_get(subject, "src")) != NULL)
 		source_kernel(l, &s, m->event_type, subject);
-	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS)
+	if (strcmp(m->event_type, NW_TYPE_PIPE) == 0)
+		s.kind = SOURCE_PIPE;
+	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS || s.kind == SOURCE_PIPE)
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
+	if (s.kind == SOURCE_PIPE)
+		pipe_source(l, &s, subject);
 	source_use(l->e, &s, m->event_type, l->e->session_id, subject);
 	if (s.kind == SOURCE_PROCESS && l->e->label == NULL)
 		l->e->label = label_of(subject);

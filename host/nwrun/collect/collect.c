@@ -199,6 +199,7 @@ look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 	uint32_t used = procs_used(c), i;
 	int alive = 0, due = 0;
 
+	c->wall_ahead_ns = now_wall_ns - now_mono_ns;
 	clock_calibrate(c, now_mono_ns);
 	for (i = 0; i < used; i++) {
 		alive += proc_judge(c, i, final, now_mono_ns);

@@ -106,9 +106,10 @@ struct watch {
 	bool has_children; /* the kernel's count includes children that used a processor */
 	const char *unseen_by, *unseen_by_said; /* word for the reason; NULL: none */
 	uint64_t rss_bytes;
-	int64_t look_mono_ns; /* time of the last look; 0 before the first */
-	bool quota_wanted;    /* the next look asks for the quota of processor time */
-	uint64_t reports;     /* rows sent about the process: the reader counts missing rows */
+	int64_t objects_wall_ns; /* when its objects were reported last; 0 before the first time */
+	int64_t look_mono_ns;    /* time of the last look; 0 before the first */
+	bool quota_wanted;       /* the next look asks for the quota of processor time */
+	uint64_t reports;        /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct server server[WATCH_SERVERS];
 	uint32_t servers; /* count of changes */
@@ -131,6 +132,11 @@ struct object_seen {
 	bool relabelled;        /* label changed since the metadata went out */
 	char id[UUID_BYTES];
 	uint64_t bytes[2], ns[2]; /* reported */
+	/* of a pipe or local socket: reported by itself, and the socket at the other end; 0: not
+	 * known */
+	uint64_t pipe_bytes[2], pipe_ns[2];
+	uint32_t far_ino;
+	int64_t pipe_from_wall_ns; /* begin of unreported use; 0: there is none */
 	uint64_t tcp_busy_us;
 	uint32_t renames;
 	struct label label;
@@ -163,7 +169,8 @@ struct collect {
 	double tick_s;
 	uint64_t pid_ns;
 	uint64_t page_bytes;
-	uint32_t objects_said, servers_asked;
+	uint32_t objects_said, servers_asked, pipes_said, pipes_asked;
+	int64_t wall_ahead_ns;  /* lead of the wall clock over the monotonic clock */
 	int64_t others_mono_ns; /* when the nameless objects were last reported */
 	struct mounts mounts;
 	struct watch watch[NWSHM_PROCS];
@@ -260,6 +267,8 @@ void say_root_end(struct collect *c);
 struct object_delta {
 	uint64_t bytes[2], ns[2];
 };
+void say_pipe(struct collect *c, unsigned object, const struct object_delta *d,
+    int64_t from_wall_ns, int64_t now_wall_ns);
 struct tcp_sample;
 void say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns);
@@ -293,6 +302,13 @@ void local_report(struct collect *c, uint32_t owner, const struct nwshm_object *
     const struct object_delta *d, bool first);
 /* The server of most bytes through pipes and local sockets in a direction; NULL: there is none. */
 const struct server *local_server_of(const struct watch *w, enum nwshm_dir dir);
+
+/* --- collect_pipe.c --- */
+
+enum { COLLECT_PIPES_SAID = 128 };
+
+/* Reports the use of a pipe or local socket since the last report, if worth a series. */
+void pipe_report(struct collect *c, unsigned object, int64_t now_wall_ns);
 
 /* --- collect_tcp.c --- */
 

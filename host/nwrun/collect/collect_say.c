@@ -344,7 +344,7 @@ has_moved(const struct collect *c)
 		if (!is_trifle(&c->watch[i]))
 			return true;
 	for (i = 0; i < sizeof(c->object) / sizeof(c->object[0]); i++)
-		if (c->object[i].used && c->object[i].label.kind != NWSHM_LOCAL)
+		if (c->object[i].used && c->object[i].label.kind < NWSHM_LOCAL)
 			return true;
 	return false;
 }
@@ -481,6 +481,50 @@ say_object_meta(struct collect *c, unsigned object)
 	    subject.n, NULL, 0);
 }
 
+/* A pipe has the pipe's inode; a local socket has the inodes of both ends, the lower first. */
+static void
+say_pipe_meta(struct collect *c, unsigned object)
+{
+	const struct nwshm_object *o = &c->shm->object[object];
+	struct object_seen *seen = &c->object[object];
+	struct watch *w = &c->watch[seen->owner];
+	struct kv_list subject = { .n = 0 };
+	uint64_t own = o->ino, far = seen->far_ino;
+	char name[64];
+
+	say_process_meta(c, seen->owner, w->window_begin_mono_ns);
+	kv_process(&subject, c, w);
+	if (seen->label.kind == NWSHM_PIPE)
+		snprintf(name, sizeof(name), "pipe:%llu", (unsigned long long)own);
+	else
+		snprintf(name, sizeof(name), "socket:%llu-%llu",
+		    (unsigned long long)(own < far ? own : far),
+		    (unsigned long long)(own < far ? far : own));
+	kv_text(&subject, "pipe", name);
+	id_make(seen->id);
+	c->pipes_said++;
+	seen->said = true;
+	c->sink->meta(c->sink->arg, seen->id, w->id, NW_TYPE_PIPE, subject.kv, subject.n, NULL, 0);
+}
+
+void
+say_pipe(struct collect *c, unsigned object, const struct object_delta *d, int64_t from_wall_ns,
+    int64_t now_wall_ns)
+{
+	struct object_seen *seen = &c->object[object];
+	struct field_list f = { .n = 0 };
+
+	if (!seen->said)
+		say_pipe_meta(c, object);
+	field(&f, "read_bytes", (double)d->bytes[NWSHM_READ]);
+	field(&f, "write_bytes", (double)d->bytes[NWSHM_WRITE]);
+	field(&f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
+	field(&f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
+	if (from_wall_ns != 0 && now_wall_ns > from_wall_ns)
+		field(&f, "window", (double)(now_wall_ns - from_wall_ns) * 1e-9);
+	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
 /* Child of the file's metadata, under the same name. */
 void
 say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir)
@@ -578,7 +622,7 @@ report_object(struct collect *c, unsigned object)
 	bool file = seen->label.kind == NWSHM_FILE;
 
 	if (to == NULL || seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0 ||
-	    seen->label.kind == NWSHM_LOCAL)
+	    seen->label.kind >= NWSHM_LOCAL)
 		return;
 	fprintf(to, "%s pid=%d read=%llu written=%llu", file ? "file" : "connection",
 	    object < NWSHM_OBJECTS_FIXED ? 0 : c->watch[seen->owner].pid,

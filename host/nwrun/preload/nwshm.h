@@ -43,13 +43,14 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 13,
+	NWSHM_VERSION = 14,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
 	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
 	NWSHM_LOCALS = 32, /* local sockets among them */
+	NWSHM_PIPES = 96,  /* ends of pipes among them */
 	NWSHM_SOCKET_BYTES = 112,
 	NWSHM_PATH_BYTES = 400,
 	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
@@ -161,9 +162,10 @@ struct nwshm_proc {
 	char argv[NWSHM_ARGV_BYTES]; /* arguments joined by blanks, cut */
 };
 
-enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN, NWSHM_LOCAL };
+enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN, NWSHM_LOCAL, NWSHM_PIPE };
 
-/* A file, a connection or a connected local socket of a process. The first two objects
+/* A file, a connection, a connected local socket or a pipe of a process. The time of a pipe or
+ * local socket includes failed calls, and waits that found the end ready. The first two objects
  * sum up the rest, which found no slot: no process, no name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
@@ -182,7 +184,8 @@ struct nwshm_object {
 			_Atomic uint32_t tcp_info_len;
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
 		} conn;
-		struct {
+		struct {                              /* of a pipe, too */
+			_Atomic int64_t used_mono_ns; /* end of the last call or wait */
 			/* the peer by the kernel, which is the process that began to listen or
 			 * made the pair; 0: not told */
 			int32_t peer_pid;
@@ -191,7 +194,9 @@ struct nwshm_object {
 	} u;
 	uint64_t dev, ino;
 	uint32_t fs_magic; /* f_type of a file system without a block device; 0: not known */
-	int64_t born_ns;   /* a file's birth, in its file system's clock; 0: unknown */
+	/* a file's birth, in its file system's clock; of a pipe or local socket, the monotonic time
+	 * of the first look; 0: unknown */
+	int64_t born_ns;
 	_Atomic int64_t size_bytes; /* when first used, and again when closed */
 } __attribute__((aligned(NWSHM_LINE)));
 enum { NWSHM_OTHER_FILES, NWSHM_OTHER_CONNS, NWSHM_OBJECTS_FIXED };
@@ -246,6 +251,7 @@ struct nwshm {
 	_Atomic uint32_t small_named; /* small files with a name so far */
 	_Atomic uint32_t lives;       /* files whose steps were followed so far */
 	_Atomic uint32_t locals;      /* objects that are local sockets now */
+	_Atomic uint32_t pipes;       /* objects that are pipes now */
 	/* where the next search for a free object begins, and the count of freed objects */
 	_Atomic uint32_t objects_from, objects_freed;
 	/* set of the objects that got a path; members may have lost theirs since */

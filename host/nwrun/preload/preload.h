@@ -214,6 +214,8 @@ fd_word_known(int fd)
 	return (word & FD_AGAIN) != 0 ? 0 : word;
 }
 
+/* Adds a wait to the pipe or local socket of the descriptor. */
+void fd_waited(int fd, bool out, int64_t ns, int64_t end_mono_ns);
 /* Looks at the descriptor on first use. Needs a slot: never call without a slot. */
 struct fd_info fd_get(int fd);
 /* Looks at the descriptors below FD_LOOKED that are open, and names their files. Needs a slot. */
@@ -264,6 +266,8 @@ struct nwshm_object *object_get_conn(
 /* A connected local socket; path: the peer's name, len bytes of it. NULL: no place is left. */
 struct nwshm_object *
 object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path, size_t len);
+/* A pipe's end, or a named pipe. NULL: no place is left. */
+struct nwshm_object *object_get_pipe(uint64_t dev, uint64_t ino);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
 /* Asks the kernel for the file's name. */

@@ -187,7 +187,9 @@ look_at(int fd, bool reads)
 		magic = fs_magic_get(fd, dev);
 	if (S_ISBLK(st.stx_mode) || (S_ISREG(st.stx_mode) && !is_pseudo(magic)))
 		return look_at_file(fd, dev, magic, &st, reads);
-	return fd_word(S_ISFIFO(st.stx_mode) ? NWSHM_PIPE_READ : NWSHM_OTHER_READ, false, NULL);
+	if (S_ISFIFO(st.stx_mode))
+		return fd_word(NWSHM_PIPE_READ, false, object_get_pipe(dev, st.stx_ino));
+	return fd_word(NWSHM_OTHER_READ, false, NULL);
 }
 
 /* Another thread may have looked meanwhile, or closed the descriptor: then its word stands. */
@@ -232,6 +234,19 @@ fd_note_room(int fd, ssize_t written)
 		atomic_fetch_and(&tables->fd[fd], ~(uint32_t)FD_FULL);
 	else if (errno == EAGAIN)
 		atomic_fetch_or(&tables->fd[fd], FD_FULL);
+}
+
+void
+fd_waited(int fd, bool out, int64_t ns, int64_t end_mono_ns)
+{
+	uint32_t word = fd_word_get(fd);
+	struct nwshm_object *o = fd_word_object(word);
+
+	if ((word & FD_STAGE_MASK) != NWSHM_PIPE_READ + 1 || o == NULL || in_vfork_child())
+		return;
+	atomic_fetch_add_explicit(
+	    &o->ns[out ? NWSHM_WRITE : NWSHM_READ], (uint64_t)ns, memory_order_relaxed);
+	atomic_store_explicit(&o->u.local.used_mono_ns, end_mono_ns, memory_order_relaxed);
 }
 
 void

@@ -304,10 +304,31 @@ object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path,
 		return NULL;
 	}
 	o->u.local.peer_pid = peer_pid;
+	o->born_ns = nw_cycles_ns(&region->cycles);
 	if (len >= NWSHM_SOCKET_BYTES)
 		len = NWSHM_SOCKET_BYTES - 1;
 	memcpy(o->u.local.path, path, len);
 	o->u.local.path[len] = '\0';
+	object_publish(o, index, key);
+	return o;
+}
+
+/* Of very many pipes a few are sample enough. */
+struct nwshm_object *
+object_get_pipe(uint64_t dev, uint64_t ino)
+{
+	uint64_t key = object_hash(NWSHM_PIPE, dev, ino);
+	struct nwshm_object *o;
+	uint32_t index;
+
+	if ((o = object_find(NWSHM_PIPE, key, -1, dev, ino, 0)) != NULL)
+		return o;
+	if (atomic_fetch_add(&region->pipes, 1) >= NWSHM_PIPES ||
+	    (o = object_new(NWSHM_PIPE, dev, ino, &index)) == NULL) {
+		atomic_fetch_sub(&region->pipes, 1);
+		return NULL;
+	}
+	o->born_ns = nw_cycles_ns(&region->cycles);
 	object_publish(o, index, key);
 	return o;
 }

@@ -104,13 +104,25 @@ lane_and_object_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object 
 		cells_add(t, o, stage & 1, &span, alone);
 }
 
+/* The time of an operation, and the time at its end. */
+struct stop {
+	int64_t ns, end_mono_ns;
+};
+
 static inline __attribute__((always_inline)) void
-pipe_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_t ns, ssize_t bytes)
+pipe_add(
+    struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, struct stop stop, ssize_t bytes)
 {
+	int64_t ns = stop.ns > 0 ? stop.ns : 0;
+
 	if (likely(bytes > 0))
 		nwshm_add(&t->pipe_bytes[stage & 1], (uint64_t)bytes);
-	if (unlikely(o != NULL) && bytes > 0)
-		object_add(o, stage & 1, (uint64_t)bytes, ns, *single_threaded != 0);
+	if (likely(o != NULL)) {
+		object_add(
+		    o, stage & 1, bytes > 0 ? (uint64_t)bytes : 0, ns, *single_threaded != 0);
+		atomic_store_explicit(
+		    &o->u.local.used_mono_ns, stop.end_mono_ns, memory_order_relaxed);
+	}
 	nwshm_add(&t->busy_ns[stage], (uint64_t)ns);
 }
 
@@ -122,7 +134,8 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 		if (bytes > 0)
 			nwshm_add(&t->other_bytes[stage & 1], (uint64_t)bytes);
 	} else if (stage >= NWSHM_LANES) {
-		pipe_add(t, stage, o, end_mono_ns - begin_mono_ns, bytes);
+		pipe_add(
+		    t, stage, o, (struct stop){ end_mono_ns - begin_mono_ns, end_mono_ns }, bytes);
 	} else if (bytes < 0) {
 		nwshm_add(&t->busy_ns[stage], (uint64_t)(end_mono_ns - begin_mono_ns));
 	} else {
@@ -130,11 +143,6 @@ stage_add(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, int64_
 		    t, stage, o, offset, begin_mono_ns, end_mono_ns, (uint64_t)bytes);
 	}
 }
-
-/* The time since a reading of the counter, and the time now. */
-struct stop {
-	int64_t ns, end_mono_ns;
-};
 
 /* The clock has no numbers now. */
 static __attribute__((noinline, cold)) struct stop
@@ -191,7 +199,7 @@ quick_count_pipe(
 {
 	struct stop stop = quick_stop(t, begin_ticks);
 
-	pipe_add(t, stage, fd_word_object(word), stop.ns > 0 ? stop.ns : 0, bytes);
+	pipe_add(t, stage, fd_word_object(word), stop, bytes);
 }
 
 void

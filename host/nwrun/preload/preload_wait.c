@@ -40,12 +40,19 @@ enum { WATCHED_MAX = 1024 }; /* descriptors looked at in one call */
 struct wait {
 	struct nwshm_thread *thread; /* NULL: not measured */
 	enum nwshm_wait hope;
-	int fd; /* an internet socket watched for reading; negative: unknown */
+	int fd;   /* an internet socket watched for reading; negative: unknown */
+	int pipe; /* the first pipe of the hope, then the first ready pipe; negative: unknown */
 	int64_t begin_mono_ns, limit_ns;
 };
 
 /* limit_ns: the time after which the program goes on by itself; NO_LIMIT: never. */
 #define NO_LIMIT INT64_MAX
+
+static inline bool
+is_pipe(enum nwshm_wait wait)
+{
+	return wait == NWSHM_WAIT_PIPE_READ || wait == NWSHM_WAIT_PIPE_WRITE;
+}
 
 static void
 wait_begin(struct wait *w, enum nwshm_wait hope, int64_t limit_ns)
@@ -72,6 +79,8 @@ wait_end(struct wait *w, enum nwshm_wait got)
 		self.drained = false;
 	}
 	nwshm_add(&w->thread->wait_ns[got], (uint64_t)ns);
+	if (w->pipe >= 0 && is_pipe(got))
+		fd_waited(w->pipe, got == NWSHM_WAIT_PIPE_WRITE, ns, w->begin_mono_ns + ns);
 }
 
 /* Threads that only sleep take no slot. */
@@ -181,7 +190,7 @@ poll_begin(struct wait *w, struct pollfd *fds, nfds_t n, int64_t limit_ns)
 	nfds_t i;
 
 	w->thread = NULL;
-	w->fd = -1;
+	w->fd = w->pipe = -1;
 	if (limit_ns <= 0 || (w->thread = n > 0 ? thread_slot() : thread_slot_known()) == NULL)
 		return;
 	for (i = 0; i < n && i < WATCHED_MAX && hope != NWSHM_WAIT_WRITE; i++) {
@@ -190,6 +199,7 @@ poll_begin(struct wait *w, struct pollfd *fds, nfds_t n, int64_t limit_ns)
 		one = wait_of(fds[i].fd, (fds[i].events & POLLOUT) != 0);
 		hope = stronger(hope, one);
 		w->fd = one == NWSHM_WAIT_READ ? fds[i].fd : w->fd;
+		w->pipe = w->pipe < 0 && is_pipe(one) ? fds[i].fd : w->pipe;
 	}
 	if (hope == NWSHM_WAIT_OTHER && limit_ns == NO_LIMIT)
 		w->thread = NULL;
@@ -200,15 +210,18 @@ poll_begin(struct wait *w, struct pollfd *fds, nfds_t n, int64_t limit_ns)
 static void
 poll_end(struct wait *w, const struct pollfd *fds, nfds_t n, int rc)
 {
-	enum nwshm_wait got;
+	enum nwshm_wait got, one;
 	nfds_t i;
 
 	if (w->thread == NULL)
 		return;
 	got = rc > 0 ? NWSHM_WAIT_OTHER : rc == 0 ? expired(w) : w->hope;
 	for (i = 0; rc > 0 && i < n && i < WATCHED_MAX && !is_net(got); i++)
-		if (fds[i].revents != 0)
-			got = first(got, wait_of(fds[i].fd, (fds[i].revents & POLLOUT) != 0));
+		if (fds[i].revents != 0) {
+			one = wait_of(fds[i].fd, (fds[i].revents & POLLOUT) != 0);
+			w->pipe = got == NWSHM_WAIT_OTHER && is_pipe(one) ? fds[i].fd : w->pipe;
+			got = first(got, one);
+		}
 	wait_end(w, got);
 }
 
@@ -264,6 +277,19 @@ set_socket(int n, const fd_set *in)
 	return -1;
 }
 
+/* The first pipe of two sets. */
+static int
+set_pipe(int n, const fd_set *in, const fd_set *out)
+{
+	int i;
+
+	for (i = 0; i < n && i < FD_SETSIZE; i++)
+		if (((in != NULL && FD_ISSET(i, in)) || (out != NULL && FD_ISSET(i, out))) &&
+		    is_pipe(wait_of(i, false)))
+			return i;
+	return -1;
+}
+
 static void
 select_begin(struct wait *w, int n, const fd_set *in, const fd_set *out, int64_t limit_ns)
 {
@@ -274,6 +300,7 @@ select_begin(struct wait *w, int n, const fd_set *in, const fd_set *out, int64_t
 	    (w->thread = n > 0 ? thread_slot() : thread_slot_known()) == NULL)
 		return;
 	hope = sets_wait(n, in, out);
+	w->pipe = is_pipe(hope) ? set_pipe(n, in, out) : -1;
 	w->fd = hope == NWSHM_WAIT_READ ? set_socket(n, in) : -1;
 	if (hope == NWSHM_WAIT_OTHER && limit_ns == NO_LIMIT)
 		w->thread = NULL;
@@ -284,8 +311,14 @@ select_begin(struct wait *w, int n, const fd_set *in, const fd_set *out, int64_t
 static void
 select_end(struct wait *w, int n, const fd_set *in, const fd_set *out, int rc)
 {
-	if (w->thread != NULL)
-		wait_end(w, rc > 0 ? sets_wait(n, in, out) : rc == 0 ? expired(w) : w->hope);
+	enum nwshm_wait got;
+
+	if (w->thread == NULL)
+		return;
+	got = rc > 0 ? sets_wait(n, in, out) : rc == 0 ? expired(w) : w->hope;
+	if (rc > 0 && is_pipe(got))
+		w->pipe = set_pipe(n, in, out);
+	wait_end(w, got);
 }
 
 #define SELECT(name, limit_ns, params, args)            \
@@ -400,7 +433,7 @@ epoll_begin(struct wait *w, int epfd, int64_t limit_ns)
 	uint8_t hope;
 
 	w->thread = NULL;
-	w->fd = -1;
+	w->fd = w->pipe = -1;
 	if (tables == NULL || limit_ns <= 0)
 		return;
 	hope = atomic_load_explicit(
@@ -446,9 +479,11 @@ epoll_end(struct wait *w, int epfd, const struct epoll_event *events, int rc)
 		if ((noted & EPOLL_PIPE) == 0)
 			got = is_for_room(noted, events[i].events) ? NWSHM_WAIT_WRITE
 								   : NWSHM_WAIT_READ;
-		else if (got == NWSHM_WAIT_OTHER)
+		else if (got == NWSHM_WAIT_OTHER) {
 			got = (events[i].events & EPOLLOUT) != 0 ? NWSHM_WAIT_PIPE_WRITE
 								 : NWSHM_WAIT_PIPE_READ;
+			w->pipe = (int)(noted >> EPOLL_FD_SHIFT & (FD_MAX - 1));
+		}
 	}
 	epoll_hope_set(epfd, got);
 	wait_end(w, got);
@@ -482,6 +517,7 @@ static void
 sleep_begin(struct wait *w, int64_t limit_ns)
 {
 	w->thread = limit_ns > 0 && !in_vfork_child() ? thread_slot_known() : NULL;
+	w->pipe = -1;
 	/* a library below that sleeps in a call: the call's time has the sleep */
 	if (w->thread != NULL &&
 	    atomic_load_explicit(&w->thread->inflight, memory_order_relaxed) != 0)

@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -33,7 +34,7 @@ static struct said {
 	double bytes, bytes_in, rtt_s, pipe_bytes[2], pipe_s[2]; /* pipe_s: of the last report */
 	struct nw_caliper_window w, sum; /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
-	double ops, strided, strided_pause_s;
+	double ops, strided, strided_pause_s, read_s;
 	uint64_t of_4k, of_1m; /* operations in two cells */
 } said[SAID_MAX];
 static size_t said_n;
@@ -73,7 +74,9 @@ on_meta(void *arg, const char *id, const char *pid, const char *event_type,
 	snprintf(s->parent, sizeof(s->parent), "%s", pid == NULL ? "" : pid);
 	snprintf(s->event_type, sizeof(s->event_type), "%s", event_type);
 	for (i = 0; i < n; i++) {
-		if (strcmp(subject[i].key, "stage") == 0)
+		if (strcmp(subject[i].key, "pipe") == 0)
+			snprintf(s->resource, sizeof(s->resource), "%s", subject[i].v.text);
+		else if (strcmp(subject[i].key, "stage") == 0)
 			snprintf(s->stage, sizeof(s->stage), "%s", subject[i].v.text);
 		else if (strcmp(subject[i].key, "resource") == 0)
 			snprintf(s->resource, sizeof(s->resource), "%s", subject[i].v.text);
@@ -147,6 +150,8 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 			s->strided += values[i];
 		else if (strcmp(fields[i], "strided_pause_s") == 0)
 			s->strided_pause_s += values[i];
+		else if (strcmp(fields[i], "read_s") == 0)
+			s->read_s += values[i];
 		else if (strcmp(fields[i], "rtt_s") == 0)
 			s->rtt_s = values[i];
 		else if (strcmp(fields[i], "pipe_read_bytes") == 0 ||
@@ -637,6 +642,38 @@ test_objects(void)
 	teardown();
 }
 
+/* A pipe is told once its waits are worth a series, its counts all in; a small one never. */
+static void
+test_pipe_series(void)
+{
+	struct nwshm_object *pipe, *small;
+	const struct said *s;
+	int64_t t = t0;
+
+	setup();
+	add_proc(0, getpid());
+	pipe = add_object(NWSHM_OBJECTS_FIXED, "", 1000);
+	pipe->kind = NWSHM_PIPE;
+	pipe->ino = 4711;
+	small = add_object(NWSHM_OBJECTS_FIXED + 1, "", 1000);
+	small->kind = NWSHM_PIPE;
+	small->ino = 4712;
+	nwshm_add(&pipe->ns[NWSHM_READ], 10 * MS);
+	collect_look(c, t += 100 * MS, 1000 * MS);
+	CHECK_INT(said_count("nw:pipe"), 0);
+	nwshm_add(&pipe->ns[NWSHM_READ], 50 * MS);
+	collect_look(c, t += 100 * MS, 1100 * MS);
+	CHECK_INT(said_count("nw:pipe"), 1);
+	nwshm_add(&pipe->bytes[NWSHM_READ], 500);
+	collect_finish(c, t += 100 * MS, 1200 * MS);
+	s = said_resource("nw:pipe", "pipe:4711");
+	CHECK(s != NULL && s->bytes == 1500 && s->documents == 2 && s->ended == 1);
+	CHECK(s != NULL && fabs(s->read_s - 0.06) < 1e-9);
+	CHECK_INT(said_count("nw:pipe"), 1);
+	CHECK_INT(atomic_load(&pipe->state), NWSHM_FREE);
+	teardown();
+}
+
 /* Two reads of 4 kB and one of 1 MB, and a step. */
 static void
 add_cells(unsigned object)
@@ -862,6 +899,7 @@ main(void)
 	test_wait_without_direction();
 	test_pipes();
 	test_objects();
+	test_pipe_series();
 	test_cells();
 	test_cell_rows();
 	test_killed();

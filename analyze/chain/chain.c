@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/chain.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/err.h"
+
+/* Least lead of the slowest before the second, in the mean and in windows, and least held share. */
+static const double LEAD = 0.1, LEAD_WINDOWS = 0.6, HELD_MIN = 0.3;
+/* Least share of the time for a wait. */
+static const double EDGE_MIN = 0.02;
+/* Least part of a process's bytes, or waits, for a channel within the time at work. */
+static const double MATTERS = 0.05;
+
+struct builder {
+	const struct nw_chain_process *p;
+	size_t n;
+	const struct nw_chain_end *ends;
+	size_t n_ends, n_windows;
+	double window_s;
+	struct nw_chain *out;
+	double *begin_s, *end_s; /* of each process's channels */
+	double *kept;            /* part of each process's waits within the time at work */
+	size_t *node_of;         /* node of each process, or SIZE_MAX */
+	double *waited;          /* n x n_windows: waits of a process at all channels, cut */
+	double *held;            /* n_nodes x n_windows: held seconds of a node */
+	double *there;           /* n_nodes x n_windows: seconds at work */
+};
+
+static double
+at(const double *a, size_t i)
+{
+	return a != NULL && a[i] > 0 ? a[i] : 0;
+}
+
+/* Whether two ends of a channel make an edge. */
+static bool
+is_edge(const struct builder *b, const struct nw_chain_end *waiter,
+    const struct nw_chain_end *holder, int dir)
+{
+	return waiter->channel == holder->channel && waiter->process != holder->process &&
+	    b->p[waiter->process].group != b->p[holder->process].group &&
+	    holder->bytes[1 - dir] > 0 && (waiter->bytes[dir] > 0 || waiter->wait_s[dir] != NULL);
+}
+
+static bool
+has_far_end(const struct builder *b, const struct nw_chain_end *e)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_ends; i++)
+		if (is_edge(b, e, &b->ends[i], 0) || is_edge(b, e, &b->ends[i], 1))
+			return true;
+	return false;
+}
+
+static double
+row_sum(const double *a, size_t n)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		sum += at(a, i);
+	return sum;
+}
+
+/* Whether much of a process's bytes, or of a process's waits, belongs to an end. */
+static bool
+matters(const struct builder *b, const struct nw_chain_end *end)
+{
+	double bytes = 0, waits = 0, own = 0, s;
+	size_t i;
+
+	for (i = 0; i < b->n_ends; i++) {
+		if (b->ends[i].process != end->process)
+			continue;
+		s = row_sum(b->ends[i].wait_s[0], b->n_windows) +
+		    row_sum(b->ends[i].wait_s[1], b->n_windows);
+		own = &b->ends[i] == end ? s : own;
+		waits += s;
+		bytes += b->ends[i].bytes[0] + b->ends[i].bytes[1];
+	}
+	return end->bytes[0] + end->bytes[1] >= MATTERS * bytes ||
+	    (own > 0 && own >= MATTERS * waits);
+}
+
+/* Nodes are the groups of processes with an end whose other end is another group's. */
+static void
+nodes_find(struct builder *b)
+{
+	struct nw_chain *c = b->out;
+	size_t i, k, process;
+
+	for (i = 0; i < b->n_ends; i++) {
+		process = b->ends[i].process;
+		if (process >= b->n || !has_far_end(b, &b->ends[i]))
+			continue;
+		if (matters(b, &b->ends[i])) {
+			b->begin_s[process] = fmin(b->begin_s[process], b->ends[i].begin_s);
+			b->end_s[process] = fmax(b->end_s[process], b->ends[i].end_s);
+		}
+		if (b->node_of[process] != SIZE_MAX)
+			continue;
+		for (k = 0; k < c->n_nodes && c->node[k].group != b->p[process].group; k++)
+			;
+		if (k == c->n_nodes)
+			c->node[c->n_nodes++].group = b->p[process].group;
+		b->node_of[process] = k;
+		c->node[k].n_processes++;
+	}
+}
+
+/* Seconds of a window within a process's time at work. */
+static double
+there_s(const struct builder *b, size_t process, size_t w)
+{
+	double from = fmax(b->begin_s[process], (double)w * b->window_s);
+	double to = fmin(b->end_s[process], (double)(w + 1) * b->window_s);
+
+	return b->node_of[process] != SIZE_MAX && to > from ? to - from : 0;
+}
+
+/* Moves what a window has no room for to the windows before; beyond the first, nothing is kept. */
+static void
+waits_move(struct builder *b, size_t process)
+{
+	double *waited = b->waited + process * b->n_windows, all = 0, lost = 0, there;
+	size_t w;
+
+	for (w = 0; w < b->n_windows; w++)
+		all += waited[w];
+	for (w = b->n_windows; w-- > 0;) {
+		there = there_s(b, process, w);
+		waited[w] += lost;
+		lost = fmax(0, waited[w] - there);
+		waited[w] -= lost;
+	}
+	b->kept[process] = all > 0 ? (all - lost) / all : 1;
+}
+
+/* The waits of each process in each window. */
+static void
+waits_fill(struct builder *b)
+{
+	const struct nw_chain_end *e;
+	size_t i, w;
+
+	for (i = 0; i < b->n_ends; i++) {
+		e = &b->ends[i];
+		if (e->process >= b->n || b->node_of[e->process] == SIZE_MAX || !has_far_end(b, e))
+			continue;
+		for (w = 0; w < b->n_windows; w++)
+			b->waited[e->process * b->n_windows + w] +=
+			    at(e->wait_s[0], w) + at(e->wait_s[1], w);
+	}
+	for (i = 0; i < b->n; i++)
+		waits_move(b, i);
+}
+
+static double
+use_cut(const struct nw_chain_process *p, size_t w, double room, double use[NW_CHAIN_USES])
+{
+	double all = 0;
+	int k;
+
+	for (k = 0; k < NW_CHAIN_USES; k++)
+		all += use[k] = at(p->use_s[k], w);
+	for (k = 0; k < NW_CHAIN_USES && all > room; k++)
+		use[k] *= room / all;
+	return all > room ? room : all;
+}
+
+/* Adds the time of a process in a window: held, waited, and by use. */
+static void
+window_add(struct builder *b, size_t process, size_t w)
+{
+	const struct nw_chain_process *p = &b->p[process];
+	struct nw_chain_node *node = &b->out->node[b->node_of[process]];
+	double there = there_s(b, process, w);
+	double waited = b->waited[process * b->n_windows + w];
+	double room = there - waited, use[NW_CHAIN_USES], held;
+	size_t cell = b->node_of[process] * b->n_windows + w;
+	int k;
+
+	held = use_cut(p, w, room, use);
+	if (!p->cpu_known)
+		held = room;
+	node->at_work_s += there;
+	node->waited_share += waited;
+	node->held_share += held;
+	for (k = 0; k < NW_CHAIN_USES; k++)
+		node->use_share[k] += use[k];
+	b->held[cell] += held;
+	b->there[cell] += there;
+}
+
+static void
+nodes_fill(struct builder *b)
+{
+	struct nw_chain_node *node;
+	size_t i, w;
+	int k;
+
+	for (i = 0; i < b->n; i++)
+		for (w = 0; w < b->n_windows; w++)
+			if (there_s(b, i, w) > 0)
+				window_add(b, i, w);
+	for (node = b->out->node; node < b->out->node + b->out->n_nodes; node++) {
+		if (!(node->at_work_s > 0))
+			continue;
+		node->waited_share /= node->at_work_s;
+		node->held_share /= node->at_work_s;
+		for (k = 0; k < NW_CHAIN_USES; k++)
+			node->use_share[k] /= node->at_work_s;
+	}
+}
+
+/* --- edges --- */
+
+static struct nw_chain_edge *
+edge_get(struct builder *b, size_t waiter, size_t holder, bool writes, bool network)
+{
+	struct nw_chain *c = b->out;
+	struct nw_chain_edge *e, *more;
+
+	for (e = c->edge; e < c->edge + c->n_edges; e++)
+		if (e->waiter == waiter && e->holder == holder && e->writes == writes &&
+		    e->network == network)
+			return e;
+	if ((more = realloc(c->edge, (c->n_edges + 1) * sizeof(*more))) == NULL)
+		return NULL;
+	c->edge = more;
+	e = &c->edge[c->n_edges];
+	*e = (struct nw_chain_edge){
+		.waiter = waiter, .holder = holder, .writes = writes, .network = network
+	};
+	if ((e->wait_s = calloc(b->n_windows, sizeof(*e->wait_s))) == NULL)
+		return NULL;
+	c->n_edges++;
+	return e;
+}
+
+/* Bytes of the far ends of a channel of an end in a direction, of other groups. */
+static double
+far_bytes(const struct builder *b, const struct nw_chain_end *e, int dir)
+{
+	double sum = 0;
+	size_t i;
+
+	for (i = 0; i < b->n_ends; i++)
+		if (is_edge(b, e, &b->ends[i], dir))
+			sum += b->ends[i].bytes[1 - dir];
+	return sum;
+}
+
+/* Of a channel with several far ends the wait is shared out by their bytes. */
+static int
+end_edges(struct builder *b, const struct nw_chain_end *e, int dir)
+{
+	double all = far_bytes(b, e, dir), part;
+	struct nw_chain_edge *edge;
+	size_t i, w;
+
+	for (i = 0; i < b->n_ends && all > 0; i++) {
+		const struct nw_chain_end *far = &b->ends[i];
+
+		if (!is_edge(b, e, far, dir))
+			continue;
+		edge = edge_get(
+		    b, b->node_of[e->process], b->node_of[far->process], dir == 1, e->network);
+		if (edge == NULL)
+			return NW_ENOMEM;
+		part = far->bytes[1 - dir] / all;
+		edge->bytes += far->bytes[1 - dir];
+		for (w = 0; w < b->n_windows; w++)
+			edge->wait_s[w] += part * at(e->wait_s[dir], w) * b->kept[e->process];
+	}
+	return NW_OK;
+}
+
+static const struct nw_chain_edge *
+edge_back(const struct nw_chain *c, const struct nw_chain_edge *e)
+{
+	const struct nw_chain_edge *o;
+
+	for (o = c->edge; o < c->edge + c->n_edges; o++)
+		if (o->waiter == e->holder && o->holder == e->waiter && o->writes != e->writes &&
+		    o->network == e->network)
+			return o;
+	return NULL;
+}
+
+static void
+edges_share(struct builder *b)
+{
+	struct nw_chain *c = b->out;
+	const struct nw_chain_edge *back;
+	struct nw_chain_edge *e;
+	double sum;
+	size_t w;
+
+	for (e = c->edge; e < c->edge + c->n_edges; e++) {
+		for (sum = 0, w = 0; w < b->n_windows; w++)
+			sum += e->wait_s[w];
+		e->share =
+		    c->node[e->waiter].at_work_s > 0 ? sum / c->node[e->waiter].at_work_s : 0;
+	}
+	for (e = c->edge; e < c->edge + c->n_edges; e++)
+		if (e->network && (back = edge_back(c, e)) != NULL)
+			e->own_share = fmin(e->share, back->share);
+}
+
+static int
+edges_find(struct builder *b)
+{
+	const struct nw_chain_end *e;
+	int rc = NW_OK, dir;
+
+	for (e = b->ends; e < b->ends + b->n_ends && rc == NW_OK; e++)
+		for (dir = 0; dir < 2 && rc == NW_OK; dir++)
+			if (e->process < b->n && e->wait_s[dir] != NULL)
+				rc = end_edges(b, e, dir);
+	edges_share(b);
+	return rc;
+}
+
+/* --- the slowest --- */
+
+/* Share of the common windows with a larger held share of the first node. */
+static double
+lead_windows(const struct builder *b, size_t first, size_t second)
+{
+	const double *h = b->held, *t = b->there;
+	size_t w, n = 0, led = 0, i, k;
+
+	for (w = 0; w < b->n_windows; w++) {
+		i = first * b->n_windows + w;
+		k = second * b->n_windows + w;
+		if (!(t[i] > 0) || !(t[k] > 0))
+			continue;
+		n++;
+		led += h[i] / t[i] > h[k] / t[k];
+	}
+	return n > 0 ? (double)led / (double)n : 1;
+}
+
+static void
+slowest_find(struct builder *b)
+{
+	struct nw_chain *c = b->out;
+	double most = -1, second = -1, share;
+	size_t i, next = 0;
+
+	for (i = 0; i < c->n_nodes; i++) {
+		share = c->node[i].held_share;
+		if (share > most) {
+			second = most;
+			next = c->limit;
+			most = share;
+			c->limit = i;
+		} else if (share > second) {
+			second = share;
+			next = i;
+		}
+	}
+	c->second_share = second;
+	c->known = most >= HELD_MIN && most - second >= LEAD &&
+	    lead_windows(b, c->limit, next) >= LEAD_WINDOWS;
+	for (i = 0; i < c->n_edges; i++) {
+		if (c->edge[i].own_share <= most)
+			continue;
+		c->limit_is_edge = true;
+		c->known = c->edge[i].own_share - most >= LEAD && c->edge[i].own_share >= HELD_MIN;
+		c->second_share = most;
+		most = c->edge[i].own_share;
+		c->limit = i;
+	}
+}
+
+/* Edges without waits tell of the bytes' way alone, and stay. */
+static bool
+waits_somewhere(const struct nw_chain *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_edges; i++)
+		if (c->edge[i].share >= EDGE_MIN)
+			return true;
+	return false;
+}
+
+static int
+builder_make(struct builder *b)
+{
+	size_t i, n = b->n + 1, w = b->n_windows + 1;
+
+	b->begin_s = calloc(n, sizeof(*b->begin_s));
+	b->end_s = calloc(n, sizeof(*b->end_s));
+	b->kept = calloc(n, sizeof(*b->kept));
+	b->node_of = calloc(n, sizeof(*b->node_of));
+	b->waited = calloc(n * w, sizeof(*b->waited));
+	b->held = calloc(n * w, sizeof(*b->held));
+	b->there = calloc(n * w, sizeof(*b->there));
+	b->out->node = calloc(n, sizeof(*b->out->node));
+	if (b->begin_s == NULL || b->end_s == NULL || b->kept == NULL || b->node_of == NULL ||
+	    b->waited == NULL || b->held == NULL || b->there == NULL || b->out->node == NULL)
+		return NW_ENOMEM;
+	for (i = 0; i < b->n; i++) {
+		b->begin_s[i] = INFINITY;
+		b->node_of[i] = SIZE_MAX;
+	}
+	return NW_OK;
+}
+
+int
+nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain_end *ends,
+    size_t n_ends, size_t n_windows, double window_s, struct nw_chain *out)
+{
+	struct builder b = { .p = p,
+		.n = n,
+		.ends = ends,
+		.n_ends = n_ends,
+		.n_windows = n_windows,
+		.window_s = window_s,
+		.out = out };
+	int rc;
+
+	memset(out, 0, sizeof(*out));
+	if ((rc = builder_make(&b)) == NW_OK) {
+		nodes_find(&b);
+		waits_fill(&b);
+		nodes_fill(&b);
+		rc = edges_find(&b);
+	}
+	if (rc == NW_OK && waits_somewhere(out))
+		slowest_find(&b);
+	else
+		nw_chain_clear(out);
+	free(b.begin_s);
+	free(b.end_s);
+	free(b.kept);
+	free(b.node_of);
+	free(b.waited);
+	free(b.held);
+	free(b.there);
+	return rc;
+}
+
+void
+nw_chain_clear(struct nw_chain *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_edges; i++)
+		free(c->edge[i].wait_s);
+	free(c->edge);
+	free(c->node);
+	memset(c, 0, sizeof(*c));
+}

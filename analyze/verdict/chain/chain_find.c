@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/chain/chain_find.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/err.h"
+#include "narrows/xmalloc.h"
+
+/* Nobody would follow the chain of a larger session. */
+enum { PROCESSES_MAX = 256, ENDS_MAX = 1024 };
+
+struct finder {
+	const struct evidence *e;
+	struct nw_chain_process *p;
+	struct nw_chain_end *end;
+	const char **name; /* of each end's channel; NULL of a connection */
+	size_t n_ends, n_channels;
+	double **made; /* arrays to free */
+	size_t n_made;
+};
+
+static double *
+array_make(struct finder *f)
+{
+	double *a = xcalloc(f->e->n_windows + 1, sizeof(*a));
+
+	f->made = xreallocarray(f->made, f->n_made + 1, sizeof(*f->made));
+	return f->made[f->n_made++] = a;
+}
+
+static double
+at(const double *a, size_t i)
+{
+	return a != NULL ? a[i] : 0;
+}
+
+/* Since the first window's begin. */
+static double
+seconds_of(const struct evidence *e, int64_t wall_ns)
+{
+	return (double)(wall_ns - e->t0_wall_ns) * 1e-9;
+}
+
+/* --- channels --- */
+
+static struct nw_chain_end *
+end_add(struct finder *f, size_t process, size_t channel, const char *name)
+{
+	struct nw_chain_end *end;
+
+	if (f->n_ends == ENDS_MAX)
+		return NULL;
+	f->end = xreallocarray(f->end, f->n_ends + 1, sizeof(*f->end));
+	f->name = xreallocarray(f->name, f->n_ends + 1, sizeof(*f->name));
+	f->name[f->n_ends] = name;
+	end = &f->end[f->n_ends++];
+	*end = (struct nw_chain_end){ .process = process, .channel = channel };
+	return end;
+}
+
+static size_t
+pipe_channel(const struct finder *f, size_t host, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < f->n_ends; i++)
+		if (f->name[i] != NULL && f->e->processes[f->end[i].process].host == host &&
+		    strcmp(f->name[i], name) == 0)
+			return f->end[i].channel;
+	return f->n_channels;
+}
+
+static void
+pipes_add(struct finder *f)
+{
+	const struct evidence *e = f->e;
+	const struct evidence_pipe *p;
+	struct nw_chain_end *end;
+	size_t channel;
+	int way;
+
+	for (p = e->pipes; p < e->pipes + e->n_pipes; p++) {
+		if (p->first_wall_ns == 0)
+			continue;
+		channel = pipe_channel(f, e->processes[p->process].host, p->name);
+		if ((end = end_add(f, p->process, channel, p->name)) == NULL)
+			return;
+		f->n_channels += channel == f->n_channels;
+		end->begin_s = seconds_of(e, p->first_wall_ns);
+		end->end_s = seconds_of(e, p->last_wall_ns);
+		for (way = 0; way < 2; way++) {
+			end->bytes[way] = p->bytes[way];
+			end->wait_s[way] = p->wait_s[way];
+		}
+	}
+}
+
+static size_t
+process_of(const struct evidence *e, const struct evidence_connection *c)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++)
+		if (c->pid >= 0 && e->processes[i].host == c->host && e->processes[i].pid == c->pid)
+			break;
+	return i;
+}
+
+static bool
+is_other_end(const struct evidence_connection *a, const struct evidence_connection *b)
+{
+	return a != b && !b->watched && a->sport == b->dport && a->dport == b->sport &&
+	    a->sport != 0 && strcmp(a->src, b->dst) == 0 && strcmp(a->dst, b->src) == 0;
+}
+
+static const struct evidence_connection *
+other_end(const struct evidence *e, const struct evidence_connection *c)
+{
+	const struct evidence_connection *o;
+
+	for (o = e->connections; o < e->connections + e->n_connections; o++)
+		if (is_other_end(c, o) && process_of(e, o) < e->n_processes)
+			return o;
+	return NULL;
+}
+
+/* A connection's part of a process's time at the network, by bytes. */
+static double
+connection_share(const struct evidence *e, const struct evidence_connection *c, bool out)
+{
+	const struct evidence_connection *o;
+	double own = out ? c->bytes_out : c->bytes_in, all = 0;
+
+	for (o = e->connections; o < e->connections + e->n_connections; o++)
+		if (!o->watched && o->host == c->host && o->pid == c->pid)
+			all += out ? o->bytes_out : o->bytes_in;
+	return all > 0 ? own / all : 0;
+}
+
+/* Seconds of a process at the network in a direction, per window, times `share`. */
+static void
+net_add(
+    const struct evidence *e, const struct evidence_process *p, bool out, double share, double *to)
+{
+	enum nw_op op = out ? NW_OP_NET_WRITE : NW_OP_NET_READ;
+	size_t i;
+
+	for (i = 0; i < e->n_windows; i++)
+		to[i] += share * (at(p->busy_s[op], i) + at(p->wait_s[op], i));
+}
+
+/* From the first to the last window with use of the network. */
+static void
+connection_extent(
+    const struct evidence *e, const struct evidence_process *p, struct nw_chain_end *end)
+{
+	double step_s = (double)e->step_ns * 1e-9;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < e->n_windows; i++) {
+		if (at(end->wait_s[0], i) + at(end->wait_s[1], i) +
+			at(p->bytes[NW_OP_NET_READ], i) + at(p->bytes[NW_OP_NET_WRITE], i) <=
+		    0)
+			continue;
+		if (!found)
+			end->begin_s = (double)i * step_s;
+		found = true;
+		end->end_s = (double)(i + 1) * step_s;
+	}
+	end->begin_s = fmax(end->begin_s, seconds_of(e, p->first_wall_ns));
+	end->end_s = fmin(end->end_s, seconds_of(e, p->last_wall_ns));
+}
+
+static void
+connection_end(
+    struct finder *f, const struct evidence_connection *c, size_t process, size_t channel)
+{
+	struct nw_chain_end *end = end_add(f, process, channel, NULL);
+	const struct evidence_process *p = &f->e->processes[process];
+	double *wait[2];
+	int way;
+
+	if (end == NULL)
+		return;
+	end->network = true;
+	end->bytes[0] = c->bytes_in;
+	end->bytes[1] = c->bytes_out;
+	for (way = 0; way < 2; way++) {
+		wait[way] = array_make(f);
+		net_add(f->e, p, way == 1, connection_share(f->e, c, way == 1), wait[way]);
+		end->wait_s[way] = wait[way];
+	}
+	connection_extent(f->e, p, end);
+}
+
+/* A connection with both ends measured is a channel; waits at another are for a far peer. */
+static void
+connections_add(struct finder *f)
+{
+	const struct evidence *e = f->e;
+	const struct evidence_connection *c, *o;
+	size_t process, i;
+
+	for (c = e->connections; c < e->connections + e->n_connections; c++) {
+		process = process_of(e, c);
+		if (c->watched || process == e->n_processes)
+			continue;
+		o = other_end(e, c);
+		if (o == NULL) {
+			if (f->p[process].use_s[NW_CHAIN_FAR] == NULL)
+				f->p[process].use_s[NW_CHAIN_FAR] = array_make(f);
+			for (i = 0; i < 2; i++)
+				net_add(e, &e->processes[process], i == 1,
+				    connection_share(e, c, i == 1),
+				    (double *)f->p[process].use_s[NW_CHAIN_FAR]);
+		} else if (c < o) {
+			connection_end(f, c, process, f->n_channels);
+			connection_end(f, o, process_of(e, o), f->n_channels);
+			f->n_channels++;
+		}
+	}
+}
+
+/* --- groups --- */
+
+/* A mark of the processes at the other ends, with the directions: equal for equal work. */
+static uint64_t
+neighbours_mark(const struct finder *f, size_t process)
+{
+	const struct nw_chain_end *a, *b;
+	uint64_t mark = 0, one;
+	size_t far;
+	bool gives, takes;
+
+	for (far = 0; far < f->e->n_processes; far++) {
+		gives = takes = false;
+		for (a = f->end; a < f->end + f->n_ends; a++)
+			for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
+				if (b->process == far && far != process &&
+				    b->channel == a->channel) {
+					gives |= a->bytes[1] > 0 && b->bytes[0] > 0;
+					takes |= a->bytes[0] > 0 && b->bytes[1] > 0;
+				}
+		one = (uint64_t)far * 4 + (uint64_t)gives * 2 + takes + 1;
+		if (gives || takes)
+			mark += (one ^ one << 21) * 0x9e3779b97f4a7c15u;
+	}
+	return mark;
+}
+
+static bool
+same_text(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+static void
+groups_set(struct finder *f)
+{
+	const struct evidence *e = f->e;
+	uint64_t *mark = xcalloc(e->n_processes + 1, sizeof(*mark));
+	const struct evidence_process *p, *o;
+	size_t i, k;
+
+	for (i = 0; i < e->n_processes; i++) {
+		mark[i] = neighbours_mark(f, i);
+		p = &e->processes[i];
+		for (k = 0; k < i; k++) {
+			o = &e->processes[k];
+			if (mark[k] == mark[i] && mark[i] != 0 && o->host == p->host &&
+			    o->parent_pid >= 0 && o->parent_pid == p->parent_pid &&
+			    same_text(o->program, p->program))
+				break;
+		}
+		f->p[i].group = k < i ? f->p[k].group : i;
+	}
+	free(mark);
+}
+
+/* --- what processes did --- */
+
+/* Copying pages is a processor's work: only the rest of a call is the storage's. */
+static const double *
+less(struct finder *f, const double *a, const double *b)
+{
+	double *out;
+	size_t i;
+
+	if (a == NULL)
+		return NULL;
+	out = array_make(f);
+	for (i = 0; i < f->e->n_windows; i++)
+		out[i] = fmax(0, a[i] - at(b, i));
+	return out;
+}
+
+static void
+processes_fill(struct finder *f)
+{
+	const struct evidence *e = f->e;
+	const struct evidence_process *p;
+	struct nw_chain_process *out;
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++) {
+		p = &e->processes[i];
+		out = &f->p[i];
+		out->cpu_known = p->cpu != NULL;
+		out->use_s[NW_CHAIN_CPU] = p->cpu;
+		out->use_s[NW_CHAIN_READ] = evidence_reads_cached(e, p)
+		    ? less(f, p->busy_s[NW_OP_DISK_READ], p->cpu)
+		    : p->busy_s[NW_OP_DISK_READ];
+		out->use_s[NW_CHAIN_WRITE] = less(f, p->busy_s[NW_OP_DISK_WRITE], p->cpu);
+		out->use_s[NW_CHAIN_BLOCKED] = less(f,
+		    less(f, p->blocked, p->busy_s[NW_OP_DISK_READ]), p->busy_s[NW_OP_DISK_WRITE]);
+		out->use_s[NW_CHAIN_PAUSED] = p->paused;
+		out->use_s[NW_CHAIN_STARVED] = p->starved;
+	}
+}
+
+static void
+nodes_take(const struct finder *f, struct chain *c)
+{
+	size_t i, k;
+
+	c->node = xcalloc(c->graph.n_nodes + 1, sizeof(*c->node));
+	for (i = 0; i < c->graph.n_nodes; i++)
+		for (k = f->e->n_processes; k-- > 0;)
+			if (f->p[k].group == c->graph.node[i].group)
+				c->node[i].process = k;
+}
+
+void
+chain_find(const struct evidence *e, struct chain *out)
+{
+	struct finder f = { .e = e };
+	size_t i;
+
+	memset(out, 0, sizeof(*out));
+	if (e->n_windows == 0 || e->n_processes < 2 || e->n_processes > PROCESSES_MAX)
+		return;
+	f.p = xcalloc(e->n_processes, sizeof(*f.p));
+	processes_fill(&f);
+	pipes_add(&f);
+	connections_add(&f);
+	groups_set(&f);
+	if (f.n_ends > 1 &&
+	    nw_chain_build(f.p, e->n_processes, f.end, f.n_ends, e->n_windows,
+		(double)e->step_ns * 1e-9, &out->graph) == NW_OK &&
+	    out->graph.n_nodes > 0) {
+		nodes_take(&f, out);
+		chain_tell(e, out);
+	}
+	for (i = 0; i < f.n_made; i++)
+		free(f.made[i]);
+	free(f.made);
+	free(f.end);
+	free(f.name);
+	free(f.p);
+}
+
+void
+chain_clear(struct chain *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->graph.n_nodes; i++)
+		free(c->node[i].name);
+	free(c->node);
+	nw_chain_clear(&c->graph);
+	claims_clear(&c->told);
+	free(c->sentence);
+	memset(c, 0, sizeof(*c));
+}

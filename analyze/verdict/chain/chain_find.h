@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who waited for whom in a session: the graph of narrows/chain.h from the processes of the
+ * session, their pipes and local sockets, and connections with both ends measured; and a sentence.
+ */
+#ifndef CHAIN_FIND_H
+#define CHAIN_FIND_H
+
+#include "analyze/verdict/claim/claim.h"
+#include "analyze/verdict/evidence/evidence.h"
+#include "narrows/chain.h"
+
+struct chain_node {
+	size_t process; /* the node's first, in the evidence */
+	char *name;     /* as sentences have it */
+};
+
+struct chain {
+	struct nw_chain graph;   /* without nodes: no program waited for another */
+	struct chain_node *node; /* as graph.node */
+	struct claims told;
+	char *sentence; /* of told; NULL without nodes */
+};
+
+void chain_find(const struct evidence *e, struct chain *out);
+void chain_clear(struct chain *c);
+
+/* chain_words.c: names the nodes and tells the chain. */
+void chain_tell(const struct evidence *e, struct chain *c);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of the result document about waits of programs for each other. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analyze/verdict/resultdoc_in.h"
+#include "narrows/xmalloc.h"
+
+static const enum result_key use_keys[NW_CHAIN_USES] = {
+	[NW_CHAIN_CPU] = KEY_chain_node_cpu_share,
+	[NW_CHAIN_READ] = KEY_chain_node_read_share,
+	[NW_CHAIN_WRITE] = KEY_chain_node_write_share,
+	[NW_CHAIN_BLOCKED] = KEY_chain_node_blocked_share,
+	[NW_CHAIN_FAR] = KEY_chain_node_far_share,
+	[NW_CHAIN_PAUSED] = KEY_chain_node_paused_share,
+	[NW_CHAIN_STARVED] = KEY_chain_node_starved_share,
+};
+
+static json_t *
+node_doc(const struct analysis *a, size_t i)
+{
+	const struct nw_chain_node *n = &a->chain.graph.node[i];
+	const struct evidence_process *p = &a->evidence.processes[a->chain.node[i].process];
+	json_t *o = json_object();
+	int k;
+
+	put_text(o, KEY_chain_node_name, a->chain.node[i].name);
+	put_text(o, KEY_chain_node_program, p->program);
+	put_text(o, KEY_chain_node_host, evidence_host_name(&a->evidence, p->host, NULL));
+	if (n->n_processes == 1 && p->pid >= 0)
+		result_set(o, KEY_chain_node_pid, json_integer(p->pid));
+	put_count(o, KEY_chain_node_processes, n->n_processes);
+	put_real(o, KEY_chain_node_at_work_s, n->at_work_s);
+	put_real(o, KEY_chain_node_held_share, n->held_share);
+	put_real(o, KEY_chain_node_waited_share, n->waited_share);
+	for (k = 0; k < NW_CHAIN_USES; k++)
+		put_real(o, use_keys[k], n->use_share[k]);
+	return o;
+}
+
+/* Waits as a share of the time of all the waiter's processes. */
+static json_t *
+edge_over_time(const struct analysis *a, const struct nw_chain_edge *edge)
+{
+	const struct evidence *e = &a->evidence;
+	double *there = xcalloc(e->n_windows + 1, sizeof(*there));
+	json_t *list;
+	size_t i;
+
+	for (i = 0; i < e->n_windows; i++)
+		there[i] = (double)a->chain.graph.node[edge->waiter].n_processes *
+		    (double)e->step_ns * 1e-9;
+	list = resultdoc_timeline_ratio(e, edge->wait_s, there);
+	free(there);
+	return list;
+}
+
+static json_t *
+edge_doc(const struct analysis *a, const struct nw_chain_edge *edge)
+{
+	json_t *o = json_object();
+
+	put_count(o, KEY_chain_edge_waiter, edge->waiter);
+	put_count(o, KEY_chain_edge_holder, edge->holder);
+	put_text(o, KEY_chain_edge_waits_for, edge->writes ? "room" : "data");
+	put_text(o, KEY_chain_edge_by, edge->network ? "network" : "pipe");
+	put_real(o, KEY_chain_edge_share, edge->share);
+	put_real(o, KEY_chain_edge_both_share, edge->network ? edge->own_share : NAN);
+	put_real(o, KEY_chain_edge_bytes, edge->bytes);
+	result_set(o, KEY_chain_edge_over_time, edge_over_time(a, edge));
+	return o;
+}
+
+json_t *
+resultdoc_chain(const struct analysis *a)
+{
+	const struct nw_chain *c = &a->chain.graph;
+	json_t *o, *nodes, *edges;
+	size_t i;
+
+	if (c->n_nodes == 0)
+		return json_null();
+	o = json_object();
+	nodes = json_array();
+	edges = json_array();
+	for (i = 0; i < c->n_nodes; i++)
+		json_array_append_new(nodes, node_doc(a, i));
+	for (i = 0; i < c->n_edges; i++)
+		json_array_append_new(edges, edge_doc(a, &c->edge[i]));
+	put_text(o, KEY_chain_sentence, a->chain.sentence);
+	if (c->known)
+		put_count(o, c->limit_is_edge ? KEY_chain_limit_edge : KEY_chain_limit, c->limit);
+	put_real(o, KEY_chain_second_share, c->second_share);
+	result_set(o, KEY_chain_nodes, nodes);
+	result_set(o, KEY_chain_edges, edges);
+	return o;
+}

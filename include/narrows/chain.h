@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who waits for whom: from the waits of processes at their channels (pipes, local sockets,
+ * connections) to a graph, and the node of the graph that holds the bytes longest.
+ *
+ *   node   one process, or several that do the same work (workers)
+ *   edge   "waiter waited for holder" at the channels between two nodes, in one direction
+ *
+ * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
+ * node is the part of its time at work that was no wait for another node: computing, disks,
+ * pauses, waits for what is not measured. Of a process whose processor time is known, time without
+ * any explanation is not held: a thread may sleep on a lock of its own. Behind the slowest node
+ * readers wait, and before that node writers wait: so the node with the largest held share limits.
+ * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
+ *
+ * A process counts from the first to the last use of its channels, without channels that hardly
+ * matter. A wait may be told in the window of its end alone: what a window has no room for belongs
+ * to the windows before.
+ */
+#ifndef NARROWS_CHAIN_H
+#define NARROWS_CHAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Uses of the time in which a node held the bytes. */
+enum nw_chain_use {
+	NW_CHAIN_CPU,     /* on a processor */
+	NW_CHAIN_READ,    /* in calls that read files */
+	NW_CHAIN_WRITE,   /* in calls that write files */
+	NW_CHAIN_BLOCKED, /* blocked by storage outside these calls */
+	NW_CHAIN_FAR,     /* waiting for a peer that is no node */
+	NW_CHAIN_PAUSED,  /* pauses that the program's own time ended */
+	NW_CHAIN_STARVED, /* ready to run without a processor */
+	NW_CHAIN_USES
+};
+
+/* Arrays have n_windows entries, in seconds; NULL: no such time. */
+struct nw_chain_process {
+	size_t group; /* processes of equal numbers form a node */
+	const double *use_s[NW_CHAIN_USES];
+	bool cpu_known;
+};
+
+/* A process's end of a channel. Index 0 is reading, 1 writing. */
+struct nw_chain_end {
+	size_t process, channel;
+	bool network;
+	double bytes[2];
+	const double *wait_s[2];
+	double begin_s, end_s; /* of its use, since the first window's begin */
+};
+
+struct nw_chain_node {
+	size_t group, n_processes;
+	double at_work_s; /* sum of its processes */
+	double held_share, waited_share, use_share[NW_CHAIN_USES];
+};
+
+struct nw_chain_edge {
+	size_t waiter, holder; /* nodes */
+	bool writes;           /* the waiter writes, and waits for room */
+	bool network;
+	double share;     /* of the waiter's time at work */
+	double bytes;     /* through the channels, in this direction of data */
+	double *wait_s;   /* n_windows, sum of the waiter's processes */
+	double own_share; /* of a network: both ends waited, so the network held the bytes */
+};
+
+struct nw_chain {
+	struct nw_chain_node *node;
+	size_t n_nodes;
+	struct nw_chain_edge *edge;
+	size_t n_edges;
+	/* The slowest: a node, or a network edge where limit_is_edge. Known only where it lies
+	 * clearly before all others, in the means and in most windows. */
+	bool known, limit_is_edge;
+	size_t limit;
+	double second_share; /* the largest held share of the others */
+};
+
+/* NW_OK or NW_ENOMEM; nw_chain_clear() after both. Without an edge between two nodes: no nodes.
+ * O(ends^2 + ends x windows). */
+int nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain_end *ends,
+    size_t n_ends, size_t n_windows, double window_s, struct nw_chain *out);
+void nw_chain_clear(struct nw_chain *c);
+
+#endif

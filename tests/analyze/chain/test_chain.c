@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graphs of waits with a known slowest node. */
+#include "narrows/chain.h"
+
+#include <math.h>
+
+#include "tests/check.h"
+
+enum { N = 20, PROCESSES = 6, ENDS = 12 };
+
+static double rows[64][N];
+static size_t n_rows;
+static struct nw_chain_process process[PROCESSES];
+static struct nw_chain_end end[ENDS];
+static size_t n_ends;
+
+static const double *
+row(double every)
+{
+	size_t i;
+
+	for (i = 0; i < N; i++)
+		rows[n_rows][i] = every;
+	return rows[n_rows++];
+}
+
+static void
+begin(void)
+{
+	size_t i;
+
+	n_rows = n_ends = 0;
+	for (i = 0; i < PROCESSES; i++)
+		process[i] = (struct nw_chain_process){ .group = i };
+}
+
+/* A channel from `writer` to `reader`, who wait such shares of the time. */
+static void
+channel(size_t number, size_t writer, double writes, size_t reader, double reads, bool network)
+{
+	end[n_ends++] = (struct nw_chain_end){ .process = writer,
+		.channel = number,
+		.network = network,
+		.bytes = { 0, 1000 },
+		.wait_s = { NULL, row(writes) },
+		.end_s = N };
+	end[n_ends++] = (struct nw_chain_end){ .process = reader,
+		.channel = number,
+		.network = network,
+		.bytes = { 1000, 0 },
+		.wait_s = { row(reads), NULL },
+		.end_s = N };
+}
+
+static struct nw_chain
+build(size_t n)
+{
+	struct nw_chain c;
+
+	CHECK_INT(nw_chain_build(process, n, end, n_ends, N, 1, &c), 0);
+	return c;
+}
+
+static const struct nw_chain_edge *
+edge_of(const struct nw_chain *c, size_t waiter, size_t holder)
+{
+	size_t i;
+
+	for (i = 0; i < c->n_edges; i++)
+		if (c->node[c->edge[i].waiter].group == waiter &&
+		    c->node[c->edge[i].holder].group == holder)
+			return &c->edge[i];
+	return NULL;
+}
+
+static double
+share_of(const struct nw_chain *c, size_t waiter, size_t holder)
+{
+	const struct nw_chain_edge *e = edge_of(c, waiter, holder);
+
+	return e != NULL ? e->share : NAN;
+}
+
+/* The slow link of four, at each place. */
+static void
+test_places(void)
+{
+	struct nw_chain c;
+	size_t slow, i;
+
+	for (slow = 0; slow < 4; slow++) {
+		begin();
+		for (i = 0; i < 3; i++)
+			channel(i, i, i < slow ? 0.9 : 0, i + 1, i >= slow ? 0.9 : 0.02, false);
+		c = build(4);
+		CHECK_INT(c.n_nodes, 4);
+		CHECK(c.known && !c.limit_is_edge);
+		CHECK_INT(c.node[c.limit].group, slow);
+		CHECK(c.node[c.limit].held_share > 0.9);
+		for (i = 0; i < 3; i++) {
+			CHECK_NEAR(share_of(&c, i, i + 1), i < slow ? 0.9 : 0, 1e-9, 1e-9);
+			CHECK_NEAR(share_of(&c, i + 1, i), i >= slow ? 0.9 : 0.02, 1e-9, 1e-9);
+		}
+		nw_chain_clear(&c);
+	}
+}
+
+/* Two links that hold the bytes about as long: nobody is named. */
+static void
+test_even(void)
+{
+	struct nw_chain c;
+
+	begin();
+	channel(0, 0, 0.3, 1, 0.25, false);
+	c = build(2);
+	CHECK_INT(c.n_nodes, 2);
+	CHECK(!c.known);
+	nw_chain_clear(&c);
+}
+
+/* No wait, or no other program: no graph. */
+static void
+test_silent(void)
+{
+	struct nw_chain c;
+
+	begin();
+	channel(0, 0, 0.01, 1, 0.01, false);
+	c = build(2);
+	CHECK_INT(c.n_nodes, 0);
+	begin();
+	channel(0, 0, 0.9, 0, 0.9, false);
+	c = build(1);
+	CHECK_INT(c.n_nodes, 0);
+	n_ends = 1;
+	c = build(1);
+	CHECK_INT(c.n_nodes, 0);
+}
+
+/* Workers of one group are a node; what is explained of their time is held. */
+static void
+test_workers(void)
+{
+	struct nw_chain c;
+	size_t i;
+
+	begin();
+	for (i = 1; i <= 4; i++) {
+		process[i].group = 1;
+		process[i].cpu_known = true;
+		process[i].use_s[NW_CHAIN_CPU] = row(0.66);
+		process[i].use_s[NW_CHAIN_FAR] = row(0.31);
+		channel(i, i, 0, 0, 0.57 / 4, false);
+	}
+	process[0].cpu_known = true;
+	process[0].use_s[NW_CHAIN_CPU] = row(0.3);
+	c = build(5);
+	CHECK_INT(c.n_nodes, 2);
+	CHECK(c.known);
+	CHECK_INT(c.node[c.limit].group, 1);
+	CHECK_INT(c.node[c.limit].n_processes, 4);
+	CHECK_NEAR(c.node[c.limit].held_share, 0.97, 1e-9, 0);
+	CHECK_NEAR(c.node[c.limit].use_share[NW_CHAIN_FAR], 0.31, 1e-9, 0);
+	CHECK_NEAR(share_of(&c, 0, 1), 0.57, 1e-9, 0);
+	CHECK_NEAR(c.node[1 - c.limit].held_share, 0.3, 1e-9, 0);
+	nw_chain_clear(&c);
+}
+
+/* Both ends of a network wait: neither program held the bytes. */
+static void
+test_network(void)
+{
+	struct nw_chain c;
+
+	begin();
+	channel(0, 0, 0.8, 1, 0.85, true);
+	c = build(2);
+	CHECK(c.known && c.limit_is_edge);
+	CHECK_NEAR(c.edge[c.limit].own_share, 0.8, 1e-9, 0);
+	nw_chain_clear(&c);
+	begin(); /* a slow reader makes the writer alone wait */
+	channel(0, 0, 0.8, 1, 0.02, true);
+	c = build(2);
+	CHECK(c.known && !c.limit_is_edge);
+	CHECK_INT(c.node[c.limit].group, 1);
+	nw_chain_clear(&c);
+}
+
+/* A wait of five windows, told in the last window, and a process with half of the time. */
+static void
+test_late(void)
+{
+	static double late[N];
+	struct nw_chain c;
+
+	begin();
+	channel(0, 0, 0, 1, 0, false);
+	late[9] = 5;
+	end[1].wait_s[0] = late;
+	end[1].end_s = 10;
+	c = build(2);
+	CHECK_NEAR(share_of(&c, 1, 0), 0.5, 1e-9, 0);
+	CHECK_NEAR(c.node[0].at_work_s + c.node[1].at_work_s, 30, 1e-9, 0);
+	nw_chain_clear(&c);
+	late[9] = 500; /* of a peer that claims any number */
+	c = build(2);
+	CHECK_NEAR(share_of(&c, 1, 0), 1, 1e-9, 0);
+	nw_chain_clear(&c);
+}
+
+int
+main(void)
+{
+	test_places();
+	test_even();
+	test_silent();
+	test_workers();
+	test_network();
+	test_late();
+	return check_done("chain");
+}

@@ -1,0 +1,151 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Who waits for whom: of programs joined by pipes or local sockets the report names the waits in order, and the program
+# behind which all others wait; and of a loop with worker processes the share of its time that the loop itself counts.
+. tests/lib.sh
+paced
+export ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0
+start_box
+# the interpreter itself: what is first in PATH may be a script that becomes it
+ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$tmp/python3"
+PATH=$tmp:$PATH
+
+# a link of a chain: its name, bytes/s, and whether the pace is computing
+cat >"$tmp/link.py" <<'PY'
+import os, sys, time
+rate, computes = float(sys.argv[1]), sys.argv[2] == "computes"
+while data := os.read(0, 65536):
+    end = time.process_time() + len(data) / rate
+    if computes:
+        while time.process_time() < end:
+            pass
+    elif rate < 1e9:
+        time.sleep(len(data) / rate)
+    while data:
+        data = data[os.write(1, data):]
+PY
+for name in first second third; do cp "$tmp/link.py" "$tmp/$name.py"; done
+head -c 6000000 /dev/zero >"$tmp/file"
+# the same over local sockets: each link reads one end of a pair, and writes an end of the next
+cat >"$tmp/sockets.py" <<'PY'
+import os, socket, subprocess, sys
+there, slow = sys.argv[1], sys.argv[2]
+names = ["first", "second", "third"]
+pairs = [socket.socketpair() for _ in range(2)]
+inputs = [os.open(there + "/file", os.O_RDONLY), pairs[0][1].fileno(), pairs[1][1].fileno()]
+outputs = [pairs[0][0].fileno(), pairs[1][0].fileno(), os.open("/dev/null", os.O_WRONLY)]
+run = [subprocess.Popen(["python3", f"{there}/{n}.py", "5e6" if n == slow else "1e12", "computes"], stdin=i, stdout=o)
+       for n, i, o in zip(names, inputs, outputs)]
+for pair in pairs:
+    pair[0].close()
+    pair[1].close()
+sys.exit(max(p.wait() for p in run))
+PY
+# a loop with workers: its own account of the time in get() is the truth
+cat >"$tmp/loop.py" <<'PY'
+import multiprocessing, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+def work(tasks, batches, seconds):
+    while tasks.get() is not None:
+        burn(seconds)
+        batches.put(bytes(20000))
+if __name__ == "__main__":
+    workers, batches_n, load, step = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
+    context = multiprocessing.get_context("fork")
+    tasks, batches = context.Queue(), context.Queue(2 * workers)
+    started = [context.Process(target=work, args=(tasks, batches, load)) for _ in range(workers)]
+    for p in started:
+        p.start()
+    for _ in range(batches_n):
+        tasks.put(1)
+    waited, begin = 0, time.monotonic()
+    for _ in range(batches_n):
+        asked = time.monotonic()
+        batches.get()
+        waited += time.monotonic() - asked
+        time.sleep(step) if len(sys.argv) > 5 else burn(step)
+    print(waited / (time.monotonic() - begin))
+    for p in started:
+        tasks.put(None)
+    for p in started:
+        p.join()
+PY
+
+session_of() { nw sessions --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
+judged() {
+	id=$(session_of "$1")
+	[ -n "$id" ] && nw report "$id" --json >"$tmp/$1.json" 2>/dev/null && grep -q '"state": *"closed".*"sentence"' "$tmp/$1.json"
+}
+run() {
+	task=$1
+	shift
+	timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H here -t "$task" "$@" || fail "$task"
+}
+
+# chain TASK LIMIT WAIT ...: the limit is a node of that name, and "who>whom" waited for half of the time at least
+chain() {
+	task=$1
+	shift
+	until_true 20 judged "$task" || fail "$task: no verdict"
+	python3 - "$tmp/$task.json" "$@" <<'PY' || fail "$task: $*"
+import json, sys
+c = json.load(open(sys.argv[1]))["chain"]
+nodes = [n["name"].split(".py")[0] for n in c["nodes"]]
+waits = {f"{nodes[e['waiter']]}>{nodes[e['holder']]}": e["share"] for e in c["edges"]}
+print(c["sentence"], waits)
+assert c["limit"] is not None and nodes[c["limit"]] == sys.argv[2], c["sentence"]
+for wait in sys.argv[3:]:
+    who, whom = wait.split(">")
+    assert waits[wait] >= 0.5, wait
+    assert waits.get(f"{whom}>{who}", 0) < 0.3, wait
+assert c["sentence"].count(" waited ") == len(sys.argv) - 3, c["sentence"]
+PY
+}
+
+# three links over pipes, the slow one at each place; and over local sockets, at the ends
+for slow in first second third; do
+	rate() { [ "$1" = $slow ] && echo 5e6 || echo 1e12; }
+	run pipe-$slow sh -c "cd $tmp; python3 first.py $(rate first) computes <file |
+		python3 second.py $(rate second) computes | python3 third.py $(rate third) computes >/dev/null"
+	[ $slow = second ] || run socket-$slow python3 "$tmp/sockets.py" "$tmp" $slow
+done
+chain pipe-first first "second>first" "third>second"
+chain pipe-second second "first>second" "third>second"
+chain pipe-third third "first>second" "second>third"
+chain socket-first first "second>first" "third>second"
+chain socket-third third "first>second" "second>third"
+
+# the loop's own account, within 2 points
+loop() {
+	task=$1
+	shift
+	run "$task" python3 "$tmp/loop.py" "$@" >"$tmp/$task.truth"
+	until_true 20 judged "$task" || fail "$task: no verdict"
+	python3 - "$tmp/$task.json" "$(cat "$tmp/$task.truth")" <<'PY' || fail "$task"
+import json, sys
+c, truth = json.load(open(sys.argv[1]))["chain"], float(sys.argv[2])
+loop = next(i for i, n in enumerate(c["nodes"]) if "worker" not in n["name"])
+share = sum(e["share"] for e in c["edges"] if e["waiter"] == loop)
+print(c["sentence"], share, truth)
+assert abs(share - truth) < 0.02, (share, truth)
+assert "its 2 workers" in c["sentence"] or truth < 0.05
+PY
+}
+loop slow-workers 2 50 0.06 0.01
+loop slow-step 2 80 0.002 0.02
+
+# one program has no chain, and the report no word of it
+run alone dd if="$tmp/file" of=/dev/null bs=64k status=none
+until_true 20 judged alone || fail "alone: no verdict"
+python3 -c 'import json, sys; assert json.load(open(sys.argv[1]))["chain"] is None' "$tmp/alone.json" || fail "alone: a chain of one"
+nw report "$(session_of pipe-second)" | grep -q "^Who waited for whom: .*first.py .*second.py .*computed" || fail "the report has no chain"
+nw report "$(session_of alone)" | grep "^Who waited" && fail "alone: the report has a chain"
+# the page has the picture: a box for each, the limit marked
+id=$(session_of pipe-second)
+curl -sf "$url/session/$id" >"$tmp/page" || fail "no page"
+grep -q 'svg class="chain"' "$tmp/page" && [ "$(grep -o '<rect[^>]* rx="5"' "$tmp/page" | wc -l)" = 3 ] || fail "the page has no picture of three programs"
+[ "$(grep -o '<rect class="limit" rx="5"' "$tmp/page" | wc -l)" = 1 ] || fail "the picture marks no limit"
+stop_box

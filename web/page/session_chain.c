@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The chain of waits: sentence, picture, and tables of programs and waits. */
+#include "narrows/format.h"
+#include "narrows/result.h"
+#include "web/draw/chain_draw.h"
+#include "web/page/html_table.h"
+#include "web/page/page.h"
+
+static const json_t *
+node_at(const json_t *list, double index)
+{
+	return index >= 0 && index < (double)json_array_size(list)
+	    ? json_array_get(list, (size_t)index)
+	    : NULL;
+}
+
+TABLE_TEXT(column_name, KEY_chain_node_name)
+TABLE_TEXT(column_host, KEY_chain_node_host)
+TABLE_NUMBER(column_held, KEY_chain_node_held_share, fmt_share)
+TABLE_NUMBER(column_waited, KEY_chain_node_waited_share, fmt_share)
+TABLE_NUMBER(column_cpu, KEY_chain_node_cpu_share, fmt_share)
+TABLE_NUMBER(column_read, KEY_chain_node_read_share, fmt_share)
+TABLE_NUMBER(column_write, KEY_chain_node_write_share, fmt_share)
+TABLE_NUMBER(column_far, KEY_chain_node_far_share, fmt_share)
+TABLE_NUMBER(column_paused, KEY_chain_node_paused_share, fmt_share)
+TABLE_NUMBER(column_starved, KEY_chain_node_starved_share, fmt_share)
+
+static void
+write_nodes(struct html *h, const json_t *nodes)
+{
+	static const struct table_column columns[] = {
+		{ "Program", column_name, false },
+		{ "Host", column_host, false },
+		{ "Held the bytes", column_held, true },
+		{ "Waited for others", column_waited, true },
+		{ "Computed", column_cpu, true },
+		{ "Read files", column_read, true },
+		{ "Wrote files", column_write, true },
+		{ "Waited outside", column_far, true },
+		{ "Paused", column_paused, true },
+		{ "No processor", column_starved, true },
+	};
+
+	table_write(h, nodes, columns, sizeof(columns) / sizeof(columns[0]));
+}
+
+static void
+write_edges(struct html *h, const json_t *nodes, const json_t *edges)
+{
+	static const struct table_column columns[] = {
+		{ "Who waited", NULL, false },
+		{ "For whom", NULL, false },
+		{ "For what", NULL, false },
+		{ "Share of its time", NULL, true },
+	};
+	const json_t *edge;
+	size_t i;
+
+	table_open(h, columns, 4);
+	json_array_foreach(edges, i, edge)
+	{
+		const double share = result_number(edge, KEY_chain_edge_share);
+
+		html_raw(h, "<tr>");
+		table_cell_open(h, &columns[0]);
+		table_text(h,
+		    result_text(node_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
+			KEY_chain_node_name));
+		table_cell_close(h);
+		table_cell_open(h, &columns[1]);
+		table_text(h,
+		    result_text(node_at(nodes, result_number(edge, KEY_chain_edge_holder)),
+			KEY_chain_node_name));
+		table_cell_close(h);
+		table_cell_open(h, &columns[2]);
+		table_text(h, result_text(edge, KEY_chain_edge_waits_for));
+		table_cell_close(h);
+		table_cell_open(h, &columns[3]);
+		table_value(h, share, fmt_share(share));
+		table_cell_close(h);
+		html_raw(h, "</tr>");
+	}
+	table_close(h);
+}
+
+static void
+write_picture(struct html *h, const json_t *chain)
+{
+	const json_t *nodes = result_list(chain, KEY_chain_nodes),
+		     *edges = result_list(chain, KEY_chain_edges), *item;
+	double limit = result_number(chain, KEY_chain_limit);
+	struct chain_box box[CHAIN_NODES_MAX] = { 0 };
+	struct chain_line line[CHAIN_EDGES_MAX] = { 0 };
+	size_t i, n = 0, n_lines = 0;
+
+	json_array_foreach(nodes, i, item)
+	{
+		const char *name = result_text(item, KEY_chain_node_name);
+
+		if (n == CHAIN_NODES_MAX)
+			break;
+		box[n++] = (struct chain_box){ .name = name != NULL ? name : "",
+			.held = result_number(item, KEY_chain_node_held_share),
+			.waited = result_number(item, KEY_chain_node_waited_share),
+			.limit = limit == (double)i };
+	}
+	json_array_foreach(edges, i, item)
+	{
+		const double waiter = result_number(item, KEY_chain_edge_waiter),
+			     holder = result_number(item, KEY_chain_edge_holder);
+		const char *what = result_text(item, KEY_chain_edge_waits_for);
+
+		if (n_lines == CHAIN_EDGES_MAX)
+			break;
+		if (!(waiter >= 0 && waiter < (double)n && holder >= 0 && holder < (double)n))
+			continue;
+		line[n_lines++] = (struct chain_line){ .waiter = (size_t)waiter,
+			.holder = (size_t)holder,
+			.room = what != NULL && what[0] == 'r',
+			.share = result_number(item, KEY_chain_edge_share),
+			.bytes = result_number(item, KEY_chain_edge_bytes) };
+	}
+	html_raw(h, "<div class=\"chains\">");
+	chain_draw(h, box, n, line, n_lines);
+	html_raw(h, "</div>");
+}
+
+void
+session_chain(struct html *h, const json_t *doc)
+{
+	const json_t *chain = result_get(doc, KEY_result_chain);
+
+	if (result_text(chain, KEY_chain_sentence) == NULL)
+		return;
+	html_raw(h, "<p>");
+	html_text(h, result_text(chain, KEY_chain_sentence));
+	html_raw(h, "</p>");
+	write_picture(h, chain);
+	html_raw(h,
+	    "<p class=\"note\">Bytes go from left to right. A line leads from the program that "
+	    "waited to the program that it waited for; its width is the share of the waiting "
+	    "program's time.</p>");
+	write_nodes(h, result_list(chain, KEY_chain_nodes));
+	write_edges(h, result_list(chain, KEY_chain_nodes), result_list(chain, KEY_chain_edges));
+}
