@@ -59,7 +59,8 @@ struct stat_table {
 	char *bytes;
 	size_t n_bytes;
 	size_t *row_at;
-	uint32_t *row_line; /* 1-based line of each row */
+	uint32_t *row_line;     /* 1-based line of each row */
+	bool names_are_numbers; /* the line of names may be missing */
 };
 
 /* The separator (a character, or "tab") and the decimal mark (a point or a comma) of all files read
@@ -68,7 +69,9 @@ struct stat_table {
 int stat_table_dialect(const char *separator, const char *decimal, struct stat_error *err);
 /* Reads `path` as stat_file_read does. RFC 4180: header required, names unique (an empty one
  * becomes "column N"), every row as wide as the header, quoted fields, LF or CRLF; an UTF-8 mark at
- * the start and blank lines at the end are skipped. Messages say file:line:byte and the column's
+ * the start, lines that begin with #, blank lines at the end, and beside several columns all blank
+ * lines are skipped. The last such comment before a first line of numbers names the columns, if it
+ * has as many fields. A warning on standard error says that the names are numbers. Messages say file:line:byte and the column's
  * name. Free with stat_table_free (NULL is fine). O(bytes). */
 int stat_table_read(const char *path, struct stat_table **out, struct stat_error *err);
 /* The same from memory; takes no ownership. */

@@ -281,12 +281,72 @@ add_column(struct stat_table *t, const struct csv_field *f)
 	return NW_OK;
 }
 
+/* Passes the rest of the line, which is no row: a quote means nothing there. */
+static void
+line_pass(struct csv_cursor *c)
+{
+	const char *end = memchr(c->at, '\n', (size_t)(c->end - c->at));
+
+	c->at = end != NULL ? end + 1 : c->end;
+	c->line_start = c->at;
+	c->line++;
+}
+
+/* Passes lines that begin with #, and with `blanks` empty lines, too; *comment: the last of the
+ * former, if there is one. */
+static void
+comments_pass(struct csv_cursor *c, bool blanks, struct csv_cursor *comment)
+{
+	for (; c->at < c->end; line_pass(c))
+		if (*c->at == '#')
+			*comment = *c;
+		else if (!blanks || (*c->at != '\n' && *c->at != '\r'))
+			return;
+}
+
+/* Number of fields of the line at the cursor; *numbers: whether each of them is a number. */
+static size_t
+line_look(struct csv_cursor c, bool *numbers)
+{
+	struct csv_field f;
+	size_t n = 0;
+	double v;
+
+	*numbers = true;
+	do {
+		if (c.at == c.end || !csv_next(&c, &f))
+			return 0;
+		*numbers = *numbers && number_of(&f, &v);
+		n++;
+	} while (!f.last);
+	return n;
+}
+
+/* The cursor comes to the line of names: the first line, or the last comment before the first
+ * number, if the comment has as many fields as the line of numbers. */
+static void
+header_find(struct stat_table *t, struct csv_cursor *c)
+{
+	struct csv_cursor comment = { 0 };
+	bool words;
+	size_t n;
+
+	comments_pass(c, false, &comment);
+	n = line_look(*c, &t->names_are_numbers);
+	if (comment.at == NULL || !t->names_are_numbers || line_look(comment, &words) != n)
+		return;
+	*c = comment;
+	c->at += strspn(c->at, "#");
+	t->names_are_numbers = false;
+}
+
 static int
 read_header(struct stat_table *t, struct csv_cursor *c, struct stat_error *err)
 {
 	struct csv_field f = { 0 };
 	int rc;
 
+	header_find(t, c);
 	if (c->at == c->end || *c->at == '\n' || *c->at == '\r')
 		return stat_fail(err, NW_EPROTO, "%s:1:1: no header line", t->file);
 	do {
@@ -393,7 +453,7 @@ table_build(
     const char *file, char *bytes, size_t n_bytes, struct stat_table **out, struct stat_error *err)
 {
 	struct stat_table *t = calloc(1, sizeof(*t));
-	struct csv_cursor c = csv_begin(bytes, n_bytes);
+	struct csv_cursor c = csv_begin(bytes, n_bytes), comment;
 	size_t room = 0;
 	int rc = NW_ENOMEM;
 
@@ -409,9 +469,14 @@ table_build(
 		goto out;
 	if ((rc = read_header(t, &c, err)) != NW_OK)
 		goto out;
-	while (c.at < c.end && !((*c.at == '\n' || *c.at == '\r') && rest_is_blank(&c)))
+	for (;;) {
+		/* in one column an empty line is a missing value */
+		comments_pass(&c, t->n_cols > 1, &comment);
+		if (c.at == c.end || rest_is_blank(&c))
+			break;
 		if ((rc = check_row(t, &c, &room, err)) != NW_OK)
 			goto out;
+	}
 	rc = read_values(t);
 out:
 	if (rc != NW_OK) {
@@ -432,7 +497,12 @@ stat_table_read(const char *path, struct stat_table **out, struct stat_error *er
 	*out = NULL;
 	if ((rc = stat_file_read(path, &bytes, &n, err)) != NW_OK)
 		return rc;
-	return table_build(path, bytes, n, out, err);
+	if ((rc = table_build(path, bytes, n, out, err)) == NW_OK && (*out)->names_are_numbers)
+		fprintf(stderr,
+		    "narrows: %s: the first line has numbers alone, and names the columns: is a "
+		    "line of names missing?\n",
+		    (*out)->file);
+	return rc;
 }
 
 int

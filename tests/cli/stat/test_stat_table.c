@@ -95,7 +95,8 @@ test_errors(void)
 	} cases[] = { { "", "f:1:1: no header line" }, { "\n1\n", "f:1:1: no header line" },
 		{ "a,b\n1\n", "f:2:2: row ends after 1 of 2 fields" },
 		{ "a,b\n1,2,3\n", "f:2:5: more fields than the header's 2" },
-		{ "a,b\n1,2\n\n1,2\n", "f:3:1: row ends after 1 of 2 fields" },
+		{ "#x\na,b\n1,2\n\n#y,\"\n1\n", "f:6:2: row ends after 1 of 2 fields" },
+		{ "#only\n", "f:1:1: no header line" },
 		{ "a,b\n1,\"2\n3\n", "f:2:3: quote that is never closed" },
 		{ "a,b\n1,\"2\"3\n", "f:2:6: text after a closing quote" },
 		{ "a\n1\r2\n", "f:2:2: carriage return without line feed" },
@@ -128,6 +129,18 @@ test_shapes(void)
 	const char *const *words;
 
 	CHECK(t != NULL && t->n_rows == 3 && isnan(t->cols[0].value[1]));
+	stat_table_free(t);
+	/* comments, blank lines beside several columns, and names that are none or in a comment */
+	t = parse("#of, \"today\na,b\n1,2\n\r\n# more\n3,4\n\n", 34, &err);
+	CHECK(t != NULL && t->n_rows == 2 && t->n_cols == 2 && t->cols[1].value[1] == 4);
+	CHECK(t != NULL && t->row_line[1] == 6 && !t->names_are_numbers);
+	stat_table_free(t);
+	t = parse("# t, rate\n1,2\n3,4\n", 18, &err);
+	CHECK(t != NULL && t->n_rows == 2 && stat_table_find(t, "rate") == 1);
+	CHECK(t != NULL && stat_table_find(t, "t") == 0 && !t->names_are_numbers);
+	stat_table_free(t);
+	t = parse("# of today\n1,2\n3,4\n", 19, &err);
+	CHECK(t != NULL && t->n_rows == 1 && t->names_are_numbers && t->cols[0].value[0] == 3);
 	stat_table_free(t);
 	t = parse("a,b", 3, &err);
 	CHECK(t != NULL && t->n_rows == 0 && t->n_cols == 2);
