@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "fleet/fleet.h"
+#include "narrows/address.h"
 #include "narrows/array.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -120,13 +121,23 @@ engine_close(void *e)
 	free(s);
 }
 
+/* Whether the address before the slash is of this host. */
+static bool
+is_here(const char *address, const char *slash)
+{
+	char text[ADDRESS_HOST_BYTES], host[ADDRESS_HOST_BYTES];
+	uint16_t port;
+
+	snprintf(text, sizeof(text), "%.*s", (int)(slash - address), address);
+	return address_parse(text, host, &port) == NW_OK && address_is_loopback(host);
+}
+
 /* clickhouse://HOST:PORT/DATABASE; in TLS unless the host is this one. */
 static int
 engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_WHY_BYTES])
 {
 	const char *host = c->fleet + strlen("clickhouse:"), *slash, *p;
 	struct server *s = xcalloc(1, sizeof(*s));
-	bool is_local;
 	int rc = NW_OK;
 
 	(void)writes;
@@ -140,10 +151,8 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 		    c->fleet);
 		rc = NW_EINVAL;
 	} else {
-		is_local = strncmp(host, "127.", 4) == 0 || strncmp(host, "localhost:", 10) == 0 ||
-		    strncmp(host, "[::1]", 5) == 0;
-		s->base =
-		    xasprintf("http%s://%.*s", is_local ? "" : "s", (int)(slash - host), host);
+		s->base = xasprintf(
+		    "http%s://%.*s", is_here(host, slash) ? "" : "s", (int)(slash - host), host);
 		s->database = xstrdup(slash + 1);
 		if (strcmp(c->password_file, "none") != 0)
 			rc = exchange_secret(c->password_file, s->password, NULL, why);
