@@ -41,7 +41,7 @@ document() { # HOST
 has() { document "$1" && grep -q "$2" "$tmp/$1.json"; }
 until_true 60 has mover '"way":"write"' || fail "no replay in the verdict: $(tail -n 5 "$tmp/mover.log") $(head -c 300 "$tmp/mover.json")"
 python3 - "$tmp/mover.json" <<'PY' || fail "the document of the replay"
-import json, sys
+import json, re, sys
 doc = json.load(open(sys.argv[1]))
 v, (y,) = doc["verdict"], doc["verdict"]["replays"]
 assert y["host"] == "mover" and 0 < y["bytes"] <= y["cost_bytes"] <= 0.1 * doc["session"]["bytes"] and y["cost_s"] <= 10, y
@@ -49,7 +49,9 @@ assert y["host"] == "mover" and 0 < y["bytes"] <= y["cost_bytes"] <= 0.1 * doc["
 assert stage["stage"] == "disk.write" and stage["alone_bytes_per_s"] == y["bytes_per_s"], stage
 assert any(r.startswith("Repeated alone") for r in v["reasons"]) and any("took" in r for r in v["reasons"]), v["reasons"]
 assert doc["before"][-1]["why"] == "its hosts repeated stages of it alone", doc["before"]
-assert v["cause"] != "computing" or (v["effect_from"] == "replay" and None not in v["interval"]), v
+# how much faster a program would be that also waits for a processor, on a busy machine, is not known
+waited = max([0] + [int(n) for w in v["witnesses"] for n in re.findall(r"waited for a processor (\d+) %", w["detail"])])
+assert v["cause"] != "computing" or (v["effect_from"] == "replay" and (None not in v["interval"] or waited > 10)), v
 PY
 "$bin/narrows" -s "$tmp/state" report --check all >"$tmp/checked" || fail "sentences: $(cat "$tmp/checked")"
 [ "$(ls -A "$tmp/scratch")" = file ] && [ "$(cat "$tmp/scratch/file")" = kept ] || fail "the scratch directory has $(ls -A "$tmp/scratch")"
