@@ -54,6 +54,7 @@ struct attached {
 
 struct kernel {
 	struct bpf_object *maps;
+	struct together together;
 	struct magnet_control *control;
 	uint32_t *n_views;
 	size_t control_bytes;
@@ -189,6 +190,7 @@ kernel_close(struct kernel *k)
 		munmap(k->control, k->control_bytes);
 	if (k->stats_fd >= 0)
 		close(k->stats_fd);
+	together_close(&k->together);
 	bpf_object__close(k->maps);
 	free(k->per_cpu);
 	free(k);
@@ -214,7 +216,8 @@ program_keep(struct kernel *k, const char *name, enum backend backend, const cha
 
 	if (k->n_programs == PROGRAMS_MAX)
 		return -ENOSPC;
-	rc = program_attach(&k->programs[k->n_programs], k->maps, name, backend, where);
+	rc = program_attach(
+	    &k->programs[k->n_programs], k->maps, &k->together, name, backend, where);
 	k->n_programs += rc == 0;
 	return rc;
 }
@@ -313,10 +316,11 @@ waits_load(struct kernel *k)
 
 	for (i = 0; i < N_WAIT_PROGRAMS; i++) {
 		p = &k->waits[k->n_waits];
-		rc = program_attach(p, k->maps, wait_programs[i].program, BACKEND_TRACEPOINT, NULL);
+		rc = program_attach(
+		    p, k->maps, &k->together, wait_programs[i].program, BACKEND_TRACEPOINT, NULL);
 		if (rc != 0 && wait_programs[i].instead != NULL)
-			rc = program_attach(
-			    p, k->maps, wait_programs[i].instead, BACKEND_FENTRY, NULL);
+			rc = program_attach(p, k->maps, &k->together, wait_programs[i].instead,
+			    BACKEND_FENTRY, NULL);
 		if (rc == 0)
 			k->n_waits++;
 		else

@@ -202,6 +202,66 @@ program_object(void)
 	return program_object_open(magnet_object, magnet_object_bytes);
 }
 
+static const char tracepoint_section[] = "tp_btf/";
+
+/* Marks the programs that hang on tracepoints of the kernel for loading. */
+static void
+tracepoints_mark(struct bpf_object *o)
+{
+	struct btf *b = btf__load_vmlinux_btf();
+	struct bpf_program *p;
+	const char *section;
+	char type[128];
+
+	bpf_object__for_each_program(p, o)
+	{
+		section = bpf_program__section_name(p);
+		snprintf(
+		    type, sizeof(type), "btf_trace_%s", section + sizeof(tracepoint_section) - 1);
+		if (b != NULL &&
+		    strncmp(section, tracepoint_section, sizeof(tracepoint_section) - 1) == 0 &&
+		    btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF) > 0)
+			bpf_program__set_autoload(p, true);
+	}
+	btf__free(b);
+}
+
+static void
+together_load(struct together *t, struct bpf_object *maps)
+{
+	if ((t->object = program_object()) == NULL)
+		return;
+	tracepoints_mark(t->object);
+	if (maps_share(maps, t->object) == 0 && bpf_object__load(t->object) == 0)
+		return;
+	together_close(t);
+	t->refused = true;
+}
+
+void
+together_close(struct together *t)
+{
+	bpf_object__close(t->object);
+	t->object = NULL;
+}
+
+/* Returns false if the program is not one of those that were loaded together. */
+static bool
+together_take(struct together *t, struct bpf_object *maps, const char *name, struct program *p)
+{
+	enum { ALONE = 2 }; /* so many loads cost less than all together */
+
+	if (t->object == NULL && !t->refused && ++t->asked > ALONE)
+		together_load(t, maps);
+	memset(p, 0, sizeof(*p));
+	if (t->object != NULL)
+		p->program = bpf_object__find_program_by_name(t->object, name);
+	if (p->program != NULL && bpf_program__fd(p->program) >= 0)
+		return true;
+	p->program = NULL;
+	return false;
+}
+
 int
 program_load_of(
     struct program *p, struct bpf_object *maps, struct bpf_program *program, enum backend backend)
@@ -287,11 +347,13 @@ program_unlink(struct program *p)
 }
 
 int
-program_attach(struct program *p, struct bpf_object *maps, const char *name, enum backend backend,
-    const char *where)
+program_attach(struct program *p, struct bpf_object *maps, struct together *t, const char *name,
+    enum backend backend, const char *where)
 {
-	int rc = program_load(p, maps, name, backend);
+	int rc = 0;
 
+	if (backend != BACKEND_TRACEPOINT || !together_take(t, maps, name, p))
+		rc = program_load(p, maps, name, backend);
 	if (rc != 0)
 		return rc;
 	rc = backend == BACKEND_NETFILTER ? program_hook(p, where, &p->hook) : program_link(p);

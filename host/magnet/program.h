@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program in the kernel. Each program is loaded in an object of its own, and the objects share
- * their maps, so the refusal of a program does not prevent the others.
+ * A program in the kernel. The first programs, and programs of other back-ends than tracepoints,
+ * are loaded in an object of their own each, and the objects share their maps, so the refusal of a
+ * program does not prevent the others. For each object libbpf reads the types of the kernel, which
+ * takes longer than all else: further programs of tracepoints come from one object for all.
  */
 #ifndef MAGNET_PROGRAM_H
 #define MAGNET_PROGRAM_H
+
+#include <stdbool.h>
 
 #include <bpf/libbpf.h>
 
@@ -20,11 +24,20 @@ struct hook_links {
 
 /* zero to start */
 struct program {
-	struct bpf_object *object;
+	struct bpf_object *object; /* NULL: of those loaded together */
 	struct bpf_program *program;
 	struct bpf_link *link;
 	struct hook_links hook; /* of netfilter */
 };
+
+/* All programs of tracepoints, once more than two were asked for; zero to start. Where the kernel
+ * refuses one of them, each is loaded by itself. Closed after the programs that came from it. */
+struct together {
+	struct bpf_object *object;
+	unsigned asked;
+	bool refused;
+};
+void together_close(struct together *t);
 
 /* The object with all programs, none of which loads by itself; NULL with errno. */
 struct bpf_object *program_object(void);
@@ -42,7 +55,7 @@ program_load(struct program *p, struct bpf_object *maps, const char *name, enum 
 /* The same for a program of the open p->object; the object's other programs do not load. */
 int program_load_of(
     struct program *p, struct bpf_object *maps, struct bpf_program *program, enum backend backend);
-int program_attach(struct program *p, struct bpf_object *maps, const char *name,
+int program_attach(struct program *p, struct bpf_object *maps, struct together *t, const char *name,
     enum backend backend, const char *where);
 void program_close(struct program *p);
 
