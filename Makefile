@@ -67,13 +67,16 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send send/curl fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
          host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
 SWITCH := $(if $(SNMP),nwswitch)
 ROOMS  += $(if $(SNMP),host/switch)
+# what hooks and fleets need is built where libcurl is: its packages are too large for the demo
+CURL   := $(shell $(PKG_CONFIG) --exists libcurl 2>/dev/null && echo yes)
+ROOMS  += $(if $(CURL),send/curl)
 MAY_base/fatal               := base
 MAY_xsp                      := base
 MAY_field                    := base/fatal base
@@ -183,7 +186,8 @@ EXTRA_fleet   := -lmbedcrypto
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
 MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c host/join/narrows-host.c \
-            dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c send/curl/narrows-send.c
+            dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
+MAINS    += $(if $(CURL),send/curl/narrows-send.c)
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
 # nwrun.so alone: an archive that has read() would be the read() of every program that links it
 PRELOAD  := $(sort $(wildcard host/nwrun/preload/*.c))
@@ -436,7 +440,7 @@ HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun nwrun-collect narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
-           $B/bin/narrows-send:lib/narrows/narrows-send $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
+           $(if $(CURL),$B/bin/narrows-send:lib/narrows/narrows-send) $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What Narrows needs from Debian, in lists of which each holds those before; installs what is missing, and nothing when
-# nothing is. usage: conf/deps.sh host|box|demo|tests|field|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
+# What Narrows needs from Debian, in lists of which each holds those before, but the demo needs no hooks; installs what is
+# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
 set -eu
 . "${0%/*}/progress.sh"
 
 host="gcc make pkg-config libc6-dev libbson-dev libmbedtls-dev uthash-dev libbpf-dev" # builds libnarrows, nwrun, blipp, magnet
 box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev libargon2-dev
-	libcurl4-openssl-dev libopenblas-serial-dev"                                                  # builds narrowsd, narrows
+	libopenblas-serial-dev"                                                                       # builds narrowsd, narrows
+send="libcurl4-openssl-dev"                                                                           # builds narrows-send
 demo="rsync iproute2 procps"
 tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
 field="xrootd-server xrootd-client nginx rclone vsftpd" # programs that announce or log their transfers
@@ -25,16 +26,16 @@ arm64="make build-essential debhelper fakeroot crossbuild-essential-arm64 qemu-u
 
 case ${1:-tests} in
 host) wanted=$host ;;
-box) wanted="$host $box" ;;
+box) wanted="$host $box $send" ;;
 demo) wanted="$host $box $demo" ;;
-tests) wanted="$host $box $demo $tests" ;;
-field) wanted="$host $box $demo $tests $field" ;;
-fuzz) wanted="$host $box $demo $tests $fuzz" ;;
-packages) wanted="$host $box $packages" ;;
-rig) wanted="$host $box $demo $tests $rig" ;;
-works) wanted="$host $box $demo $tests $works" ;;
-machines) wanted="$host $box $demo $tests $machines" ;;
-arm64) wanted="$arm64 $(printf '%s\n' $host $box | sed -n '/-dev$/s/$/:arm64/p')" ;;
+tests) wanted="$host $box $send $demo $tests" ;;
+field) wanted="$host $box $send $demo $tests $field" ;;
+fuzz) wanted="$host $box $send $demo $tests $fuzz" ;;
+packages) wanted="$host $box $send $packages" ;;
+rig) wanted="$host $box $send $demo $tests $rig" ;;
+works) wanted="$host $box $send $demo $tests $works" ;;
+machines) wanted="$host $box $send $demo $tests $machines" ;;
+arm64) wanted="$arm64 $(printf '%s\n' $host $box $send | sed -n '/-dev$/s/$/:arm64/p')" ;;
 *) echo "usage: conf/deps.sh host|box|demo|tests|field|fuzz|packages|rig|works|machines|arm64" >&2; exit 2 ;;
 esac
 

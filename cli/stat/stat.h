@@ -71,8 +71,8 @@ int stat_table_dialect(const char *separator, const char *decimal, struct stat_e
  * becomes "column N"), every row as wide as the header, quoted fields, LF or CRLF; an UTF-8 mark at
  * the start, lines that begin with #, blank lines at the end, and beside several columns all blank
  * lines are skipped. The last such comment before a first line of numbers names the columns, if it
- * has as many fields. A warning on standard error says that the names are numbers. Messages say file:line:byte and the column's
- * name. Free with stat_table_free (NULL is fine). O(bytes). */
+ * has as many fields. A warning on standard error says that the names are numbers. Messages say
+ * file:line:byte and the column's name. Free with stat_table_free (NULL is fine). O(bytes). */
 int stat_table_read(const char *path, struct stat_table **out, struct stat_error *err);
 /* The same from memory; takes no ownership. */
 int stat_table_parse(const char *file, const char *bytes, size_t n_bytes, struct stat_table **out,
