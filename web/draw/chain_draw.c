@@ -174,7 +174,7 @@ chain_draw(struct html *h, const struct chain_box *box, size_t n, const struct c
 	columns_set(&l);
 	html_raw(h,
 	    "<svg class=\"chain\" role=\"img\" aria-label=\"Programs in the order of the bytes, "
-	    "and their waits for each other\" width=\"");
+	    "and their waits for each other\" aria-describedby=\"chain-words\" width=\"");
 	coord(h, 2 * EDGE + (double)l.columns * (WIDTH + GAP_X) - GAP_X);
 	html_raw(h, " height=\"");
 	coord(h, 2 * EDGE + (double)l.rows * (HEIGHT + GAP_Y) - GAP_Y);

@@ -107,7 +107,7 @@ const char style_css[] =
     ".strip li{flex:1 1 0;min-width:0}\n"
     ".strip .pipe{display:block;width:100%;height:3.6rem;overflow:visible}\n"
     ".strip path{fill:var(--pipe);stroke:none}\n"
-    ".chains{overflow-x:auto}.chain rect{fill:var(--card);stroke:var(--soft)}.chain "
+    ".chain rect{fill:var(--card);stroke:var(--soft)}.chain "
     "rect.limit{stroke:var(--s2);stroke-width:3}.chain text{fill:var(--ink);font-size:13px}"
     ".chain .small{fill:var(--soft);font-size:12px}.chain line{stroke:var(--pipe-edge)}"
     ".chain path{fill:var(--pipe-edge)}.chain .limit line{stroke:var(--s2)}.chain .limit "

@@ -120,7 +120,9 @@ write_picture(struct html *h, const json_t *chain)
 			.share = result_number(item, KEY_chain_edge_share),
 			.bytes = result_number(item, KEY_chain_edge_bytes) };
 	}
-	html_raw(h, "<div class=\"chains\">");
+	html_raw(h,
+	    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Chain of "
+	    "programs\">");
 	chain_draw(h, box, n, line, n_lines);
 	html_raw(h, "</div>");
 }
@@ -132,7 +134,7 @@ session_chain(struct html *h, const json_t *doc)
 
 	if (result_text(chain, KEY_chain_sentence) == NULL)
 		return;
-	html_raw(h, "<p>");
+	html_raw(h, "<p id=\"chain-words\">");
 	html_text(h, result_text(chain, KEY_chain_sentence));
 	html_raw(h, "</p>");
 	write_picture(h, chain);
