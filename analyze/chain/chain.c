@@ -22,9 +22,11 @@ struct builder {
 	size_t n_ends, n_windows;
 	double window_s;
 	struct nw_chain *out;
+	double *wait_s;          /* of each end, in all windows */
 	double *begin_s, *end_s; /* of each process's channels */
 	double *kept;            /* part of each process's waits within the time at work */
 	size_t *node_of;         /* node of each process, or SIZE_MAX */
+	double *part;            /* n_nodes: bytes of the far ends of the end in hand */
 	double *waited;          /* n x n_windows: waits of a process at all channels, cut */
 	double *held;            /* n_nodes x n_windows: held seconds of a node */
 	double *there;           /* n_nodes x n_windows: seconds at work */
@@ -46,14 +48,17 @@ is_edge(const struct builder *b, const struct nw_chain_end *waiter,
 	    holder->bytes[1 - dir] > 0 && (waiter->bytes[dir] > 0 || waiter->wait_s[dir] != NULL);
 }
 
+/* Whether an end waits for another end, or another end waits for this one. */
 static bool
 has_far_end(const struct builder *b, const struct nw_chain_end *e)
 {
-	size_t i;
+	const struct nw_chain_end *o;
+	int dir;
 
-	for (i = 0; i < b->n_ends; i++)
-		if (is_edge(b, e, &b->ends[i], 0) || is_edge(b, e, &b->ends[i], 1))
-			return true;
+	for (o = b->ends; o < b->ends + b->n_ends; o++)
+		for (dir = 0; dir < 2; dir++)
+			if (is_edge(b, e, o, dir) || is_edge(b, o, e, dir))
+				return true;
 	return false;
 }
 
@@ -78,8 +83,7 @@ matters(const struct builder *b, const struct nw_chain_end *end)
 	for (i = 0; i < b->n_ends; i++) {
 		if (b->ends[i].process != end->process)
 			continue;
-		s = row_sum(b->ends[i].wait_s[0], b->n_windows) +
-		    row_sum(b->ends[i].wait_s[1], b->n_windows);
+		s = b->wait_s[i];
 		own = &b->ends[i] == end ? s : own;
 		waits += s;
 		bytes += b->ends[i].bytes[0] + b->ends[i].bytes[1];
@@ -244,40 +248,32 @@ edge_get(struct builder *b, size_t waiter, size_t holder, bool writes, bool netw
 	return e;
 }
 
-/* Bytes of the far ends of a channel of an end in a direction, of other groups. */
-static double
-far_bytes(const struct builder *b, const struct nw_chain_end *e, int dir)
-{
-	double sum = 0;
-	size_t i;
-
-	for (i = 0; i < b->n_ends; i++)
-		if (is_edge(b, e, &b->ends[i], dir))
-			sum += b->ends[i].bytes[1 - dir];
-	return sum;
-}
-
 /* Of a channel with several far ends the wait is shared out by their bytes. */
 static int
 end_edges(struct builder *b, const struct nw_chain_end *e, int dir)
 {
-	double all = far_bytes(b, e, dir), part;
+	const struct nw_chain_end *far;
 	struct nw_chain_edge *edge;
-	size_t i, w;
+	double all = 0, part;
+	size_t k, w;
 
-	for (i = 0; i < b->n_ends && all > 0; i++) {
-		const struct nw_chain_end *far = &b->ends[i];
-
-		if (!is_edge(b, e, far, dir))
+	for (k = 0; k < b->out->n_nodes; k++)
+		b->part[k] = 0;
+	for (far = b->ends; far < b->ends + b->n_ends; far++)
+		if (is_edge(b, e, far, dir)) {
+			b->part[b->node_of[far->process]] += far->bytes[1 - dir];
+			all += far->bytes[1 - dir];
+		}
+	for (k = 0; k < b->out->n_nodes; k++) {
+		if (!(b->part[k] > 0))
 			continue;
-		edge = edge_get(
-		    b, b->node_of[e->process], b->node_of[far->process], dir == 1, e->network);
+		edge = edge_get(b, b->node_of[e->process], k, dir == 1, e->network);
 		if (edge == NULL)
 			return NW_ENOMEM;
-		part = far->bytes[1 - dir] / all;
-		edge->bytes += far->bytes[1 - dir];
+		part = b->part[k] / all * b->kept[e->process];
+		edge->bytes += b->part[k];
 		for (w = 0; w < b->n_windows; w++)
-			edge->wait_s[w] += part * at(e->wait_s[dir], w) * b->kept[e->process];
+			edge->wait_s[w] += part * at(e->wait_s[dir], w);
 	}
 	return NW_OK;
 }
@@ -398,21 +394,27 @@ builder_make(struct builder *b)
 {
 	size_t i, n = b->n + 1, w = b->n_windows + 1;
 
+	b->wait_s = calloc(b->n_ends + 1, sizeof(*b->wait_s));
 	b->begin_s = calloc(n, sizeof(*b->begin_s));
 	b->end_s = calloc(n, sizeof(*b->end_s));
 	b->kept = calloc(n, sizeof(*b->kept));
 	b->node_of = calloc(n, sizeof(*b->node_of));
+	b->part = calloc(n, sizeof(*b->part));
 	b->waited = calloc(n * w, sizeof(*b->waited));
 	b->held = calloc(n * w, sizeof(*b->held));
 	b->there = calloc(n * w, sizeof(*b->there));
 	b->out->node = calloc(n, sizeof(*b->out->node));
-	if (b->begin_s == NULL || b->end_s == NULL || b->kept == NULL || b->node_of == NULL ||
-	    b->waited == NULL || b->held == NULL || b->there == NULL || b->out->node == NULL)
+	if (b->wait_s == NULL || b->begin_s == NULL || b->end_s == NULL || b->kept == NULL ||
+	    b->node_of == NULL || b->part == NULL || b->waited == NULL || b->held == NULL ||
+	    b->there == NULL || b->out->node == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < b->n; i++) {
 		b->begin_s[i] = INFINITY;
 		b->node_of[i] = SIZE_MAX;
 	}
+	for (i = 0; i < b->n_ends; i++)
+		b->wait_s[i] = row_sum(b->ends[i].wait_s[0], b->n_windows) +
+		    row_sum(b->ends[i].wait_s[1], b->n_windows);
 	return NW_OK;
 }
 
@@ -440,6 +442,8 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 		slowest_find(&b);
 	else
 		nw_chain_clear(out);
+	free(b.wait_s);
+	free(b.part);
 	free(b.begin_s);
 	free(b.end_s);
 	free(b.kept);

@@ -80,7 +80,7 @@ struct nw_chain {
 };
 
 /* NW_OK or NW_ENOMEM; nw_chain_clear() after both. Without an edge between two nodes: no nodes.
- * O(ends^2 + ends x windows). */
+ * O(ends^2 + ends x nodes x windows). */
 int nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain_end *ends,
     size_t n_ends, size_t n_windows, double window_s, struct nw_chain *out);
 void nw_chain_clear(struct nw_chain *c);

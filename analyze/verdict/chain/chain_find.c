@@ -231,22 +231,21 @@ connections_add(struct finder *f)
 static uint64_t
 neighbours_mark(const struct finder *f, size_t process)
 {
+	enum { TAKES = 1, GIVES = 2 };
 	const struct nw_chain_end *a, *b;
+	uint8_t ways[PROCESSES_MAX] = { 0 };
 	uint64_t mark = 0, one;
 	size_t far;
-	bool gives, takes;
 
+	for (a = f->end; a < f->end + f->n_ends; a++)
+		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
+			if (b->process != process && b->channel == a->channel) {
+				ways[b->process] |= a->bytes[1] > 0 && b->bytes[0] > 0 ? GIVES : 0;
+				ways[b->process] |= a->bytes[0] > 0 && b->bytes[1] > 0 ? TAKES : 0;
+			}
 	for (far = 0; far < f->e->n_processes; far++) {
-		gives = takes = false;
-		for (a = f->end; a < f->end + f->n_ends; a++)
-			for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
-				if (b->process == far && far != process &&
-				    b->channel == a->channel) {
-					gives |= a->bytes[1] > 0 && b->bytes[0] > 0;
-					takes |= a->bytes[0] > 0 && b->bytes[1] > 0;
-				}
-		one = (uint64_t)far * 4 + (uint64_t)gives * 2 + takes + 1;
-		if (gives || takes)
+		one = (uint64_t)far * 4 + ways[far] + 1;
+		if (ways[far] != 0)
 			mark += (one ^ one << 21) * 0x9e3779b97f4a7c15u;
 	}
 	return mark;

@@ -209,6 +209,23 @@ test_late(void)
 	nw_chain_clear(&c);
 }
 
+/* A reader that waited and got nothing, because another took the bytes, waited for the writer. */
+static void
+test_unread(void)
+{
+	struct nw_chain c;
+
+	begin();
+	channel(0, 0, 0, 1, 0.5, false);
+	end[1].bytes[0] = 0;
+	c = build(2);
+	CHECK_INT(c.n_nodes, 2);
+	CHECK_INT(c.n_edges, 1);
+	CHECK(c.n_edges == 1 && c.edge[0].waiter < 2 && c.edge[0].holder == 1 - c.edge[0].waiter);
+	CHECK_NEAR(share_of(&c, 1, 0), 0.5, 1e-9, 0);
+	nw_chain_clear(&c);
+}
+
 int
 main(void)
 {
@@ -218,5 +235,6 @@ main(void)
 	test_workers();
 	test_network();
 	test_late();
+	test_unread();
 	return check_done("chain");
 }
