@@ -216,11 +216,12 @@ tracepoints_mark(struct bpf_object *o)
 	bpf_object__for_each_program(p, o)
 	{
 		section = bpf_program__section_name(p);
+		if (b == NULL ||
+		    strncmp(section, tracepoint_section, sizeof(tracepoint_section) - 1) != 0)
+			continue;
 		snprintf(
 		    type, sizeof(type), "btf_trace_%s", section + sizeof(tracepoint_section) - 1);
-		if (b != NULL &&
-		    strncmp(section, tracepoint_section, sizeof(tracepoint_section) - 1) == 0 &&
-		    btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF) > 0)
+		if (btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF) > 0)
 			bpf_program__set_autoload(p, true);
 	}
 	btf__free(b);
