@@ -329,6 +329,16 @@ feed_line_get(struct feed_proc *p, int64_t begin_mono_ns)
 
 /* --- life --- */
 
+/* Returns false without such a process, and for a process that is over. */
+static bool
+stat_now(uint32_t pid, struct procfile_stat *st)
+{
+	char text[TEXT_BYTES];
+
+	return procread((int)pid, "stat", text, sizeof(text)) > 0 &&
+	    procfile_parse_stat(text, st) && !procfile_is_over(st);
+}
+
 /* A running process brings counts along. */
 static bool
 usage_now(uint32_t pid, struct nwshm_usage *u)
@@ -339,8 +349,7 @@ usage_now(uint32_t pid, struct nwshm_usage *u)
 	long ticks = sysconf(_SC_CLK_TCK);
 
 	memset(u, 0, sizeof(*u));
-	if (procread((int)pid, "stat", text, sizeof(text)) == 0 ||
-	    !procfile_parse_stat(text, &st) || procfile_is_over(&st))
+	if (!stat_now(pid, &st))
 		return false;
 	u->cpu_known = 1;
 	u->user_us = (int64_t)(st.user_ticks * 1000000 / (uint64_t)ticks);
@@ -375,11 +384,8 @@ static bool
 is_missing(const struct feed_proc *p)
 {
 	struct procfile_stat st;
-	char text[TEXT_BYTES];
 
-	return procread((int)p->pid, "stat", text, sizeof(text)) == 0 ||
-	    !procfile_parse_stat(text, &st) || procfile_is_over(&st) ||
-	    st.start_ticks != p->state.proc->start_ticks;
+	return !stat_now(p->pid, &st) || st.start_ticks != p->state.proc->start_ticks;
 }
 
 void
