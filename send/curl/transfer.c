@@ -8,6 +8,7 @@
 
 #include <curl/curl.h>
 
+#include "narrows/address.h"
 #include "narrows/err.h"
 
 struct answer {
@@ -33,11 +34,15 @@ on_body(char *data, size_t size, size_t n, void *arg)
 
 /* --- the address --- */
 
+/* libcurl leaves the brackets around an IPv6 address. */
 static bool
 is_loopback(const char *host)
 {
-	return strncmp(host, "127.", 4) == 0 || strcmp(host, "[::1]") == 0 ||
-	    strcasecmp(host, "localhost") == 0;
+	char bare[ADDRESS_HOST_BYTES];
+	size_t bracket = host[0] == '[';
+
+	snprintf(bare, sizeof(bare), "%.*s", (int)strcspn(host + bracket, "]"), host + bracket);
+	return address_is_loopback(bare) || strcasecmp(bare, "localhost") == 0;
 }
 
 /* Checks the url with libcurl's own reading of it, so that no other reading can differ. */
