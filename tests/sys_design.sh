@@ -24,7 +24,7 @@ def chapter(title):
 
 # --- the rooms: the drawing names every room of the Makefile, and no folder that is not there ---
 make = open("Makefile").read().replace("\\\n", " ")
-rooms = [w for line in re.findall(r"^ROOMS *[:+]?= *(.*)$", make, re.M) for w in line.split() if not w.startswith("$")] + ["send/curl", "host/switch"]
+rooms = [w for line in re.findall(r"^ROOMS *[:+]?= *(.*)$", make, re.M) for w in line.split() if not w.startswith("$")] + re.findall(r"^ROOMS *\+= *\$\(if \$\(\w+\),(\S+)\)$", make, re.M)
 house = re.search(r"```\n(.*?)```", chapter("The house"), re.S).group(1)
 drawn, top = set(), None
 for line in house.splitlines():

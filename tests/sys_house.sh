@@ -15,7 +15,7 @@ import ctypes, glob, os, re, subprocess, sys
 build = sys.argv[1]
 make = open("Makefile").read().replace("\\\n", " ")
 words = lambda name: [w for found in re.findall(rf"^{re.escape(name)} *[:+]?= *(.*)$", make, re.M) for w in found.split()]
-rooms = [w for w in words("ROOMS") if not w.startswith("$")] + ["send/curl", "host/switch"]
+rooms = [w for w in words("ROOMS") if not w.startswith("$")] + re.findall(r"^ROOMS *\+= *\$\(if \$\(\w+\),(\S+)\)$", make, re.M)
 may = {r: words("MAY_" + r) for r in rooms}
 for room in rooms:
     for below in may[room]:
