@@ -292,6 +292,34 @@ schema(const struct fleeting *f)
 
 /* --- the command line --- */
 
+static const struct {
+	const char *word;
+	enum fleet_report report;
+	bool (*keeps)(const struct fleeting *f, const char *const *texts);
+	bool has_argument;
+} reports[] = {
+	{ "routes", FLEET_ROUTES, NULL, false },
+	{ "worst", FLEET_WORST, NULL, false },
+	{ "verdicts", FLEET_VERDICTS, NULL, false },
+	{ "history", FLEET_HISTORY, NULL, true },
+	{ "sites", FLEET_SITES, NULL, false },
+	{ "silent", FLEET_SITES, is_silent, false },
+	{ "clocks", FLEET_SITES, is_clockless, false },
+};
+
+/* -1: no report has the name. */
+static int
+report(const struct fleeting *f, const char *what)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(reports) / sizeof(reports[0]); i++)
+		if (strcmp(what, reports[i].word) == 0 &&
+		    (!reports[i].has_argument || f->argument != NULL))
+			return ask(f, NULL, reports[i].report, reports[i].keeps);
+	return -1;
+}
+
 static int
 fleet_do(struct fleeting *f, const char *what)
 {
@@ -309,26 +337,13 @@ fleet_do(struct fleeting *f, const char *what)
 		status = pushes_run(f, store_path);
 	else if (strcmp(what, "schema") == 0)
 		status = schema(f);
-	else if (strcmp(what, "routes") == 0)
-		status = ask(f, NULL, FLEET_ROUTES, NULL);
-	else if (strcmp(what, "worst") == 0)
-		status = ask(f, NULL, FLEET_WORST, NULL);
-	else if (strcmp(what, "verdicts") == 0)
-		status = ask(f, NULL, FLEET_VERDICTS, NULL);
-	else if (strcmp(what, "sites") == 0)
-		status = ask(f, NULL, FLEET_SITES, NULL);
-	else if (strcmp(what, "silent") == 0)
-		status = ask(f, NULL, FLEET_SITES, is_silent);
-	else if (strcmp(what, "clocks") == 0)
-		status = ask(f, NULL, FLEET_SITES, is_clockless);
-	else if (strcmp(what, "history") == 0 && f->argument != NULL)
-		status = ask(f, NULL, FLEET_HISTORY, NULL);
 	else if (strcmp(what, "query") == 0 && f->argument != NULL) {
 		const char *sql = f->argument;
 
 		f->argument = NULL;
 		status = ask(f, sql, FLEET_ROUTES, NULL);
-	}
+	} else
+		status = report(f, what);
 	free(store_path);
 	fleet_conf_clear(&f->conf);
 	return status >= 0 ? status : command_misused(f->env->command);

@@ -289,14 +289,6 @@ engine_put_site(void *e, const struct fleet_site *s, char why[FLEET_WHY_BYTES])
 }
 
 static int
-engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES])
-{
-	(void)e, (void)since_wall_ns, (void)why;
-	*forgot = false;
-	return NW_OK;
-}
-
-static int
 engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
     char why[FLEET_WHY_BYTES])
 {
@@ -337,7 +329,6 @@ const struct fleet_engine engine_file = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
-	.forgot = engine_forgot,
 	.ask = engine_ask,
 	.report = engine_report,
 	.schema = engine_schema,

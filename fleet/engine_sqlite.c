@@ -125,8 +125,8 @@ fleet_sqlite_tables(sqlite3 *db)
 	return code;
 }
 
-int
-fleet_sqlite_functions(sqlite3 *db)
+static int
+functions_make(sqlite3 *db)
 {
 	return sqlite3_create_function_v2(db, "percentile", 2,
 	    SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL, NULL, on_step, on_final,
@@ -141,7 +141,7 @@ file_prepare(sqlite3 *db, bool writes)
 	sqlite3_busy_timeout(db, BUSY_MS);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	if ((code = fleet_sqlite_functions(db)) != SQLITE_OK || !writes)
+	if ((code = functions_make(db)) != SQLITE_OK || !writes)
 		return code;
 	code = sqlite3_exec(
 	    db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", NULL, NULL, NULL);
@@ -253,39 +253,22 @@ engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_B
 	return code == SQLITE_OK ? NW_OK : failed(e, code, why);
 }
 
-int
-fleet_sqlite_put_site(sqlite3 *db, const struct fleet_site *s)
+static int
+engine_put_site(void *db, const struct fleet_site *s, char why[FLEET_WHY_BYTES])
 {
 	sqlite3_stmt *st = NULL;
 	int code = sqlite3_prepare_v2(
 	    db, "INSERT OR REPLACE INTO site VALUES (?1, ?2, ?3, ?4)", -1, &st, NULL);
 
 	if (code != SQLITE_OK)
-		return code;
+		return failed(db, code, why);
 	sqlite3_bind_text(st, 1, s->site, -1, SQLITE_STATIC);
 	sqlite3_bind_int64(st, 2, s->seen_ns);
 	sqlite3_bind_text(st, 3, s->clock, -1, SQLITE_STATIC);
 	sqlite3_bind_text(st, 4, s->software, -1, SQLITE_STATIC);
 	code = sqlite3_step(st);
 	sqlite3_finalize(st);
-	return code == SQLITE_DONE ? SQLITE_OK : code;
-}
-
-static int
-engine_put_site(void *e, const struct fleet_site *s, char why[FLEET_WHY_BYTES])
-{
-	int code = fleet_sqlite_put_site(e, s);
-
-	return code == SQLITE_OK ? NW_OK : failed(e, code, why);
-}
-
-/* A commit is on the disk. */
-static int
-engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES])
-{
-	(void)e, (void)since_wall_ns, (void)why;
-	*forgot = false;
-	return NW_OK;
+	return code == SQLITE_DONE ? NW_OK : failed(db, code, why);
 }
 
 /* --- reading --- */
@@ -320,8 +303,8 @@ rows_tell(sqlite3_stmt *st, fleet_table_fn *fn, void *arg, int *code)
 	return rc;
 }
 
-int
-fleet_sqlite_ask(sqlite3 *db, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
+static int
+engine_ask(void *db, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
     char why[FLEET_WHY_BYTES])
 {
 	sqlite3_stmt *st = NULL;
@@ -346,15 +329,8 @@ fleet_sqlite_ask(sqlite3 *db, const char *sql, const char *parameter, fleet_tabl
 	return rc;
 }
 
-static int
-engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
-    char why[FLEET_WHY_BYTES])
-{
-	return fleet_sqlite_ask(e, sql, parameter, fn, arg, why);
-}
-
-const char *
-fleet_sqlite_report(enum fleet_report which)
+static const char *
+engine_report(enum fleet_report which)
 {
 	switch (which) {
 	case FLEET_ROUTES:
@@ -411,8 +387,7 @@ const struct fleet_engine engine_sqlite = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
-	.forgot = engine_forgot,
 	.ask = engine_ask,
-	.report = fleet_sqlite_report,
+	.report = engine_report,
 	.schema = engine_schema,
 };

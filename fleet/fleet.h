@@ -113,7 +113,8 @@ struct fleet_engine {
 	 * nothing. */
 	int (*put)(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES]);
 	int (*put_site)(void *e, const struct fleet_site *s, char why[FLEET_WHY_BYTES]);
-	/* Whether the fleet may have lost what it took since a time of this host. */
+	/* Whether the fleet may have lost rows that it took since a time of this host; NULL: an
+	 * engine whose rows are on the disk at once. */
 	int (*forgot)(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES]);
 	/* SQL, for reading only. parameter: of ?1 or {route}; may be NULL */
 	int (*ask)(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,

@@ -200,7 +200,7 @@ fleet_push(struct fleet_push *p, char why[FLEET_WHY_BYTES])
 	if (rc == NW_OK) {
 		engine = fleet_engine_of(s.fleet, &e);
 		last_ns = (int64_t)json_integer_value(json_object_get(s.memory, "told_ns"));
-		if (last_ns > 0)
+		if (last_ns > 0 && engine->forgot != NULL)
 			rc = engine->forgot(e, last_ns, &forgot, why);
 		if (forgot)
 			memory_back(s.memory, nw_wall_ns());
