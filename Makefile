@@ -126,7 +126,7 @@ MAY_daemon                   := daemon/gate daemon/analysis web web/answer analy
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/nwrun/preload       := host/lib
@@ -168,6 +168,7 @@ LIBS_web/page := libevent_core libevent_extra jansson
 LIBS_web/lines := libevent_core libevent_extra jansson
 LIBS_web/lifelines := jansson
 LIBS_web/query := libevent_core libevent_extra jansson zlib
+LIBS_send     := jansson
 LIBS_send/curl := libcurl
 LIBS_fleet    := sqlite3 libzstd jansson
 LIBS_daemon/analysis := jansson

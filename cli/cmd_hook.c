@@ -10,17 +10,16 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/cmd.h"
 #include "cli/hook/hook.h"
 #include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"
-#include "narrows/ownfile.h"
 #include "narrows/quantity.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
+#include "send/memory.h"
 
 static const char DEFAULT_HOOKS[] = "/etc/narrows/hooks.d",
 		  DEFAULT_MEMORY[] = "/var/lib/narrows-hook/memory.json";
@@ -51,36 +50,12 @@ on_stop(int sig)
 /* --- memory --- */
 
 static int
-memory_read(struct hooking *h)
+memory_save(struct hooking *h)
 {
-	json_error_t error;
+	char why[MEMORY_WHY_BYTES];
 
-	if (access(h->memory_path, F_OK) != 0) {
-		h->memory = json_object();
-		return 0;
-	}
-	if ((h->memory = json_load_file(h->memory_path, 0, &error)) == NULL ||
-	    !json_is_object(h->memory))
-		return command_failed(h->memory_path, "is not what this command wrote");
-	return 0;
-}
-
-/* As a whole or not at all. */
-static int
-memory_write(struct hooking *h)
-{
-	char *tmp = xasprintf("%s.tmp", h->memory_path);
-	FILE *f = ownfile_stream(tmp, 0600);
-	bool good = f != NULL && json_dumpf(h->memory, f, JSON_COMPACT) == 0;
-	int status = 0;
-
-	if (f != NULL)
-		good = fclose(f) == 0 && good;
-	if (!good || rename(tmp, h->memory_path) != 0)
-		status = command_failed(h->memory_path, strerror(errno));
 	h->is_changed = false;
-	free(tmp);
-	return status;
+	return memory_write(h->memory_path, h->memory, why) == 0 ? 0 : command_failed(NULL, why);
 }
 
 static json_t *
@@ -243,7 +218,7 @@ look(struct hooking *h)
 	int status;
 
 	(void)hook_watch(h->source, h->memory, on_event, h);
-	if ((status = memory_write(h)) == 0)
+	if ((status = memory_save(h)) == 0)
 		posts_make(h);
 	return status;
 }
@@ -251,11 +226,12 @@ look(struct hooking *h)
 static int
 hooks_run(struct hooking *h)
 {
+	char why[MEMORY_WHY_BYTES];
 	sigset_t stops;
 	int status;
 
-	if ((status = memory_read(h)) != 0)
-		return status;
+	if ((h->memory = memory_read(h->memory_path, why)) == NULL)
+		return command_failed(NULL, why);
 	sigemptyset(&stops);
 	sigaddset(&stops, SIGTERM);
 	sigaddset(&stops, SIGINT);
@@ -267,7 +243,7 @@ hooks_run(struct hooking *h)
 	while (status == 0 && !h->once && !stopping);
 	posts_stop(h);
 	if (status == 0 && h->is_changed)
-		status = memory_write(h);
+		status = memory_save(h);
 	json_decref(h->memory);
 	return status;
 }

@@ -132,7 +132,7 @@ is_here(const char *address, const char *slash)
 	return address_parse(text, host, &port) == NW_OK && address_is_loopback(host);
 }
 
-/* clickhouse://HOST:PORT/DATABASE; in TLS unless the host is this one. */
+/* clickhouse://HOST:PORT/DATABASE; in TLS unless the address is loopback. */
 static int
 engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_WHY_BYTES])
 {

@@ -88,7 +88,7 @@ file_open(const struct directory *d, const char *name, char **tmp, char **path)
 	return ownfile_stream(*tmp, 0644);
 }
 
-/* Puts the file in its place, or leaves what was there. */
+/* Puts the new file in the place of the old file, or leaves the old file. */
 static int
 file_close(FILE *f, char *tmp, char *path, int rc, char why[FLEET_WHY_BYTES])
 {

@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
-#include "narrows/ownfile.h"
-#include "narrows/xmalloc.h"
+#include "send/memory.h"
 
 enum { BATCH_MAX = 1000, MARKS_MAX = 4000 };
-/* A fleet that forgot gets what it took in its last hour again. */
+/* A fleet that forgot gets the rows of its last hour again. */
 static const int64_t KEPT_NS = INT64_C(3600) * 1000000000;
 
 /*
@@ -24,40 +22,6 @@ static const int64_t KEPT_NS = INT64_C(3600) * 1000000000;
  * fleet has, and "marks", [time in ns, run] of batches of the last hour, oldest first. The first
  * mark is at least an hour old, if so old a batch was.
  */
-
-static json_t *
-memory_read(const char *path, char why[FLEET_WHY_BYTES])
-{
-	json_t *memory;
-	json_error_t error;
-
-	if (access(path, F_OK) != 0)
-		return json_object();
-	memory = json_load_file(path, 0, &error);
-	if (json_is_object(memory))
-		return memory;
-	json_decref(memory);
-	snprintf(why, FLEET_WHY_BYTES, "%.300s: is not what this command wrote", path);
-	return NULL;
-}
-
-/* As a whole or not at all. */
-static int
-memory_write(const char *path, const json_t *memory, char why[FLEET_WHY_BYTES])
-{
-	char *tmp = xasprintf("%s.tmp", path);
-	FILE *f = ownfile_stream(tmp, 0600);
-	bool good = f != NULL && json_dumpf(memory, f, JSON_COMPACT) == 0;
-
-	good = good && fflush(f) == 0 && fsync(fileno(f)) == 0;
-	if (f != NULL)
-		good = fclose(f) == 0 && good;
-	good = good && rename(tmp, path) == 0;
-	if (!good)
-		snprintf(why, FLEET_WHY_BYTES, "%.300s: %s", path, strerror(errno));
-	free(tmp);
-	return good ? NW_OK : NW_EIO;
-}
 
 static bool
 is_same(const json_t *memory, const char *key, const char *value)

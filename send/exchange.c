@@ -73,7 +73,7 @@ talk_open(struct talk *t)
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) == 0 &&
 	    pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 && (t->pid = fork()) == 0) {
-		/* the exchange ends with its caller */
+		/* no exchange outlives the caller */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(-NW_EIO);
@@ -96,7 +96,7 @@ shut(int *fd)
 	*fd = -1;
 }
 
-/* --- what goes and comes --- */
+/* --- question, answer, reason --- */
 
 static void
 question_more(struct talk *t)

@@ -246,7 +246,7 @@ together_close(struct together *t)
 	t->object = NULL;
 }
 
-/* Returns false if the program is not one of those that were loaded together. */
+/* Returns false for a program that was not loaded together with others. */
 static bool
 together_take(struct together *t, struct bpf_object *maps, const char *name, struct program *p)
 {
