@@ -31,6 +31,7 @@ refusals_print(const struct kernel *k, const struct point *p)
 static int
 points_run(int argc, char **argv)
 {
+	bool all[MAGNET_POINTS_MAX];
 	struct magnet_counts counts;
 	const struct candidate *c;
 	const struct point *p;
@@ -43,6 +44,8 @@ points_run(int argc, char **argv)
 			return usage(&magnet_cmd_points);
 	if ((k = kernel_or_fail()) == NULL)
 		return 1;
+	memset(all, true, sizeof(all));
+	kernel_points_expect(k, all);
 	for (p = points; p->layer != NULL; p++)
 		if (kernel_point_attach(k, p) == 0)
 			kernel_control(k)->on[p->id] = 1;

@@ -453,6 +453,7 @@ programs_set(struct deliver *d)
 static void
 orders_look(struct deliver *d)
 {
+	bool ordered[MAGNET_POINTS_MAX] = { false };
 	const struct point *p;
 
 	d->control.refused[0] = '\0';
@@ -462,7 +463,10 @@ orders_look(struct deliver *d)
 		    "%zu connections are not followed: there is room for %d", d->flows.n_refused,
 		    FLOWS_MAX);
 	for (p = points; p->layer != NULL; p++)
-		point_order(d, p, point_is_ordered(&d->control.leases, p));
+		ordered[p->id] = point_is_ordered(&d->control.leases, p);
+	kernel_points_expect(d->kernel, ordered);
+	for (p = points; p->layer != NULL; p++)
+		point_order(d, p, ordered[p->id]);
 	d->host_wanted = d->conf->host_waits || host_is_ordered(&d->control.leases);
 	ticker_set(&d->ticker, interval_of(d), d->now);
 	if (!d->host_wanted && d->flows.n == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One object holds the maps, and each program has an object of its own with these maps. So a
- * refused program does not prevent the rest, and a point without a request costs nothing.
+ * One object holds the maps, and programs have objects of their own with these maps. So a refused
+ * program does not prevent the rest, and a point without a request costs nothing.
  */
 #include "host/magnet/magnet_kernel.h"
 
@@ -54,7 +54,9 @@ struct attached {
 
 struct kernel {
 	struct bpf_object *maps;
-	struct together together;
+	struct batches batches;
+	int refused
+	    [BACKENDS]; /* the errno of a back-end that this kernel has not; 0: it may have */
 	struct magnet_control *control;
 	uint32_t *n_views;
 	size_t control_bytes;
@@ -190,7 +192,7 @@ kernel_close(struct kernel *k)
 		munmap(k->control, k->control_bytes);
 	if (k->stats_fd >= 0)
 		close(k->stats_fd);
-	together_close(&k->together);
+	batches_close(&k->batches);
 	bpf_object__close(k->maps);
 	free(k->per_cpu);
 	free(k);
@@ -216,19 +218,10 @@ program_keep(struct kernel *k, const char *name, enum backend backend, const cha
 
 	if (k->n_programs == PROGRAMS_MAX)
 		return -ENOSPC;
-	rc = program_attach(
-	    &k->programs[k->n_programs], k->maps, &k->together, name, backend, where);
+	rc =
+	    program_attach(&k->programs[k->n_programs], k->maps, &k->batches, name, backend, where);
 	k->n_programs += rc == 0;
 	return rc;
-}
-
-/* The program beside socket.tx tells the ends of datagrams of sockets without a peer. */
-static void
-beside_attach(struct kernel *k, const struct point *p)
-{
-	if (p->id == POINT_SOCKET_TX)
-		k->attached[p->id].refusal_beside =
-		    -program_keep(k, "datagram_sent_tp", BACKEND_TRACEPOINT, NULL);
 }
 
 /* A program of netfilter, the last attached, joins the namespaces of views and of the filter. */
@@ -246,6 +239,57 @@ namespaces_join(struct kernel *k, const struct point *p, const struct candidate 
 	return NW_EUNSUPPORTED;
 }
 
+/* The program beside socket.tx tells the ends of datagrams of sockets without a peer. */
+static const char *
+beside_program(const struct point *p)
+{
+	return p->id == POINT_SOCKET_TX ? "datagram_sent_tp" : NULL;
+}
+
+static void
+beside_attach(struct kernel *k, const struct point *p)
+{
+	if (beside_program(p) != NULL)
+		k->attached[p->id].refusal_beside =
+		    -program_keep(k, beside_program(p), BACKEND_TRACEPOINT, NULL);
+}
+
+void
+kernel_points_expect(struct kernel *k, const bool expected[MAGNET_POINTS_MAX])
+{
+	const char *names[2 * MAGNET_POINTS_MAX];
+	const struct candidate *c;
+	const struct point *p;
+	size_t n = 0;
+
+	for (p = points; p->layer != NULL; p++) {
+		if (!expected[p->id] || k->attached[p->id].candidate != NULL)
+			continue;
+		for (c = p->candidates; c < p->candidates + CANDIDATES_MAX; c++)
+			if (c->program != NULL && c->backend == BACKEND_TRACEPOINT) {
+				names[n++] = c->program;
+				break;
+			}
+		if (beside_program(p) != NULL)
+			names[n++] = beside_program(p);
+	}
+	batch_load(&k->batches, k->maps, names, n);
+}
+
+/* Attaches a candidate, unless its back-end was refused for all programs. */
+static int
+candidate_attach(struct kernel *k, const struct candidate *c)
+{
+	bool functions = c->backend == BACKEND_FENTRY || c->backend == BACKEND_KPROBE_MULTI;
+	int rc = -k->refused[c->backend];
+
+	if (rc == 0)
+		rc = program_keep(k, c->program, c->backend, c->where);
+	if (functions && (rc == -EPERM || rc == -EOPNOTSUPP))
+		k->refused[c->backend] = -rc;
+	return rc;
+}
+
 int
 kernel_point_attach(struct kernel *k, const struct point *p)
 {
@@ -257,7 +301,7 @@ kernel_point_attach(struct kernel *k, const struct point *p)
 		return NW_OK;
 	for (i = 0; i < CANDIDATES_MAX && p->candidates[i].program != NULL; i++) {
 		c = &p->candidates[i];
-		rc = program_keep(k, c->program, c->backend, c->where);
+		rc = candidate_attach(k, c);
 		if (rc == 0) {
 			a->candidate = c;
 			if ((rc = namespaces_join(k, p, c)) == NW_OK)
@@ -310,16 +354,20 @@ kernel_netns_unwatch(struct kernel *k, uint64_t cookie)
 static int
 waits_load(struct kernel *k)
 {
+	const char *names[N_WAIT_PROGRAMS];
 	struct program *p;
 	size_t i;
 	int rc;
 
+	for (i = 0; i < N_WAIT_PROGRAMS; i++)
+		names[i] = wait_programs[i].program;
+	batch_load(&k->batches, k->maps, names, N_WAIT_PROGRAMS);
 	for (i = 0; i < N_WAIT_PROGRAMS; i++) {
 		p = &k->waits[k->n_waits];
 		rc = program_attach(
-		    p, k->maps, &k->together, wait_programs[i].program, BACKEND_TRACEPOINT, NULL);
+		    p, k->maps, &k->batches, wait_programs[i].program, BACKEND_TRACEPOINT, NULL);
 		if (rc != 0 && wait_programs[i].instead != NULL)
-			rc = program_attach(p, k->maps, &k->together, wait_programs[i].instead,
+			rc = program_attach(p, k->maps, &k->batches, wait_programs[i].instead,
 			    BACKEND_FENTRY, NULL);
 		if (rc == 0)
 			k->n_waits++;

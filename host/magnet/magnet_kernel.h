@@ -30,6 +30,9 @@ const char *kernel_why(const struct kernel *k);
 /* The switches, mapped: a store takes effect at the next event. */
 volatile struct magnet_control *kernel_control(struct kernel *k);
 
+/* The points of ids that are attached next: their programs are loaded together, which is several
+ * times cheaper than one after the other. A point that is not attached then costs no event. */
+void kernel_points_expect(struct kernel *k, const bool expected[MAGNET_POINTS_MAX]);
 /* Attaches a point by the first candidate that works. NW_OK also for an attached point. */
 int kernel_point_attach(struct kernel *k, const struct point *p);
 /* The candidate in use, or NULL; and why candidate i was refused: an errno, 0 if it was not

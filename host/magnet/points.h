@@ -22,7 +22,8 @@ enum backend {
 	BACKEND_KPROBE,
 	BACKEND_NETFILTER,
 	BACKEND_KPROBE_MULTI,
-	BACKEND_CLASSIC /* a tracepoint by the file system of tracing */
+	BACKEND_CLASSIC, /* a tracepoint by the file system of tracing */
+	BACKENDS
 };
 
 struct candidate {

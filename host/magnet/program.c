@@ -115,15 +115,57 @@ program_constant_set(struct bpf_object *o, const char *name, const void *value, 
 	return rc;
 }
 
-/* Whether the kernel has a function that programs may call. */
-static bool
-kernel_has(const char *function)
-{
-	struct btf *b = btf__load_vmlinux_btf();
-	bool has = b != NULL && btf__find_by_name_kind(b, function, BTF_KIND_FUNC) > 0;
+/* What the kernel's types tell, read once, because that takes longer than all else. */
+static struct {
+	bool known, casts;
+	char *tracepoints; /* their names, each between two newlines; NULL: none is known */
+} kernel_facts;
 
+static void
+tracepoints_learn(const struct btf *b)
+{
+	static const char prefix[] = "btf_trace_";
+	const struct btf_type *t;
+	uint32_t i, n = btf__type_cnt(b);
+	const char *name;
+	size_t len;
+	FILE *f = open_memstream(&kernel_facts.tracepoints, &len);
+
+	for (i = 1; f != NULL && i < n; i++) {
+		t = btf__type_by_id(b, i);
+		if (!btf_is_typedef(t))
+			continue;
+		name = btf__name_by_offset(b, t->name_off);
+		if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
+			fprintf(f, "\n%s\n", name + sizeof(prefix) - 1);
+	}
+	if (f != NULL)
+		fclose(f);
+}
+
+static void
+kernel_facts_learn(void)
+{
+	struct btf *b = kernel_facts.known ? NULL : btf__load_vmlinux_btf();
+
+	kernel_facts.known = true;
+	if (b == NULL)
+		return;
+	kernel_facts.casts = btf__find_by_name_kind(b, "bpf_rdonly_cast", BTF_KIND_FUNC) > 0;
+	tracepoints_learn(b);
 	btf__free(b);
-	return has;
+}
+
+static bool
+kernel_has_tracepoint(const char *section)
+{
+	static const char prefix[] = "tp_btf/";
+	char line[128];
+
+	if (kernel_facts.tracepoints == NULL || strncmp(section, prefix, sizeof(prefix) - 1) != 0)
+		return false;
+	snprintf(line, sizeof(line), "\n%s\n", section + sizeof(prefix) - 1);
+	return strstr(kernel_facts.tracepoints, line) != NULL;
 }
 
 static bool
@@ -146,17 +188,16 @@ level_object_open(void)
 static void
 constants_set(struct bpf_object *o)
 {
-	static int by_address = -1;
 	static struct pidspace space;
 	uint8_t constant;
 
-	if (by_address < 0) {
-		by_address = !kernel_has("bpf_rdonly_cast");
+	if (!kernel_facts.known) {
+		kernel_facts_learn();
 		/* a kernel that does not answer counts by its own numbers */
 		if (pidspace_find(&space, level_object_open, "magnet_level") < 0)
 			space = (struct pidspace){ 0 };
 	}
-	constant = (uint8_t)by_address;
+	constant = !kernel_facts.casts;
 	(void)program_constant_set(o, "reads_by_address", &constant, sizeof(constant));
 	(void)program_constant_set(o, "pid_level", &space.level, sizeof(space.level));
 	(void)program_constant_set(o, "pid_ns", &space.ns, sizeof(space.ns));
@@ -202,65 +243,47 @@ program_object(void)
 	return program_object_open(magnet_object, magnet_object_bytes);
 }
 
-static const char tracepoint_section[] = "tp_btf/";
-
-/* Marks the programs that hang on tracepoints of the kernel for loading. */
-static void
-tracepoints_mark(struct bpf_object *o)
+void
+batch_load(struct batches *b, struct bpf_object *maps, const char *const *names, size_t n)
 {
-	struct btf *b = btf__load_vmlinux_btf();
+	struct bpf_object *o = n > 0 && b->n < BATCHES_MAX ? program_object() : NULL;
 	struct bpf_program *p;
-	const char *section;
-	char type[128];
+	size_t i;
 
-	bpf_object__for_each_program(p, o)
-	{
-		section = bpf_program__section_name(p);
-		if (b == NULL ||
-		    strncmp(section, tracepoint_section, sizeof(tracepoint_section) - 1) != 0)
-			continue;
-		snprintf(
-		    type, sizeof(type), "btf_trace_%s", section + sizeof(tracepoint_section) - 1);
-		if (btf__find_by_name_kind(b, type, BTF_KIND_TYPEDEF) > 0)
+	if (o == NULL)
+		return;
+	for (i = 0; i < n; i++) {
+		p = bpf_object__find_program_by_name(o, names[i]);
+		if (p != NULL && kernel_has_tracepoint(bpf_program__section_name(p)))
 			bpf_program__set_autoload(p, true);
 	}
-	btf__free(b);
-}
-
-static void
-together_load(struct together *t, struct bpf_object *maps)
-{
-	if ((t->object = program_object()) == NULL)
-		return;
-	tracepoints_mark(t->object);
-	if (maps_share(maps, t->object) == 0 && bpf_object__load(t->object) == 0)
-		return;
-	together_close(t);
-	t->refused = true;
+	if (maps_share(maps, o) == 0 && bpf_object__load(o) == 0)
+		b->objects[b->n++] = o;
+	else
+		bpf_object__close(o);
 }
 
 void
-together_close(struct together *t)
+batches_close(struct batches *b)
 {
-	bpf_object__close(t->object);
-	t->object = NULL;
+	while (b->n > 0)
+		bpf_object__close(b->objects[--b->n]);
 }
 
-/* Returns false for a program that was not loaded together with others. */
+/* Returns false for a program that is in no batch. */
 static bool
-together_take(struct together *t, struct bpf_object *maps, const char *name, struct program *p)
+batch_take(const struct batches *b, const char *name, struct program *p)
 {
-	enum { ALONE = 2 }; /* so many loads cost less than all together */
+	struct bpf_program *found;
+	size_t i;
 
-	if (t->object == NULL && !t->refused && ++t->asked > ALONE)
-		together_load(t, maps);
 	memset(p, 0, sizeof(*p));
-	if (t->object != NULL)
-		p->program = bpf_object__find_program_by_name(t->object, name);
-	if (p->program != NULL && bpf_program__fd(p->program) >= 0)
-		return true;
-	p->program = NULL;
-	return false;
+	for (i = 0; i < b->n && p->program == NULL; i++) {
+		found = bpf_object__find_program_by_name(b->objects[i], name);
+		if (found != NULL && bpf_program__fd(found) >= 0)
+			p->program = found;
+	}
+	return p->program != NULL;
 }
 
 int
@@ -348,12 +371,12 @@ program_unlink(struct program *p)
 }
 
 int
-program_attach(struct program *p, struct bpf_object *maps, struct together *t, const char *name,
-    enum backend backend, const char *where)
+program_attach(struct program *p, struct bpf_object *maps, const struct batches *b,
+    const char *name, enum backend backend, const char *where)
 {
 	int rc = 0;
 
-	if (backend != BACKEND_TRACEPOINT || !together_take(t, maps, name, p))
+	if (backend != BACKEND_TRACEPOINT || !batch_take(b, name, p))
 		rc = program_load(p, maps, name, backend);
 	if (rc != 0)
 		return rc;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program in the kernel. The first programs, and programs of other back-ends than tracepoints,
- * are loaded in an object of their own each, and the objects share their maps, so the refusal of a
- * program does not prevent the others. For each object libbpf reads the types of the kernel, which
- * takes longer than all else: further programs of tracepoints come from one object for all.
+ * A program in the kernel. Each is loaded in an object of its own, and the objects share their
+ * maps, so the refusal of a program does not prevent the others. For each object libbpf reads the
+ * types of the kernel, which takes longer than all else: programs of tracepoints that are wanted at
+ * one time come from one object.
  */
 #ifndef MAGNET_PROGRAM_H
 #define MAGNET_PROGRAM_H
@@ -24,20 +24,23 @@ struct hook_links {
 
 /* zero to start */
 struct program {
-	struct bpf_object *object; /* NULL: of those loaded together */
+	struct bpf_object *object; /* NULL: of a batch */
 	struct bpf_program *program;
 	struct bpf_link *link;
 	struct hook_links hook; /* of netfilter */
 };
 
-/* All programs of tracepoints, once more than two were asked for; zero to start. Where the kernel
- * refuses one of them, each is loaded by itself. Closed after the programs that came from it. */
-struct together {
-	struct bpf_object *object;
-	unsigned asked;
-	bool refused;
+/* Programs of tracepoints that were loaded together; zero to start. Closed after the programs that
+ * came from there. */
+enum { BATCHES_MAX = 8 };
+struct batches {
+	struct bpf_object *objects[BATCHES_MAX];
+	size_t n;
 };
-void together_close(struct together *t);
+/* Loads the named programs of tracepoints that this kernel has, in one object. Where the kernel
+ * refuses one of them, nothing is loaded, and each loads by itself when it is attached. */
+void batch_load(struct batches *b, struct bpf_object *maps, const char *const *names, size_t n);
+void batches_close(struct batches *b);
 
 /* The object with all programs, none of which loads by itself; NULL with errno. */
 struct bpf_object *program_object(void);
@@ -55,8 +58,8 @@ program_load(struct program *p, struct bpf_object *maps, const char *name, enum 
 /* The same for a program of the open p->object; the object's other programs do not load. */
 int program_load_of(
     struct program *p, struct bpf_object *maps, struct bpf_program *program, enum backend backend);
-int program_attach(struct program *p, struct bpf_object *maps, struct together *t, const char *name,
-    enum backend backend, const char *where);
+int program_attach(struct program *p, struct bpf_object *maps, const struct batches *b,
+    const char *name, enum backend backend, const char *where);
 void program_close(struct program *p);
 
 /* Links a program of netfilter in the calling thread's namespace. 0 or a negative errno. */

@@ -76,10 +76,17 @@ cgroup_of_process(const char *pid)
 	return id;
 }
 
+static bool
+name_matches(const struct point *p, const char *name)
+{
+	return strcmp(name, "all") == 0 || strcmp(p->layer, name) == 0 ||
+	    strcmp(p->name, name) == 0;
+}
+
 static int
 points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_BYTES])
 {
-	bool group = strcmp(name, "all") == 0, found = false;
+	bool found = false;
 	uint32_t user = kernel_user_find(k, name);
 	const struct point *p;
 	int refused = 0, taken = 0;
@@ -90,7 +97,7 @@ points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_B
 	}
 
 	for (p = points; p->layer != NULL; p++) {
-		if (!group && strcmp(p->layer, name) != 0 && strcmp(p->name, name) != 0)
+		if (!name_matches(p, name))
 			continue;
 		found = true;
 		if (on && kernel_point_attach(k, p) < 0) {
@@ -110,22 +117,44 @@ points_switch(struct kernel *k, const char *name, bool on, char why[KERNEL_WHY_B
 	return NW_OK;
 }
 
+/* The next word of a list, which goes on behind it. NW_OK, or NW_EINVAL for one too long. */
+static int
+word_take(const char **list, char word[WORD_BYTES])
+{
+	size_t len = strcspn(*list, ",");
+
+	if (len >= WORD_BYTES)
+		return NW_EINVAL;
+	memcpy(word, *list, len);
+	word[len] = '\0';
+	*list += len + ((*list)[len] == ',');
+	return NW_OK;
+}
+
+static void
+list_expect(struct kernel *k, const char *list)
+{
+	bool expected[MAGNET_POINTS_MAX] = { false };
+	const struct point *p;
+	char word[WORD_BYTES];
+
+	while (*list != '\0' && word_take(&list, word) == NW_OK)
+		for (p = points; p->layer != NULL; p++)
+			expected[p->id] |= name_matches(p, word);
+	kernel_points_expect(k, expected);
+}
+
 static int
 list_switch(struct kernel *k, const char *list, bool on, char why[KERNEL_WHY_BYTES])
 {
 	char word[WORD_BYTES];
-	size_t len;
 	int rc;
 
-	for (; *list != '\0'; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
-		if (len >= sizeof(word))
-			return NW_EINVAL;
-		memcpy(word, list, len);
-		word[len] = '\0';
-		if ((rc = points_switch(k, word, on, why)) < 0)
+	if (on)
+		list_expect(k, list);
+	while (*list != '\0')
+		if ((rc = word_take(&list, word)) < 0 || (rc = points_switch(k, word, on, why)) < 0)
 			return rc;
-	}
 	return NW_OK;
 }
 
