@@ -4,6 +4,7 @@
 # A target of make that has no line in the README is made when the packages of the tests are installed.
 # Root and debootstrap or mmdebstrap; the mirror and the settings are those of this machine's own apt. What runs in the root
 # has processes and mounts of its own, so nothing is left behind, however this ends. FRESH_DIR: where the root stands.
+# FRESH_KEEP: a directory that is not there yet, which becomes what was built, because compiling takes longest.
 # Exit status 77: this machine cannot.
 set -eu
 cd "$(dirname "$0")/.."
@@ -21,6 +22,8 @@ command -v python3 >/dev/null || skip "no python3 to watch the clock"
 command -v unshare >/dev/null && unshare -m true 2>/dev/null || skip "no namespaces of mounts here"
 . tests/root.sh
 installed_kib() { in_root "dpkg-query -W -f '\${Installed-Size}\n'" | awk '{ n += $1 } END { print n }'; }
+
+keep() { [ -z "${FRESH_KEEP:-}" ] || [ -e "$FRESH_KEEP" ] || { mkdir -p "${FRESH_KEEP%/*}" && mv "$root/src/build/release" "$FRESH_KEEP"; }; }
 
 # watched FILE: passes lines on, each with its second; the longest silence goes to FILE
 watched() {
@@ -45,11 +48,12 @@ for target in $targets; do
 	rm -f "$work/status" "$work/silence"
 	added=$(($(installed_kib) - before))
 	echo "fresh: make $target on $suite: exit status $status, $((added / 1000)) MB of packages, longest silence ${silence#* }"
-	[ "$status" = 0 ] || fail "make $target ends with status $status"
+	[ "$status" = 0 ] || { keep; fail "make $target ends with status $status"; }
 	[ "$target" = demo ] || continue
 	[ "$added" -lt "$demo_kib_max" ] || fail "make demo installs $added KiB"
 	[ ! -e "$root/src/build/demo" ] || fail "make demo leaves build/demo"
 	busy=$(awk -v n="$(nproc)" '{ print int($1 / n) }' /proc/loadavg) # a loaded machine is slower by as much
 	[ "${silence%% *}" -le $((silence_max * (1 + busy))) ] || fail "make demo is silent for ${silence#* }"
 done
+keep
 echo "PASS: $targets on $suite"

@@ -29,6 +29,7 @@ for p in bin/blipp bin/nwrun bin/iomodel lib/narrows/nwrun.so lib/narrows/nwrun-
 done
 [ ! -e "$tmp/prefix/sbin" ] || fail "install-host installs the box"
 
+[ -n "${WHOLE:-}" ] || { echo "untested: programs without shared libraries, which are compiled where WHOLE is set"; exit 0; }
 make -s host-static -j2 >"$tmp/make.log" 2>&1 || fail "make host-static: $(tail -n 5 "$tmp/make.log")"
 for p in blipp nwrun iomodel; do
 	bytes=$(stat -c %s "$B/static/$p")

@@ -55,8 +55,7 @@ struct attached {
 struct kernel {
 	struct bpf_object *maps;
 	struct batches batches;
-	int refused
-	    [BACKENDS]; /* the errno of a back-end that this kernel has not; 0: it may have */
+	int refused[BACKENDS]; /* errno of a back-end that the kernel lacks; 0: it may have it */
 	struct magnet_control *control;
 	uint32_t *n_views;
 	size_t control_bytes;

@@ -20,6 +20,7 @@
 struct calibration {
 	size_t runs;  /* repetitions of a cell */
 	bool verbose; /* true prints every cell, false only the failed ones */
+	bool sample;  /* without the cells that cost most */
 	size_t n_cells, n_failed;
 };
 

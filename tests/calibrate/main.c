@@ -2,8 +2,8 @@
 /*
  * calibrate [-q] [-r RUNS] [-s SEED] [TABLE ..]
  *
- * Prints tables of false conclusions, power and coverage; -q runs few repetitions and prints
- * failures only. Exit status 1 if a cell failed.
+ * Prints tables of false conclusions, power and coverage; -q runs few repetitions of all cells but
+ * the dearest, and prints failures only. Exit status 1 if a cell failed.
  */
 #include <math.h>
 #include <stdio.h>
@@ -148,6 +148,7 @@ main(int argc, char **argv)
 		case 'q':
 			c.runs = RUNS_QUICK;
 			c.verbose = false;
+			c.sample = true;
 			break;
 		case 'r': c.runs = strtoul(optarg, NULL, 10); break;
 		case 's': seed = strtoull(optarg, NULL, 0); break;

@@ -363,19 +363,20 @@ calibrate_reduction(struct calibration *c)
 {
 	static const size_t sizes[] = { 30, 60, 240, 600 };
 	static const double ars[] = { 0, 0.5, 0.9, 0.99 };
+	size_t n_sizes = sizeof(sizes) / sizeof(*sizes) - c->sample;
 
 	calibrate_title(c, "Headlines of the metric reduction");
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+	for (size_t i = 0; i < n_sizes; i++)
 		for (size_t k = 0; k < sizeof(ars) / sizeof(*ars); k++)
 			unrelated(c, sizes[i], ars[k]);
-	for (size_t i = 1; i < sizeof(sizes) / sizeof(*sizes); i++)
+	for (size_t i = 1; i < n_sizes; i++)
 		for (size_t k = 0; k < sizeof(shapes) / sizeof(*shapes); k++)
 			unrelated_shape(c, sizes[i], &shapes[k]);
 	for (size_t k = 0; k < 3; k++)
 		two_drivers(c, ROWS_MAX, ars[k]);
 	calibrate_title(c, "Common causes in time");
 	for (size_t k = 0; k < sizeof(courses) / sizeof(*courses); k++)
-		for (size_t i = 2; i < sizeof(sizes) / sizeof(*sizes); i++)
+		for (size_t i = 2; i < n_sizes; i++)
 			for (size_t a = 0; a < 2; a++)
 				common_cause(c, sizes[i], ars[a], &courses[k]);
 }
