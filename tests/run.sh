@@ -13,7 +13,8 @@ set -u
 B=${B:-build/release}
 what=${1:-all}
 [ $# -eq 0 ] || shift
-export B
+PROCESSORS=${PROCESSORS:-$(nproc)}
+export B PROCESSORS
 patience() { (. tests/patience.sh && echo "$PATIENCE"); }
 silence=${SILENCE:-6}
 log=$B/log
@@ -23,11 +24,15 @@ say() { lines=$(cat); [ -z "$lines" ] || printf '%s\n' "$lines"; : >"$log/said";
 passed=0 failed=0 skipped=0
 again= second=
 
+# now: the machine's seconds in $up, without a process, which several hundred tests would wait for
+now() { read -r up _ </proc/uptime && up=${up%.*}; }
+
 # run NAME COMMAND ...: the test's output into its log; $status and $took of the test. NAME may begin with ROOM and a dot.
 run() {
 	file=$log/$1 name=${1##*.}
 	shift
-	begin=$(date +%s)
+	now
+	begin=$up
 	echo "$begin $name" >"$file.running"
 	(
 		timeout $((300 * $(patience))) "$@" >"$file.log" 2>&1 </dev/null
@@ -36,12 +41,12 @@ run() {
 		exit $status
 	)
 	status=$?
-	rm -f "$file.running"
-	seconds=$(($(date +%s) - begin))
+	now
+	seconds=$((up - begin))
 	took="$seconds s"
 	# the last line of the times is that of the test and its children: "0m1.230000s 0m0.040000s"
-	echo "$seconds $name $(tail -n 1 "$file.cpu" | awk '{ gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4 + 0.5) }')" >"$file.seconds"
-	rm -f "$file.cpu" "$file.failure" # of the first run
+	echo "$seconds $name $(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4 + 0.5) }' "$file.cpu")" >"$file.seconds"
+	rm -f "$file.running" "$file.cpu" "$file.failure" # of the first run
 	[ "$status" != 77 ] || may_skip || status=78
 }
 
@@ -111,7 +116,7 @@ built() { find "$B/tests" -name "$1" -type f -perm -u+x | sort; }
 # programs TEST ...: as many at once as there are processors; a test that left no count has failed
 programs() {
 	for t; do rm -f "$log/$(key "$t").count"; done
-	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh tests/run.sh program
+	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$PROCESSORS" -n 1 sh tests/run.sh program
 	for t; do
 		p=0 f=1 s=0
 		[ ! -s "$log/$(key "$t").count" ] || read -r p f s <"$log/$(key "$t").count"
@@ -141,7 +146,7 @@ take() {
 # second runs
 systems() {
 	alone= machine= quiet= others= own=
-	[ "$(nproc)" -lt 2 ] || ! unshare --net sh -c "$own_network" sh true 2>/dev/null || own=yes
+	[ "$PROCESSORS" -lt 2 ] || ! unshare --net sh -c "$own_network" sh true 2>/dev/null || own=yes
 	for t; do
 		rm -rf "$log/$t.count" "$log/$t.taken"
 		if [ -z "$own" ] || listed alone "$t"; then
@@ -179,7 +184,8 @@ systems() {
 heartbeat() {
 	while sleep 1; do
 		[ -z "$(find "$log/said" -newermt "-$silence seconds" 2>/dev/null)" ] || continue
-		cat "$log"/*.running 2>/dev/null | awk -v now="$(date +%s)" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' | say
+		now
+		cat "$log"/*.running 2>/dev/null | awk -v now="$up" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' | say
 	done
 }
 
