@@ -4,6 +4,8 @@
  * begin of sessions), and DIRECTORY/SITE/manifest.json, without any server. The site's own rows
  * stand in DIRECTORY/SITE/rows.db, too, from which a day is written as a whole. So a session that
  * the box has forgotten stays in its day. A day is replaced by rename, and has each session once.
+ * Rows are safe when they stand in rows.db, which also tells the days whose files lack some; such a
+ * file is written at the end of a push, and in a long push now and then.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -18,16 +20,19 @@
 #include "fleet/fleet_sqlite.h"
 #include "fleet/parquet.h"
 #include "narrows/array.h"
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/ownfile.h"
 #include "narrows/xmalloc.h"
 
 enum { GROUP_ROWS = 1000 };
 static const int64_t DAY_NS = INT64_C(86400) * 1000000000;
+static const int64_t WRITE_NS = INT64_C(30) * 1000000000; /* from one writing of days to the next */
 
 struct directory {
 	char *path; /* of the site */
 	sqlite3 *db;
+	int64_t written_ns; /* when the days were written, or this was opened */
 };
 
 static int
@@ -68,9 +73,12 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 	    (sqlite3_open_v2(rows, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
 		    SQLITE_OK ||
 		sqlite3_exec(d->db, "PRAGMA synchronous = FULL", NULL, NULL, NULL) != SQLITE_OK ||
-		fleet_sqlite_tables(d->db) != SQLITE_OK))
+		fleet_sqlite_tables(d->db) != SQLITE_OK ||
+		sqlite3_exec(d->db, "CREATE TABLE IF NOT EXISTS stale (day INTEGER PRIMARY KEY)",
+		    NULL, NULL, NULL) != SQLITE_OK))
 		rc = failed(rows, d->db != NULL ? sqlite3_errmsg(d->db) : "no memory", why);
 	free(rows);
+	d->written_ns = nw_mono_ns();
 	*out = rc == NW_OK ? d : NULL;
 	if (rc < 0)
 		engine_close(d);
@@ -186,7 +194,7 @@ day_write(struct directory *d, int64_t day, char why[FLEET_WHY_BYTES])
 	if ((f = file_open(d, name, &tmp, &path)) != NULL)
 		rc = rows_write(st, f, &n);
 	sqlite3_finalize(st);
-	if (rc == NW_OK && n == 0) { /* its sessions have another day now */
+	if (f != NULL && rc == NW_OK && n == 0) { /* its sessions have another day now */
 		unlink(path);
 		rc = NW_EAGAIN;
 	}
@@ -239,18 +247,68 @@ days_find(struct directory *d, const struct fleet_row *rows, size_t n, struct da
 }
 
 static int
+day_sql(struct directory *d, const char *sql, int64_t day, char why[FLEET_WHY_BYTES])
+{
+	sqlite3_stmt *st = NULL;
+	int code = sqlite3_prepare_v2(d->db, sql, -1, &st, NULL);
+
+	if (code == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, day);
+		code = sqlite3_step(st);
+		sqlite3_finalize(st);
+	}
+	return code == SQLITE_DONE ? NW_OK : failed(d->path, sqlite3_errmsg(d->db), why);
+}
+
+/* Before the rows: a day that is written in vain is no harm. */
+static int
+days_mark(struct directory *d, const struct days *days, char why[FLEET_WHY_BYTES])
+{
+	int rc = NW_OK;
+	size_t i;
+
+	for (i = 0; rc == NW_OK && i < days->n; i++)
+		rc = day_sql(d, "INSERT OR IGNORE INTO stale VALUES (?1)", days->day[i], why);
+	return rc;
+}
+
+static int
+days_write(struct directory *d, char why[FLEET_WHY_BYTES])
+{
+	struct days days = { 0 };
+	sqlite3_stmt *st = NULL;
+	int rc = NW_OK;
+	size_t i;
+
+	if (sqlite3_prepare_v2(d->db, "SELECT day FROM stale", -1, &st, NULL) != SQLITE_OK)
+		return failed(d->path, sqlite3_errmsg(d->db), why);
+	while (sqlite3_step(st) == SQLITE_ROW)
+		days_add(&days, sqlite3_column_int64(st, 0) * DAY_NS);
+	sqlite3_finalize(st);
+	for (i = 0; rc == NW_OK && i < days.n; i++) {
+		rc = day_write(d, days.day[i], why);
+		if (rc == NW_OK)
+			rc = day_sql(d, "DELETE FROM stale WHERE day = ?1", days.day[i], why);
+	}
+	free(days.day);
+	d->written_ns = nw_mono_ns();
+	return rc;
+}
+
+static int
 engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
 {
 	struct directory *d = e;
 	struct days days = { 0 };
-	size_t i;
 	int rc = days_find(d, rows, n, &days, why);
 
+	if (rc == NW_OK)
+		rc = days_mark(d, &days, why);
+	free(days.day);
 	if (rc == NW_OK && fleet_sqlite_put(d->db, rows, n) != SQLITE_OK)
 		rc = failed(d->path, sqlite3_errmsg(d->db), why);
-	for (i = 0; rc == NW_OK && i < days.n; i++)
-		rc = day_write(d, days.day[i], why);
-	free(days.day);
+	if (rc == NW_OK && nw_mono_ns() - d->written_ns > WRITE_NS)
+		rc = days_write(d, why);
 	return rc;
 }
 
@@ -276,12 +334,16 @@ engine_put_site(void *e, const struct fleet_site *s, char why[FLEET_WHY_BYTES])
 {
 	struct directory *d = e;
 	char *tmp, *path;
-	FILE *f = file_open(d, "manifest.json", &tmp, &path);
-	json_t *o = json_pack("{s:s, s:I, s:s, s:s, s:o}", "site", s->site, "seen_ns",
+	int rc = days_write(d, why);
+	FILE *f;
+	json_t *o;
+
+	if (rc < 0)
+		return rc;
+	f = file_open(d, "manifest.json", &tmp, &path);
+	o = json_pack("{s:s, s:I, s:s, s:s, s:o}", "site", s->site, "seen_ns",
 	    (json_int_t)s->seen_ns, "clock", s->clock, "software", s->software, "files",
 	    days_list(d));
-	int rc = NW_OK;
-
 	if (f != NULL && (o == NULL || json_dumpf(o, f, JSON_INDENT(1) | JSON_SORT_KEYS) != 0))
 		rc = NW_EIO;
 	json_decref(o);

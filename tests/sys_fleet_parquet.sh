@@ -114,6 +114,19 @@ push
 [ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
 same 2608
 
+# --- rows that are safe, and a day that cannot be written: a push without new rows writes the day ---
+sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9002, 201, 'verdict', 1 + started_ns FROM run WHERE id = 201;
+	UPDATE result SET stage = 'network', run_id = 9002 WHERE session_id = 201"
+sum=$(md5sum <"$here/2024-10-04.parquet")
+mkdir "$here/.2024-10-04.parquet.new"
+! fl parquet push >/dev/null || fail "a day that cannot be written is none"
+grep -q "2024-10-04.parquet" "$tmp/err" || fail "why: $(cat "$tmp/err")"
+[ "$(md5sum <"$here/2024-10-04.parquet")" = "$sum" ] || fail "the day is damaged"
+rmdir "$here/.2024-10-04.parquet.new"
+push
+[ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
+same 2608
+
 # --- reports say what they need ---
 ! fl parquet routes >/dev/null || fail "a report"
 grep -q "Parquet files alone" "$tmp/err" || fail "why: $(cat "$tmp/err")"
