@@ -53,6 +53,12 @@ larger(double x, double y)
 	return x > y ? x : y;
 }
 
+static inline double
+smaller(double x, double y)
+{
+	return x < y ? x : y;
+}
+
 /* Logarithm of the likelihood ratio of two densities against one, for a peak with `p` operations in
  * `wp` cells beside a valley with `v` in `wv`; 0 unless the valley is deep enough. */
 static double
@@ -108,16 +114,23 @@ peaks_init(struct peaks *k)
 		}
 }
 
+/* Returns false if `p` operations in a peak are too few for more evidence than `least`: the
+ * likelihood ratio is below the ratio of a peak with all operations. */
+static bool
+is_steep(double p, double steepest, double least)
+{
+	return p * steepest * (1 + ROUNDING) + ROUNDING > least;
+}
+
 /* Returns false if the evidence for `v` operations in a valley beside `p` in a peak is at most
- * `least`, by bounds without a logarithm: no valley is deep enough that is too full; the likelihood
- * ratio is below the ratio of a peak with all operations, and the divergence below the chi-square
- * distance. */
+ * `least`, by bounds without a logarithm: no valley is deep enough that is too full, the peak is
+ * too small, and the divergence is below the chi-square distance. */
 static bool
 may_exceed(double p, double wp, double v, double wv, double steepest, double least)
 {
 	double off = p * wv - v * wp;
 
-	return v * wp <= DEPTH * p * wv && p * steepest * (1 + ROUNDING) + ROUNDING > least &&
+	return v * wp <= DEPTH * p * wv && is_steep(p, steepest, least) &&
 	    off * off * (1 + ROUNDING) > (least - ROUNDING) * (p + v) * wp * wv;
 }
 
@@ -147,16 +160,17 @@ peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
 
 /* Best evidence of one side for a valley of width number `wv` with `v` operations: .. less the
  * logarithm of how many such windows have room, as narrow valleys have more places to arise by
- * chance. Evidence of at most `least` may count as 0. */
+ * chance. Evidence of at most `least` may count as 0, and of more than `enough` as less. */
 static double
-side(const struct peaks *k, const double *most, double v, size_t wv, double least)
+side(const struct peaks *k, const double *most, double v, size_t wv, double least, double enough)
 {
 	double best = 0, width = (double)k->width[wv], wp;
 	size_t w;
 
 	if (v > k->fullest[wv] * most[k->narrowest[wv]])
 		return 0;
-	for (w = k->narrowest[wv]; w < k->n_fit && k->width[w] <= 2 * k->width[wv]; w++) {
+	for (w = k->narrowest[wv]; best < enough && w < k->n_fit && k->width[w] <= 2 * k->width[wv];
+	     w++) {
 		wp = (double)k->width[w];
 		if (may_exceed(most[w], wp, v, width, k->steepest[wv][w],
 			larger(best, least) + k->price[wv][w]))
@@ -165,23 +179,61 @@ side(const struct peaks *k, const double *most, double v, size_t wv, double leas
 	return best;
 }
 
+/* Whether peaks of these operations have enough of them for more evidence than `least`, beside any
+ * valley of width number `wv`. More operations are never too few. */
+static bool
+is_strong(const struct peaks *k, const double *most, size_t wv, double least)
+{
+	size_t w;
+
+	for (w = k->narrowest[wv]; w < k->n_fit && k->width[w] <= 2 * k->width[wv]; w++)
+		if (is_steep(most[w], k->steepest[wv][w], least + k->price[wv][w]))
+			return true;
+	return false;
+}
+
+/* Of places `first`, `first` + `stride`, .. before `end`, the first whose peaks are strong, where
+ * strong peaks follow weak peaks, or weak follow strong as `strong` says; else a place from `end`
+ * on. */
+static size_t
+place_find(const struct peaks *k, const double (*most)[WIDTHS], size_t first, size_t stride,
+    size_t end, size_t wv, double least, bool strong)
+{
+	size_t low = 0, high = end > first ? (end - first + stride - 1) / stride : 0, middle;
+
+	while (low < high) {
+		middle = (low + high) / 2;
+		if (is_strong(k, most[first + middle * stride], wv, least) == strong)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return first + low * stride;
+}
+
 /* The first valley with the best evidence on its weaker side, of every `coarse`-th place. */
 static struct split
 valley_scan(const struct peaks *k, const struct axis *a, size_t from, size_t end, size_t coarse,
     double least)
 {
 	struct split best = { from, least };
-	size_t w, i;
+	size_t w, i, stop;
 
 	for (w = 0; w < k->n_fit; w++) {
 		size_t wv = k->width[w], stride = coarse * (1 + wv / 4);
 
-		for (i = from + 1; i + wv < end; i += stride) {
+		stop = end > wv ? end - wv : 0;
+		i = place_find(k, k->left, from + 1, stride, stop, w, best.evidence, true);
+		stop = place_find(k, k->right + wv, i, stride, stop, w, best.evidence, false);
+		for (; i < stop; i += stride) {
+			/* the weaker side first, as it fails most often and sets the minimum */
+			const double *l = k->left[i], *r = k->right[i + wv];
+			bool left = l[k->narrowest[w]] <= r[k->narrowest[w]];
 			double v = count_in(a, i, wv), e;
 
-			e = side(k, k->left[i], v, w, best.evidence);
+			e = side(k, left ? l : r, v, w, best.evidence, INFINITY);
 			if (e > best.evidence)
-				e = fmin(e, side(k, k->right[i + wv], v, w, best.evidence));
+				e = fmin(e, side(k, left ? r : l, v, w, best.evidence, e));
 			if (e > best.evidence)
 				best = (struct split){ i + wv / 2, e };
 		}
@@ -249,14 +301,14 @@ static void
 axis_add(struct axis *a, double low, double high, double count)
 {
 	double first = (low - a->from) / a->step, last = (high - a->from) / a->step, part;
-	size_t i, i0 = (size_t)fmin(CELLS - 1, fmax(0, first)),
-		  i1 = (size_t)fmin(CELLS - 1, fmax(0, last));
+	size_t i, i0 = (size_t)smaller(CELLS - 1, larger(0, first)),
+		  i1 = (size_t)smaller(CELLS - 1, larger(0, last));
 
 	for (i = i0; i <= i1; i++) {
 		part = last > first
-		    ? (fmin(last, (double)i + 1) - fmax(first, (double)i)) / (last - first)
+		    ? (smaller(last, (double)i + 1) - larger(first, (double)i)) / (last - first)
 		    : 1;
-		a->sum[i + 1] += fmax(0, i0 == i1 ? 1 : part) * count;
+		a->sum[i + 1] += larger(0, i0 == i1 ? 1 : part) * count;
 	}
 	a->n += count;
 }
