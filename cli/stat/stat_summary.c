@@ -42,9 +42,9 @@ series_json(const double *v, size_t n)
 	return o;
 }
 
-/* Median, 90th and 99th percentile of the values that are not missing (R's type 7), and no deviation
- * of a single value, as in R: for people and programs. The example sets ask for a deviation of 0
- * and no percentiles. */
+/* Median, 90th and 99th percentile of the values that are not missing (R's type 7), and no
+ * deviation of a single value, as in R: for people and programs. The example sets ask for a
+ * deviation of 0 and no percentiles. */
 static int
 set_quantiles(json_t *o, const double *v, size_t n)
 {
