@@ -492,10 +492,13 @@ segments_find(struct series *s, const struct nw_change_options *options,
     const struct nw_changes *found, struct cut *cut)
 {
 	struct change_series verified;
+	size_t least = options->min_segment, period = (size_t)ceil(found->cycle.period);
 	int rc = NW_OK;
 
-	if (s->n >= 2 * options->min_segment)
-		rc = segment_all(s, options->min_segment, found->penalty, cut->starts, &cut->n);
+	/* a level that is left before its cycle ends is a part of the cycle */
+	least = period > least ? period : least;
+	if (s->n >= 2 * least)
+		rc = segment_all(s, least, found->penalty, cut->starts, &cut->n);
 	if (rc != NW_OK || !options->verify)
 		return rc;
 	verified = (struct change_series){ .x = s->x,

@@ -36,12 +36,18 @@
 #define PULSE_TAIL      0.03 /* quantile in a pulse, and its opposite */
 #define PULSE_CV        0.2  /* as TURN_CV, of pulses */
 #define PULSES_MIN      4.0  /* distances of pulses */
+#define SHARE_SLOW      2.2  /* as SHARE_FEW, of a slow wave */
+#define SLOW_LEAST      100  /* values, of which a spectrum around a line is even */
+#define LINE_ALONE      9.0  /* evidence of a line beside a spectrum that a memory hides */
+#define SMOOTH_CV       0.2  /* as TURN_CV, of turns of running means */
+#define SMOOTH          5    /* values of a running mean, below which noise makes turns */
 
 struct fold {
 	const double *x;
 	size_t n;
 	double *phase; /* cycles since the first value, per value */
 	double *mean;  /* n: mean of the cycle around each value */
+	double *means; /* n: running means of the values */
 	size_t n_bins;
 	double profile[BINS];
 };
@@ -123,16 +129,21 @@ line_evidence(const double *power, double f, double bin, double end)
 	return count >= 4 && mean > 0 ? count * log1p(power[(size_t)lround(f)] / mean / count) : 0;
 }
 
-/* The period with the most evidence; 0 without enough. *line: evidence of the line alone. */
+struct line {
+	double period; /* with the most evidence; 0 without any */
+	double alone;  /* evidence beside the spectrum around */
+	bool is_white; /* enough evidence in a spectrum without the memory */
+};
+
 static int
-spectrum_period(const double *x, size_t n, double *out, double *line)
+line_find(const double *x, size_t n, struct line *out)
 {
 	size_t m = 2, k;
 	double *z, squares, best = 0, f, sum;
 	struct fft *fft;
 	int rc = NW_ENOMEM;
 
-	*out = *line = 0;
+	*out = (struct line){ 0 };
 	while (m < OVERSAMPLE * n)
 		m *= 2;
 	z = calloc(2 * m, sizeof(*z));
@@ -156,14 +167,13 @@ spectrum_period(const double *x, size_t n, double *out, double *line)
 		sum = fmax(gamma_evidence(sum, h - 1), z[(size_t)lround(f)] - log(2));
 		if (sum > best) {
 			best = sum;
-			*out = (double)m / f;
+			out->period = (double)m / f;
 		}
 	}
-	if (best - log((double)n) < PERIOD_EVIDENCE)
-		*out = 0;
-	if (*out > 0)
-		*line =
-		    line_evidence(z, (double)m / *out, (double)m / (double)n, (double)m / 2 - 1);
+	if (best > 0)
+		out->alone = line_evidence(
+		    z, (double)m / out->period, (double)m / (double)n, (double)m / 2 - 1);
+	out->is_white = best - log((double)n) >= PERIOD_EVIDENCE;
 out:
 	free(z);
 	fft_free(fft);
@@ -275,9 +285,9 @@ fold_near(struct fold *f, double *period)
 }
 
 /* The period near `period`, or a multiple that explains much more: short pulses have lines of the
- * same height at all multiples of their frequency. Returns false if the values do not repeat. */
-static bool
-fold_refine(struct fold *f, double *period, bool proven)
+ * same height at all multiples of their frequency. Returns the explained share. */
+static double
+fold_refine(struct fold *f, double *period)
 {
 	double n = (double)f->n, base = *period, best = fold_near(f, period), tried, share;
 
@@ -291,7 +301,7 @@ fold_refine(struct fold *f, double *period, bool proven)
 	}
 	phase_steady(f, *period);
 	best = fold_at(f, *period);
-	return share_is_enough(best, n / *period) || (proven && best >= SHARE_LINE);
+	return best;
 }
 
 /* --- regular turns --- */
@@ -368,33 +378,96 @@ turns_find(struct fold *f, double low, double high, double least, double cv, dou
 	return *period >= PERIOD_MIN;
 }
 
-/* Turns between the levels of two quantiles, and then between the levels of short pulses. */
+/* Levels of turns: quantile of the low one, and how regular the turns must be. */
+struct turns {
+	double tail, least, cv;
+};
+
 static bool
-turns_repeat(struct fold *f, double *scratch, double *period)
+turns_repeat(struct fold *f, const struct turns *t, double *scratch, double *period)
 {
-	static const struct {
-		double tail, least, cv;
-	} tries[] = { { 0.1, CYCLES_MIN, TURN_CV }, { PULSE_TAIL, PULSES_MIN, PULSE_CV } };
 	double low, high;
 
-	for (size_t k = 0; k < sizeof(tries) / sizeof(tries[0]); k++) {
-		memcpy(scratch, f->x, f->n * sizeof(*scratch));
-		low = quantile(scratch, f->n, tries[k].tail);
-		high = quantile(scratch, f->n, 1 - tries[k].tail);
-		if (high > low &&
-		    turns_find(f, low + TURN_LOW * (high - low), low + TURN_HIGH * (high - low),
-			tries[k].least, tries[k].cv, period) &&
-		    share_is_enough(fold_at(f, *period), f->phase[f->n - 1] - f->phase[0]))
-			return true;
+	memcpy(scratch, f->x, f->n * sizeof(*scratch));
+	low = quantile(scratch, f->n, t->tail);
+	high = quantile(scratch, f->n, 1 - t->tail);
+	return high > low &&
+	    turns_find(f, low + TURN_LOW * (high - low), low + TURN_HIGH * (high - low), t->least,
+		t->cv, period) &&
+	    share_is_enough(fold_at(f, *period), f->phase[f->n - 1] - f->phase[0]);
+}
+
+/* Means of SMOOTH values, of fewer at the ends. */
+static void
+smooth(const double *x, size_t n, double *out)
+{
+	const size_t half = SMOOTH / 2;
+	double sum = 0;
+	size_t from = 0, end = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		for (; end < n && end <= i + half; end++)
+			sum += x[end];
+		for (; from + half < i; from++)
+			sum -= x[from];
+		out[i] = sum / (double)(end - from);
 	}
-	return false;
+}
+
+/* Turns of running means: a slow rise through noise is one turn of the means. The phase is theirs,
+ * the profile that of the values. */
+static bool
+smooth_turns_repeat(struct fold *f, double *scratch, double *period)
+{
+	static const struct turns slow = { 0.1, PULSES_MIN, SMOOTH_CV };
+	const double *x = f->x;
+	bool found;
+
+	smooth(x, f->n, f->means);
+	f->x = f->means;
+	found = turns_repeat(f, &slow, scratch, period) && *period >= 2 * SMOOTH;
+	f->x = x;
+	if (found)
+		(void)fold_at(f, *period);
+	return found;
+}
+
+/* The line is there if the spectrum without the memory has the line, and the values repeat. A
+ * strong slow wave passes for a memory, and is taken off with the memory; such a wave still stands
+ * out of the spectrum around. */
+static bool
+line_repeats(struct fold *f, const struct line *l, bool slow, double *period)
+{
+	double share, cycles;
+
+	*period = l->period;
+	if (slow ? f->n < SLOW_LEAST || l->alone - log((double)f->n / 2) < LINE_ALONE
+		 : !l->is_white)
+		return false;
+	share = fold_refine(f, period);
+	cycles = (double)f->n / *period;
+	if (slow)
+		return share >= fmax(SHARE_LEAST, SHARE_SLOW / cycles);
+	return share_is_enough(share, cycles) || (l->alone >= LINE_EVIDENCE && share >= SHARE_LINE);
+}
+
+static bool
+cycle_find(struct fold *f, const struct line *l, double *scratch, double *period)
+{
+	static const struct turns levels = { 0.1, CYCLES_MIN, TURN_CV },
+				  pulses = { PULSE_TAIL, PULSES_MIN, PULSE_CV };
+
+	return line_repeats(f, l, false, period) || turns_repeat(f, &levels, scratch, period) ||
+	    turns_repeat(f, &pulses, scratch, period) || line_repeats(f, l, true, period) ||
+	    smooth_turns_repeat(f, scratch, period);
 }
 
 int
 period_find(const double *x, size_t n, struct nw_cycle *out, double *cyclic)
 {
 	struct fold f = { .x = x, .n = n };
-	double period = 0, line = 0, sorted[BINS], level = 0;
+	double period = 0, sorted[BINS], level = 0;
+	struct line line;
 	size_t i;
 	int rc = NW_OK;
 
@@ -404,14 +477,14 @@ period_find(const double *x, size_t n, struct nw_cycle *out, double *cyclic)
 		return NW_OK;
 	f.phase = malloc(n * sizeof(*f.phase));
 	f.mean = malloc(n * sizeof(*f.mean));
-	if (f.phase == NULL || f.mean == NULL)
+	f.means = malloc(n * sizeof(*f.means));
+	if (f.phase == NULL || f.mean == NULL || f.means == NULL)
 		rc = NW_ENOMEM;
 	else
-		rc = spectrum_period(x, n, &period, &line);
+		rc = line_find(x, n, &line);
 	if (rc != NW_OK)
 		goto out;
-	if (!(period > 0 && fold_refine(&f, &period, line >= LINE_EVIDENCE)) &&
-	    !turns_repeat(&f, cyclic, &period)) {
+	if (!cycle_find(&f, &line, cyclic, &period)) {
 		memset(cyclic, 0, n * sizeof(*cyclic));
 		goto out;
 	}
@@ -427,5 +500,6 @@ period_find(const double *x, size_t n, struct nw_cycle *out, double *cyclic)
 out:
 	free(f.phase);
 	free(f.mean);
+	free(f.means);
 	return rc;
 }

@@ -7,7 +7,7 @@
 #include "narrows/changepoint.h"
 
 /*
- * Looks for a period of 4 values to a third of the series, by two tests:
+ * Looks for a period of 4 values to a third of the series, by these tests in turn:
  *
  *   - a line spectrum: the series, freed from an AR(1), is white without a period. The periodogram
  *     at a frequency and at up to seven multiples is then a sum of exponential variables. Its tail
@@ -19,7 +19,10 @@
  *   - regular turns: the series goes up through a high level after a low level, and the distances
  *     of such turns, and the times above and below, vary by far less than those of a memory. This
  *     finds cycles whose length varies. Short pulses have levels of their own, and stricter
- *     bounds.
+ *     bounds;
+ *   - a line that stands far out of the spectrum beside the line. A strong slow wave passes for an
+ *     AR(1), which hides the wave from the first test;
+ *   - regular turns of running means: noise on a slow rise makes many turns of single values.
  *
  * Writes to `cyclic` (n values) the part of every value that comes again, with mean 0. Finds
  * nothing in a series with a level of more than half of its values. NW_ENOMEM. O(n log n).

@@ -42,8 +42,9 @@ series_json(const double *v, size_t n)
 	return o;
 }
 
-/* Median, 90th and 99th percentile of the values that are not missing (R's type 7), for people and
- * programs, not for the cases of the example sets. */
+/* Median, 90th and 99th percentile of the values that are not missing (R's type 7), and no
+ * deviation of a single value, as in R: for people and programs. The example sets ask for a
+ * deviation of 0 and no percentiles. */
 static int
 set_quantiles(json_t *o, const double *v, size_t n)
 {
@@ -62,6 +63,8 @@ set_quantiles(json_t *o, const double *v, size_t n)
 	for (i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
 		json_object_set_new(o, quantiles[i].key,
 		    stat_json(m > 0 ? quantile(copy, m, quantiles[i].share) : NAN));
+	if (json_integer_value(json_object_get(o, "n")) < 2)
+		json_object_set_new(o, "sd", json_null());
 	free(copy);
 	return NW_OK;
 }

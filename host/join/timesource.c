@@ -28,7 +28,8 @@ void
 timesource_look(struct timesource *t)
 {
 	static const char *const tracking[] = { "chronyc", "-n", "-c", "tracking", NULL },
-				 *const sources[] = { "chronyc", "-n", "-c", "sources", NULL },
+				 *const sources[] = { "chronyc", "-n", "-c", "sources", "-a",
+					 NULL },
 				 *const version[] = { "chronyd", "--version", NULL };
 	char line[400], offset[40], leap[40];
 
@@ -51,6 +52,9 @@ timesource_look(struct timesource *t)
 	t->source[0] = '\0';
 	if (helper_run(sources, line, sizeof(line)) == 0)
 		field_get(line, SOURCES_NAME, t->source, sizeof(t->source));
+	/* chronyc has a number in the place of a name that no name server has answered */
+	if (strncmp(t->source, "ID#", 3) == 0)
+		snprintf(t->source, sizeof(t->source), "a server without an address so far");
 }
 
 /* Asks the person at the terminal. Without a terminal the answer is no. */

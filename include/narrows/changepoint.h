@@ -42,8 +42,8 @@
  *   - a change of the mean by less than `useful` of the larger mean, and a change of spread by less
  *     than a factor of 1.5, is no change;
  *   - work that comes again is one state: the part of the values that comes again
- *     (analyze/change/period_in.h) is taken out before the search, and a change beside a cycle
- *     counts from a tenth of the cycle's height on;
+ *     (analyze/change/period_in.h) is taken out before the search. A change beside a cycle counts
+ *     from a tenth of the cycle's height on, and separates segments of at least a cycle;
  *   - a mean that moves smoothly is a drift: all changes go if a polynomial of degree 1 to 13
  *     explains the whole series better than all segments' means do (Schwarz's criterion, for as
  *     many independent values as the polynomial's residuals have); else a change goes if one of

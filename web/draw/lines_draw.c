@@ -21,8 +21,9 @@ enum {
 	LEFT = 190,
 	RIGHT = 1180,
 	TOP = 46,
-	STEP = 52, /* between points */
-	BAR = 9,   /* height of a bar of stalls or of a row of events */
+	STEP = 52,  /* between points */
+	LABEL = 20, /* half of a time's text, about */
+	BAR = 9,    /* height of a bar of stalls or of a row of events */
 	ROWS_MAX = 8,
 	TICKS_MAX = 4000, /* of events */
 	BOUNDS_MAX = 400, /* lines whose points get widths */
@@ -227,7 +228,7 @@ axis_draw(struct html *h, const struct lines_view *v, const struct frame *f, dou
 				snprintf(text, sizeof(text), "%.*f\xc2\xa0s", digits, a.ticks[i]);
 			else
 				snprintf(text, sizeof(text), "%s", fmt_si(a.ticks[i], "s").s);
-			text_at(h, x, y, "middle", text);
+			text_at(h, x, y, x > RIGHT - LABEL ? "end" : "middle", text);
 		}
 	}
 	html_raw(h, "</g>");

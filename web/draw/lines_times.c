@@ -23,6 +23,7 @@ enum {
 	ROWS = 60,
 	BOTTOM = TOP + ROWS * CELL,
 	LEVELS = 3, /* of darkness */
+	STRETCHES = 20,
 	TICKS_MAX = 12
 };
 static const uint32_t level_from[LEVELS] = { 1, 4, 16 }; /* lines of a cell */
@@ -180,6 +181,38 @@ scale_draw(struct html *h, const struct times *w)
 	html_raw(h, "</text></g>");
 }
 
+/* Each twentieth of the time is a link to the lines of that time: a choice for fingers, keys and
+ * browsers without scripts. */
+static void
+stretches_draw(struct html *h, const struct times *w)
+{
+	double length = fmax((double)w->to - (double)w->from, 1) * 1e-9 / STRETCHES,
+	       begin = ((double)w->from - (double)w->v->s->first_wall_ns) * 1e-9,
+	       unit = pow(10, floor(log10(length)) - 2); /* of the seconds in the address */
+	double width = (double)(RIGHT - LEFT) / STRETCHES;
+	struct choice c = *w->v->c;
+	char href[CHOICE_HREF_BYTES];
+	size_t k;
+
+	for (k = 0; k < STRETCHES; k++) {
+		double to = ceil((begin + (double)(k + 1) * length) / unit) * unit;
+
+		c.from_s = floor((begin + (double)k * length) / unit) * unit;
+		choice_href(href, &c, "to", fmt_exact(to).s);
+		html_raw(h, "<a");
+		html_attr(h, "href", href);
+		html_raw(h, "><rect class=\"pick\" fill-opacity=\"0\" y=\"0\" height=\"212\" x=\"");
+		html_coord(h, LEFT + (double)k * width);
+		html_raw(h, "\" width=\"");
+		html_coord(h, width);
+		html_raw(h, "\"><title>lines from ");
+		html_text(h, fmt_si(c.from_s, "s").s);
+		html_raw(h, " to ");
+		html_text(h, fmt_si(to, "s").s);
+		html_raw(h, "</title></rect></a>");
+	}
+}
+
 void
 lines_times_draw(struct html *h, const struct lines_view *v)
 {
@@ -207,6 +240,7 @@ lines_times_draw(struct html *h, const struct lines_view *v)
 		levels_draw(h, w.slow, slow_opacity, "slow lines");
 		html_raw(h, "</g>");
 		scale_draw(h, &w);
+		stretches_draw(h, &w);
 		html_raw(h, "</svg>");
 	}
 	free(w.total);

@@ -182,6 +182,17 @@ excess_cell(struct html *h, const char *label, const struct nw_line_segment *g)
 	cell_labelled(h, label, text, true);
 }
 
+/* A cell with a name of the session's events. */
+static void
+cell_name(struct html *h, const char *label, const char *name)
+{
+	html_raw(h, "<td class=\"num span\"");
+	html_attr(h, "data-label", label);
+	html_raw(h, ">");
+	page_name(h, name);
+	html_raw(h, "</td>");
+}
+
 /* Returns true if the order of a line at two points is impossible, or not known. */
 static bool
 order_is_doubtful(const struct nw_line_segments *s)
@@ -300,29 +311,29 @@ events_write(struct html *h, const struct lines_view *v)
 	if (v->p->n_with == 0)
 		return;
 	html_raw(h,
-	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll\" tabindex=\"0\" "
-	    "role=\"region\" aria-label=\"Events of hosts in that time\"><table><thead>"
-	    "<tr><th>Event</th><th>Host</th><th>Server</th><th class=\"num\">All</th><th "
-	    "class=\"num\">Within"
-	    "</th><th class=\"num\">Expected by chance</th><th class=\"num\">p</th></tr>"
-	    "</thead><tbody>");
+	    "<section><h2>Events of hosts in that time</h2><div class=\"scroll lifescroll\" "
+	    "tabindex=\"0\" role=\"region\" aria-label=\"Events of hosts in that time\">"
+	    "<table class=\"stages\"><thead><tr><th>Event</th><th class=\"num\">Host</th>"
+	    "<th class=\"num\">Server</th><th class=\"num\">All</th>"
+	    "<th class=\"num\">Within</th><th class=\"num\">Expected by chance</th>"
+	    "<th class=\"num\">p</th></tr></thead><tbody>");
 	for (i = 0; i < v->p->n_with && i < EVENTS_SHOWN_MAX; i++) {
 		const struct linereport_with *w = &v->p->with[i];
 
 		html_raw(h, "<tr><th>");
 		page_name(h, v->s->names.text[w->name]);
-		html_raw(h, "</th><td>");
-		page_name(h, v->s->hosts.text[w->host]);
-		html_raw(h, "</td><td>");
-		page_name(h, w->server != NW_LINE_ANY ? v->s->side_servers.text[w->server] : "-");
-		html_raw(h, "</td>");
-		cell_count(h, w->with.n);
-		cell_count(h, w->with.n_within);
-		html_raw(h, "<td class=\"num\">");
-		html_text(h, fmt_ratio(w->with.expected).s);
-		html_raw(h, "</td><td class=\"num\">");
-		html_text(h, fmt_p(w->with.p).s);
-		html_raw(h, "</td></tr>");
+		html_raw(h, "</th>");
+		cell_name(h, "Host", v->s->hosts.text[w->host]);
+		cell_name(h, "Server",
+		    w->server != NW_LINE_ANY ? v->s->side_servers.text[w->server] : "-");
+		cell_labelled(h, "All", fmt_count(w->with.n).s, false);
+		cell_labelled(h, "Within", fmt_count(w->with.n_within).s, false);
+		cell_labelled(h, "Expected by chance",
+		    w->with.expected < 100 ? fmt_ratio(w->with.expected).s
+					   : fmt_count((uint64_t)llround(w->with.expected)).s,
+		    false);
+		cell_labelled(h, "p", fmt_p(w->with.p).s, false);
+		html_raw(h, "</tr>");
 	}
 	html_raw(h, "</tbody></table></div></section>");
 }
@@ -658,7 +669,8 @@ durations_write(struct html *h, const struct lines_view *v)
 	lines_times_draw(h, v);
 	html_raw(h,
 	    "</div><figcaption class=\"note\">Duration of each line over the time of its "
-	    "beginning; darker where more lines are. In colour: ");
+	    "beginning; darker where more lines are. A click chooses a twentieth of the time. "
+	    "In colour: ");
 	html_text(h,
 	    v->p->found.n > 0 && v->p->found.finding[0].kind == NW_LINE_CLASS
 		? "the lines of the finding."

@@ -42,6 +42,62 @@ test_cycles(void)
 		}
 }
 
+/* Slow cycles of loose length are one state: no level within a cycle is a change. */
+static void
+test_slow_cycles(void)
+{
+	enum { LONG = 3000, PERIOD = 500 };
+	static double y[LONG];
+	struct nw_changes c;
+	int whole = 0;
+
+	for (int round = 0; round < 10; round++) {
+		turns(y, LONG, PERIOD, 0.1);
+		CHECK_INT(nw_changes(y, LONG, &nw_change_better, &c), 0);
+		whole += c.cycle.period > 0 && c.n_segments == 1;
+		nw_changes_clear(&c);
+	}
+	CHECK(whole >= 9);
+}
+
+/* A rise and a fall by six sd of the noise in each cycle, whose length varies by a tenth. */
+static void
+slope(double *y, size_t n, double period)
+{
+	double from = -period * noise_uniform(), length = period;
+
+	for (size_t i = 0; i < n; i++) {
+		for (; (double)i - from >= length; length = period * (1 + 0.1 * noise_normal()))
+			from += length;
+		y[i] = 12 * (0.5 - fabs(((double)i - from) / length - 0.5)) + noise_normal();
+	}
+}
+
+/* A slow wave in a noise with memory, and a slow rise and fall through noise. */
+static void
+test_hidden_cycles(void)
+{
+	struct nw_changes c;
+	double y[N], phase;
+	int waves = 0, slopes = 0;
+
+	for (int round = 0; round < 20; round++) {
+		noise_ar(y, N, 0.5);
+		phase = noise_uniform();
+		for (size_t i = 0; i < N; i++)
+			y[i] += M_SQRT2 * sin(2 * M_PI * ((double)i / 50 + phase));
+		CHECK_INT(nw_changes(y, N, &nw_change_better, &c), 0);
+		waves += fabs(c.cycle.period / 50 - 1) < 0.1;
+		nw_changes_clear(&c);
+		slope(y, N, 30);
+		CHECK_INT(nw_changes(y, N, &nw_change_better, &c), 0);
+		slopes += fabs(c.cycle.period / 30 - 1) < 0.1;
+		nw_changes_clear(&c);
+	}
+	CHECK(waves >= 17);
+	CHECK(slopes >= 17);
+}
+
 /* A step within cyclic work is still a change, and the cycle is told beside. */
 static void
 test_step_in_cycles(void)
@@ -121,6 +177,8 @@ main(int argc, char **argv)
 {
 	noise_seed(argc, argv, 28);
 	test_cycles();
+	test_slow_cycles();
+	test_hidden_cycles();
 	test_step_in_cycles();
 	test_no_period();
 	test_drift();

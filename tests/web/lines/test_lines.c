@@ -294,6 +294,28 @@ test_stalled_once(void)
 	clear();
 }
 
+/* The link of the third stretch leads to fewer lines, and the pictures of all lines fall away. */
+static bool
+stretch_is_chosen(const char *page)
+{
+	char query[80], *text;
+	bool fewer;
+	int i, rc;
+
+	for (i = 0; i < 3 && page != NULL; i++)
+		page = strstr(page + 1, "<a href=\"?from=");
+	if (page == NULL)
+		return false;
+	snprintf(query, sizeof(query), "%.*s", (int)strcspn(page + 10, "\""), page + 10);
+	for (text = query; (text = strstr(text, "&amp;")) != NULL; text++)
+		memmove(text + 1, text + 5, strlen(text + 5) + 1);
+	text = ask(LINES_PAGE, query, &rc);
+	fewer = text != NULL && strstr(text, "chosen: 1") != NULL &&
+	    strstr(text, "class=\"pick\"") == NULL;
+	free(text);
+	return fewer;
+}
+
 /* Of many lines, durations over time, the delayed minority apart; of few, the lines alone. */
 static void
 test_many(void)
@@ -317,6 +339,8 @@ test_many(void)
 	CHECK(strstr(text, "In colour: the lines of the finding.") != NULL);
 	slow = strstr(text, "<g class=\"slow\"");
 	CHECK(slow != NULL && strncmp(strstr(slow, "d=\""), "d=\"M", 4) == 0);
+	CHECK_INT(count(text, "class=\"pick\""), 20);
+	CHECK(stretch_is_chosen(text));
 	free(text);
 	text = ask(LINES_PAGE, "percentile=60-100", &rc);
 	CHECK(strstr(text, "class=\"slow\"") == NULL);
