@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The session that "last" means: of this user's newest run of nwrun to this box, else the newest
- * one. */
+/* The session behind "last": the user's newest run of nwrun to the box, else the newest session. */
 #ifndef LAST_H
 #define LAST_H
 

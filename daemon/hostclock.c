@@ -23,7 +23,7 @@ is_apart(const struct host *h, double offset_s, double bound_s)
 	return h->clock_senders > 0 && fabs(offset_s - h->clock_offset_s) > APART_S + bound_s;
 }
 
-/* A sender that once had the host's clock keeps that clock, also when somebody sets it. */
+/* A sender with the host's clock keeps the host's clock, also after a step. */
 static void
 sender_settle(struct box *box, struct host *h, struct hostclock_sender *s, int64_t xsp_id,
     double offset_s, double bound_s, int64_t now_wall_ns)

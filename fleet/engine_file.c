@@ -4,8 +4,8 @@
  * begin of sessions), and DIRECTORY/SITE/manifest.json, without any server. The site's own rows
  * stand in DIRECTORY/SITE/rows.db, too, from which a day is written as a whole. So a session that
  * the box has forgotten stays in its day. A day is replaced by rename, and has each session once.
- * Rows are safe when they stand in rows.db, which also tells the days whose files lack some; such a
- * file is written at the end of a push, and in a long push now and then.
+ * Rows are safe in rows.db, beside a list of the days whose files lack rows. Such days are written
+ * at the end of a push, and in a long push now and then.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a sender remembers between its runs: a JSON object in a file. One thread. */
+/* Memory of a sender between runs: a JSON object in a file. Single-threaded. */
 #ifndef SEND_MEMORY_H
 #define SEND_MEMORY_H
 

@@ -226,7 +226,7 @@ valley_scan(const struct peaks *k, const struct axis *a, size_t from, size_t end
 		i = place_find(k, k->left, from + 1, stride, stop, w, best.evidence, true);
 		stop = place_find(k, k->right + wv, i, stride, stop, w, best.evidence, false);
 		for (; i < stop; i += stride) {
-			/* the weaker side first, as it fails most often and sets the minimum */
+			/* the weaker side first: most failures, and the minimum, come from there */
 			const double *l = k->left[i], *r = k->right[i + wv];
 			bool left = l[k->narrowest[w]] <= r[k->narrowest[w]];
 			double v = count_in(a, i, wv), e;

@@ -231,7 +231,7 @@ sizes_find(
 	return rc;
 }
 
-/* A model stands or falls with its quantiles, where it has them. */
+/* The quantiles of a model decide, if present. */
 static int
 sizes_fit(const struct nw_io_options *options, const struct nw_io_point *points, struct fitted *f)
 {

@@ -55,7 +55,7 @@ struct attached {
 struct kernel {
 	struct bpf_object *maps;
 	struct batches batches;
-	int refused[BACKENDS]; /* errno of a back-end that the kernel lacks; 0: it may have it */
+	int refused[BACKENDS]; /* errno of back-ends without support; 0: unknown */
 	struct magnet_control *control;
 	uint32_t *n_views;
 	size_t control_bytes;

@@ -30,8 +30,8 @@ const char *kernel_why(const struct kernel *k);
 /* The switches, mapped: a store takes effect at the next event. */
 volatile struct magnet_control *kernel_control(struct kernel *k);
 
-/* The points of ids that are attached next: their programs are loaded together, which is several
- * times cheaper than one after the other. A point that is not attached then costs no event. */
+/* The ids of points before attaching: the programs load together, several times cheaper than one
+ * after the other. A point without attaching costs no event. */
 void kernel_points_expect(struct kernel *k, const bool expected[MAGNET_POINTS_MAX]);
 /* Attaches a point by the first candidate that works. NW_OK also for an attached point. */
 int kernel_point_attach(struct kernel *k, const struct point *p);

@@ -115,10 +115,10 @@ program_constant_set(struct bpf_object *o, const char *name, const void *value, 
 	return rc;
 }
 
-/* What the kernel's types tell, read once, because that takes longer than all else. */
+/* Facts from the kernel's types, read once: reading takes longer than all else. */
 static struct {
 	bool known, casts;
-	char *tracepoints; /* their names, each between two newlines; NULL: none is known */
+	char *tracepoints; /* names, each between two newlines; NULL: none */
 } kernel_facts;
 
 static void

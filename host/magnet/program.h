@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program in the kernel. Each is loaded in an object of its own, and the objects share their
- * maps, so the refusal of a program does not prevent the others. For each object libbpf reads the
- * types of the kernel, which takes longer than all else: programs of tracepoints that are wanted at
- * one time come from one object.
+ * A program in the kernel. Objects share maps, and have a program each, so the refusal of a
+ * program does not prevent the others. For each object libbpf reads the types of the kernel, and
+ * that takes longer than all else: programs of tracepoints for the same moment share an object.
  */
 #ifndef MAGNET_PROGRAM_H
 #define MAGNET_PROGRAM_H
@@ -30,15 +29,14 @@ struct program {
 	struct hook_links hook; /* of netfilter */
 };
 
-/* Programs of tracepoints that were loaded together; zero to start. Closed after the programs that
- * came from there. */
+/* Programs of tracepoints, loaded together; zero to start. Closed after the programs from there. */
 enum { BATCHES_MAX = 8 };
 struct batches {
 	struct bpf_object *objects[BATCHES_MAX];
 	size_t n;
 };
 /* Loads the named programs of tracepoints that this kernel has, in one object. Where the kernel
- * refuses one of them, nothing is loaded, and each loads by itself when it is attached. */
+ * refuses a program, nothing is loaded, and attaching loads programs alone. */
 void batch_load(struct batches *b, struct bpf_object *maps, const char *const *names, size_t n);
 void batches_close(struct batches *b);
 

@@ -99,7 +99,7 @@ value_read(const json_t *pair)
 				 : claim_number(json_is_number(v) ? json_number_value(v) : NAN);
 }
 
-/* Reads a claim whose values are those of its kind's slots. Texts are on loan. */
+/* Reads a claim with the values of the kind's slots. Texts are on loan. */
 static bool
 claim_read(const json_t *o, struct claim *out)
 {

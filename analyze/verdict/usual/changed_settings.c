@@ -221,7 +221,7 @@ time_compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Counts changes of one moment as one change. */
+/* Counts simultaneous changes once. */
 static size_t
 moments_count(int64_t *t_wall_ns, size_t n)
 {

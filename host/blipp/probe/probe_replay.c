@@ -227,7 +227,7 @@ replay_look(struct replay_probe *p, const struct report *r, int64_t now_mono_ns)
 	aside_end(&p->aside);
 }
 
-/* The first order that the configuration allows and whose turn it is. */
+/* The first due order of the configuration. */
 static bool
 work_find(struct replay_probe *p, const struct report *r, int64_t now_mono_ns)
 {
