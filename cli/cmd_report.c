@@ -178,11 +178,8 @@ iotime_print(const json_t *io)
 static const char *
 chain_name(const json_t *chain, const json_t *edge, enum result_key end)
 {
-	const double i = result_number(edge, end);
-
-	return i >= 0 ? show_text(json_array_get(result_list(chain, KEY_chain_nodes), (size_t)i),
-			    KEY_chain_node_name, "?")
-		      : "?";
+	return show_text(result_at(result_list(chain, KEY_chain_nodes), result_number(edge, end)),
+	    KEY_chain_node_name, "?");
 }
 
 /* The chain of waits. */

@@ -349,23 +349,25 @@ slowest_find(struct builder *b)
 {
 	struct nw_chain *c = b->out;
 	double most = -1, second = -1, share;
-	size_t i, next = 0;
+	size_t i;
 
+	c->longest = c->second = c->n_nodes;
 	for (i = 0; i < c->n_nodes; i++) {
 		share = c->node[i].held_share;
 		if (share > most) {
 			second = most;
-			next = c->limit;
+			c->second = c->longest;
 			most = share;
-			c->limit = i;
+			c->longest = i;
 		} else if (share > second) {
 			second = share;
-			next = i;
+			c->second = i;
 		}
 	}
+	c->limit = c->longest;
 	c->second_share = second;
-	c->known = most >= HELD_MIN && most - second >= LEAD &&
-	    lead_windows(b, c->limit, next) >= LEAD_WINDOWS;
+	c->known = c->second < c->n_nodes && most >= HELD_MIN && most - second >= LEAD &&
+	    lead_windows(b, c->limit, c->second) >= LEAD_WINDOWS;
 	for (i = 0; i < c->n_edges; i++) {
 		if (c->edge[i].own_share <= most)
 			continue;

@@ -77,6 +77,7 @@ struct nw_chain {
 	bool known, limit_is_edge;
 	size_t limit;
 	double second_share; /* the largest held share of the others */
+	size_t longest, second; /* nodes: the largest held share, and the next; n_nodes without one */
 };
 
 /* NW_OK or NW_ENOMEM; nw_chain_clear() after both. Without an edge between two nodes: no nodes.

@@ -6,14 +6,6 @@
 #include "web/page/html_table.h"
 #include "web/page/page.h"
 
-static const json_t *
-node_at(const json_t *list, double index)
-{
-	return index >= 0 && index < (double)json_array_size(list)
-	    ? json_array_get(list, (size_t)index)
-	    : NULL;
-}
-
 TABLE_TEXT(column_name, KEY_chain_node_name)
 TABLE_TEXT(column_host, KEY_chain_node_host)
 TABLE_NUMBER(column_held, KEY_chain_node_held_share, fmt_share)
@@ -64,12 +56,12 @@ write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 		html_raw(h, "<tr>");
 		table_cell_open(h, &columns[0]);
 		table_text(h,
-		    result_text(node_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
+		    result_text(result_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
 			KEY_chain_node_name));
 		table_cell_close(h);
 		table_cell_open(h, &columns[1]);
 		table_text(h,
-		    result_text(node_at(nodes, result_number(edge, KEY_chain_edge_holder)),
+		    result_text(result_at(nodes, result_number(edge, KEY_chain_edge_holder)),
 			KEY_chain_node_name));
 		table_cell_close(h);
 		table_cell_open(h, &columns[2]);

@@ -210,25 +210,13 @@ limit_tell(struct teller *t, size_t limit)
 		    claim_number(n->use_share[second]));
 }
 
-/* The node with the longest hold of the bytes, clearly or not. */
-static size_t
-longest(const struct nw_chain *g)
-{
-	size_t i, most = 0;
-
-	for (i = 1; i < g->n_nodes; i++)
-		if (g->node[i].held_share > g->node[most].held_share)
-			most = i;
-	return most;
-}
-
 void
 chain_tell(const struct evidence *e, struct chain *c)
 {
 	const struct nw_chain *g = &c->graph;
 	struct teller t = { .e = e, .c = c };
 	const struct nw_chain_edge *edge;
-	size_t i, limit = longest(g);
+	size_t i, limit = g->longest;
 
 	for (i = 0; i < g->n_nodes; i++)
 		c->node[i].name = name_make(e, c, i);

@@ -116,6 +116,8 @@ test_even(void)
 	c = build(2);
 	CHECK_INT(c.n_nodes, 2);
 	CHECK(!c.known);
+	CHECK_INT(c.node[c.longest].group, 1);
+	CHECK_INT(c.node[c.second].group, 0);
 	nw_chain_clear(&c);
 }
 
