@@ -102,6 +102,8 @@ for wait in sys.argv[3:]:
     assert waits[wait] >= 0.5, wait
     assert waits.get(f"{whom}>{who}", 0) < 0.3, wait
 assert c["sentence"].count(" waited ") == len(sys.argv) - 3, c["sentence"]
+said = json.load(open(sys.argv[1]))["verdict"]["sentence"]
+assert sys.argv[2] + ".py (python3)" in said.split(" held the bytes")[0] and c["sentence"] in said, said
 PY
 }
 
@@ -134,6 +136,13 @@ print(c["sentence"], share, starved, truth)
 slack = 0.02 * int(sys.argv[3])
 assert -slack < truth - share < slack + starved, (share, starved, truth)
 assert "its 2 workers" in c["sentence"] or truth < 0.05
+# the verdict's own sentence: the end of the chain, and the chain in order
+v = json.load(open(sys.argv[1]))["verdict"]
+print(v["sentence"])
+whom = "the 2 workers of loop.py (python3)" if truth > 0.3 else "loop.py (python3)"
+assert v["stage"] == "host" and v["sentence"].startswith(f"In this transfer, {whom} on here held the bytes for "), v["sentence"]
+assert c["sentence"][:-1] in v["sentence"] and v["words"] == f"{whom} on here", v
+assert v["effect_from"] == "chain" or c["second_share"] < 0.1, v
 PY
 }
 loop slow-workers 2 50 0.06 0.01

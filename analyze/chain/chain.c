@@ -194,6 +194,8 @@ window_add(struct builder *b, size_t process, size_t w)
 	if (!p->cpu_known)
 		held = room;
 	node->at_work_s += there;
+	node->begin_s = fmin(node->begin_s, b->begin_s[process]);
+	node->end_s = fmax(node->end_s, b->end_s[process]);
 	node->waited_share += waited;
 	node->held_share += held;
 	for (k = 0; k < NW_CHAIN_USES; k++)
@@ -209,6 +211,8 @@ nodes_fill(struct builder *b)
 	size_t i, w;
 	int k;
 
+	for (i = 0; i < b->out->n_nodes; i++)
+		b->out->node[i].begin_s = INFINITY;
 	for (i = 0; i < b->n; i++)
 		for (w = 0; w < b->n_windows; w++)
 			if (there_s(b, i, w) > 0)

@@ -8,14 +8,14 @@
  *
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
  * node is the part of its time at work that was no wait for another node: computing, disks,
- * pauses, waits for what is not measured. Of a process whose processor time is known, time without
- * any explanation is not held: a thread may sleep on a lock of its own. Behind the slowest node
+ * pauses, waits for peers without measurement. With known processor time,
+ * time without any explanation is not held: a thread may sleep on a lock of its own. Behind the slowest node
  * readers wait, and before that node writers wait: so the node with the largest held share limits.
  * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
  *
  * A process counts from the first to the last use of its channels, without channels that hardly
- * matter. A wait may be told in the window of its end alone: what a window has no room for belongs
- * to the windows before.
+ * matter. A wait may be told in the window of its end alone: the part without room in that window
+ * belongs to the windows before.
  */
 #ifndef NARROWS_CHAIN_H
 #define NARROWS_CHAIN_H
@@ -53,7 +53,8 @@ struct nw_chain_end {
 
 struct nw_chain_node {
 	size_t group, n_processes;
-	double at_work_s; /* sum of its processes */
+	double at_work_s;      /* sum of its processes */
+	double begin_s, end_s; /* of its channels' use, since the first window's begin */
 	double held_share, waited_share, use_share[NW_CHAIN_USES];
 };
 
@@ -77,7 +78,8 @@ struct nw_chain {
 	bool known, limit_is_edge;
 	size_t limit;
 	double second_share; /* the largest held share of the others */
-	size_t longest, second; /* nodes: the largest held share, and the next; n_nodes without one */
+	size_t longest,
+	    second; /* nodes: the largest held share, and the next; n_nodes without one */
 };
 
 /* NW_OK or NW_ENOMEM; nw_chain_clear() after both. Without an edge between two nodes: no nodes.

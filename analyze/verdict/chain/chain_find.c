@@ -327,10 +327,15 @@ nodes_take(const struct finder *f, struct chain *c)
 	size_t i, k;
 
 	c->node = xcalloc(c->graph.n_nodes + 1, sizeof(*c->node));
-	for (i = 0; i < c->graph.n_nodes; i++)
-		for (k = f->e->n_processes; k-- > 0;)
-			if (f->p[k].group == c->graph.node[i].group)
+	c->node_of = xcalloc(f->e->n_processes + 1, sizeof(*c->node_of));
+	for (k = f->e->n_processes; k-- > 0;) {
+		c->node_of[k] = SIZE_MAX;
+		for (i = 0; i < c->graph.n_nodes; i++)
+			if (f->p[k].group == c->graph.node[i].group) {
 				c->node[i].process = k;
+				c->node_of[k] = i;
+			}
+	}
 }
 
 void
@@ -370,6 +375,7 @@ chain_clear(struct chain *c)
 	for (i = 0; i < c->graph.n_nodes; i++)
 		free(c->node[i].name);
 	free(c->node);
+	free(c->node_of);
 	nw_chain_clear(&c->graph);
 	claims_clear(&c->told);
 	free(c->sentence);
