@@ -182,6 +182,16 @@ chain_name(const json_t *chain, const json_t *edge, enum result_key end)
 	    KEY_chain_node_name, "?");
 }
 
+/* The words between "waited" and the program waited for. */
+static const char *
+chain_joint(const char *waits_for)
+{
+	return strcmp(waits_for, "room") == 0 ? "for room before"
+	    : strcmp(waits_for, "post") == 0  ? "for a post from"
+	    : strcmp(waits_for, "end") == 0   ? "for the end of"
+					      : "for data from";
+}
+
 /* The chain of waits. */
 static void
 chain_print(const json_t *chain)
@@ -196,10 +206,7 @@ chain_print(const json_t *chain)
 	{
 		printf("  %s waited %s", chain_name(chain, edge, KEY_chain_edge_waiter),
 		    fmt_share(result_number(edge, KEY_chain_edge_share)).s);
-		printf(" for %s", show_text(edge, KEY_chain_edge_waits_for, "?"));
-		printf(" %s %s\n",
-		    strcmp(show_text(edge, KEY_chain_edge_waits_for, ""), "room") == 0 ? "before"
-										       : "from",
+		printf(" %s %s\n", chain_joint(show_text(edge, KEY_chain_edge_waits_for, "")),
 		    chain_name(chain, edge, KEY_chain_edge_holder));
 	}
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The chain of waits: sentence, picture, and tables of programs and waits. */
+#include <string.h>
+
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/draw/chain_draw.h"
@@ -36,6 +38,16 @@ write_nodes(struct html *h, const json_t *nodes)
 	table_write(h, nodes, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
+static const char *
+what_words(const char *waits_for)
+{
+	if (waits_for == NULL)
+		return NULL;
+	return strcmp(waits_for, "post") == 0 ? "a post of a semaphore"
+	    : strcmp(waits_for, "end") == 0   ? "the end of a child"
+					      : waits_for;
+}
+
 static void
 write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 {
@@ -65,7 +77,7 @@ write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 			KEY_chain_node_name));
 		table_cell_close(h);
 		table_cell_open(h, &columns[2]);
-		table_text(h, result_text(edge, KEY_chain_edge_waits_for));
+		table_text(h, what_words(result_text(edge, KEY_chain_edge_waits_for)));
 		table_cell_close(h);
 		table_cell_open(h, &columns[3]);
 		table_value(h, share, fmt_share(share));
