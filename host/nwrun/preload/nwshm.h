@@ -174,8 +174,8 @@ enum nwshm_object_kind {
 };
 
 /* A file, a connection, a connected local socket or a pipe of a process, a semaphore, or waits for
- * children. The time of a pipe or local socket includes failed calls, and waits that found the end ready. The first two objects
- * sum up the rest, which found no slot: no process, no name. */
+ * children. The time of a pipe or local socket includes failed calls, and waits that found the end
+ * ready. The first two objects sum up the rest, which found no slot: no process, no name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */
