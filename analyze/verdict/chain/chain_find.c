@@ -325,6 +325,16 @@ first_alike(const struct finder *f, const uint8_t ways[PROCESSES_MAX], size_t fa
 	return i;
 }
 
+/* Sums of these numbers are equal for equal sets alone, but for chance (the finalizer of
+ * splitmix64). */
+static uint64_t
+mixed(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
 /* A mark of the processes at the other ends, with the directions: equal for equal work. In a tree
  * of children the programs count, not their processes. */
 static uint64_t
@@ -349,7 +359,7 @@ neighbours_mark(const struct finder *f, size_t process)
 		one = (uint64_t)((ways[far] & TREE) != 0 ? first_alike(f, ways, far) : far) * 8 +
 		    ways[far] + 1;
 		if (ways[far] != 0 && ((ways[far] & TREE) == 0 || first_alike(f, ways, far) == far))
-			mark += (one ^ one << 21) * 0x9e3779b97f4a7c15u;
+			mark += mixed(one);
 	}
 	return mark;
 }
