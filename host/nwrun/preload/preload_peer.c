@@ -241,6 +241,7 @@ sem_post(sem_t *s)
 		atomic_fetch_add_explicit(&o->bytes[NWSHM_WRITE], 1, memory_order_relaxed);
 		atomic_store_explicit(
 		    &o->u.local.used_mono_ns, nw_cycles_ns(&region->cycles), memory_order_relaxed);
+		(void)thread_slot(); /* from now on pauses of the thread count */
 	}
 	return REAL(sem_post)(s);
 }
