@@ -111,7 +111,7 @@ digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the numbers of the lines in the text, which may end anywhere, from *state on. */
+/* A reader of the lines' numbers, character by character: the text comes in pieces. */
 struct maps_reader {
 	struct mapping m;
 	unsigned field;
