@@ -396,6 +396,7 @@ truth:
 	-@sh conf/deps.sh rig
 	$(Q)$(MAKE) --no-print-directory all $(RIG)
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
+	@B=$B python3 tests/rig/chains.py
 # WORKS="--only REGEX", "--again", "--table"
 works:
 	-@sh conf/deps.sh works

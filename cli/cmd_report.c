@@ -178,11 +178,18 @@ iotime_print(const json_t *io)
 static const char *
 chain_name(const json_t *chain, const json_t *edge, enum result_key end)
 {
-	const double i = result_number(edge, end);
+	return show_text(result_at(result_list(chain, KEY_chain_nodes), result_number(edge, end)),
+	    KEY_chain_node_name, "?");
+}
 
-	return i >= 0 ? show_text(json_array_get(result_list(chain, KEY_chain_nodes), (size_t)i),
-			    KEY_chain_node_name, "?")
-		      : "?";
+/* The words between "waited" and the program waited for. */
+static const char *
+chain_joint(const char *waits_for)
+{
+	return strcmp(waits_for, "room") == 0 ? "for room before"
+	    : strcmp(waits_for, "post") == 0  ? "for a post from"
+	    : strcmp(waits_for, "end") == 0   ? "for the end of"
+					      : "for data from";
 }
 
 /* The chain of waits. */
@@ -199,10 +206,7 @@ chain_print(const json_t *chain)
 	{
 		printf("  %s waited %s", chain_name(chain, edge, KEY_chain_edge_waiter),
 		    fmt_share(result_number(edge, KEY_chain_edge_share)).s);
-		printf(" for %s", show_text(edge, KEY_chain_edge_waits_for, "?"));
-		printf(" %s %s\n",
-		    strcmp(show_text(edge, KEY_chain_edge_waits_for, ""), "room") == 0 ? "before"
-										       : "from",
+		printf(" %s %s\n", chain_joint(show_text(edge, KEY_chain_edge_waits_for, "")),
 		    chain_name(chain, edge, KEY_chain_edge_holder));
 	}
 }

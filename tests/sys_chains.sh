@@ -74,6 +74,80 @@ if __name__ == "__main__":
         p.join()
 PY
 
+# the shape of PyTorch's loader: a queue of indices for each worker, one queue of results, two batches ahead, in order
+cat >"$tmp/loader.py" <<'PY'
+import multiprocessing, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+def work(indices, results, load):
+    while (i := indices.get(timeout=60)) is not None:
+        burn(load)
+        results.put((i, bytes(20000)))
+if __name__ == "__main__":
+    workers, batches_n, load, step = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
+    context = multiprocessing.get_context("fork")
+    results, indices = context.Queue(), [context.Queue() for _ in range(workers)]
+    started = [context.Process(target=work, args=(q, results, load), daemon=True) for q in indices]
+    for p in started:
+        p.start()
+    for i in range(2 * workers):
+        indices[i % workers].put(i)
+    waited, begin, have = 0, time.monotonic(), {}
+    for i in range(batches_n):
+        asked = time.monotonic()
+        while i not in have:
+            have.update([results.get(timeout=60)])
+        waited += time.monotonic() - asked
+        del have[i]
+        if i + 2 * workers < batches_n:
+            indices[i % workers].put(i + 2 * workers)
+        burn(step)
+    print(waited / (time.monotonic() - begin))
+    for q in indices:
+        q.put(None)
+PY
+# a pool: a thread of the loop's process receives results while the loop computes, and workers take turns at a lock
+cat >"$tmp/pool.py" <<'PY'
+import multiprocessing, sys, time
+load, step = float(sys.argv[3]), float(sys.argv[4])
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+def work(k):
+    time.sleep(load)
+    return bytes(20000)
+if __name__ == "__main__":
+    n = int(sys.argv[2])
+    with multiprocessing.get_context("fork").Pool(int(sys.argv[1])) as pool:
+        waited, begin, batches = 0, time.monotonic(), pool.imap(work, range(n))
+        for _ in range(n):
+            asked = time.monotonic()
+            next(batches)
+            waited += time.monotonic() - asked
+            burn(step)
+        print(waited / (time.monotonic() - begin))
+PY
+# a tree: a parent that starts compilers, one after the other, and a linker
+cat >"$tmp/compile.py" <<'PY'
+import sys, time
+data, end = open(sys.argv[1]).read(65536), time.process_time() + float(sys.argv[2])
+while time.process_time() < end:
+    pass
+open(sys.argv[3], "w").write(data)
+PY
+cp "$tmp/compile.py" "$tmp/links.py"
+cat >"$tmp/build.py" <<'PY'
+import subprocess, sys
+there = sys.argv[1]
+open(there + "/file").read(100)
+for i in range(4):
+    subprocess.run(["python3", there + "/compile.py", there + "/file", "0.3", f"{there}/{i}.o"], check=True)
+subprocess.run(["python3", there + "/links.py", there + "/0.o", "0.1", there + "/program"], check=True)
+PY
+
 session_of() { nw sessions --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
 judged() {
 	id=$(session_of "$1")
@@ -102,6 +176,8 @@ for wait in sys.argv[3:]:
     assert waits[wait] >= 0.5, wait
     assert waits.get(f"{whom}>{who}", 0) < 0.3, wait
 assert c["sentence"].count(" waited ") == len(sys.argv) - 3, c["sentence"]
+said = json.load(open(sys.argv[1]))["verdict"]["sentence"]
+assert sys.argv[2] + ".py (python3)" in said.split(" held the bytes")[0] and c["sentence"] in said, said
 PY
 }
 
@@ -122,22 +198,56 @@ chain socket-third third "first>second" "second>third"
 loop() {
 	task=$1
 	shift
-	run "$task" python3 "$tmp/loop.py" "$@" >"$tmp/$task.truth"
+	program=$1
+	shift
+	run "$task" python3 "$tmp/$program.py" "$@" >"$tmp/$task.truth"
 	until_true 20 judged "$task" || fail "$task: no verdict"
-	python3 - "$tmp/$task.json" "$(cat "$tmp/$task.truth")" "$PATIENCE" <<'PY' || fail "$task"
+	python3 - "$tmp/$task.json" "$(cat "$tmp/$task.truth")" "$PATIENCE" "$program" <<'PY' || fail "$task"
 import json, sys
 c, truth = json.load(open(sys.argv[1]))["chain"], float(sys.argv[2])
 loop = next(i for i, n in enumerate(c["nodes"]) if "worker" not in n["name"])
 share = sum(e["share"] for e in c["edges"] if e["waiter"] == loop)
 starved = c["nodes"][loop]["starved_share"] or 0
 print(c["sentence"], share, starved, truth)
-slack = 0.02 * int(sys.argv[3])
-assert -slack < truth - share < slack + starved, (share, starved, truth)
+slack, name = 0.02 * int(sys.argv[3]), sys.argv[4] + ".py (python3)"
+if name[0] == "l": # a pool's account begins with the start of its workers
+    assert -slack < truth - share < slack + starved, (share, starved, truth)
 assert "its 2 workers" in c["sentence"] or truth < 0.05
+# the verdict's own sentence: the end of the chain, and the chain in order
+v = json.load(open(sys.argv[1]))["verdict"]
+print(v["sentence"])
+whom = "the 2 workers of " + name if truth > 0.3 else name
+assert v["stage"] == "host" and v["sentence"].startswith(f"In this transfer, {whom} on here held the bytes for "), v["sentence"]
+assert c["sentence"][:-1] in v["sentence"] and v["words"] == f"{whom} on here", v
+assert v["effect_from"] == "chain" or c["second_share"] < 0.1, v
 PY
 }
-loop slow-workers 2 50 0.06 0.01
-loop slow-step 2 80 0.002 0.02
+loop slow-workers loop 2 40 0.06 0.01
+loop slow-step loop 2 60 0.002 0.02
+loop loader-workers loader 2 40 0.04 0.005
+loop loader-step loader 2 40 0.005 0.03
+loop pool-workers pool 2 40 0.04 0.005
+loop pool-step pool 2 40 0.005 0.03
+# workers that take turns at a lock wait for the loop, not for each other
+python3 - "$tmp/slow-step.json" <<'PY' || fail "slow-step: the waits for a turn"
+import json, sys
+edges = json.load(open(sys.argv[1]))["chain"]["edges"]
+print(edges)
+assert sum(e["share"] for e in edges if e["waiter"] != 0 and e["by"] == "semaphore") >= 0.3
+PY
+
+run tree python3 "$tmp/build.py" "$tmp"
+until_true 20 judged tree || fail "tree: no verdict"
+python3 - "$tmp/tree.json" <<'PY' || fail "tree"
+import json, sys
+d = json.load(open(sys.argv[1]))
+c, v = d["chain"], d["verdict"]
+print(c["sentence"], v["sentence"], [(e["waiter"], e["holder"], e["share"], e["by"]) for e in c["edges"]])
+names = [n["name"] for n in c["nodes"]]
+assert names[c["limit"]] == "4 processes of compile.py (python3)" and len(names) == 3, names
+assert all(e["by"] == "child" and names[e["waiter"]] == "build.py (python3)" for e in c["edges"]) and len(c["edges"]) == 2
+assert v["stage"] == "host" and "4 processes of compile.py (python3) on here held the bytes" in v["sentence"], v["sentence"]
+PY
 
 # one program has no chain, and the report no word of it
 run alone dd if="$tmp/file" of=/dev/null bs=64k status=none

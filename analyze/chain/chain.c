@@ -23,11 +23,13 @@ struct builder {
 	double window_s;
 	struct nw_chain *out;
 	double *wait_s;          /* of each end, in all windows */
+	bool *far;               /* of each end: whether another group has an end of the channel */
 	double *begin_s, *end_s; /* of each process's channels */
-	double *kept;            /* part of each process's waits within the time at work */
+	double *kept;            /* of each node, see kept_find() */
 	size_t *node_of;         /* node of each process, or SIZE_MAX */
 	double *part;            /* n_nodes: bytes of the far ends of the end in hand */
 	double *waited;          /* n x n_windows: waits of a process at all channels, cut */
+	double *locked;          /* n x n_windows: waits for equal processes, at semaphores */
 	double *held;            /* n_nodes x n_windows: held seconds of a node */
 	double *there;           /* n_nodes x n_windows: seconds at work */
 };
@@ -101,7 +103,7 @@ nodes_find(struct builder *b)
 
 	for (i = 0; i < b->n_ends; i++) {
 		process = b->ends[i].process;
-		if (process >= b->n || !has_far_end(b, &b->ends[i]))
+		if (process >= b->n || !b->far[i])
 			continue;
 		if (matters(b, &b->ends[i])) {
 			b->begin_s[process] = fmin(b->begin_s[process], b->ends[i].begin_s);
@@ -128,22 +130,69 @@ there_s(const struct builder *b, size_t process, size_t w)
 	return b->node_of[process] != SIZE_MAX && to > from ? to - from : 0;
 }
 
+/* Seconds of a window in which a process may have waited: not on a processor. */
+static double
+idle_s(const struct builder *b, size_t process, size_t w)
+{
+	return fmax(0, there_s(b, process, w) - at(b->p[process].use_s[NW_CHAIN_CPU], w));
+}
+
 /* Moves what a window has no room for to the windows before; beyond the first, nothing is kept. */
 static void
 waits_move(struct builder *b, size_t process)
 {
-	double *waited = b->waited + process * b->n_windows, all = 0, lost = 0, there;
+	double *waited = b->waited + process * b->n_windows, lost = 0, room;
 	size_t w;
 
-	for (w = 0; w < b->n_windows; w++)
-		all += waited[w];
 	for (w = b->n_windows; w-- > 0;) {
-		there = there_s(b, process, w);
+		room = idle_s(b, process, w);
 		waited[w] += lost;
-		lost = fmax(0, waited[w] - there);
+		lost = fmax(0, waited[w] - room);
 		waited[w] -= lost;
 	}
-	b->kept[process] = all > 0 ? (all - lost) / all : 1;
+}
+
+/* Of each node: the waits within the time at work, turns included, over those told by its ends. */
+static void
+kept_find(struct builder *b)
+{
+	double told, kept;
+	size_t node, i;
+
+	for (node = 0; node < b->out->n_nodes; node++) {
+		for (told = 0, i = 0; i < b->n_ends; i++)
+			if (b->far[i] && b->node_of[b->ends[i].process] == node)
+				told += b->wait_s[i];
+		for (kept = 0, i = 0; i < b->n; i++)
+			if (b->node_of[i] == node)
+				kept += row_sum(b->waited + i * b->n_windows, b->n_windows);
+		b->kept[node] = told > 0 ? kept / told : 1;
+	}
+}
+
+/* Adds to the waits of a window the turns that equal processes waited for, as far as the whole node
+ * waited for others meanwhile. */
+static void
+turns_share(struct builder *b, size_t w)
+{
+	double waited, used, factor;
+	size_t node, i;
+	int k;
+
+	for (node = 0; node < b->out->n_nodes; node++) {
+		for (waited = used = 0, i = 0; i < b->n; i++) {
+			if (b->node_of[i] != node)
+				continue;
+			waited += b->waited[i * b->n_windows + w];
+			for (k = 0; k < NW_CHAIN_USES; k++)
+				used += at(b->p[i].use_s[k], w);
+		}
+		factor = waited > 0 ? waited / (waited + used) : 0;
+		for (i = 0; i < b->n; i++)
+			if (b->node_of[i] == node)
+				b->waited[i * b->n_windows + w] +=
+				    factor * b->locked[i * b->n_windows + w];
+	}
 }
 
 /* The waits of each process in each window. */
@@ -151,18 +200,28 @@ static void
 waits_fill(struct builder *b)
 {
 	const struct nw_chain_end *e;
+	double *to;
 	size_t i, w;
 
 	for (i = 0; i < b->n_ends; i++) {
 		e = &b->ends[i];
-		if (e->process >= b->n || b->node_of[e->process] == SIZE_MAX || !has_far_end(b, e))
+		if (e->process >= b->n || b->node_of[e->process] == SIZE_MAX)
+			continue;
+		if (b->far[i])
+			to = b->waited;
+		else if (e->by == NW_CHAIN_SEMAPHORE)
+			to = b->locked;
+		else
 			continue;
 		for (w = 0; w < b->n_windows; w++)
-			b->waited[e->process * b->n_windows + w] +=
+			to[e->process * b->n_windows + w] +=
 			    at(e->wait_s[0], w) + at(e->wait_s[1], w);
 	}
+	for (w = 0; w < b->n_windows; w++)
+		turns_share(b, w);
 	for (i = 0; i < b->n; i++)
 		waits_move(b, i);
+	kept_find(b);
 }
 
 static double
@@ -194,12 +253,49 @@ window_add(struct builder *b, size_t process, size_t w)
 	if (!p->cpu_known)
 		held = room;
 	node->at_work_s += there;
+	node->begin_s = fmin(node->begin_s, b->begin_s[process]);
+	node->end_s = fmax(node->end_s, b->end_s[process]);
 	node->waited_share += waited;
 	node->held_share += held;
 	for (k = 0; k < NW_CHAIN_USES; k++)
 		node->use_share[k] += use[k];
 	b->held[cell] += held;
 	b->there[cell] += there;
+}
+
+/* Whether a node's processes are ends of channels between parents and children alone. */
+static bool
+is_of_tree(const struct builder *b, size_t node)
+{
+	size_t i;
+
+	for (i = 0; i < b->n_ends; i++)
+		if (b->far[i] && b->node_of[b->ends[i].process] == node &&
+		    b->ends[i].by != NW_CHAIN_CHILD)
+			return false;
+	return true;
+}
+
+/* The part of the chain's time with any process of a node at work. Links of a row work at the same
+ * time, children of a tree one after the other. */
+static double
+cover(const struct builder *b, size_t node)
+{
+	const struct nw_chain *c = b->out;
+	double begin_s = INFINITY, end_s = 0, there = 0;
+	size_t i, w;
+
+	if (!is_of_tree(b, node))
+		return 1;
+	for (i = 0; i < c->n_nodes; i++) {
+		begin_s = fmin(begin_s, c->node[i].begin_s);
+		end_s = fmax(end_s, c->node[i].end_s);
+	}
+	for (w = 0; w < b->n_windows; w++)
+		there += fmin(b->there[node * b->n_windows + w],
+		    fmin(end_s, (double)(w + 1) * b->window_s) -
+			fmax(begin_s, (double)w * b->window_s));
+	return end_s > begin_s ? fmin(1, fmax(0, there) / (end_s - begin_s)) : 1;
 }
 
 static void
@@ -209,6 +305,8 @@ nodes_fill(struct builder *b)
 	size_t i, w;
 	int k;
 
+	for (i = 0; i < b->out->n_nodes; i++)
+		b->out->node[i].begin_s = INFINITY;
 	for (i = 0; i < b->n; i++)
 		for (w = 0; w < b->n_windows; w++)
 			if (there_s(b, i, w) > 0)
@@ -217,7 +315,7 @@ nodes_fill(struct builder *b)
 		if (!(node->at_work_s > 0))
 			continue;
 		node->waited_share /= node->at_work_s;
-		node->held_share /= node->at_work_s;
+		node->held_share *= cover(b, (size_t)(node - b->out->node)) / node->at_work_s;
 		for (k = 0; k < NW_CHAIN_USES; k++)
 			node->use_share[k] /= node->at_work_s;
 	}
@@ -226,21 +324,21 @@ nodes_fill(struct builder *b)
 /* --- edges --- */
 
 static struct nw_chain_edge *
-edge_get(struct builder *b, size_t waiter, size_t holder, bool writes, bool network)
+edge_get(struct builder *b, size_t waiter, size_t holder, bool writes, enum nw_chain_by by)
 {
 	struct nw_chain *c = b->out;
 	struct nw_chain_edge *e, *more;
 
 	for (e = c->edge; e < c->edge + c->n_edges; e++)
 		if (e->waiter == waiter && e->holder == holder && e->writes == writes &&
-		    e->network == network)
+		    e->by == by)
 			return e;
 	if ((more = realloc(c->edge, (c->n_edges + 1) * sizeof(*more))) == NULL)
 		return NULL;
 	c->edge = more;
 	e = &c->edge[c->n_edges];
 	*e = (struct nw_chain_edge){
-		.waiter = waiter, .holder = holder, .writes = writes, .network = network
+		.waiter = waiter, .holder = holder, .writes = writes, .by = by
 	};
 	if ((e->wait_s = calloc(b->n_windows, sizeof(*e->wait_s))) == NULL)
 		return NULL;
@@ -267,11 +365,11 @@ end_edges(struct builder *b, const struct nw_chain_end *e, int dir)
 	for (k = 0; k < b->out->n_nodes; k++) {
 		if (!(b->part[k] > 0))
 			continue;
-		edge = edge_get(b, b->node_of[e->process], k, dir == 1, e->network);
+		edge = edge_get(b, b->node_of[e->process], k, dir == 1, e->by);
 		if (edge == NULL)
 			return NW_ENOMEM;
-		part = b->part[k] / all * b->kept[e->process];
-		edge->bytes += b->part[k];
+		part = b->part[k] / all * b->kept[b->node_of[e->process]];
+		edge->bytes += e->by <= NW_CHAIN_NETWORK ? b->part[k] : 0;
 		for (w = 0; w < b->n_windows; w++)
 			edge->wait_s[w] += part * at(e->wait_s[dir], w);
 	}
@@ -285,7 +383,7 @@ edge_back(const struct nw_chain *c, const struct nw_chain_edge *e)
 
 	for (o = c->edge; o < c->edge + c->n_edges; o++)
 		if (o->waiter == e->holder && o->holder == e->waiter && o->writes != e->writes &&
-		    o->network == e->network)
+		    o->by == e->by)
 			return o;
 	return NULL;
 }
@@ -306,7 +404,7 @@ edges_share(struct builder *b)
 		    c->node[e->waiter].at_work_s > 0 ? sum / c->node[e->waiter].at_work_s : 0;
 	}
 	for (e = c->edge; e < c->edge + c->n_edges; e++)
-		if (e->network && (back = edge_back(c, e)) != NULL)
+		if (e->by == NW_CHAIN_NETWORK && (back = edge_back(c, e)) != NULL)
 			e->own_share = fmin(e->share, back->share);
 }
 
@@ -326,7 +424,7 @@ edges_find(struct builder *b)
 
 /* --- the slowest --- */
 
-/* Share of the common windows with a larger held share of the first node. */
+/* Share of the windows of both nodes with a larger held share of the first, or the first alone. */
 static double
 lead_windows(const struct builder *b, size_t first, size_t second)
 {
@@ -336,10 +434,10 @@ lead_windows(const struct builder *b, size_t first, size_t second)
 	for (w = 0; w < b->n_windows; w++) {
 		i = first * b->n_windows + w;
 		k = second * b->n_windows + w;
-		if (!(t[i] > 0) || !(t[k] > 0))
+		if (!(t[i] > 0) && !(t[k] > 0))
 			continue;
 		n++;
-		led += h[i] / t[i] > h[k] / t[k];
+		led += t[i] > 0 && (!(t[k] > 0) || h[i] / t[i] > h[k] / t[k]);
 	}
 	return n > 0 ? (double)led / (double)n : 1;
 }
@@ -349,23 +447,25 @@ slowest_find(struct builder *b)
 {
 	struct nw_chain *c = b->out;
 	double most = -1, second = -1, share;
-	size_t i, next = 0;
+	size_t i;
 
+	c->longest = c->second = c->n_nodes;
 	for (i = 0; i < c->n_nodes; i++) {
 		share = c->node[i].held_share;
 		if (share > most) {
 			second = most;
-			next = c->limit;
+			c->second = c->longest;
 			most = share;
-			c->limit = i;
+			c->longest = i;
 		} else if (share > second) {
 			second = share;
-			next = i;
+			c->second = i;
 		}
 	}
+	c->limit = c->longest;
 	c->second_share = second;
-	c->known = most >= HELD_MIN && most - second >= LEAD &&
-	    lead_windows(b, c->limit, next) >= LEAD_WINDOWS;
+	c->known = c->second < c->n_nodes && most >= HELD_MIN && most - second >= LEAD &&
+	    lead_windows(b, c->limit, c->second) >= LEAD_WINDOWS;
 	for (i = 0; i < c->n_edges; i++) {
 		if (c->edge[i].own_share <= most)
 			continue;
@@ -395,26 +495,30 @@ builder_make(struct builder *b)
 	size_t i, n = b->n + 1, w = b->n_windows + 1;
 
 	b->wait_s = calloc(b->n_ends + 1, sizeof(*b->wait_s));
+	b->far = calloc(b->n_ends + 1, sizeof(*b->far));
 	b->begin_s = calloc(n, sizeof(*b->begin_s));
 	b->end_s = calloc(n, sizeof(*b->end_s));
 	b->kept = calloc(n, sizeof(*b->kept));
 	b->node_of = calloc(n, sizeof(*b->node_of));
 	b->part = calloc(n, sizeof(*b->part));
 	b->waited = calloc(n * w, sizeof(*b->waited));
+	b->locked = calloc(n * w, sizeof(*b->locked));
 	b->held = calloc(n * w, sizeof(*b->held));
 	b->there = calloc(n * w, sizeof(*b->there));
 	b->out->node = calloc(n, sizeof(*b->out->node));
-	if (b->wait_s == NULL || b->begin_s == NULL || b->end_s == NULL || b->kept == NULL ||
-	    b->node_of == NULL || b->part == NULL || b->waited == NULL || b->held == NULL ||
-	    b->there == NULL || b->out->node == NULL)
+	if (b->wait_s == NULL || b->far == NULL || b->begin_s == NULL || b->end_s == NULL ||
+	    b->kept == NULL || b->node_of == NULL || b->part == NULL || b->waited == NULL ||
+	    b->locked == NULL || b->held == NULL || b->there == NULL || b->out->node == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < b->n; i++) {
 		b->begin_s[i] = INFINITY;
 		b->node_of[i] = SIZE_MAX;
 	}
-	for (i = 0; i < b->n_ends; i++)
+	for (i = 0; i < b->n_ends; i++) {
 		b->wait_s[i] = row_sum(b->ends[i].wait_s[0], b->n_windows) +
 		    row_sum(b->ends[i].wait_s[1], b->n_windows);
+		b->far[i] = b->ends[i].process < b->n && has_far_end(b, &b->ends[i]);
+	}
 	return NW_OK;
 }
 
@@ -443,12 +547,14 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 	else
 		nw_chain_clear(out);
 	free(b.wait_s);
+	free(b.far);
 	free(b.part);
 	free(b.begin_s);
 	free(b.end_s);
 	free(b.kept);
 	free(b.node_of);
 	free(b.waited);
+	free(b.locked);
 	free(b.held);
 	free(b.there);
 	return rc;

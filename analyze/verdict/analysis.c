@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/verdict/analysis_in.h"
+#include "analyze/verdict/chained.h"
 #include "analyze/verdict/put/resultdoc_usual.h"
 #include "analyze/verdict/usual/memo.h"
 #include "analyze/verdict/question.h"
@@ -17,9 +18,9 @@
 static const char *
 judgement_stage(const struct judgement *j)
 {
-	if (j->announced.known)
-		return nw_stage_kind_name(j->announced.stage);
-	return j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind) : NULL;
+	enum nw_stage_kind kind;
+
+	return judge_stage(j, &kind) ? nw_stage_kind_name(kind) : NULL;
 }
 
 static int
@@ -124,6 +125,26 @@ history_add(const struct usual *u, struct judgement *j)
 		judge_add_history(j, &h);
 }
 
+/* All that is decided before the words. */
+static int
+analysis_decide(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
+    struct analysis *out)
+{
+	const struct evidence *e = &out->evidence;
+	int rc;
+
+	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
+	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0)
+		return rc;
+	chain_find(e, &out->chain);
+	chained_decide(e, &out->chain, &out->judgement);
+	if ((rc = usual_find(r, p->memo, e, &out->judgement, &out->usual)) < 0 ||
+	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
+	    (rc = classes_find(e, &p->classes, &out->classes)) < 0)
+		return rc;
+	return reductions_find(&p->reduction, &out->reductions);
+}
+
 int
 analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_params *p,
     struct analysis *out)
@@ -134,12 +155,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
-	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0 ||
-	    (rc = usual_find(r, p->memo, e, &out->judgement, &out->usual)) < 0 ||
-	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
-	    (rc = classes_find(e, &p->classes, &out->classes)) < 0 ||
-	    (rc = reductions_find(&p->reduction, &out->reductions)) < 0) {
+	if ((rc = analysis_decide(r, session_id, p, out)) < 0) {
 		analysis_clear(out);
 		return rc;
 	}
@@ -151,10 +167,10 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	if (shape.n > 0)
 		judge_add_reason(&out->judgement, &shape);
 	claims_clear(&shape);
+	chained_say(e, &out->chain, &out->judgement);
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, &out->others.other[i].told);
-	chain_find(e, &out->chain);
 	set_aside_tell(out);
 	question_find(e, &out->iotime, &out->judgement, &out->question);
 	if (e->open)

@@ -49,17 +49,14 @@ headline_say(const struct analysis *a, struct claims *c)
 {
 	const struct judgement *j = &a->judgement;
 	const struct usual *u = &a->usual;
+	enum nw_stage_kind kind;
 	char day[DAY_BYTES];
 
 	if (j->sentence == NULL)
 		return;
 	speed_say(a, c);
-	if (j->limit.known)
-		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE,
-		    claim_text(nw_stage_kind_words(j->path.stage[j->limit.stage].kind)));
-	else if (j->announced.known)
-		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE,
-		    claim_text(nw_stage_kind_words(j->announced.stage)));
+	if (judge_stage(j, &kind))
+		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE, claim_text(nw_stage_kind_words(kind)));
 	else
 		CLAIM_SAY(c, head_nowhere, CLAIM_NO_STAGE);
 	if (!(a->evidence.exit_status > 0) && u->usual.said == NW_AGAINST_SLOWER &&

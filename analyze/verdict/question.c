@@ -146,8 +146,9 @@ others_choose(const struct judgement *j, size_t chosen[NW_STAGE_COUNT])
 static bool
 is_askable(const struct evidence *e, const struct judgement *j)
 {
-	return !e->open && e->n_replays == 0 && !j->pace.found && !j->crowd.limits &&
-	    !j->blind_reads && j->path.n > 0 && j->bytes_per_s > 0 && j->limit.stage < j->path.n;
+	return !e->open && e->n_replays == 0 && j->chained.how != CHAINED_INSTEAD &&
+	    !j->pace.found && !j->crowd.limits && !j->blind_reads && j->path.n > 0 &&
+	    j->bytes_per_s > 0 && j->limit.stage < j->path.n;
 }
 
 static bool

@@ -323,15 +323,15 @@ verdict_doc(const struct analysis *a)
 	const struct nw_bottleneck *b = &j->limit.bottleneck;
 	json_t *v = json_object(), *list;
 	size_t next = j->gain.next < j->path.n ? j->gain.next : b->runner_up, i;
+	const bool instead = j->chained.how == CHAINED_INSTEAD;
+	enum nw_stage_kind kind;
 
-	put_text(v, KEY_verdict_stage,
-	    j->announced.known   ? nw_stage_kind_name(j->announced.stage)
-		: j->limit.known ? nw_stage_kind_name(j->path.stage[j->limit.stage].kind)
-				 : NULL);
+	put_text(v, KEY_verdict_stage, judge_stage(j, &kind) ? nw_stage_kind_name(kind) : NULL);
 	put_text(v, KEY_verdict_words, j->words);
 	put_text(v, KEY_verdict_confidence, j->confidence);
 	put_text(v, KEY_verdict_claim,
-	    limit_claim_name(j->announced.known ? LIMIT_ACCOUNT : j->limit.claim));
+	    limit_claim_name(
+		j->announced.known || j->chained.known ? LIMIT_ACCOUNT : j->limit.claim));
 	put_real(v, KEY_verdict_n_eff, j->limit.n_eff);
 	put_text(v, KEY_verdict_sentence, j->sentence);
 	put_text(v, KEY_verdict_cause, j->cause);
@@ -340,14 +340,17 @@ verdict_doc(const struct analysis *a)
 	    json_pack("[oo]", resultdoc_real(j->gain.low), resultdoc_real(j->gain.high)));
 	put_text(v, KEY_verdict_effect_from, gain_source_name(j->gain.source));
 	result_set(v, KEY_verdict_runner_up,
-	    next < j->path.n ? resultdoc_text(nw_stage_kind_name(j->path.stage[next].kind))
-			     : json_null());
+	    next < j->path.n && !instead
+		? resultdoc_text(nw_stage_kind_name(j->path.stage[next].kind))
+		: json_null());
 	list = json_array();
-	for (i = 0; i < j->path.n; i++)
+	for (i = 0; i < j->path.n && !instead; i++)
 		if (j->second < j->path.n ? i == j->limit.stage || i == j->second
 					  : j->limit.tests[i].candidate)
 			json_array_append_new(
 			    list, resultdoc_text(nw_stage_kind_name(j->path.stage[i].kind)));
+	if (j->chained.known)
+		json_array_append_new(list, resultdoc_text(nw_stage_kind_name(kind)));
 	result_set(v, KEY_verdict_candidates, list);
 	list = json_array();
 	for (i = 0; i < j->n_reasons; i++)

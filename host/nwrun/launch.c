@@ -12,7 +12,7 @@
 
 enum { LOOKS_MAX = 64, DEPTH_MAX = 3, SCRIPT_BYTES = 65536, HEAD_BYTES = 256 };
 
-/* What is between the words of a shell's text, and what of that ends a command. */
+/* Characters between the words of a shell's text, and those at the end of a command. */
 #define BETWEEN " \t\r\n\"'`;|&(){}$<>"
 #define ENDS    "\n`;|&(){"
 

@@ -149,7 +149,7 @@ struct followed {
 	bool failed; /* the kernel did not answer */
 };
 
-/* Asks for one connection, by its ends and its number. A connection that is gone is an answer. */
+/* Asks for one connection, by ends and number. The end of the connection is an answer, too. */
 static void
 on_followed(void *arg, struct flow *flow)
 {

@@ -8,14 +8,16 @@
  *
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
  * node is the part of its time at work that was no wait for another node: computing, disks,
- * pauses, waits for what is not measured. Of a process whose processor time is known, time without
- * any explanation is not held: a thread may sleep on a lock of its own. Behind the slowest node
- * readers wait, and before that node writers wait: so the node with the largest held share limits.
+ * pauses, waits for peers without measurement. With known processor time, time without any
+ * explanation is not held: a thread may sleep on a lock of its own; and a wait beside a computing
+ * thread of the same process is no wait of the process. Behind the slowest node readers wait, and
+ * before that node writers wait: so the node with the largest held share limits.
  * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
  *
  * A process counts from the first to the last use of its channels, without channels that hardly
- * matter. A wait may be told in the window of its end alone: what a window has no room for belongs
- * to the windows before.
+ * matter. A wait may be told in the window of its end alone: the part without room in that window
+ * belongs to the windows before. A wait at a semaphore of equal processes alone is a wait for their
+ * turn, and counts as a wait for another node by the part of their time that was such a wait.
  */
 #ifndef NARROWS_CHAIN_H
 #define NARROWS_CHAIN_H
@@ -35,6 +37,14 @@ enum nw_chain_use {
 	NW_CHAIN_USES
 };
 
+/* What a process waits at. */
+enum nw_chain_by {
+	NW_CHAIN_PIPE, /* or a local socket */
+	NW_CHAIN_NETWORK,
+	NW_CHAIN_SEMAPHORE, /* reading is waiting for a post, writing is posting */
+	NW_CHAIN_CHILD      /* a parent reads, and its children write */
+};
+
 /* Arrays have n_windows entries, in seconds; NULL: no such time. */
 struct nw_chain_process {
 	size_t group; /* processes of equal numbers form a node */
@@ -45,7 +55,7 @@ struct nw_chain_process {
 /* A process's end of a channel. Index 0 is reading, 1 writing. */
 struct nw_chain_end {
 	size_t process, channel;
-	bool network;
+	enum nw_chain_by by;
 	double bytes[2];
 	const double *wait_s[2];
 	double begin_s, end_s; /* of its use, since the first window's begin */
@@ -53,14 +63,16 @@ struct nw_chain_end {
 
 struct nw_chain_node {
 	size_t group, n_processes;
-	double at_work_s; /* sum of its processes */
-	double held_share, waited_share, use_share[NW_CHAIN_USES];
+	double at_work_s;      /* sum of its processes */
+	double begin_s, end_s; /* of its channels' use, since the first window's begin */
+	double held_share;     /* of at_work_s; of children, of the time of the whole chain */
+	double waited_share, use_share[NW_CHAIN_USES]; /* of at_work_s */
 };
 
 struct nw_chain_edge {
 	size_t waiter, holder; /* nodes */
 	bool writes;           /* the waiter writes, and waits for room */
-	bool network;
+	enum nw_chain_by by;
 	double share;     /* of the waiter's time at work */
 	double bytes;     /* through the channels, in this direction of data */
 	double *wait_s;   /* n_windows, sum of the waiter's processes */
@@ -77,6 +89,8 @@ struct nw_chain {
 	bool known, limit_is_edge;
 	size_t limit;
 	double second_share; /* the largest held share of the others */
+	size_t longest,
+	    second; /* nodes: the largest held share, and the next; n_nodes without one */
 };
 
 /* NW_OK or NW_ENOMEM; nw_chain_clear() after both. Without an edge between two nodes: no nodes.

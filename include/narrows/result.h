@@ -39,6 +39,8 @@ int64_t result_ns(const json_t *object, enum result_key key);
 int result_bool(const json_t *object, enum result_key key);
 /* An array, or NULL for any other value. */
 const json_t *result_list(const json_t *object, enum result_key key);
+/* The element of an array by an index that a document tells; NULL for any other number. */
+const json_t *result_at(const json_t *list, double index);
 /* n numbers from an array, NaN for each element that is not a number. */
 void result_numbers(const json_t *list, double *out, size_t n);
 

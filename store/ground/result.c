@@ -156,6 +156,14 @@ result_list(const json_t *object, enum result_key key)
 	return json_is_array(v) ? v : NULL;
 }
 
+const json_t *
+result_at(const json_t *list, double index)
+{
+	return index >= 0 && index < (double)json_array_size(list)
+	    ? json_array_get(list, (size_t)index)
+	    : NULL;
+}
+
 void
 result_numbers(const json_t *list, double *out, size_t n)
 {

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The chain of waits: sentence, picture, and tables of programs and waits. */
+#include <string.h>
+
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/draw/chain_draw.h"
 #include "web/page/html_table.h"
 #include "web/page/page.h"
-
-static const json_t *
-node_at(const json_t *list, double index)
-{
-	return index >= 0 && index < (double)json_array_size(list)
-	    ? json_array_get(list, (size_t)index)
-	    : NULL;
-}
 
 TABLE_TEXT(column_name, KEY_chain_node_name)
 TABLE_TEXT(column_host, KEY_chain_node_host)
@@ -44,6 +38,16 @@ write_nodes(struct html *h, const json_t *nodes)
 	table_write(h, nodes, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
+static const char *
+what_words(const char *waits_for)
+{
+	if (waits_for == NULL)
+		return NULL;
+	return strcmp(waits_for, "post") == 0 ? "a post of a semaphore"
+	    : strcmp(waits_for, "end") == 0   ? "the end of a child"
+					      : waits_for;
+}
+
 static void
 write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 {
@@ -64,16 +68,16 @@ write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 		html_raw(h, "<tr>");
 		table_cell_open(h, &columns[0]);
 		table_text(h,
-		    result_text(node_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
+		    result_text(result_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
 			KEY_chain_node_name));
 		table_cell_close(h);
 		table_cell_open(h, &columns[1]);
 		table_text(h,
-		    result_text(node_at(nodes, result_number(edge, KEY_chain_edge_holder)),
+		    result_text(result_at(nodes, result_number(edge, KEY_chain_edge_holder)),
 			KEY_chain_node_name));
 		table_cell_close(h);
 		table_cell_open(h, &columns[2]);
-		table_text(h, result_text(edge, KEY_chain_edge_waits_for));
+		table_text(h, what_words(result_text(edge, KEY_chain_edge_waits_for)));
 		table_cell_close(h);
 		table_cell_open(h, &columns[3]);
 		table_value(h, share, fmt_share(share));

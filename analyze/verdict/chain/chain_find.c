@@ -73,6 +73,12 @@ pipe_channel(const struct finder *f, size_t host, const char *name)
 	return f->n_channels;
 }
 
+static bool
+is_children(const struct evidence_pipe *p)
+{
+	return strcmp(p->name, "children") == 0 && p->first_wall_ns != 0;
+}
+
 static void
 pipes_add(struct finder *f)
 {
@@ -83,7 +89,7 @@ pipes_add(struct finder *f)
 	int way;
 
 	for (p = e->pipes; p < e->pipes + e->n_pipes; p++) {
-		if (p->first_wall_ns == 0)
+		if (p->first_wall_ns == 0 || is_children(p))
 			continue;
 		channel = pipe_channel(f, e->processes[p->process].host, p->name);
 		if ((end = end_add(f, p->process, channel, p->name)) == NULL)
@@ -95,7 +101,80 @@ pipes_add(struct finder *f)
 			end->bytes[way] = p->bytes[way];
 			end->wait_s[way] = p->wait_s[way];
 		}
+		if (strncmp(p->name, "semaphore:", 10) == 0)
+			end->by = NW_CHAIN_SEMAPHORE;
 	}
+}
+
+/* --- children --- */
+
+/* Whether a process shares a channel with another process. */
+static bool
+has_neighbour(const struct finder *f, size_t process)
+{
+	const struct nw_chain_end *a, *b;
+
+	for (a = f->end; a < f->end + f->n_ends; a++)
+		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
+			if (b->process != process && b->channel == a->channel &&
+			    a->by != NW_CHAIN_CHILD)
+				return true;
+	return false;
+}
+
+static bool
+is_lone_child(const struct finder *f, size_t process, const struct evidence_process *of)
+{
+	const struct evidence_process *p = &f->e->processes[process];
+
+	return p->host == of->host && p->parent_pid >= 0 && p->parent_pid == of->pid &&
+	    p->last_wall_ns > p->first_wall_ns && !has_neighbour(f, process);
+}
+
+/* The parent and its children are the ends of a channel. A child's part of the wait goes by the
+ * child's time. */
+static void
+children_join(struct finder *f, const struct evidence_pipe *p)
+{
+	const struct evidence *e = f->e;
+	const struct evidence_process *parent = &e->processes[p->process], *child;
+	struct nw_chain_end *end = end_add(f, p->process, f->n_channels, NULL);
+	size_t i;
+
+	if (end == NULL)
+		return;
+	end->by = NW_CHAIN_CHILD;
+	end->begin_s = seconds_of(e, p->first_wall_ns);
+	end->end_s = seconds_of(e, p->last_wall_ns);
+	end->bytes[0] = 1;
+	end->wait_s[0] = p->wait_s[0];
+	for (i = 0; i < e->n_processes; i++) {
+		child = &e->processes[i];
+		if (!is_lone_child(f, i, parent) ||
+		    (end = end_add(f, i, f->n_channels, NULL)) == NULL)
+			continue;
+		end->by = NW_CHAIN_CHILD;
+		end->begin_s = seconds_of(e, child->first_wall_ns);
+		end->end_s = seconds_of(e, child->last_wall_ns);
+		end->bytes[1] = end->end_s - end->begin_s;
+	}
+	f->n_channels++;
+}
+
+/* A shell that waits for one program is no chain; two children without a pipe are a tree. */
+static void
+children_add(struct finder *f)
+{
+	const struct evidence *e = f->e;
+	const struct evidence_pipe *p;
+	size_t i, n = 0;
+
+	for (p = e->pipes; p < e->pipes + e->n_pipes; p++)
+		for (i = 0; is_children(p) && i < e->n_processes; i++)
+			n += is_lone_child(f, i, &e->processes[p->process]);
+	for (p = e->pipes; n >= 2 && p < e->pipes + e->n_pipes; p++)
+		if (is_children(p))
+			children_join(f, p);
 }
 
 static size_t
@@ -186,7 +265,7 @@ connection_end(
 
 	if (end == NULL)
 		return;
-	end->network = true;
+	end->by = NW_CHAIN_NETWORK;
 	end->bytes[0] = c->bytes_in;
 	end->bytes[1] = c->bytes_out;
 	for (way = 0; way < 2; way++) {
@@ -227,11 +306,41 @@ connections_add(struct finder *f)
 
 /* --- groups --- */
 
-/* A mark of the processes at the other ends, with the directions: equal for equal work. */
+static bool
+same_text(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* The first process with the program of `far`, at an end of the same kind. */
+static size_t
+first_alike(const struct finder *f, const uint8_t ways[PROCESSES_MAX], size_t far)
+{
+	size_t i = 0;
+
+	while (i < far &&
+	    !(ways[i] == ways[far] &&
+		same_text(f->e->processes[i].program, f->e->processes[far].program)))
+		i++;
+	return i;
+}
+
+/* Sums of these numbers are equal for equal sets alone, but for chance (the finalizer of
+ * splitmix64). */
+static uint64_t
+mixed(uint64_t x)
+{
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+/* A mark of the processes at the other ends, with the directions: equal for equal work. In a tree
+ * of children the programs count, not their processes. */
 static uint64_t
 neighbours_mark(const struct finder *f, size_t process)
 {
-	enum { TAKES = 1, GIVES = 2 };
+	enum { TAKES = 1, GIVES = 2, TREE = 4 };
 	const struct nw_chain_end *a, *b;
 	uint8_t ways[PROCESSES_MAX] = { 0 };
 	uint64_t mark = 0, one;
@@ -239,22 +348,52 @@ neighbours_mark(const struct finder *f, size_t process)
 
 	for (a = f->end; a < f->end + f->n_ends; a++)
 		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
-			if (b->process != process && b->channel == a->channel) {
+			if (b->process != process && b->channel == a->channel &&
+			    a->by != NW_CHAIN_SEMAPHORE) {
 				ways[b->process] |= a->bytes[1] > 0 && b->bytes[0] > 0 ? GIVES : 0;
 				ways[b->process] |= a->bytes[0] > 0 && b->bytes[1] > 0 ? TAKES : 0;
+				ways[b->process] |=
+				    a->by == NW_CHAIN_CHILD && ways[b->process] != 0 ? TREE : 0;
 			}
 	for (far = 0; far < f->e->n_processes; far++) {
-		one = (uint64_t)far * 4 + ways[far] + 1;
-		if (ways[far] != 0)
-			mark += (one ^ one << 21) * 0x9e3779b97f4a7c15u;
+		one = (uint64_t)((ways[far] & TREE) != 0 ? first_alike(f, ways, far) : far) * 8 +
+		    ways[far] + 1;
+		if (ways[far] != 0 && ((ways[far] & TREE) == 0 || first_alike(f, ways, far) == far))
+			mark += mixed(one);
 	}
 	return mark;
 }
 
-static bool
-same_text(const char *a, const char *b)
+/* The index of a process's parent, or the number of processes. */
+static size_t
+parent_of(const struct evidence *e, size_t process)
 {
-	return a != NULL && b != NULL && strcmp(a, b) == 0;
+	const struct evidence_process *p = &e->processes[process];
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++)
+		if (p->parent_pid >= 0 && e->processes[i].host == p->host &&
+		    e->processes[i].pid == p->parent_pid)
+			break;
+	return i;
+}
+
+/* Whether two processes have one parent; or, without neighbours at pipes, equal parents. */
+static bool
+are_siblings(const struct finder *f, size_t one, size_t other)
+{
+	const struct evidence *e = f->e;
+	const struct evidence_process *a = &e->processes[one], *b = &e->processes[other];
+	size_t x, y;
+
+	if (a->parent_pid >= 0 && a->parent_pid == b->parent_pid)
+		return true;
+	if (has_neighbour(f, one) || has_neighbour(f, other))
+		return false;
+	x = parent_of(e, one);
+	y = parent_of(e, other);
+	return x < e->n_processes && y < e->n_processes &&
+	    same_text(e->processes[x].program, e->processes[y].program);
 }
 
 static void
@@ -271,8 +410,7 @@ groups_set(struct finder *f)
 		for (k = 0; k < i; k++) {
 			o = &e->processes[k];
 			if (mark[k] == mark[i] && mark[i] != 0 && o->host == p->host &&
-			    o->parent_pid >= 0 && o->parent_pid == p->parent_pid &&
-			    same_text(o->program, p->program))
+			    are_siblings(f, i, k) && same_text(o->program, p->program))
 				break;
 		}
 		f->p[i].group = k < i ? f->p[k].group : i;
@@ -327,10 +465,15 @@ nodes_take(const struct finder *f, struct chain *c)
 	size_t i, k;
 
 	c->node = xcalloc(c->graph.n_nodes + 1, sizeof(*c->node));
-	for (i = 0; i < c->graph.n_nodes; i++)
-		for (k = f->e->n_processes; k-- > 0;)
-			if (f->p[k].group == c->graph.node[i].group)
+	c->node_of = xcalloc(f->e->n_processes + 1, sizeof(*c->node_of));
+	for (k = f->e->n_processes; k-- > 0;) {
+		c->node_of[k] = SIZE_MAX;
+		for (i = 0; i < c->graph.n_nodes; i++)
+			if (f->p[k].group == c->graph.node[i].group) {
 				c->node[i].process = k;
+				c->node_of[k] = i;
+			}
+	}
 }
 
 void
@@ -346,6 +489,7 @@ chain_find(const struct evidence *e, struct chain *out)
 	processes_fill(&f);
 	pipes_add(&f);
 	connections_add(&f);
+	children_add(&f);
 	groups_set(&f);
 	if (f.n_ends > 1 &&
 	    nw_chain_build(f.p, e->n_processes, f.end, f.n_ends, e->n_windows,
@@ -370,6 +514,7 @@ chain_clear(struct chain *c)
 	for (i = 0; i < c->graph.n_nodes; i++)
 		free(c->node[i].name);
 	free(c->node);
+	free(c->node_of);
 	nw_chain_clear(&c->graph);
 	claims_clear(&c->told);
 	free(c->sentence);

@@ -18,12 +18,17 @@ struct chain_node {
 struct chain {
 	struct nw_chain graph;   /* without nodes: no program waited for another */
 	struct chain_node *node; /* as graph.node */
+	size_t *node_of; /* of each process of the evidence, or SIZE_MAX; NULL without nodes */
 	struct claims told;
 	char *sentence; /* of told; NULL without nodes */
 };
 
 void chain_find(const struct evidence *e, struct chain *out);
 void chain_clear(struct chain *c);
+
+/* The largest use of a node's time besides `without`, or of all uses for a negative number;
+ * negative if no use is worth a word. */
+int chain_largest_use(const struct nw_chain_node *n, int without);
 
 /* chain_words.c: names the nodes and tells the chain. */
 void chain_tell(const struct evidence *e, struct chain *c);

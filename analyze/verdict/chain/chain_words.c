@@ -93,6 +93,28 @@ name_make(const struct evidence *e, const struct chain *c, size_t i)
 	return xstrdup(program);
 }
 
+/* Equal names get the process of each node, or of the first of its processes. */
+static void
+names_part(const struct evidence *e, struct chain *c)
+{
+	const size_t n = c->graph.n_nodes;
+	bool twice;
+	char *name;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		for (twice = false, k = i + 1; k < n; k++)
+			twice = twice || strcmp(c->node[i].name, c->node[k].name) == 0;
+		if (!twice)
+			continue;
+		name = xasprintf("%s (%s%lld)", c->node[i].name,
+		    c->graph.node[i].n_processes > 1 ? "from process " : "process ",
+		    (long long)process_of(e, c, i)->pid);
+		free(c->node[i].name);
+		c->node[i].name = name;
+	}
+}
+
 /* --- the sentence --- */
 
 struct teller {
@@ -177,8 +199,8 @@ waits_tell(struct teller *t)
 	}
 }
 
-static int
-largest_use(const struct nw_chain_node *n, int without)
+int
+chain_largest_use(const struct nw_chain_node *n, int without)
 {
 	int k, most = -1;
 
@@ -194,7 +216,7 @@ limit_tell(struct teller *t, size_t limit)
 {
 	const struct nw_chain_node *n = &t->c->graph.node[limit];
 	const char *name = t->c->node[limit].name;
-	int first = largest_use(n, -1), second;
+	int first = chain_largest_use(n, -1), second;
 
 	if (first < 0) {
 		CLAIM_SAY(&t->c->told, chain_did, CLAIM_NO_STAGE, claim_text(lead(t)),
@@ -204,22 +226,10 @@ limit_tell(struct teller *t, size_t limit)
 	}
 	CLAIM_SAY(&t->c->told, chain_did, CLAIM_NO_STAGE, claim_text(lead(t)), claim_text(name),
 	    claim_text(use_words[first]), claim_number(n->use_share[first]));
-	if ((second = largest_use(n, first)) >= 0 &&
+	if ((second = chain_largest_use(n, first)) >= 0 &&
 	    n->use_share[second] >= n->use_share[first] / 4)
 		CLAIM_SAY(&t->c->told, chain_did_too, CLAIM_NO_STAGE, claim_text(use_words[second]),
 		    claim_number(n->use_share[second]));
-}
-
-/* The node with the longest hold of the bytes, clearly or not. */
-static size_t
-longest(const struct nw_chain *g)
-{
-	size_t i, most = 0;
-
-	for (i = 1; i < g->n_nodes; i++)
-		if (g->node[i].held_share > g->node[most].held_share)
-			most = i;
-	return most;
 }
 
 void
@@ -228,10 +238,11 @@ chain_tell(const struct evidence *e, struct chain *c)
 	const struct nw_chain *g = &c->graph;
 	struct teller t = { .e = e, .c = c };
 	const struct nw_chain_edge *edge;
-	size_t i, limit = longest(g);
+	size_t i, limit = g->longest;
 
 	for (i = 0; i < g->n_nodes; i++)
 		c->node[i].name = name_make(e, c, i);
+	names_part(e, c);
 	if (g->known && g->limit_is_edge) {
 		edge = &g->edge[g->limit];
 		CLAIM_SAY(&c->told, chain_network, CLAIM_NO_STAGE, claim_text(""),

@@ -21,13 +21,14 @@
 
 /* Sources of a gain, and their words in documents: shares of the time that other stages left free,
  * the network's rate in its better windows, the throttle of a disk, earlier sessions of the
- * route, stages that the hosts repeated alone. */
+ * route, stages that the hosts repeated alone, waits of programs for each other. */
 #define GAIN_SOURCE_LIST(X)     \
 	X(STAGES, "stages")     \
 	X(NETWORK, "network")   \
 	X(THROTTLE, "throttle") \
 	X(HISTORY, "history")   \
-	X(REPLAY, "replay")
+	X(REPLAY, "replay")     \
+	X(CHAIN, "chain")
 
 enum gain_source {
 	GAIN_UNKNOWN,

@@ -856,6 +856,31 @@ judge(const struct evidence *e, const struct judge_params *params, struct judgem
 	return rc;
 }
 
+bool
+judge_stage(const struct judgement *j, enum nw_stage_kind *out)
+{
+	if (j->announced.known)
+		*out = j->announced.stage;
+	else if (j->chained.known)
+		*out = j->chained.stage;
+	else if (j->limit.known)
+		*out = j->path.stage[j->limit.stage].kind;
+	else
+		return false;
+	return true;
+}
+
+void
+judge_withdraw(struct judgement *j)
+{
+	j->limit.known = false;
+	j->limit.claim = LIMIT_NONE;
+	j->second = j->path.n;
+	j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
+	j->pace.found = j->crowd.limits = j->by_kernel = j->by_gain = j->by_replay =
+	    j->by_throttle = j->combined = j->idle_network = j->idle_disk = j->blind_reads = false;
+}
+
 void
 judgement_clear(struct judgement *j)
 {

@@ -34,6 +34,16 @@ struct witness {
 	struct claims told; /* the detail's */
 };
 
+/* What the waits of programs for each other say of the verdict (chained.h): nothing, the same as
+ * the path's stages, or a verdict instead of theirs. */
+enum chained_how { CHAINED_NOT, CHAINED_BESIDE, CHAINED_INSTEAD };
+
+struct chained {
+	enum chained_how how;
+	bool known; /* of a verdict instead: a stage is named */
+	enum nw_stage_kind stage;
+};
+
 struct judgement {
 	struct nw_path path;
 	struct limit limit; /* of the whole session */
@@ -57,6 +67,7 @@ struct judgement {
 	bool by_throttle;  /* whether a disk's throttle decided where the test could not */
 	bool combined;     /* whether single calls read the disk and sent, and the kernel decided */
 	struct announced announced; /* what programs announce, where nothing is measured */
+	struct chained chained;
 	const char *cause;  /* "window", "buffer", "quota", ...; static text, NULL if unknown */
 	const char *manner; /* ", which paused by itself,"; static text, NULL or empty if unknown */
 	const char *confidence; /* "high", "medium", "low", "none" */
@@ -84,6 +95,14 @@ void judge_say(const struct evidence *e, const struct judge_params *params, stru
 /* Both. NW_ENOMEM. */
 int judge(const struct evidence *e, const struct judge_params *params, struct judgement *out);
 void judgement_clear(struct judgement *j);
+/* Returns true, and the limiting stage, if the judgement names a stage. */
+bool judge_stage(const struct judgement *j, enum nw_stage_kind *out);
+/* Forgets a decided limit or tie, and what was said of the gain. */
+void judge_withdraw(struct judgement *j);
+/* Takes another sentence and name of the limit, and forgets the reasons. */
+void judge_replace(struct judgement *j, struct claims *said, char *words);
+/* Adds claims to the end of the sentence. */
+void judge_add_said(struct judgement *j, const struct claims *more);
 /* Of two stages that limit alike, whether both are known to work most of the time. */
 bool judge_tie_is_sure(const struct judgement *j);
 /* Takes the changes within the session ("Until 14:06:30 it was disk read on a, then .."), and adds

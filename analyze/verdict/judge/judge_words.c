@@ -1004,6 +1004,27 @@ judge_add_reason(struct judgement *j, const struct claims *told)
 }
 
 void
+judge_replace(struct judgement *j, struct claims *said, char *words)
+{
+	while (j->n_reasons > 0)
+		reason_drop(j);
+	claims_clear(&j->said);
+	j->said = *said;
+	*said = (struct claims){ 0 };
+	sentence_print(j);
+	free(j->words);
+	j->words = words;
+	j->cause = j->manner = NULL;
+}
+
+void
+judge_add_said(struct judgement *j, const struct claims *more)
+{
+	claims_append(&j->said, more);
+	sentence_print(j);
+}
+
+void
 judge_add_interim(struct judgement *j)
 {
 	struct claims first = { 0 };

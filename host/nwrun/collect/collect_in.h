@@ -61,7 +61,7 @@ struct label {
 	struct net_addr local, peer;
 };
 
-/* What is behind the local sockets of a process that lead to one name, or behind one without. */
+/* The far ends of a process's local sockets with one name, or of one socket without a name. */
 struct server {
 	bool used;
 	int pid; /* 0: not known */

@@ -16,14 +16,14 @@ label_fill(struct collect *c, uint32_t owner, struct label *l, const struct nwsh
 	const struct watch *w = &c->watch[owner];
 
 	l->known = true;
-	l->kind = o->kind <= NWSHM_PIPE ? o->kind : NWSHM_FILE;
+	l->kind = o->kind < NWSHM_OBJECT_KINDS ? o->kind : NWSHM_FILE;
 	l->size_bytes = atomic_load_explicit(&o->size_bytes, memory_order_relaxed);
 	if (l->kind == NWSHM_CONN) {
 		l->local = o->u.conn.local;
 		l->peer = o->u.conn.peer;
 		return;
 	}
-	if (l->kind == NWSHM_LOCAL || l->kind == NWSHM_PIPE)
+	if (l->kind >= NWSHM_LOCAL)
 		return;
 	memcpy(l->path, o->u.path, sizeof(l->path));
 	l->path[sizeof(l->path) - 1] = '\0';
@@ -177,7 +177,7 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	first = seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0;
 	label_refresh(c, seen, o);
 	moved = delta_take(o, seen, &d);
-	if (seen->label.kind == NWSHM_LOCAL || seen->label.kind == NWSHM_PIPE) {
+	if (seen->label.kind >= NWSHM_LOCAL) {
 		if (moved && seen->label.kind == NWSHM_LOCAL)
 			local_report(c, seen->owner, o, &d, first);
 		if (moved)
@@ -211,7 +211,7 @@ object_free(struct collect *c, unsigned object)
 	cells_clear(c, object);
 	if (seen->label.kind == NWSHM_LOCAL)
 		atomic_fetch_sub(&c->shm->locals, 1);
-	if (seen->label.kind == NWSHM_PIPE)
+	if (seen->label.kind >= NWSHM_PIPE)
 		atomic_fetch_sub(&c->shm->pipes, 1);
 	atomic_store(&c->shm->object_key[object], 0);
 	memset((char *)o + sizeof(o->state), 0, sizeof(*o) - sizeof(o->state));

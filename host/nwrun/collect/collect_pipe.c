@@ -7,11 +7,18 @@
 #include "host/nwrun/collect/collect_in.h"
 
 /* Bytes, or waits, from which on a pipe gets a series. */
-enum { PIPE_BYTES_MIN = 64 << 10, PIPE_WAIT_NS_MIN = 20000000 };
+enum { PIPE_BYTES_MIN = 64 << 10, PIPE_WAIT_NS_MIN = 20000000, SEMAPHORE_POSTS_MIN = 20 };
 
 static bool
-is_worth_a_series(const struct nwshm_object *o)
+is_worth_a_series(
+    const struct collect *c, const struct object_seen *seen, const struct nwshm_object *o)
 {
+	/* a program without any other work, as a shell, gets no series for its children's sake */
+	if (seen->label.kind == NWSHM_CHILDREN && !c->watch[seen->owner].said)
+		return false;
+	if (seen->label.kind == NWSHM_SEMAPHORE &&
+	    nwshm_get(&o->bytes[NWSHM_WRITE]) >= SEMAPHORE_POSTS_MIN)
+		return true;
 	return nwshm_get(&o->bytes[NWSHM_READ]) + nwshm_get(&o->bytes[NWSHM_WRITE]) >=
 	    PIPE_BYTES_MIN ||
 	    nwshm_get(&o->ns[NWSHM_READ]) + nwshm_get(&o->ns[NWSHM_WRITE]) >= PIPE_WAIT_NS_MIN;
@@ -23,7 +30,7 @@ far_end_find(struct collect *c, struct object_seen *seen, const struct nwshm_obj
 {
 	struct local_peer peer;
 
-	if (seen->label.kind == NWSHM_PIPE || seen->far_ino != 0)
+	if (seen->label.kind != NWSHM_LOCAL || seen->far_ino != 0)
 		return true;
 	if (c->pipes_asked >= COLLECT_PIPES_SAID)
 		return false;
@@ -58,7 +65,7 @@ pipe_report(struct collect *c, unsigned object, int64_t now_wall_ns)
 		seen->pipe_from_wall_ns = seen->said
 		    ? c->watch[seen->owner].objects_wall_ns
 		    : wall_of(c, *(const volatile int64_t *)&o->born_ns, now_wall_ns);
-	if (!far_end_find(c, seen, o) || !is_worth_a_series(o) ||
+	if (!far_end_find(c, seen, o) || !is_worth_a_series(c, seen, o) ||
 	    (!seen->said && c->pipes_said >= COLLECT_PIPES_SAID))
 		return;
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {

@@ -481,7 +481,23 @@ say_object_meta(struct collect *c, unsigned object)
 	    subject.n, NULL, 0);
 }
 
-/* A pipe has the pipe's inode; a local socket has the inodes of both ends, the lower first. */
+/* A pipe has the pipe's inode, a semaphore its place in a file; a local socket has the inodes of
+ * both ends, the lower first. The waits of a process for its children are one series. */
+static void
+pipe_name(const struct object_seen *seen, const struct nwshm_object *o, char *out, size_t size)
+{
+	const unsigned long long own = o->ino, far = seen->far_ino, dev = o->dev;
+
+	switch (seen->label.kind) {
+	case NWSHM_PIPE: snprintf(out, size, "pipe:%llu", own); break;
+	case NWSHM_SEMAPHORE: snprintf(out, size, "semaphore:%llu-%llx", own, dev); break;
+	case NWSHM_CHILDREN: snprintf(out, size, "children"); break;
+	default:
+		snprintf(
+		    out, size, "socket:%llu-%llu", own < far ? own : far, own < far ? far : own);
+	}
+}
+
 static void
 say_pipe_meta(struct collect *c, unsigned object)
 {
@@ -489,17 +505,11 @@ say_pipe_meta(struct collect *c, unsigned object)
 	struct object_seen *seen = &c->object[object];
 	struct watch *w = &c->watch[seen->owner];
 	struct kv_list subject = { .n = 0 };
-	uint64_t own = o->ino, far = seen->far_ino;
 	char name[64];
 
 	say_process_meta(c, seen->owner, w->window_begin_mono_ns);
 	kv_process(&subject, c, w);
-	if (seen->label.kind == NWSHM_PIPE)
-		snprintf(name, sizeof(name), "pipe:%llu", (unsigned long long)own);
-	else
-		snprintf(name, sizeof(name), "socket:%llu-%llu",
-		    (unsigned long long)(own < far ? own : far),
-		    (unsigned long long)(own < far ? far : own));
+	pipe_name(seen, o, name, sizeof(name));
 	kv_text(&subject, "pipe", name);
 	id_make(seen->id);
 	c->pipes_said++;

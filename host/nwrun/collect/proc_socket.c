@@ -60,7 +60,7 @@ search(const struct proc_socket *s)
 	return pid;
 }
 
-/* Servers write "name: what they do" in place of their arguments. */
+/* Servers write "name: activity" in place of their arguments. */
 static void
 program_name(int pid, char *out, size_t cap)
 {

@@ -50,7 +50,8 @@ enum {
 	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
 	NWSHM_LOCALS = 32, /* local sockets among them */
-	NWSHM_PIPES = 96,  /* ends of pipes among them */
+	NWSHM_PIPES = 96,  /* ends of pipes among them, and what counts as pipes */
+	NWSHM_PEERS = 64,  /* semaphores come only while there are fewer of all these */
 	NWSHM_SOCKET_BYTES = 112,
 	NWSHM_PATH_BYTES = 400,
 	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
@@ -162,11 +163,19 @@ struct nwshm_proc {
 	char argv[NWSHM_ARGV_BYTES]; /* arguments joined by blanks, cut */
 };
 
-enum nwshm_object_kind { NWSHM_FILE, NWSHM_CONN, NWSHM_LOCAL, NWSHM_PIPE };
+enum nwshm_object_kind {
+	NWSHM_FILE,
+	NWSHM_CONN,
+	NWSHM_LOCAL,
+	NWSHM_PIPE,
+	NWSHM_SEMAPHORE, /* in shared memory; dev and ino are of a place in a file */
+	NWSHM_CHILDREN,  /* all waits of a process for its children */
+	NWSHM_OBJECT_KINDS
+};
 
-/* A file, a connection, a connected local socket or a pipe of a process. The time of a pipe or
- * local socket includes failed calls, and waits that found the end ready. The first two objects
- * sum up the rest, which found no slot: no process, no name. */
+/* A file, a connection, a connected local socket or a pipe of a process, a semaphore, or waits for
+ * children. The time of a pipe or local socket includes failed calls, and waits that found the end
+ * ready. The first two objects sum up the rest, which found no slot: no process, no name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */
@@ -184,7 +193,7 @@ struct nwshm_object {
 			_Atomic uint32_t tcp_info_len;
 			uint8_t tcp_info[NWSHM_TCP_INFO_BYTES];
 		} conn;
-		struct {                              /* of a pipe, too */
+		struct {                              /* of all that are no files or connections */
 			_Atomic int64_t used_mono_ns; /* end of the last call or wait */
 			/* the peer by the kernel, which is the process that began to listen or
 			 * made the pair; 0: not told */

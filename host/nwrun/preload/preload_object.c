@@ -314,22 +314,40 @@ object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path,
 }
 
 /* Of very many pipes a few are sample enough. */
-struct nwshm_object *
-object_get_pipe(uint64_t dev, uint64_t ino)
+static struct nwshm_object *
+object_get_like_pipe(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino, uint32_t most)
 {
-	uint64_t key = object_hash(NWSHM_PIPE, dev, ino);
+	uint64_t key = object_hash(kind, dev, ino);
 	struct nwshm_object *o;
 	uint32_t index;
 
-	if ((o = object_find(NWSHM_PIPE, key, -1, dev, ino, 0)) != NULL)
+	if ((o = object_find(kind, key, -1, dev, ino, 0)) != NULL)
 		return o;
-	if (atomic_fetch_add(&region->pipes, 1) >= NWSHM_PIPES ||
-	    (o = object_new(NWSHM_PIPE, dev, ino, &index)) == NULL) {
+	if (atomic_fetch_add(&region->pipes, 1) >= most ||
+	    (o = object_new(kind, dev, ino, &index)) == NULL) {
 		atomic_fetch_sub(&region->pipes, 1);
 		return NULL;
 	}
 	o->born_ns = nw_cycles_ns(&region->cycles);
 	object_publish(o, index, key);
+	return o;
+}
+
+struct nwshm_object *
+object_get_pipe(uint64_t dev, uint64_t ino)
+{
+	return object_get_like_pipe(NWSHM_PIPE, dev, ino, NWSHM_PIPES);
+}
+
+/* The process holds one reference, up to its end. */
+struct nwshm_object *
+object_get_peer(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino)
+{
+	struct nwshm_object *o = object_get_like_pipe(
+	    kind, dev, ino, kind == NWSHM_SEMAPHORE ? NWSHM_PEERS : NWSHM_PIPES);
+
+	if (o != NULL && atomic_load_explicit(&o->refs, memory_order_relaxed) > 1)
+		object_unref(o);
 	return o;
 }
 

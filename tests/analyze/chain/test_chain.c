@@ -40,13 +40,13 @@ channel(size_t number, size_t writer, double writes, size_t reader, double reads
 {
 	end[n_ends++] = (struct nw_chain_end){ .process = writer,
 		.channel = number,
-		.network = network,
+		.by = network ? NW_CHAIN_NETWORK : NW_CHAIN_PIPE,
 		.bytes = { 0, 1000 },
 		.wait_s = { NULL, row(writes) },
 		.end_s = N };
 	end[n_ends++] = (struct nw_chain_end){ .process = reader,
 		.channel = number,
-		.network = network,
+		.by = network ? NW_CHAIN_NETWORK : NW_CHAIN_PIPE,
 		.bytes = { 1000, 0 },
 		.wait_s = { row(reads), NULL },
 		.end_s = N };
@@ -116,6 +116,8 @@ test_even(void)
 	c = build(2);
 	CHECK_INT(c.n_nodes, 2);
 	CHECK(!c.known);
+	CHECK_INT(c.node[c.longest].group, 1);
+	CHECK_INT(c.node[c.second].group, 0);
 	nw_chain_clear(&c);
 }
 
@@ -226,6 +228,81 @@ test_unread(void)
 	nw_chain_clear(&c);
 }
 
+/* Two workers take turns at a queue's lock: the one waits for data, the other for the lock. The
+ * wait for the turn goes the way of the wait for data, but for the part of computing. */
+static void
+test_turns(void)
+{
+	struct nw_chain c;
+	size_t i;
+
+	begin();
+	process[1].group = process[2].group = 1;
+	for (i = 1; i < 3; i++) {
+		channel(0, 0, 0, i, i == 1 ? 0.8 : 0, false);
+		process[i].cpu_known = true;
+		process[i].use_s[NW_CHAIN_CPU] = row(0.1);
+		end[n_ends++] = (struct nw_chain_end){ .process = i,
+			.channel = 1,
+			.by = NW_CHAIN_SEMAPHORE,
+			.bytes = { 0, 10 },
+			.wait_s = { row(i == 2 ? 0.8 : 0), NULL },
+			.end_s = N };
+	}
+	c = build(3);
+	CHECK_INT(c.n_nodes, 2);
+	CHECK_NEAR(share_of(&c, 1, 0), (0.8 + 0.8 * 0.8) / 2, 1e-9, 1e-9);
+	CHECK_NEAR(c.node[1].held_share, 0.1, 1e-9, 1e-9);
+	nw_chain_clear(&c);
+}
+
+/* A thread reads results while another computes: the process does not wait. */
+static void
+test_beside(void)
+{
+	struct nw_chain c;
+
+	begin();
+	channel(0, 0, 0, 1, 0.95, false);
+	process[0].cpu_known = process[1].cpu_known = true;
+	process[0].use_s[NW_CHAIN_CPU] = row(0.1);
+	process[1].use_s[NW_CHAIN_CPU] = row(0.9);
+	c = build(2);
+	CHECK_NEAR(share_of(&c, 1, 0), 0.1, 1e-9, 1e-9);
+	CHECK(c.known);
+	CHECK_INT(c.node[c.limit].group, 1);
+	nw_chain_clear(&c);
+}
+
+/* A parent with children one after the other: equal children hold most, though a short other child
+ * is as busy while it is there. */
+static void
+test_children(void)
+{
+	struct nw_chain c;
+	size_t i;
+
+	begin();
+	process[1].group = process[2].group = process[3].group = 1;
+	end[n_ends++] = (struct nw_chain_end){
+		.by = NW_CHAIN_CHILD, .bytes = { 1, 0 }, .wait_s = { row(0.95), NULL }, .end_s = N
+	};
+	for (i = 1; i < 5; i++)
+		end[n_ends++] = (struct nw_chain_end){ .process = i,
+			.by = NW_CHAIN_CHILD,
+			.bytes = { 0, i < 4 ? 3 : 1 },
+			.begin_s = (i - 1) * 0.3 * N,
+			.end_s = (i < 4 ? i * 0.3 : 1) * N };
+	c = build(5);
+	CHECK_INT(c.n_nodes, 3);
+	CHECK_NEAR(share_of(&c, 0, 1), 0.95 * 9 / 10, 1e-9, 1e-9);
+	CHECK(c.known);
+	CHECK_INT(c.node[c.limit].group, 1);
+	CHECK_NEAR(c.node[c.limit].held_share, 0.9, 0.02, 0.02);
+	CHECK(edge_of(&c, 0, 1)->by == NW_CHAIN_CHILD && edge_of(&c, 0, 1)->bytes == 0);
+	nw_chain_clear(&c);
+}
+
 int
 main(void)
 {
@@ -234,6 +311,9 @@ main(void)
 	test_silent();
 	test_workers();
 	test_network();
+	test_turns();
+	test_beside();
+	test_children();
 	test_late();
 	test_unread();
 	return check_done("chain");

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Result documents that are not what they should be have no values; and which tasks have a name. */
+#include <math.h>
+
 #include "narrows/err.h"
 #include "narrows/result.h"
 
@@ -50,6 +52,19 @@ test_task(void)
 		CHECK_INT(result_task(session) != NULL, cases[i].named);
 		json_decref(session);
 	}
+}
+
+/* An index that a document tells may be any number. */
+static void
+test_at(void)
+{
+	json_t *list = json_pack("[ii]", 7, 8);
+
+	CHECK_INT(json_integer_value(result_at(list, 1)), 8);
+	CHECK(result_at(list, 2) == NULL && result_at(list, -1) == NULL &&
+	    result_at(list, NAN) == NULL && result_at(list, 1e300) == NULL &&
+	    result_at(NULL, 0) == NULL);
+	json_decref(list);
 }
 
 /* A document of a peer: whatever result_keys.def describes holds its kind of value. */
@@ -132,6 +147,7 @@ main(void)
 	test_limit_words();
 	test_check();
 	test_values();
+	test_at();
 	test_task();
 	return check_done("test_result");
 }

@@ -674,6 +674,42 @@ test_pipe_series(void)
 	teardown();
 }
 
+/* A semaphore with a few posts is told under its place in a file; waits for children only of a
+ * process that is told of anyway. */
+static void
+test_peer_series(void)
+{
+	struct nwshm_object *children, *semaphore;
+	struct nwshm_thread *thread;
+	int64_t t = t0;
+
+	setup();
+	add_proc(0, getpid());
+	thread = add_thread(0, 0);
+	children = add_object(NWSHM_OBJECTS_FIXED, "", 0);
+	children->kind = NWSHM_CHILDREN;
+	nwshm_add(&children->ns[NWSHM_READ], 90 * MS);
+	collect_look(c, t += 100 * MS, 1000 * MS);
+	CHECK_INT(said_count("nw:pipe"), 0);
+	nwshm_add(&thread->pipe_bytes[NWSHM_READ], 500000);
+	nwshm_add(&children->ns[NWSHM_READ], 30 * MS);
+	collect_look(c, t += 100 * MS, 1100 * MS);
+	nwshm_add(&children->ns[NWSHM_READ], 30 * MS);
+	collect_look(c, t += 100 * MS, 1200 * MS);
+	CHECK(said_resource("nw:pipe", "children") != NULL);
+	semaphore = add_object(NWSHM_OBJECTS_FIXED + 1, "", 0);
+	semaphore->kind = NWSHM_SEMAPHORE;
+	semaphore->ino = 4711;
+	semaphore->dev = 0xa0;
+	nwshm_add(&semaphore->bytes[NWSHM_WRITE], 19);
+	collect_look(c, t += 100 * MS, 1300 * MS);
+	CHECK_INT(said_count("nw:pipe"), 1);
+	nwshm_add(&semaphore->bytes[NWSHM_WRITE], 1);
+	collect_finish(c, t += 100 * MS, 1400 * MS);
+	CHECK(said_resource("nw:pipe", "semaphore:4711-a0") != NULL);
+	teardown();
+}
+
 /* Two reads of 4 kB and one of 1 MB, and a step. */
 static void
 add_cells(unsigned object)
@@ -900,6 +936,7 @@ main(void)
 	test_pipes();
 	test_objects();
 	test_pipe_series();
+	test_peer_series();
 	test_cells();
 	test_cell_rows();
 	test_killed();

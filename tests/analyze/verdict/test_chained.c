@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of path and chain names the limit: the chain where the path does not cover the session or
+ * leaves the program open, and never where network or disk are the path's matter. */
+#include <math.h>
+#include <string.h>
+
+#include "analyze/verdict/chained.h"
+
+#include "tests/check.h"
+
+enum { PROCESSES = 3, WINDOWS = 40 };
+static const double STEP_S = 0.1;
+
+/* What a case starts from: three programs in a row on one host, of which the second held the bytes
+ * for 90 % of 4 s, computing; and a path of a disk and a program, at work all the time. */
+static struct evidence_process process[PROCESSES];
+static struct evidence_host host;
+static struct nw_chain_node node[PROCESSES];
+static struct chain_node named[PROCESSES];
+static struct nw_chain_edge edge;
+static size_t node_of[PROCESSES];
+static struct evidence e;
+static struct chain c;
+static struct judgement j;
+
+static void
+begin(void)
+{
+	static char names[PROCESSES][8] = { "first", "second", "third" }, here[] = "here";
+	size_t i;
+
+	memset(&e, 0, sizeof(e));
+	memset(&c, 0, sizeof(c));
+	memset(&j, 0, sizeof(j));
+	host = (struct evidence_host){ .name = here };
+	e.hosts = &host;
+	e.n_hosts = 1;
+	e.processes = process;
+	e.n_processes = PROCESSES;
+	e.n_windows = WINDOWS;
+	e.step_ns = llround(STEP_S * 1e9);
+	for (i = 0; i < PROCESSES; i++) {
+		process[i] = (struct evidence_process){ .pid = 10 + (int64_t)i };
+		node[i] = (struct nw_chain_node){
+			.group = i, .n_processes = 1, .at_work_s = 4, .end_s = 4, .held_share = 0.05
+		};
+		named[i] = (struct chain_node){ .process = i, .name = names[i] };
+		node_of[i] = i;
+	}
+	node[1].held_share = node[1].use_share[NW_CHAIN_CPU] = 0.9;
+	node[2].held_share = 0.2;
+	edge = (struct nw_chain_edge){ .waiter = 0, .holder = 1, .share = 0.9, .bytes = 8e6 };
+	c.graph = (struct nw_chain){ .node = node,
+		.n_nodes = PROCESSES,
+		.edge = &edge,
+		.n_edges = 1,
+		.known = true,
+		.limit = 1,
+		.longest = 1,
+		.second = 2,
+		.second_share = 0.2 };
+	c.node = named;
+	c.node_of = node_of;
+	CLAIM_SAY(&c.told, chain_waited, CLAIM_NO_STAGE, claim_text(""), claim_text("first"),
+	    claim_number(0.9), claim_text("second"));
+	j.path.n = 2;
+	j.path.stage[0] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
+	j.path.stage[1] = (struct nw_path_stage){ .kind = NW_STAGE_HOST, .process = 1 };
+	j.path.active_s = 3.9;
+	j.second = j.path.n;
+	j.limit.stage = 1;
+	j.limit.known = true;
+	j.limit.n_windows = WINDOWS;
+	j.limit.tests[1].group.mean = 0.1;
+	j.bytes = 1e6;
+	j.bytes_per_s = NAN;
+	CLAIM_SAY(&j.said, plain, CLAIM_NO_STAGE, claim_text("The path's words"));
+}
+
+static enum chained_how
+decide(void)
+{
+	enum chained_how how;
+
+	chained_decide(&e, &c, &j);
+	how = j.chained.how;
+	chained_say(&e, &c, &j);
+	return how;
+}
+
+static void
+end(void)
+{
+	judgement_clear(&j);
+	claims_clear(&c.told);
+}
+
+static void
+test_agrees(void)
+{
+	begin();
+	CHECK_INT(decide(), CHAINED_BESIDE);
+	CHECK_STR(j.sentence, "The path's words; along the chain, first waited 90 % for second.");
+	CHECK(j.limit.known && j.bytes == 1e6);
+	end();
+	begin(); /* the path's program is one of several: the chain names another */
+	j.path.stage[1].process = 0;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	CHECK(j.chained.known && !j.limit.known);
+	CHECK_INT(j.chained.stage, NW_STAGE_HOST);
+	CHECK_STR(j.sentence,
+	    "In this transfer, second on here held the bytes for 90 % of the time, longer than any "
+	    "other program: first waited 90 % for second; without this limit it could have gone at "
+	    "most 5 times as fast, until the limit is third on here.");
+	CHECK(j.bytes == 1e6);
+	CHECK_STR(j.confidence, "medium");
+	CHECK_STR(j.cause, "computing");
+	end();
+}
+
+/* A path that worked for a short part of the session: a program that loaded its modules. */
+static void
+test_covers(void)
+{
+	enum nw_stage_kind kind;
+
+	begin();
+	j.path.active_s = 0.2;
+	j.limit.known = false;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	CHECK(judge_stage(&j, &kind) && kind == NW_STAGE_HOST);
+	CHECK_NEAR(j.bytes, 8e6, 0, 1);
+	CHECK_NEAR(j.duration_s, 4, 0, 1e-9);
+	CHECK_NEAR(j.gain.high, 5, 0, 1e-9);
+	end();
+	begin(); /* over the network it is the transfer all the same */
+	j.path.active_s = 0.2;
+	j.path.has_sender = true;
+	j.path.stage[1].kind = NW_STAGE_NET_WRITE;
+	CHECK_INT(decide(), CHAINED_NOT);
+	CHECK(j.sentence == NULL && j.limit.known);
+	end();
+	begin(); /* too few windows for any verdict */
+	node[1].end_s = 4 * STEP_S;
+	j.path.active_s = 0.01;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
+}
+
+/* What the chain cannot know stays the path's matter. */
+static void
+test_stays(void)
+{
+	static bool *const marks[] = { &j.idle_disk, &j.idle_network, &j.blind_reads,
+		&j.crowd.limits };
+	size_t i;
+
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		begin();
+		j.limit.known = false;
+		j.path.n = 1;
+		j.second = 1;
+		*marks[i] = true;
+		CHECK_INT(decide(), CHAINED_NOT);
+		end();
+	}
+	begin(); /* a tie of two stages */
+	j.limit.known = false;
+	j.second = 0;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
+	begin(); /* a disk of the path that held the bytes */
+	j.limit.stage = 0;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
+	begin(); /* a stage alone tells nothing, and the chain does */
+	j.limit.known = false;
+	j.path.n = j.second = 1;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+}
+
+/* Without a clear limit the sentence names two programs, or says that it cannot tell. */
+static void
+test_even(void)
+{
+	begin();
+	j.path.active_s = 0;
+	c.graph.known = false;
+	node[1].held_share = 0.8;
+	c.graph.second_share = node[2].held_share = 0.75;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	CHECK(!j.chained.known);
+	CHECK_STR(j.words, "two stages at once");
+	CHECK_STR(j.sentence,
+	    "Both second on here and third on here held the bytes for most of the time, 80 % and "
+	    "75 %: first waited 90 % for second.");
+	end();
+	begin();
+	j.path.active_s = 0;
+	c.graph.known = false;
+	node[1].held_share = 0.4;
+	CLAIM_SAY(&c.told, chain_even, CLAIM_NO_STAGE, claim_text("; "), claim_text("second"),
+	    claim_number(0.4));
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	CHECK_STR(j.confidence, "none");
+	CHECK_STR(j.sentence,
+	    "Cannot tell what limited this session: first waited 90 % for second; no program "
+	    "clearly held the bytes longest: second held them 40 %.");
+	end();
+}
+
+/* The stage is that of the use which took most of the node's time. */
+static void
+test_kinds(void)
+{
+	static const struct {
+		enum nw_chain_use use;
+		enum nw_stage_kind kind;
+		const char *begins;
+	} cases[] = {
+		{ NW_CHAIN_READ, NW_STAGE_DISK_READ, "In this transfer, disk read by second on " },
+		{ NW_CHAIN_WRITE, NW_STAGE_DISK_WRITE,
+		    "In this transfer, disk write by second on " },
+		{ NW_CHAIN_FAR, NW_STAGE_NET_WRITE,
+		    "In this transfer, the network behind second on here (or the far end) held" },
+		{ NW_CHAIN_PAUSED, NW_STAGE_HOST, "In this transfer, second on here held" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		j.path.active_s = 0;
+		node[1].use_share[NW_CHAIN_CPU] = 0.1;
+		node[1].use_share[cases[i].use] = 0.8;
+		CHECK_INT(decide(), CHAINED_INSTEAD);
+		CHECK_INT(j.chained.stage, cases[i].kind);
+		CHECK(strncmp(j.sentence, cases[i].begins, strlen(cases[i].begins)) == 0);
+		end();
+	}
+	begin();
+	c.graph.limit_is_edge = true;
+	c.graph.limit = 0;
+	edge.own_share = 0.7;
+	c.graph.second_share = 0.05;
+	j.limit.known = false;
+	j.path.n = j.second = 1;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	CHECK_INT(j.chained.stage, NW_STAGE_NETWORK);
+	CHECK_STR(j.words, "the network between first and second");
+	end();
+}
+
+int
+main(void)
+{
+	test_agrees();
+	test_covers();
+	test_stays();
+	test_even();
+	test_kinds();
+	return check_done("test_chained");
+}
