@@ -6,6 +6,7 @@
 #   make check      installs missing packages, runs all tests
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
 #   make tests      builds the tests and fuzzers without a run
+#   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
@@ -77,6 +78,10 @@ ROOMS  += $(if $(SNMP),host/switch)
 # what hooks and fleets need is built where libcurl is: its packages are too large for the demo
 CURL   := $(shell $(PKG_CONFIG) --exists libcurl 2>/dev/null && echo yes)
 ROOMS  += $(if $(CURL),send/curl)
+# what goes into GridFTP's programs is built by "make gridftp", where Globus' headers are
+GLOBUS := $(shell $(PKG_CONFIG) --exists globus-net-manager globus-xio globus-common 2>/dev/null && echo yes)
+ROOMS  += $(if $(GLOBUS),gridftp/manager)
+ROOMS  += $(if $(GLOBUS),gridftp/xio)
 MAY_base/fatal               := base
 MAY_xsp                      := base
 MAY_field                    := base/fatal base
@@ -147,6 +152,8 @@ MAY_dpss/server              := dpss pki base/fatal base
 MAY_dpss/tool                := dpss/client dpss base/fatal base
 MAY_dpss/sim                 := dpss/client dpss base
 MAY_host/switch              := host/lib base
+MAY_gridftp/manager          := host/lib base
+MAY_gridftp/xio              := host/lib pki xsp base
 # BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
 # Its tests link BELOW_tests/room: where a room reads a store, a test fills one and asks it.
 last = $(if $1,$(if $(filter $(firstword $1),$(wordlist 2,999,$1)),,$(firstword $1)) $(call last,$(wordlist 2,999,$1)))
@@ -178,6 +185,8 @@ LIBS_cli      := libevent_core
 LIBS_cli/stat := liblzma zlib libzstd jansson
 LIBS_host/magnet := libbpf
 LIBS_host/outside := libbpf
+LIBS_gridftp/manager := globus-net-manager globus-common
+LIBS_gridftp/xio := globus-xio globus-common
 LIBS_dpss     :=
 LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict/evidence := jansson
@@ -204,7 +213,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: gridftp gridftp-libraries host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -313,6 +322,29 @@ LIBMAGNET := $(patsubst %,$B/obj/host/magnet/%.o,owner ring view)
 $B/lib/libmagnet.a: $(LIBMAGNET)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+# The libraries that GridFTP's programs load, from what the archives below give them: only their entries are seen outside.
+# Never with a sanitizer's runtime: the programs have none.
+GRIDFTP := $(if $(GLOBUS),$B/lib/libglobus_net_manager_narrows.so $(if $(wildcard gridftp/xio/*.c),$(foreach d,narrows netlogger,$B/lib/libglobus_xio_$d_driver.so)))
+GLOBUS_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags globus-net-manager globus-xio globus-common 2>/dev/null))
+$(foreach d,obj obj/netlogger,$B/$d/gridftp/%.o): FLAGS := $(FLAGS) $(GLOBUS_CFLAGS)
+$B/lib/libglobus_net_manager_narrows.so: $(call objs,gridftp/manager) $(foreach d,$(filter-out gridftp/manager,$(BELOW_gridftp/manager)),$B/lib/$d.a)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/manager)
+$B/lib/libglobus_xio_narrows_driver.so: $(call objs,gridftp/xio) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/xio)
+# the same driver by the name that "globus-url-copy -nlb" asks for
+$B/obj/netlogger/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) -DNARROWS_NETLOGGER -c -o $@ $<
+$B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/xio)
+gridftp:
+	@sh conf/deps.sh gridftp
+	$(Q)$(MAKE) --no-print-directory gridftp-libraries
+gridftp-libraries: $(GRIDFTP)
+
 magnet-object outside-object: %-object:
 	$(Q)set -e; for p in host/$*/bpf/*.bpf.c; do sh conf/bpf.sh $$p >$${p%.bpf.c}.o.new; mv $${p%.bpf.c}.o.new $${p%.bpf.c}.o; done
 
@@ -335,7 +367,7 @@ check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG)
+tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter release,$(MODE)),$(GRIDFTP))
 unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
