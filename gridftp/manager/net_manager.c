@@ -28,7 +28,8 @@ static const char *
 socket_of(const globus_net_manager_attr_t *attrs)
 {
 	for (; attrs != NULL && attrs->scope != NULL; attrs++)
-		if (attrs->name != NULL && attrs->value != NULL && strcmp(attrs->name, "socket") == 0)
+		if (attrs->name != NULL && attrs->value != NULL &&
+		    strcmp(attrs->name, "socket") == 0)
 			return attrs->value;
 	return FLOW_NOTICE_SOCKET;
 }
@@ -44,8 +45,8 @@ send_to(const char *path, const char *bytes, size_t len)
 		return false;
 	strcpy(to.sun_path, path);
 	if ((fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) >= 0) {
-		sent = sendto(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL,
-			   (struct sockaddr *)&to, sizeof(to)) == (ssize_t)len;
+		sent = sendto(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&to,
+			   sizeof(to)) == (ssize_t)len;
 		close(fd);
 	}
 	return sent;

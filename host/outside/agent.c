@@ -16,10 +16,12 @@
 
 #include "host/lib/addresses.h"
 #include "host/lib/control_client.h"
+#include "host/lib/flow_notice.h"
 #include "host/lib/hostname.h"
 #include "host/lib/tcpinfo.h"
 #include "host/outside/attach.h"
 #include "host/outside/flow_look.h"
+#include "host/outside/flow_notices.h"
 #include "host/outside/flow_rules.h"
 #include "host/outside/look_budget.h"
 #include "host/outside/targets.h"
@@ -30,20 +32,28 @@
 
 enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 30 };
 /* LEAVE_MS: from a signal to the end; what workers have not sent by then, they send alone. */
-enum { ADDRESSES_BYTES = 1024, LEAVE_MS = 800 };
+enum { ADDRESSES_BYTES = 1024, ARGUMENTS_BYTES = 320, LEAVE_MS = 800 };
 /* Connections of a transfer come and go one after the other. */
 #define GRACE_NS INT64_C(500000000)
 /* least looks while a slow connection becomes a transfer */
 enum { LOOKS_A_TRANSFER = 8 };
+/* Notices bring looks nearer, but looks keep a tenth of a processor. */
+#define NOTICE_GAP_NS INT64_C(20000000)
+enum { NOTICE_GAP_COSTS = 10 };
+/* Sessions that any user of the host can begin by a notice: a few at once, then one at a time. */
+enum { CLAIMS_AT_ONCE = 32 };
+#define CLAIM_EVERY_NS INT64_C(250000000)
 
 struct worker {
 	int serial;    /* never given twice */
 	pid_t process; /* of the measuring; 0: free */
 	uint32_t pid;  /* that is measured */
+	uint32_t uid;  /* of the connection */
 	struct net_addr peer;
-	unsigned flows;             /* connections at this look */
-	int64_t idle_since_mono_ns; /* 0: some connection is there */
-	bool told;                  /* to end */
+	char task[FLOW_NOTICE_TASK_BYTES]; /* by the process's notice; empty: none */
+	unsigned flows;                    /* connections at this look */
+	int64_t idle_since_mono_ns;        /* 0: some connection is there */
+	bool told;                         /* to end */
 };
 
 /* A process with everything ready, waiting for an order. */
@@ -54,6 +64,7 @@ struct spare {
 struct order {
 	uint32_t pid;
 	struct net_addr local, peer; /* of the connection */
+	char task[FLOW_NOTICE_TASK_BYTES];
 };
 
 struct agent {
@@ -62,6 +73,10 @@ struct agent {
 	struct flows *flows;
 	struct flows_limits limits;
 	struct look_budget budget;
+	struct flow_notices *notices; /* NULL: no socket */
+	int64_t notice_look_mono_ns;  /* no look for a notice before */
+	unsigned claims_left;
+	int64_t claims_mono_ns; /* claims_left was as it is */
 	int diag_fd, serials;
 	struct worker workers[WORKERS_MAX];
 	uint64_t sessions, full;
@@ -100,15 +115,44 @@ same_peer(const struct net_addr *a, const struct net_addr *b)
 	return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
-static struct worker *
-worker_find(struct agent *a, uint32_t pid, const struct net_addr *peer)
+static void
+worker_tell(struct worker *w)
 {
+	if (w->process != 0 && !w->told)
+		kill(w->process, SIGTERM);
+	w->told = true;
+}
+
+/* A process that goes on with another task goes on in another session. */
+static struct worker *
+worker_find(struct agent *a, uint32_t pid, const struct flow *flow)
+{
+	const char *task = flow->claim != NULL ? flow->claim->task : "";
 	struct worker *w;
 
-	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
-		if (w->process != 0 && !w->told && w->pid == pid && same_peer(&w->peer, peer))
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++) {
+		if (w->process == 0 || w->told || w->pid != pid ||
+		    !same_peer(&w->peer, &flow->last.peer))
+			continue;
+		if (task[0] == '\0' || w->task[0] == '\0' || strcmp(w->task, task) == 0)
 			return w;
+		worker_tell(w);
+	}
 	return NULL;
+}
+
+/* The task belongs to its first user while that user's session lasts: a notice of another user
+ * begins a session without the task. */
+static const char *
+task_of(const struct agent *a, const struct flow *flow)
+{
+	const char *task = flow->claim != NULL ? flow->claim->task : "";
+	const struct worker *w;
+
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+		if (w->process != 0 && w->uid != flow->last.uid && strcmp(w->task, task) == 0)
+			return "";
+	return task;
 }
 
 static struct worker *
@@ -161,6 +205,7 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	close(a->diag_fd);
+	flow_notices_leave(a->notices);
 	if (nw_provider_fd(a->provider, &unused) >= 0)
 		close(nw_provider_fd(a->provider, &unused));
 	if ((why = attach_prepare(&ready)) != NULL) {
@@ -174,6 +219,7 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	}
 	close(fd);
 	o.pid = order.pid;
+	o.run.collect.task_id = order.task;
 	_exit(attach_run(&o));
 }
 
@@ -200,11 +246,12 @@ spare_start(struct agent *a)
 
 /* Gives the spare process an order; another process gets ready. 0: no process was ready. */
 static pid_t
-spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow)
+spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow, const char *task)
 {
-	const struct order order = { .pid = pid, .local = flow->local, .peer = flow->peer };
+	struct order order = { .pid = pid, .local = flow->local, .peer = flow->peer };
 	pid_t process = a->spare.process;
 
+	snprintf(order.task, sizeof(order.task), "%s", task);
 	if (process == 0)
 		return 0;
 	if (write(a->spare.fd, &order, sizeof(order)) != (ssize_t)sizeof(order))
@@ -214,10 +261,28 @@ spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow)
 	return process;
 }
 
+static bool
+claim_take(struct agent *a)
+{
+	int64_t due = (a->now_mono_ns - a->claims_mono_ns) / CLAIM_EVERY_NS;
+
+	if (due > 0) {
+		a->claims_left =
+		    (unsigned)(due + a->claims_left < CLAIMS_AT_ONCE ? due + a->claims_left
+								     : CLAIMS_AT_ONCE);
+		a->claims_mono_ns = a->now_mono_ns;
+	}
+	if (a->claims_left == 0)
+		return false;
+	a->claims_left--;
+	return true;
+}
+
 static struct worker *
 worker_start(struct agent *a, uint32_t pid, const char *program, const struct flow *flow)
 {
 	char local[ADDRESS_BYTES], peer[ADDRESS_BYTES];
+	const char *task = task_of(a, flow);
 	struct worker *w = worker_free(a);
 	pid_t process;
 
@@ -225,23 +290,23 @@ worker_start(struct agent *a, uint32_t pid, const char *program, const struct fl
 		a->full++;
 		return NULL;
 	}
-	if ((process = spare_take(a, pid, &flow->last)) == 0)
+	if ((flow->claim != NULL && !claim_take(a)) ||
+	    (process = spare_take(a, pid, &flow->last, task)) == 0)
 		return NULL;
-	*w = (struct worker){
-		.serial = a->serials++, .process = process, .pid = pid, .peer = flow->last.peer
-	};
+	*w = (struct worker){ .serial = a->serials++,
+		.process = process,
+		.pid = pid,
+		.uid = flow->last.uid,
+		.peer = flow->last.peer };
+	snprintf(w->task, sizeof(w->task), "%s", task);
 	a->sessions++;
-	log_info("session.begin program=\"%s\" pid=%u local=%s peer=%s", program, pid,
-	    address_text(&flow->last.local, local), address_text(&flow->last.peer, peer));
+	log_info("session.begin program=\"%s\" pid=%u local=%s peer=%s%s%s", program, pid,
+	    address_text(&flow->last.local, local), address_text(&flow->last.peer, peer),
+	    flow->claim != NULL ? " notice=yes" : "",
+	    flow->claim != NULL && flow->claim->task[0] != '\0' && task[0] == '\0'
+		? " note=\"another user has the task\""
+		: "");
 	return w;
-}
-
-static void
-worker_tell(struct worker *w)
-{
-	if (w->process != 0 && !w->told)
-		kill(w->process, SIGTERM);
-	w->told = true;
 }
 
 /* A worker without a connection ends after a moment. */
@@ -300,25 +365,39 @@ is_wanted(const struct agent *a, const struct flow *flow, uint32_t pid, const ch
 	    flow_rules_admit(a->conf->allow, a->conf->deny, &facts);
 }
 
+/* The process behind a connection: by its own notice, or by the kernel's tables. 0: unknown, as of a
+ * connection before its accept. */
+static uint32_t
+process_of(const struct flow *flow, char program[PROGRAM_BYTES])
+{
+	char arguments[ARGUMENTS_BYTES];
+	uint32_t pid;
+
+	if (flow->claim == NULL)
+		return flow->last.inode != 0 ? flow_owner(flow->last.inode, program, PROGRAM_BYTES)
+					     : 0;
+	pid = flow->claim->pid;
+	return targets_describe(pid, program, PROGRAM_BYTES, arguments, sizeof(arguments)) ? pid
+											   : 0;
+}
+
 static void
 flow_begin(struct agent *a, struct flow *flow)
 {
 	char program[PROGRAM_BYTES] = "";
 	struct worker *w = NULL;
-	uint32_t pid = 0;
+	uint32_t pid;
 
 	if (!a->conf->loopback && flow_is_loopback(&flow->last.peer)) {
 		flows_refuse(flow);
 		return;
 	}
-	/* a connection before its accept has no process */
-	if (flow->last.inode != 0)
-		pid = flow_owner(flow->last.inode, program, sizeof(program));
+	pid = process_of(flow, program);
 	if (pid != 0 && !is_wanted(a, flow, pid, program)) {
 		flows_refuse(flow);
 		return;
 	}
-	if (pid != 0 && (w = worker_find(a, pid, &flow->last.peer)) == NULL)
+	if (pid != 0 && (w = worker_find(a, pid, flow)) == NULL)
 		w = worker_start(a, pid, program, flow);
 	if (w == NULL)
 		flows_put_off(a->flows, flow);
@@ -356,6 +435,7 @@ look(struct agent *a)
 {
 	uint64_t host_bytes = flow_host_bytes();
 	int64_t began_ns = thread_cpu_ns();
+	int64_t cost_ns;
 	bool all;
 	int i;
 
@@ -363,14 +443,41 @@ look(struct agent *a)
 	workers_reap(a);
 	for (i = 0; i < WORKERS_MAX; i++)
 		a->workers[i].flows = 0;
-	all = look_budget_is_due(&a->budget, a->now_mono_ns, host_bytes);
+	all = look_budget_is_due(&a->budget, a->now_mono_ns, host_bytes) ||
+	    (a->notices != NULL && flow_notices_wait(a->notices));
 	if (!flow_look(a->diag_fd, a->flows, a->now_mono_ns, all))
 		log_debug("look.fail");
+	else if (all && a->notices != NULL)
+		flow_notices_match(a->notices, a->flows);
 	flows_each(a->flows, on_flow, a);
-	if (all)
-		look_budget_spend(
-		    &a->budget, a->now_mono_ns, host_bytes, thread_cpu_ns() - began_ns);
+	if (all) {
+		cost_ns = thread_cpu_ns() - began_ns;
+		look_budget_spend(&a->budget, a->now_mono_ns, host_bytes, cost_ns);
+		a->notice_look_mono_ns = a->now_mono_ns +
+		    (cost_ns * NOTICE_GAP_COSTS > NOTICE_GAP_NS ? cost_ns * NOTICE_GAP_COSTS
+								: NOTICE_GAP_NS);
+	}
 	workers_settle(a);
+}
+
+/* Until the next look, which a notice brings nearer. */
+static void
+rest(struct agent *a)
+{
+	struct pollfd p = { .fd = -1, .events = POLLIN };
+	int64_t due_mono_ns = a->now_mono_ns + a->conf->look_ns, now_mono_ns;
+
+	if (a->notices != NULL)
+		p.fd = flow_notices_fd(a->notices);
+	while (!told_to_end && (now_mono_ns = nw_mono_ns()) < due_mono_ns) {
+		p.revents = 0;
+		(void)poll(&p, 1, (int)((due_mono_ns - now_mono_ns + 999999) / 1000000));
+		if ((p.revents & POLLIN) != 0 && !flow_notices_read(a->notices))
+			p.fd = -1; /* enough until the look */
+		if (a->notices != NULL && flow_notices_wait(a->notices) &&
+		    a->notice_look_mono_ns < due_mono_ns)
+			due_mono_ns = a->notice_look_mono_ns;
+	}
 }
 
 /* --- the box --- */
@@ -420,13 +527,22 @@ box_watch(struct agent *a)
 static void
 box_tell(struct agent *a)
 {
+	struct flow_notices_stats heard = { 0 };
 	unsigned watched = 0;
 	struct worker *w;
-	char words[64];
+	char words[160];
+	int n;
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 		watched += w->process != 0 && !w->told;
-	snprintf(words, sizeof(words), "flows watched=%u", watched);
+	n = snprintf(words, sizeof(words), "flows watched=%u", watched);
+	if (a->notices != NULL)
+		flow_notices_get_stats(a->notices, &heard);
+	if (heard.taken + heard.missed + heard.foreign + heard.malformed > 0)
+		snprintf(words + n, sizeof(words) - (size_t)n,
+		    " notices=%llu missed=%llu foreign=%llu malformed=%llu",
+		    (unsigned long long)heard.taken, (unsigned long long)heard.missed,
+		    (unsigned long long)heard.foreign, (unsigned long long)heard.malformed);
 	(void)control_client_step(&a->control, a->now_mono_ns);
 	nw_provider_run(a->provider, 0);
 	box_watch(a);
@@ -498,13 +614,16 @@ agent_run(const struct flow_conf *conf)
 		return 1;
 	}
 	a.flows = flows_new(&a.limits);
+	if (strcmp(conf->notices, "none") != 0)
+		a.notices = flow_notices_open(conf->notices);
 	log_info("agent.start look_ms=%lld bytes=%llu", (long long)(conf->look_ns / 1000000),
 	    (unsigned long long)conf->bytes);
 	while (!told_to_end) {
 		look(&a);
 		box_tell(&a);
-		poll(NULL, 0, (int)(conf->look_ns / 1000000));
+		rest(&a);
 	}
+	flow_notices_close(a.notices);
 	workers_end(&a);
 	log_info("agent.end sessions=%llu full=%llu%s", (unsigned long long)a.sessions,
 	    (unsigned long long)a.full,
