@@ -63,7 +63,7 @@ struct spare {
 };
 struct order {
 	uint32_t pid;
-	struct net_addr local, peer; /* of the connection */
+	struct net_addr peer;
 	char task[FLOW_NOTICE_TASK_BYTES];
 };
 
@@ -189,7 +189,6 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	struct order order;
 	struct attach_opts o = { .ready = &ready,
 		.only_peer = &order.peer,
-		.local = &order.local,
 		.quiet = true,
 		.ready_fd = -1,
 		.run = { .box = a->conf->box,
@@ -248,7 +247,7 @@ spare_start(struct agent *a)
 static pid_t
 spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow, const char *task)
 {
-	struct order order = { .pid = pid, .local = flow->local, .peer = flow->peer };
+	struct order order = { .pid = pid, .peer = flow->peer };
 	pid_t process = a->spare.process;
 
 	snprintf(order.task, sizeof(order.task), "%s", task);

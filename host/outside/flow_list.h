@@ -31,6 +31,8 @@ struct flow_sample {
 	uint32_t uid;
 	struct net_addr local, peer;
 	uint64_t moved_bytes;
+	/* written by the program and not acknowledged, less what came and is not read by the program */
+	int64_t queued_bytes;
 };
 
 enum flow_state { FLOW_SEEN, FLOW_DUE, FLOW_TAKEN, FLOW_REFUSED };

@@ -48,7 +48,9 @@ note(struct flows *f, const struct nlmsghdr *h)
 	const struct inet_diag_msg *m = NLMSG_DATA(h);
 	const struct rtattr *a = (const struct rtattr *)(m + 1);
 	int left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
-	struct flow_sample s = { .inode = m->idiag_inode, .uid = m->idiag_uid };
+	struct flow_sample s = { .inode = m->idiag_inode,
+		.uid = m->idiag_uid,
+		.queued_bytes = (int64_t)m->idiag_wqueue - (int64_t)m->idiag_rqueue };
 	double acked, received;
 
 	s.cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
