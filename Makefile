@@ -28,7 +28,7 @@
 #   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
 #   make old-roots  static agents in roots of Debian 11 and of musl alone, and their bytes on Debian 13; root, five minutes
 #   make format     lays out all C files by .clang-format
-#   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
+#   make install    installs below PREFIX (/usr/local), into DESTDIR; make install-gridftp what GridFTP loads; make uninstall removes both
 #   make clean      removes build/
 #   MAY_room (below) lists the rooms whose functions and headers a room may use; ROOMS all rooms, from the ground up
 #   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands), WERROR=1 (a warning is an error)
@@ -213,7 +213,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: gridftp gridftp-libraries host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -326,7 +326,7 @@ $B/lib/libmagnet.a: $(LIBMAGNET)
 # Never with a sanitizer's runtime: the programs have none.
 GRIDFTP := $(if $(GLOBUS),$B/lib/libglobus_net_manager_narrows.so $(if $(wildcard gridftp/xio/*.c),$(foreach d,narrows netlogger,$B/lib/libglobus_xio_$d_driver.so)))
 GLOBUS_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags globus-net-manager globus-xio globus-common 2>/dev/null))
-$(foreach d,obj obj/netlogger,$B/$d/gridftp/%.o): FLAGS := $(FLAGS) $(GLOBUS_CFLAGS)
+$(foreach d,obj obj/netlogger obj/tests,$B/$d/gridftp/%.o): SECTIONS := -ffunction-sections -fdata-sections $(GLOBUS_CFLAGS)
 $B/lib/libglobus_net_manager_narrows.so: $(call objs,gridftp/manager) $(foreach d,$(filter-out gridftp/manager,$(BELOW_gridftp/manager)),$B/lib/$d.a)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/manager)
@@ -336,7 +336,7 @@ $B/lib/libglobus_xio_narrows_driver.so: $(call objs,gridftp/xio) $(foreach d,$(f
 # the same driver by the name that "globus-url-copy -nlb" asks for
 $B/obj/netlogger/%.o: %.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(FLAGS) -DNARROWS_NETLOGGER -c -o $@ $<
+	$(Q)$(CC) $(FLAGS) $(SECTIONS) -DNARROWS_NETLOGGER -c -o $@ $<
 $B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/xio)
@@ -344,6 +344,7 @@ gridftp:
 	@sh conf/deps.sh gridftp
 	$(Q)$(MAKE) --no-print-directory gridftp-libraries
 gridftp-libraries: $(GRIDFTP)
+	@[ -n "$(GLOBUS)" ] || { echo "narrows: Globus' packages are missing: sh conf/deps.sh gridftp" >&2; exit 1; }
 
 magnet-object outside-object: %-object:
 	$(Q)set -e; for p in host/$*/bpf/*.bpf.c; do sh conf/bpf.sh $$p >$${p%.bpf.c}.o.new; mv $${p%.bpf.c}.o.new $${p%.bpf.c}.o; done
@@ -463,7 +464,9 @@ help:
 
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
-MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
+MANUALS := $(sort $(foreach d,conf $(filter-out gridftp/%,$(ROOMS)),$(wildcard $d/*.[1-8])))
+GRIDFTP_PLACES = $(foreach l,$(GRIDFTP),$l:lib/$(notdir $l)) gridftp/narrows-gridftp:sbin/narrows-gridftp \
+           $(foreach m,$(wildcard gridftp/*/*.[1-8]),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m))
 HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
@@ -482,14 +485,16 @@ TO       = $(DESTDIR)$(PREFIX)
 install: all
 install-host: host
 install-host: PLACES = $(HOST_PLACES)
-install install-host:
+install-gridftp: gridftp-libraries
+install-gridftp: PLACES = $(GRIDFTP_PLACES)
+install install-host install-gridftp:
 	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \
 	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
 	    case $$to in *.service | *.pc | *.[1-8]) sed -i 's|/usr/local|$(PREFIX)|g; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
-	@ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
+	@[ ! -e "$(TO)/lib/libnarrows.so.0" ] || ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
 	@[ ! -e "$(TO)/lib/libdpss.so.0" ] || ln -sf libdpss.so.0 "$(TO)/lib/libdpss.so"
 uninstall:
-	@for p in $(PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
+	@for p in $(PLACES) $(GRIDFTP_PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
 	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows share/narrows/bpf share/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
 
 clean:

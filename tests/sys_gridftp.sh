@@ -62,7 +62,7 @@ agent 1
 agent 2
 mkdir -m 777 "$tmp/data"
 data=$tmp/data
-head -c 24M /dev/urandom >"$data/f"
+head -c 16M /dev/urandom >"$data/f"
 # a disk of its own, which can be slow
 blkio=/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device
 if [ -e "$blkio" ] && truncate -s 64M "$tmp/image" && disk=$(losetup -f --show "$tmp/image"); then
@@ -116,16 +116,42 @@ for id, task in db.execute("SELECT id, task_id FROM session WHERE id > ? ORDER B
             ends.add(tuple(sorted([(s["src"], s["sport"]), (s["dst"], s["dport"])])))
     said = subprocess.run([narrows, "-s", state, "report", "--json", str(id)], capture_output=True, text=True).stdout
     d = json.loads(said)
+    if d["session"]["state"] != "closed":
+        sys.exit(f"session {id} is open")
     moved, before = d["session"]["bytes"], d["quality"].get("bytes_before") or 0
-    whole = 0.98 * size <= moved + before and moved <= 1.02 * size
+    whole = 0.94 * size <= moved + before and moved <= 1.02 * size  # calls under way at the begin count for neither
     print(hosts, len(ends), "whole" if whole else f"{moved:.0f}+{before:.0f}", (d["verdict"] or {}).get("stage"),
           "task" if "uuid" in task or len(task) < 30 else "-", task)
 PY
 newest() { sql "SELECT coalesce(max(id), 0) FROM session" 2>/dev/null || echo 0; }
 sessions() { python3 "$tmp/sessions.py" "$bin/narrows" "$tmp/state" "$(stat -c %s "$data/f")" "$since" 2>"$tmp/sessions.err"; }
-# is PATTERN: the sessions since $since, the words of all in one line, fit
-is() { case $(sessions | tr '\n' ' ') in $1) ;; *) return 1 ;; esac; }
-became() { until_true 20 is "$1" || fail "$2: sessions \"$(sessions)\", not \"$1\": $(cat "$tmp/sessions.err" "$tmp"/agent*.log)"; }
+# settled: all sessions since are judged
+settled() {
+	[ "$(sql "SELECT count(*) || ' ' || count(CASE WHEN EXISTS (SELECT 1 FROM run WHERE session_id = s.id AND started_ns > s.closed_ns) THEN 1 END)
+	    FROM session s WHERE id > $since" | awk '{ print $1 > 0 && $1 == $2 }')" = 1 ] && sessions >"$tmp/line" && [ -s "$tmp/line" ]
+}
+# became PATTERN WHAT: the sessions since $since, in one line, fit
+became() {
+	until_true 20 settled || fail "$2: no session is judged: $(cat "$tmp/sessions.err" "$tmp"/agent*.log)"
+	case $(tr '\n' ' ' <"$tmp/line") in $1) ;; *) fail "$2: \"$(cat "$tmp/line")\", not \"$1\": $(cat "$tmp"/agent*.log)" ;; esac
+}
+# limited STAGE WHAT FROM [OPTION ...]: a copy to the second host is limited by the stage. A busy machine may leave a verdict
+# open: of a few copies the verdict on one is right, and no verdict is wrong.
+limited() {
+	stage=$1 what=$2 from=$3
+	shift 3
+	for round in 1 2 3; do
+		since=$(newest)
+		copy "$from" "$two$data/g" "$@"
+		became "2 [14] whole *" "$what"
+		case $(cat "$tmp/line") in
+		"2 "?" whole $stage "*) return ;;
+		"2 "?" whole None "*) ;;
+		*) fail "$what: $(cat "$tmp/line")" ;;
+		esac
+	done
+	fail "$what: three verdicts are open"
+}
 
 since=$(newest)
 copy "$two$data/f" "file://$data/g"
@@ -142,21 +168,63 @@ with_task 1 7d9c4a52-2b8e-11ee-a8e2-8b0cf7a14b3f
 became "2 1 whole *" "third party with a task"
 
 # --- the limit is named ---
-link 60 0.1
-since=$(newest)
-copy "$one$data/f" "$two$data/g" -p 4
-became "2 4 whole network *" "a slow link"
+link 25 0.1
+limited network "a slow link" "$one$data/f" -p 4
 link 400 20
-since=$(newest)
-copy "$one$data/f" "$two$data/g" -fast -tcp-bs 131072
-became "2 1 whole network *" "a small window"
-nw report "$(newest)"
+limited network "a small window" "$one$data/f" -fast -tcp-bs 131072
 link 400 0.1
 if [ -n "$disk" ]; then
-	echo "$(lsblk -dno MAJ:MIN "$disk") 8000000" >"$blkio"
-	since=$(newest)
-	copy "$one$tmp/disk/f" "$two$data/g" -p 4
+	echo "$(lsblk -dno MAJ:MIN "$disk") 4000000" >"$blkio"
+	limited disk.read "a slow disk" "$one$tmp/disk/f" -p 4
 	echo "$(lsblk -dno MAJ:MIN "$disk") 0" >"$blkio"
-	became "2 4 whole disk.read *" "a slow disk"
+else
+	echo "untested: a slow disk: there are no control groups of version 1"
 fi
-sessions
+
+# --- agents that do not answer, and strangers ---
+heard() { nw control all status | grep -q "^host$1 host: .*$2"; }
+# a stopped agent's socket fills, a killed agent leaves a socket that refuses, and then there is none: no transfer notices
+kill -STOP "$agent1"
+copy "$one$data/f" "$two$data/g" -p 16
+kill -KILL "$agent1"
+copy "$one$data/f" "$two$data/g" -p 4
+rm "$tmp/flows1"
+copy "$one$data/f" "$two$data/g" -p 4
+agent 1
+
+# a server that is killed ends its session, and the other's; the next transfer is as before
+link 20 0.1
+since=$(newest)
+$in1 globus-url-copy "$one$data/f" "$two$data/g" >/dev/null 2>&1 &
+client=$!
+begun() { [ "$(newest)" -gt "$since" ]; }
+until_true 20 begun || fail "no session of the transfer to end: $(cat "$tmp"/agent*.log)"
+kill -KILL "$(sed -n 's/.*session.begin .*pid=\([0-9]*\) .*/\1/p' "$tmp/agent2.log" | tail -n 1)"
+wait $client && fail "the client has not noticed the end of the server"
+ended() { [ "$(sql "SELECT count(*) FROM session WHERE closed_ns IS NULL")" = 0 ]; }
+until_true 20 ended || fail "a session of a killed server stays open"
+
+# a stranger tells of another process's connection, of one that is not there, and of nothing
+began=$(grep -c session.begin "$tmp/agent1.log" || :)
+cat >"$tmp/stranger.py" <<'PY'
+import os, socket, sys
+path, ends = sys.argv[1], sys.argv[2:]
+os.setresuid(12345, 12345, 12345)
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+for text in "hello", "narrows-flow 1 open tcp 0 {} {} t1".format(*ends), "narrows-flow 1 open tcp 0 localhost:9 10.99.8.2:9 t2":
+    s.sendto(text.encode(), path)
+PY
+link 4 0.1
+$in1 globus-url-copy "$one$data/f" "$two$data/g" >/dev/null 2>&1 &
+client=$!
+begun() { [ "$(grep -c session.begin "$tmp/agent1.log")" -gt "$began" ]; }
+until_true 20 begun || fail "no session of a transfer: $(cat "$tmp"/agent*.log)"
+began=$((began + 1))
+ends=$(sed -n 's|.*session.begin .*local=\(.*\)/\([0-9]*\) peer=\(.*\)/\([0-9]*\) .*|\1:\2 \3:\4|p' "$tmp/agent1.log" | tail -n 1)
+# shellcheck disable=SC2086
+$in1 python3 "$tmp/stranger.py" "$tmp/flows1" $ends || fail "the stranger's datagrams"
+until_true 30 heard 1 "foreign=1 malformed=1" || fail "the stranger's notices: $(nw control all status)"
+[ "$(grep -c session.begin "$tmp/agent1.log")" = "$began" ] || fail "a stranger's notice begins a session: $(cat "$tmp/agent1.log")"
+link 400 0.1
+wait $client || fail "the transfer beside a stranger"
+cmp "$data/f" "$data/g" || fail "the transfer beside a stranger: the copy differs"

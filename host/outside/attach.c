@@ -278,30 +278,43 @@ struct moved {
 static void
 on_connection(void *arg, struct flow *flow)
 {
-	struct moved *m = arg;
+	const struct moved *m = arg;
 	const struct net_addr *only = m->opts->only_peer;
 	unsigned fds_left = UINT_MAX;
 
 	if (flow->last.peer.family == only->family &&
 	    memcmp(flow->last.peer.ip, only->ip, sizeof(only->ip)) == 0 &&
 	    flow_is_held(m->opts->pid, flow->last.inode, &fds_left))
+		flows_take(flow, 0);
+}
+
+static void
+on_taken(void *arg, struct flow *flow)
+{
+	struct moved *m = arg;
+
+	if (flow->state == FLOW_TAKEN)
 		m->bytes += (int64_t)flow->last.moved_bytes + flow->last.queued_bytes;
 }
 
-/* What the process wrote to its connections with the peer before the watch, and read from them. */
+/* What the process wrote to its connections with the peer so far, and read from them. The second
+ * look is at those alone, and so takes no time in which more is moved. */
 static uint64_t
 moved_before(const struct attach_opts *o)
 {
-	static const struct flows_limits every_connection;
+	static const struct flows_limits every_connection = { .quiet_ns = INT64_MAX };
 	struct moved m = { .opts = o };
 	struct flows *flows;
 	int fd;
 
-	if (o->only_peer == NULL || (fd = tcpinfo_open()) < 0)
+	if ((fd = tcpinfo_open()) < 0)
 		return 0;
 	flows = flows_new(&every_connection);
-	if (flow_look(fd, flows, 1, true))
+	if (flow_look(fd, flows, 1, true)) {
 		flows_each(flows, on_connection, &m);
+		(void)flow_look(fd, flows, 1, false);
+		flows_each(flows, on_taken, &m);
+	}
 	flows_free(flows);
 	close(fd);
 	return m.bytes > 0 ? (uint64_t)m.bytes : 0;
@@ -319,9 +332,12 @@ attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t 
 	feed_only_peer(a->feed, o->only_peer);
 	if (trace_begin(a->trace, why_trace) != NW_OK)
 		return why_trace;
+	if (o->only_peer != NULL) {
+		o->run.collect.bytes_before = moved_before(o);
+		on_target(a, o->pid); /* counts from here on; the tree below takes longer to find */
+	}
 	if ((why = targets_add(a, o)) != NULL)
 		return why;
-	o->run.collect.bytes_before = moved_before(o);
 	fcntl(alive_fd, F_SETFD, 0);
 	if ((*collector = collector_start(&o->ready->region, o, alive_fd)) < 0)
 		return "no collector could be started";

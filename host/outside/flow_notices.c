@@ -15,7 +15,7 @@
 #include "narrows/xmalloc.h"
 
 /* A look brings at most READ_MAX notices, and looks at FDS_MAX descriptors of their senders. */
-enum { WAITING_MAX = 512, OF_ONE_USER_MAX = 256, READ_MAX = 64, FDS_MAX = 4096, LOOKS_MAX = 3 };
+enum { WAITING_MAX = 256, READ_MAX = 64, FDS_MAX = 4096, LOOKS_MAX = 3 };
 
 struct waiting {
 	uint32_t pid, uid; /* sender, by the kernel */
@@ -151,15 +151,10 @@ closing_take(struct flow_notices *n, const struct flow_notice *notice, uint32_t 
 	}
 }
 
-/* One user leaves room for the others. */
 static void
 opening_take(struct flow_notices *n, const struct flow_notice *notice, const struct ucred *from)
 {
-	size_t i, of_user = 0;
-
-	for (i = 0; i < n->n; i++)
-		of_user += n->waiting[i].uid == from->uid;
-	if (n->n == WAITING_MAX || of_user >= OF_ONE_USER_MAX) {
+	if (n->n == WAITING_MAX) {
 		n->stats.full++;
 		return;
 	}
@@ -216,8 +211,8 @@ flow_notices_wait(const struct flow_notices *n)
 
 /* --- connections --- */
 
-/* Root may pass a socket on to a process of its own; for others the kernel's two accounts of the
- * user agree, which costs less than a look at descriptors. */
+/* The user of a socket is known without a look at descriptors; a process of root may hold the
+ * sockets of any user. */
 static void
 waiting_settle(struct flow_notices *n, struct waiting *w, struct flows *f, unsigned *fds_left)
 {
