@@ -329,17 +329,17 @@ GLOBUS_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags globus
 $(foreach d,obj obj/netlogger obj/tests,$B/$d/gridftp/%.o): SECTIONS := -ffunction-sections -fdata-sections $(GLOBUS_CFLAGS)
 $B/lib/libglobus_net_manager_narrows.so: $(call objs,gridftp/manager) $(foreach d,$(filter-out gridftp/manager,$(BELOW_gridftp/manager)),$B/lib/$d.a)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/manager)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/manager)
 $B/lib/libglobus_xio_narrows_driver.so: $(call objs,gridftp/xio) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/xio)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/xio)
 # the same driver by the name that "globus-url-copy -nlb" asks for
 $B/obj/netlogger/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(SECTIONS) -DNARROWS_NETLOGGER -c -o $@ $<
 $B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,--gc-sections -o $@ $^ $(call link,gridftp/xio)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/xio)
 gridftp:
 	@sh conf/deps.sh gridftp
 	$(Q)$(MAKE) --no-print-directory gridftp-libraries

@@ -127,8 +127,9 @@ newest() { sql "SELECT coalesce(max(id), 0) FROM session" 2>/dev/null || echo 0;
 sessions() { python3 "$tmp/sessions.py" "$bin/narrows" "$tmp/state" "$(stat -c %s "$data/f")" "$since" 2>"$tmp/sessions.err"; }
 # settled: all sessions since are judged
 settled() {
+	sleep 0.3
 	[ "$(sql "SELECT count(*) || ' ' || count(CASE WHEN EXISTS (SELECT 1 FROM run WHERE session_id = s.id AND started_ns > s.closed_ns) THEN 1 END)
-	    FROM session s WHERE id > $since" | awk '{ print $1 > 0 && $1 == $2 }')" = 1 ] && sessions >"$tmp/line" && [ -s "$tmp/line" ]
+	    FROM session s WHERE id > $since" | awk '{ print ($1 > 0 && $1 == $2) }')" = 1 ] && sessions >"$tmp/line" && [ -s "$tmp/line" ]
 }
 # became PATTERN WHAT: the sessions since $since, in one line, fit
 became() {
@@ -153,6 +154,10 @@ limited() {
 	fail "$what: three verdicts are open"
 }
 
+nw attach gridftp --check=600 >"$tmp/checked" 2>&1 &
+check=$!
+pids="$pids $check"
+until_true 10 grep -q waiting "$tmp/checked" || fail "attach --check: $(cat "$tmp/checked")"
 since=$(newest)
 copy "$two$data/f" "file://$data/g"
 became "1 1 whole *" "get"
@@ -228,3 +233,5 @@ until_true 30 heard 1 "foreign=1 malformed=1" || fail "the stranger's notices: $
 link 400 0.1
 wait $client || fail "the transfer beside a stranger"
 cmp "$data/f" "$data/g" || fail "the transfer beside a stranger: the copy differs"
+wait $check || fail "attach --check: $(cat "$tmp/checked")"
+grep -q "told of a data channel" "$tmp/checked" || fail "attach --check: $(cat "$tmp/checked")"
