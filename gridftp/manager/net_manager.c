@@ -4,11 +4,11 @@
  *
  *	xnetmgr "manager=narrows;"
  *
- * loads. The manager tells the agent of this host (nwflow) of every data channel that opens and of
- * every channel that is about to close (flow_notice.h), and changes nothing. The server aborts a
+ * loads. The manager sends a notice (flow_notice.h) to the agent of this host (nwflow) after the
+ * opening of each data channel and before the close, and changes nothing. The server aborts a
  * transfer whose manager returns an error: every function here returns success, whatever happens.
- * A notice costs three system calls that never wait. The socket lives for one notice: the server
- * forks, changes users and closes descriptors as it likes.
+ * A notice costs three system calls that never wait. Each notice has a socket of its own: the server
+ * forks, changes users and closes descriptors at any time.
  */
 #include <globus_net_manager.h>
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ send_to(const char *path, const char *bytes, size_t len)
 	return sent;
 }
 
-/* Threads of one server share the count of notices without an agent, which the next notice tells. */
+/* Threads of a server share the count of notices without an agent. The next notice has the count. */
 static void
 tell(const globus_net_manager_attr_t *attrs, const struct flow_notice_text *known)
 {
@@ -99,7 +99,7 @@ on_pre_close(globus_net_manager_t *manager, const globus_net_manager_attr_t *man
 	return GLOBUS_SUCCESS;
 }
 
-/* A connection that the server made has the same arguments as one that it accepted. */
+/* The callbacks after an accept and after a connect have the same arguments. */
 static globus_net_manager_t manager_narrows = {
 	.name = "narrows",
 	.post_accept = on_post_accept,

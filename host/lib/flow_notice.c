@@ -142,7 +142,7 @@ flow_notice_parse(const void *bytes, size_t len, struct flow_notice *out)
 	    !contact_parse(local, &out->local) || !contact_parse(peer, &out->peer) ||
 	    out->peer.family == 0)
 		return false;
-	/* words of GridFTP's server and its driver for the lack of a task: no two transfers share them */
+	/* words of GridFTP's server and driver for the lack of a task: no name of a session */
 	if (strcmp(out->task, "none") == 0 || strcmp(out->task, "unset") == 0)
 		out->task[0] = '\0';
 	return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A datagram by which a program tells the agent of its host (nwflow) that a connection of its own
- * carries data of a transfer, or is about to be closed. One line of printable ASCII, whose words
- * are separated by single blanks:
+ * A datagram from a program to the agent of the same host (nwflow): a connection of the program
+ * carries data of a transfer, or is about to be closed. The datagram is a line of printable ASCII,
+ * words with single blanks between them:
  *
  *	narrows-flow 1 EVENT TRANSPORT MISSED LOCAL PEER TASK
  *
@@ -34,7 +34,7 @@ struct flow_notice {
 	char task[FLOW_NOTICE_TASK_BYTES]; /* empty: none */
 };
 
-/* What a sender knows: texts of others, which may be NULL. */
+/* The sender's knowledge: foreign texts. NULL: not known. */
 struct flow_notice_text {
 	bool closing;
 	uint32_t missed;

@@ -40,7 +40,7 @@ enum { LOOKS_A_TRANSFER = 8 };
 /* Notices bring looks nearer, but looks keep a tenth of a processor. */
 #define NOTICE_GAP_NS INT64_C(20000000)
 enum { NOTICE_GAP_COSTS = 10 };
-/* Sessions that any user of the host can begin by a notice: a few at once, then one at a time. */
+/* Limit of sessions by notices, which any user of the host can send: a burst, then a rate. */
 enum { CLAIMS_AT_ONCE = 32 };
 #define CLAIM_EVERY_NS INT64_C(250000000)
 
@@ -141,8 +141,8 @@ worker_find(struct agent *a, uint32_t pid, const struct flow *flow)
 	return NULL;
 }
 
-/* The task belongs to its first user while that user's session lasts: a notice of another user
- * begins a session without the task. */
+/* A task belongs to the first user until the end of the first user's session: a notice of another
+ * user begins a session without the task. */
 static const char *
 task_of(const struct agent *a, const struct flow *flow)
 {
@@ -364,8 +364,8 @@ is_wanted(const struct agent *a, const struct flow *flow, uint32_t pid, const ch
 	    flow_rules_admit(a->conf->allow, a->conf->deny, &facts);
 }
 
-/* The process behind a connection: by its own notice, or by the kernel's tables. 0: unknown, as of a
- * connection before its accept. */
+/* The process behind a connection, by a notice or by the kernel's tables. 0: unknown, as before the
+ * accept of a connection. */
 static uint32_t
 process_of(const struct flow *flow, char program[PROGRAM_BYTES])
 {

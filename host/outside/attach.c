@@ -297,8 +297,8 @@ on_taken(void *arg, struct flow *flow)
 		m->bytes += (int64_t)flow->last.moved_bytes + flow->last.queued_bytes;
 }
 
-/* What the process wrote to its connections with the peer so far, and read from them. The second
- * look is at those alone, and so takes no time in which more is moved. */
+/* Bytes that the process has written to the peer and read from the peer so far. The second look is
+ * at the process's connections alone, and so ends before many more bytes move. */
 static uint64_t
 moved_before(const struct attach_opts *o)
 {

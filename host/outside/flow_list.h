@@ -37,7 +37,7 @@ struct flow_sample {
 
 enum flow_state { FLOW_SEEN, FLOW_DUE, FLOW_TAKEN, FLOW_REFUSED };
 
-/* What the process that holds the connection has said of the connection. */
+/* The holder's notice of a connection. */
 struct flow_claim {
 	uint32_t pid;
 	char task[]; /* empty: none */
@@ -61,14 +61,14 @@ void flows_free(struct flows *f);
  * is at all. */
 void flows_begin(struct flows *f, int64_t now_mono_ns, bool all);
 void flows_note(struct flows *f, const struct flow_sample *s);
-/* Ends the look: connections that it was about and did not note are forgotten. */
+/* Ends the look: connections of the look without a note are forgotten. */
 void flows_end(struct flows *f);
 /* Calls fn for each connection that is DUE or TAKEN; fn may change state and worker. */
 void flows_each(struct flows *f, void (*fn)(void *arg, struct flow *flow), void *arg);
 /* The connection is part of the worker's session from now on. */
 void flows_take(struct flow *flow, int worker);
-/* The connection with this peer and local end, of which family 0 leaves the port alone. NULL: no such
- * connection in the table, or more than one, which sets *is_ambiguous. */
+/* The connection with this peer and local end; family 0 of the local end stands for any address.
+ * NULL: the table has no such connection, or several, which sets *is_ambiguous. */
 struct flow *flows_find(
     struct flows *f, const struct net_addr *local, const struct net_addr *peer, bool *is_ambiguous);
 /* The connection is a transfer of the process by the process's own word, and is DUE unless a

@@ -152,7 +152,7 @@ struct followed {
 	bool failed; /* the kernel did not answer */
 };
 
-/* Asks for one connection, by its ends and its number. A connection that is gone is an answer. */
+/* Asks for a connection, by ends and number. The absence of the connection is an answer, too. */
 static void
 on_followed(void *arg, struct flow *flow)
 {

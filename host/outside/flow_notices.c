@@ -47,7 +47,7 @@ is_alive(const struct sockaddr_un *at)
 	return alive;
 }
 
-/* Every user of this host may send: a server reports as the user of its transfer. */
+/* Every user of this host may send: a server runs as the user of the transfer. */
 static bool
 socket_bind(int fd, const char *path)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notices of programs about connections of their own (flow_notice.h), on a datagram socket of this
- * host, which any local process can write to. The kernel tells which process sent a datagram; a
- * notice counts only for a connection whose socket this process holds. A notice waits for a look
- * at all connections, and is dropped after a few looks without its connection, or with more than
- * one. Everything is bounded: notices that wait, notices read at a time, descriptors looked at.
+ * Notices of programs about their connections (flow_notice.h), on a datagram socket of this host, to
+ * which any local process can write. The kernel names the sender of a datagram; a notice counts only
+ * for a connection whose socket the sender holds. A notice waits for a look at all connections, and
+ * is dropped after a few looks without the connection, or if several connections fit. Bounds exist
+ * for waiting notices, for notices read by a look, and for descriptors looked at.
  */
 #ifndef HOST_OUTSIDE_FLOW_NOTICES_H
 #define HOST_OUTSIDE_FLOW_NOTICES_H
@@ -37,7 +37,7 @@ int flow_notices_fd(const struct flow_notices *n);
 /* Takes what has come, without waiting. Returns false if as many came as a look may bring: the
  * rest stays in the kernel until the next look. */
 bool flow_notices_read(struct flow_notices *n);
-/* Whether a notice waits for a look at all connections. */
+/* Returns true if a notice waits for a look at all connections. */
 bool flow_notices_wait(const struct flow_notices *n);
 /* After a look at all connections of this host. */
 void flow_notices_match(struct flow_notices *n, struct flows *f);
