@@ -19,7 +19,7 @@
 
 enum { HOST_BYTES = 256, CHECK_S = 60, PORT_DEFAULT = 10514 };
 
-/* %1$s: the box's host; %2$d: the box's port. by_agent: nwflow on the program's host gets the words. */
+/* %1$s: the box's host; %2$d: its port. by_agent: nwflow on the program's host gets the words. */
 static const struct program {
 	const char *name, *lines;
 	bool by_agent;

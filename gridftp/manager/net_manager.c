@@ -7,8 +7,8 @@
  * loads. The manager sends a notice (flow_notice.h) to the agent of this host (nwflow) after the
  * opening of each data channel and before the close, and changes nothing. The server aborts a
  * transfer whose manager returns an error: every function here returns success, whatever happens.
- * A notice costs three system calls that never wait. Each notice has a socket of its own: the server
- * forks, changes users and closes descriptors at any time.
+ * A notice costs three system calls that never wait. Each notice has a socket of its own: the
+ * server forks, changes users and closes descriptors at any time.
  */
 #include <globus_net_manager.h>
 #include <stdatomic.h>
@@ -52,7 +52,7 @@ send_to(const char *path, const char *bytes, size_t len)
 	return sent;
 }
 
-/* Threads of a server share the count of notices without an agent. The next notice has the count. */
+/* Threads of a server share the count of notices without an agent, which the next notice has. */
 static void
 tell(const globus_net_manager_attr_t *attrs, const struct flow_notice_text *known)
 {

@@ -31,7 +31,7 @@ struct flow_sample {
 	uint32_t uid;
 	struct net_addr local, peer;
 	uint64_t moved_bytes;
-	/* written by the program and not acknowledged, less what came and is not read by the program */
+	/* bytes written and not acknowledged, less bytes received and not read by the program */
 	int64_t queued_bytes;
 };
 

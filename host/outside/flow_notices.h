@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Notices of programs about their connections (flow_notice.h), on a datagram socket of this host, to
- * which any local process can write. The kernel names the sender of a datagram; a notice counts only
- * for a connection whose socket the sender holds. A notice waits for a look at all connections, and
- * is dropped after a few looks without the connection, or if several connections fit. Bounds exist
- * for waiting notices, for notices read by a look, and for descriptors looked at.
+ * Notices of programs about their connections (flow_notice.h), on a datagram socket of this host,
+ * to which any local process can write. The kernel names the sender of a datagram; a notice counts
+ * only for a connection whose socket the sender holds. A notice waits for a look at all
+ * connections, and is dropped after a few looks without the connection, or if several connections
+ * fit. Bounds exist for waiting notices, for notices read by a look, and for descriptors looked at.
  */
 #ifndef HOST_OUTSIDE_FLOW_NOTICES_H
 #define HOST_OUTSIDE_FLOW_NOTICES_H

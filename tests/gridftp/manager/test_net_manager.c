@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The network manager as Globus finds and calls it: every callback returns success, whatever is at the
- * socket's place, and a notice tells how many before found no agent. */
+/* The network manager as Globus finds and calls it: every callback returns success, whatever is at
+ * the socket's place, and a notice has the number of those before without an agent. */
 #include <fcntl.h>
 #include <globus_net_manager.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as a notice: a notice that is taken has ends with ports, a peer, and texts that end; and
- * what a sender writes of the same texts is the same notice. */
+/* Any bytes as a notice: a notice that is taken has ends with ports, a peer, and texts that end;
+ * the sender's words for the same texts are the same notice. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notices of real connections, by a real socket: the process that holds a connection is heard, other
- * processes are not, and a flood is bounded. */
+/* Notices of real connections, by a real socket: the process that holds a connection is heard,
+ * other processes are not, and a flood is bounded. */
 #include "host/outside/flow_notices.h"
 
 #include <arpa/inet.h>
