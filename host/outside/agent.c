@@ -67,8 +67,11 @@ struct order {
 	char task[FLOW_NOTICE_TASK_BYTES];
 };
 
+/* As many sessions may begin in the time that one process takes to get ready. */
+enum { SPARES = 3 };
+
 struct agent {
-	struct spare spare;
+	struct spare spares[SPARES];
 	const struct flow_conf *conf;
 	struct flows *flows;
 	struct flows_limits limits;
@@ -123,7 +126,8 @@ worker_tell(struct worker *w)
 	w->told = true;
 }
 
-/* A process that goes on with another task goes on in another session. */
+/* A process that goes on with another task, or leaves one peer for another, goes on in another
+ * session: two sessions would both count the process's files. */
 static struct worker *
 worker_find(struct agent *a, uint32_t pid, const struct flow *flow)
 {
@@ -131,9 +135,13 @@ worker_find(struct agent *a, uint32_t pid, const struct flow *flow)
 	struct worker *w;
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++) {
-		if (w->process == 0 || w->told || w->pid != pid ||
-		    !same_peer(&w->peer, &flow->last.peer))
+		if (w->process == 0 || w->told || w->pid != pid)
 			continue;
+		if (!same_peer(&w->peer, &flow->last.peer)) {
+			if (flow->claim != NULL && w->flows == 0)
+				worker_tell(w);
+			continue;
+		}
 		if (task[0] == '\0' || w->task[0] == '\0' || strcmp(w->task, task) == 0)
 			return w;
 		worker_tell(w);
@@ -197,6 +205,7 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 		    .collect.host = a->conf->host } };
 	const char *why;
 	short unused;
+	int i;
 
 	signal(SIGINT, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -205,6 +214,8 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 		_exit(1);
 	close(a->diag_fd);
 	flow_notices_leave(a->notices);
+	for (i = 0; i < SPARES && a->spares[i].process != 0; i++)
+		close(a->spares[i].fd); /* of those before */
 	if (nw_provider_fd(a->provider, &unused) >= 0)
 		close(nw_provider_fd(a->provider, &unused));
 	if ((why = attach_prepare(&ready)) != NULL) {
@@ -222,41 +233,53 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	_exit(attach_run(&o));
 }
 
+/* The others keep their order: the first has had most time. */
 static void
-spare_start(struct agent *a)
+spare_drop(struct agent *a, int i)
+{
+	memmove(&a->spares[i], &a->spares[i + 1], sizeof(a->spares[0]) * (size_t)(SPARES - 1 - i));
+	a->spares[SPARES - 1] = (struct spare){ 0 };
+}
+
+/* One process a look: getting ready is work. */
+static void
+spares_fill(struct agent *a)
 {
 	pid_t parent = getpid();
+	struct spare *spare = a->spares;
 	int fds[2];
 
-	if (pipe2(fds, O_CLOEXEC) != 0)
+	while (spare < a->spares + SPARES && spare->process != 0)
+		spare++;
+	if (spare == a->spares + SPARES || pipe2(fds, O_CLOEXEC) != 0)
 		return;
-	if ((a->spare.process = fork()) == 0) {
+	if ((spare->process = fork()) == 0) {
 		close(fds[1]);
 		worker_main(a, fds[0], parent);
 	}
 	close(fds[0]);
-	a->spare.fd = fds[1];
-	if (a->spare.process < 0) {
+	spare->fd = fds[1];
+	if (spare->process < 0) {
 		log_warn("session.fork");
 		close(fds[1]);
-		a->spare.process = 0;
+		spare->process = 0;
 	}
 }
 
-/* Gives the spare process an order; another process gets ready. 0: no process was ready. */
+/* Gives the oldest spare process an order. 0: no process was ready. */
 static pid_t
 spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow, const char *task)
 {
 	struct order order = { .pid = pid, .peer = flow->peer };
-	pid_t process = a->spare.process;
+	pid_t process = a->spares[0].process;
 
 	snprintf(order.task, sizeof(order.task), "%s", task);
 	if (process == 0)
 		return 0;
-	if (write(a->spare.fd, &order, sizeof(order)) != (ssize_t)sizeof(order))
+	if (write(a->spares[0].fd, &order, sizeof(order)) != (ssize_t)sizeof(order))
 		process = 0;
-	close(a->spare.fd);
-	spare_start(a);
+	close(a->spares[0].fd);
+	spare_drop(a, 0);
 	return process;
 }
 
@@ -330,14 +353,16 @@ static void
 workers_reap(struct agent *a)
 {
 	struct worker *w;
-	int status;
+	int status, i;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == a->spare.process) {
-			close(a->spare.fd);
-			a->spare.process = 0; /* refused: the next look tries again */
-		}
+		for (i = 0; i < SPARES; i++)
+			if (a->spares[i].process == pid) {
+				close(a->spares[i].fd);
+				spare_drop(a, i); /* refused: the next look tries again */
+				break;
+			}
 		for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 			if (w->process == pid) {
 				log_info("session.end pid=%u status=%d", w->pid,
@@ -345,8 +370,7 @@ workers_reap(struct agent *a)
 				memset(w, 0, sizeof(*w));
 			}
 	}
-	if (a->spare.process == 0)
-		spare_start(a);
+	spares_fill(a);
 }
 
 /* --- connections --- */
@@ -405,19 +429,26 @@ flow_begin(struct agent *a, struct flow *flow)
 }
 
 static void
-on_flow(void *arg, struct flow *flow)
+on_taken(void *arg, struct flow *flow)
 {
 	struct agent *a = arg;
 	struct worker *w;
 
-	if (flow->state == FLOW_DUE)
-		flow_begin(a, flow);
 	if (flow->state != FLOW_TAKEN)
 		return;
 	if ((w = worker_of(a, flow->worker)) == NULL)
 		flows_put_off(a->flows, flow); /* the process ended, or could not be measured */
 	else
 		w->flows++;
+}
+
+static void
+on_due(void *arg, struct flow *flow)
+{
+	if (flow->state != FLOW_DUE)
+		return;
+	flow_begin(arg, flow);
+	on_taken(arg, flow);
 }
 
 static int64_t
@@ -448,7 +479,8 @@ look(struct agent *a)
 		log_debug("look.fail");
 	else if (all && a->notices != NULL)
 		flow_notices_match(a->notices, a->flows);
-	flows_each(a->flows, on_flow, a);
+	flows_each(a->flows, on_taken, a);
+	flows_each(a->flows, on_due, a);
 	if (all) {
 		cost_ns = thread_cpu_ns() - began_ns;
 		look_budget_spend(&a->budget, a->now_mono_ns, host_bytes, cost_ns);
@@ -555,12 +587,12 @@ static void
 workers_end(struct agent *a)
 {
 	struct worker *w;
-	int pause_ms;
+	int pause_ms, i;
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 		worker_tell(w);
-	if (a->spare.process != 0)
-		close(a->spare.fd);
+	for (i = 0; i < SPARES && a->spares[i].process != 0; i++)
+		close(a->spares[i].fd);
 	for (pause_ms = 0; pause_ms < LEAVE_MS && waitpid(-1, NULL, WNOHANG) >= 0; pause_ms += 10)
 		poll(NULL, 0, 10);
 }
