@@ -69,7 +69,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
-         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
+         host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -134,6 +134,7 @@ MAY_cli/hook                 := send pki store/ground base/fatal base
 MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
+MAY_host/notice              := host/lib
 MAY_host/nwrun/preload       := host/lib
 MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base
 MAY_host/nwrun               := host/nwrun/collect host/nwrun/preload host/lib base
@@ -143,7 +144,7 @@ MAY_host/blipp               := host/blipp/settings host/blipp/probe host/lib ba
 MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
-MAY_host/outside             := host/nwrun/collect host/nwrun/preload host/lib base/fatal base
+MAY_host/outside             := host/notice host/nwrun/collect host/nwrun/preload host/lib base/fatal base
 MAY_host/join                := host/outside host/nwrun host/lib pki/ask pki base/fatal base
 MAY_dpss                     := pki base
 MAY_dpss/client              := dpss pki base
@@ -152,7 +153,7 @@ MAY_dpss/server              := dpss pki base/fatal base
 MAY_dpss/tool                := dpss/client dpss base/fatal base
 MAY_dpss/sim                 := dpss/client dpss base
 MAY_host/switch              := host/lib base
-MAY_gridftp/manager          := host/lib base
+MAY_gridftp/manager          := host/notice host/lib base
 MAY_gridftp/xio              := host/lib pki xsp base
 # BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
 # Its tests link BELOW_tests/room: where a room reads a store, a test fills one and asks it.

@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 
 static globus_version_t version = { .major = 1 };
 

@@ -16,7 +16,7 @@
 
 #include "host/lib/addresses.h"
 #include "host/lib/control_client.h"
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 #include "host/lib/hostname.h"
 #include "host/lib/tcpinfo.h"
 #include "host/outside/attach.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "host/lib/boxconf.h"
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 #include "host/outside/flow_rules.h"
 #include "narrows/err.h"
 

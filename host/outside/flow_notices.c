@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 #include "host/outside/flow_look.h"
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"

@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 #include "tests/check.h"
 
 extern globus_module_descriptor_t globus_net_manager_narrows_module;

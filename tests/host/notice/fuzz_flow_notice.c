@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

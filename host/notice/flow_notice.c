@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Notices of connections: what is one, what is none, and that a sender's is one. */
-#include "host/lib/flow_notice.h"
+#include "host/notice/flow_notice.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -13,8 +13,8 @@
  *
  * Neither function allocates, nor keeps a pointer; any thread may call them.
  */
-#ifndef HOST_FLOW_NOTICE_H
-#define HOST_FLOW_NOTICE_H
+#ifndef HOST_NOTICE_FLOW_NOTICE_H
+#define HOST_NOTICE_FLOW_NOTICE_H
 
 #include <stdbool.h>
 #include <stddef.h>
