@@ -6,6 +6,7 @@
 #   make check      installs missing packages, runs all tests
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
 #   make tests      builds the tests and fuzzers without a run
+#   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
@@ -27,7 +28,7 @@
 #   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
 #   make old-roots  static agents in roots of Debian 11 and of musl alone, and their bytes on Debian 13; root, five minutes
 #   make format     lays out all C files by .clang-format
-#   make install    installs below PREFIX (/usr/local), into DESTDIR; make uninstall removes the same
+#   make install    installs below PREFIX (/usr/local), into DESTDIR; make install-gridftp what GridFTP loads; make uninstall removes both
 #   make clean      removes build/
 #   MAY_room (below) lists the rooms whose functions and headers a room may use; ROOMS all rooms, from the ground up
 #   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands), WERROR=1 (a warning is an error)
@@ -68,7 +69,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
-         host/lib host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
+         host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -77,6 +78,10 @@ ROOMS  += $(if $(SNMP),host/switch)
 # what hooks and fleets need is built where libcurl is: its packages are too large for the demo
 CURL   := $(shell $(PKG_CONFIG) --exists libcurl 2>/dev/null && echo yes)
 ROOMS  += $(if $(CURL),send/curl)
+# what goes into GridFTP's programs is built by "make gridftp", where Globus' headers are
+GLOBUS := $(shell $(PKG_CONFIG) --exists globus-net-manager globus-xio globus-common 2>/dev/null && echo yes)
+ROOMS  += $(if $(GLOBUS),gridftp/manager)
+ROOMS  += $(if $(GLOBUS),gridftp/xio)
 MAY_base/fatal               := base
 MAY_xsp                      := base
 MAY_field                    := base/fatal base
@@ -129,6 +134,7 @@ MAY_cli/hook                 := send pki store/ground base/fatal base
 MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
+MAY_host/notice              := host/lib
 MAY_host/nwrun/preload       := host/lib
 MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base
 MAY_host/nwrun               := host/nwrun/collect host/nwrun/preload host/lib base
@@ -138,7 +144,7 @@ MAY_host/blipp               := host/blipp/settings host/blipp/probe host/lib ba
 MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
-MAY_host/outside             := host/nwrun/collect host/nwrun/preload host/lib base/fatal base
+MAY_host/outside             := host/notice host/nwrun/collect host/nwrun/preload host/lib base/fatal base
 MAY_host/join                := host/outside host/nwrun host/lib pki/ask pki base/fatal base
 MAY_dpss                     := pki base
 MAY_dpss/client              := dpss pki base
@@ -147,6 +153,8 @@ MAY_dpss/server              := dpss pki base/fatal base
 MAY_dpss/tool                := dpss/client dpss base/fatal base
 MAY_dpss/sim                 := dpss/client dpss base
 MAY_host/switch              := host/lib base
+MAY_gridftp/manager          := host/notice host/lib base
+MAY_gridftp/xio              := host/lib pki xsp base
 # BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
 # Its tests link BELOW_tests/room: where a room reads a store, a test fills one and asks it.
 last = $(if $1,$(if $(filter $(firstword $1),$(wordlist 2,999,$1)),,$(firstword $1)) $(call last,$(wordlist 2,999,$1)))
@@ -178,6 +186,8 @@ LIBS_cli      := libevent_core
 LIBS_cli/stat := liblzma zlib libzstd jansson
 LIBS_host/magnet := libbpf
 LIBS_host/outside := libbpf
+LIBS_gridftp/manager := globus-net-manager globus-common
+LIBS_gridftp/xio := globus-xio globus-common
 LIBS_dpss     :=
 LIBS_dpss/master := sqlite3
 LIBS_analyze/verdict/evidence := jansson
@@ -204,7 +214,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -313,6 +323,30 @@ LIBMAGNET := $(patsubst %,$B/obj/host/magnet/%.o,owner ring view)
 $B/lib/libmagnet.a: $(LIBMAGNET)
 	@mkdir -p $(@D)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+# The libraries that GridFTP's programs load, from what the archives below give them: only their entries are seen outside.
+# Never with a sanitizer's runtime: the programs have none.
+GRIDFTP := $(if $(GLOBUS),$B/lib/libglobus_net_manager_narrows.so $(if $(wildcard gridftp/xio/*.c),$(foreach d,narrows netlogger,$B/lib/libglobus_xio_$d_driver.so)))
+GLOBUS_CFLAGS := $(patsubst -I%,-isystem %,$(shell $(PKG_CONFIG) --cflags globus-net-manager globus-xio globus-common 2>/dev/null))
+$(foreach d,obj obj/netlogger obj/tests,$B/$d/gridftp/%.o): SECTIONS := -ffunction-sections -fdata-sections $(GLOBUS_CFLAGS)
+$B/lib/libglobus_net_manager_narrows.so: $(call objs,gridftp/manager) $(foreach d,$(filter-out gridftp/manager,$(BELOW_gridftp/manager)),$B/lib/$d.a)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/manager)
+$B/lib/libglobus_xio_narrows_driver.so: $(call objs,gridftp/xio) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/xio)
+# the same driver by the name that "globus-url-copy -nlb" asks for
+$B/obj/netlogger/%.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(FLAGS) $(SECTIONS) -DNARROWS_NETLOGGER -c -o $@ $<
+$B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/xio)
+gridftp:
+	@sh conf/deps.sh gridftp
+	$(Q)$(MAKE) --no-print-directory gridftp-libraries
+gridftp-libraries: $(GRIDFTP)
+	@[ -n "$(GLOBUS)" ] || { echo "narrows: Globus' packages are missing: sh conf/deps.sh gridftp" >&2; exit 1; }
+
 magnet-object outside-object: %-object:
 	$(Q)set -e; for p in host/$*/bpf/*.bpf.c; do sh conf/bpf.sh $$p >$${p%.bpf.c}.o.new; mv $${p%.bpf.c}.o.new $${p%.bpf.c}.o; done
 
@@ -335,7 +369,7 @@ check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG)
+tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter release,$(MODE)),$(GRIDFTP))
 unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
@@ -432,7 +466,9 @@ help:
 
 # --- install: what goes where below PREFIX, one list for both directions ---
 HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
-MANUALS := $(sort $(foreach d,conf $(ROOMS),$(wildcard $d/*.[1-8])))
+MANUALS := $(sort $(foreach d,conf $(filter-out gridftp/%,$(ROOMS)),$(wildcard $d/*.[1-8])))
+GRIDFTP_PLACES = $(foreach l,$(GRIDFTP),$l:lib/$(notdir $l)) gridftp/narrows-gridftp:sbin/narrows-gridftp \
+           $(foreach m,$(wildcard gridftp/*/*.[1-8]),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m))
 HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
@@ -451,14 +487,16 @@ TO       = $(DESTDIR)$(PREFIX)
 install: all
 install-host: host
 install-host: PLACES = $(HOST_PLACES)
-install install-host:
+install-gridftp: gridftp-libraries
+install-gridftp: PLACES = $(GRIDFTP_PLACES)
+install install-host install-gridftp:
 	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \
 	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
 	    case $$to in *.service | *.pc | *.[1-8]) sed -i 's|/usr/local|$(PREFIX)|g; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
-	@ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
+	@[ ! -e "$(TO)/lib/libnarrows.so.0" ] || ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
 	@[ ! -e "$(TO)/lib/libdpss.so.0" ] || ln -sf libdpss.so.0 "$(TO)/lib/libdpss.so"
 uninstall:
-	@for p in $(PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
+	@for p in $(PLACES) $(GRIDFTP_PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
 	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows share/narrows/bpf share/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
 
 clean:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/ctlask.h"
 #include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/result.h"
@@ -18,9 +19,10 @@
 
 enum { HOST_BYTES = 256, CHECK_S = 60, PORT_DEFAULT = 10514 };
 
-/* %1$s: the box's host; %2$d: its port. */
-static const struct {
+/* %1$s: the box's host; %2$d: its port. by_agent: nwflow on the program's host gets the words. */
+static const struct program {
 	const char *name, *lines;
+	bool by_agent;
 } programs[] = {
 	{ "xrootd",
 	    "# XRootD 5: lines for the server's configuration; then restart the server.\n"
@@ -33,27 +35,37 @@ static const struct {
 	    "xrootd.pmark ffdest %1$s:%2$d\n"
 	    "xrootd.pmark ffecho 10\n"
 	    "xrootd.pmark use firefly scitag\n"
-	    "xrootd.pmark domain any\n" },
+	    "xrootd.pmark domain any\n",
+	    false },
 	{ "dcache",
 	    "# dCache 10: lines for /etc/dcache/dcache.conf on the pools; then restart the pools.\n"
 	    "pool.enable.firefly=true\n"
 	    "pool.firefly.destination=%1$s:%2$d\n"
 	    "# the time that pools wait for storage; with these lines alone the box can name a "
 	    "stage\n"
-	    "pool.firefly.storage-statistics=true\n" },
+	    "pool.firefly.storage-statistics=true\n",
+	    false },
+	{ "gridftp",
+	    "# GridFTP (Grid Community Toolkit 6), on the server's host, with the package\n"
+	    "# narrows-gridftp: \"narrows-gridftp install\" writes the line below into a file of\n"
+	    "# /etc/gridftp.d, tries a transfer, and takes the file away if the transfer fails.\n"
+	    "xnetmgr \"manager=narrows;\"\n"
+	    "# The line tells nwflow of every data channel. /etc/narrows/nwflow.conf has:\n"
+	    "#   watch yes\n"
+	    "#   box %1$s/PORT, or tls://%1$s/PORT\n",
+	    true },
 };
 
-static int
-run_lines(const char *name, const char *host, int port)
+/* NULL for a name that is not in the table. */
+static const struct program *
+program_find(const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (strcmp(programs[i].name, name) == 0) {
-			printf(programs[i].lines, host, port);
-			return 0;
-		}
-	return command_failed(name, "not known: write xrootd or dcache");
+		if (strcmp(programs[i].name, name) == 0)
+			return &programs[i];
+	return NULL;
 }
 
 /* The port of the box in the state directory; 0: the box has none. */
@@ -134,6 +146,67 @@ run_check(struct source *s, long seconds)
 	return command_failed(NULL, "no announcement came");
 }
 
+/* Notices to the agents of all hosts, as the agents report. */
+struct noticed {
+	double taken, missed, foreign, malformed;
+};
+
+static double
+number_behind(const char *line, const char *name)
+{
+	const char *at = strstr(line, name);
+
+	return at != NULL ? strtod(at + strlen(name), NULL) : 0;
+}
+
+static void
+on_status(void *arg, const char *line)
+{
+	struct noticed *n = arg;
+
+	n->taken += number_behind(line, " notices=");
+	n->missed += number_behind(line, " missed=");
+	n->foreign += number_behind(line, " foreign=");
+	n->malformed += number_behind(line, " malformed=");
+}
+
+static bool
+noticed_tell(const struct noticed *was, const struct noticed *is)
+{
+	if (is->taken > was->taken)
+		puts("# an agent was told of a data channel, and has a session: narrows sessions");
+	else if (is->foreign > was->foreign)
+		puts("# an agent was told of a connection that another process holds");
+	else if (is->malformed > was->malformed)
+		puts("# an agent got a datagram that is no notice: see the agent's log");
+	else
+		return false;
+	return true;
+}
+
+/* Agents report every 10 s. */
+static int
+run_check_agents(const char *state_dir, long seconds)
+{
+	const struct timespec pause = { .tv_nsec = 500000000 };
+	int64_t until = nw_mono_ns() + seconds * INT64_C(1000000000);
+	struct noticed was = { 0 }, is;
+
+	if (ctlask_each(state_dir, "all status\n", on_status, &was) != 0)
+		return COMMAND_FAILED;
+	printf("# waiting %ld s for the first data channel; agents report every 10 s\n", seconds);
+	while (nw_mono_ns() < until) {
+		(void)fflush(stdout);
+		nanosleep(&pause, NULL);
+		is = (struct noticed){ 0 };
+		if (ctlask_each(state_dir, "all status\n", on_status, &is) != 0)
+			return COMMAND_FAILED;
+		if (noticed_tell(&was, &is))
+			return !(is.taken > was.taken);
+	}
+	return command_failed(NULL, "no agent was told of a data channel");
+}
+
 /* --- the command --- */
 
 static int
@@ -143,7 +216,8 @@ run(const struct command_env *env, int argc, char **argv)
 		{ "check", optional_argument, NULL, 'c' }, { NULL, 0, NULL, 0 } };
 	char host[HOST_BYTES] = "";
 	long check_s = 0;
-	int ch, port = port_of(env->state_dir), rc;
+	const struct program *program;
+	int ch, port = port_of(env->state_dir);
 
 	while ((ch = getopt_long(argc, argv, "b:", longs, NULL)) != -1) {
 		if (ch == 'c')
@@ -157,25 +231,28 @@ run(const struct command_env *env, int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return command_misused(env->command);
+	if ((program = program_find(argv[optind])) == NULL)
+		return command_failed(argv[optind], "not known: write xrootd, dcache or gridftp");
 	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
 		return command_failed(NULL, "this machine has no name: give --box");
-	if (port == 0)
+	if (port == 0 && !program->by_agent)
 		printf("# The box has no port for announcements. In narrowsd.conf set\n"
 		       "#   listen-announcements 0.0.0.0/%d\n"
 		       "#   announce-from        NETWORK OF THE SERVERS\n",
 		    PORT_DEFAULT);
-	if ((rc = run_lines(argv[optind], terminal_text(host), port != 0 ? port : PORT_DEFAULT)) !=
-	    0)
-		return rc;
+	printf(program->lines, terminal_text(host), port != 0 ? port : PORT_DEFAULT);
+	if (program->by_agent && check_s > 0)
+		return run_check_agents(env->state_dir, check_s);
 	return check_s > 0 ? run_check(env->source, check_s) : fflush(stdout) != 0;
 }
 
 const struct command command_attach = {
 	.name = "attach",
-	.summary = "print the lines with which XRootD or dCache announces its transfers",
-	.usage = "xrootd|dcache [--box HOST] [--check[=SECONDS]]",
-	.help = "Changes no file. --check waits for the first announcement (60 s), and says what\n"
-		"came; the exit status is 0 if the box took it.\n",
+	.summary = "print the lines with which XRootD, dCache or GridFTP announces its transfers",
+	.usage = "xrootd|dcache|gridftp [--box HOST] [--check[=SECONDS]]",
+	.help =
+	    "Changes no file. --check waits for the first announcement (60 s), and says what\n"
+	    "came; the exit status is 0 if the box took it, or for gridftp an agent of a host.\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

@@ -35,10 +35,16 @@ box_connect(const char *state_dir)
 	return -1;
 }
 
-/* Prints the answer: an "ok ..." and the lines behind go to stdout, an "error ..." goes to
- * stderr. */
+static void
+print(void *arg, const char *line)
+{
+	(void)arg;
+	fputs(line, stdout);
+}
+
+/* What is behind "ok" and the lines below go to fn, an "error ..." goes to stderr. */
 static int
-answer_print(FILE *from)
+answer_take(FILE *from, ctlask_fn *fn, void *arg)
 {
 	char line[8192];
 	bool ok;
@@ -51,14 +57,17 @@ answer_print(FILE *from)
 	if (!ok)
 		fprintf(stderr, "narrows: %s", strncmp(line, "error ", 6) == 0 ? line + 6 : line);
 	else if (line[2] == ' ')
-		fputs(line + 3, stdout);
+		fn(arg, line + 3);
 	while (fgets(line, sizeof(line), from) != NULL)
-		fputs(line, ok ? stdout : stderr);
+		if (ok)
+			fn(arg, line);
+		else
+			fputs(line, stderr);
 	return fflush(stdout) != 0 || !ok;
 }
 
 int
-ctlask(const char *state_dir, const char *line)
+ctlask_each(const char *state_dir, const char *line, ctlask_fn *fn, void *arg)
 {
 	int fd = box_connect(state_dir), status = 1;
 	FILE *f = NULL;
@@ -71,10 +80,16 @@ ctlask(const char *state_dir, const char *line)
 		    "narrows: the box does not answer: %s; check that it runs: narrows health\n",
 		    strerror(errno));
 	else
-		status = answer_print(f);
+		status = answer_take(f, fn, arg);
 	if (f != NULL)
 		fclose(f);
 	else
 		close(fd);
 	return status;
+}
+
+int
+ctlask(const char *state_dir, const char *line)
+{
+	return ctlask_each(state_dir, line, print, NULL);
 }

@@ -16,10 +16,12 @@
 
 #include "host/lib/addresses.h"
 #include "host/lib/control_client.h"
+#include "host/notice/flow_notice.h"
 #include "host/lib/hostname.h"
 #include "host/lib/tcpinfo.h"
 #include "host/outside/attach.h"
 #include "host/outside/flow_look.h"
+#include "host/outside/flow_notices.h"
 #include "host/outside/flow_rules.h"
 #include "host/outside/look_budget.h"
 #include "host/outside/targets.h"
@@ -30,20 +32,28 @@
 
 enum { WORKERS_MAX = 64, PROGRAM_BYTES = 48, ADDRESS_BYTES = 64, FINAL_WAIT_S = 30 };
 /* LEAVE_MS: from a signal to the end; what workers have not sent by then, they send alone. */
-enum { ADDRESSES_BYTES = 1024, LEAVE_MS = 800 };
+enum { ADDRESSES_BYTES = 1024, ARGUMENTS_BYTES = 320, LEAVE_MS = 800 };
 /* Connections of a transfer come and go one after the other. */
 #define GRACE_NS INT64_C(500000000)
 /* least looks while a slow connection becomes a transfer */
 enum { LOOKS_A_TRANSFER = 8 };
+/* Notices bring looks nearer, but looks keep a tenth of a processor. */
+#define NOTICE_GAP_NS INT64_C(20000000)
+enum { NOTICE_GAP_COSTS = 10 };
+/* Limit of sessions by notices, which any user of the host can send: a burst, then a rate. */
+enum { CLAIMS_AT_ONCE = 32 };
+#define CLAIM_EVERY_NS INT64_C(250000000)
 
 struct worker {
 	int serial;    /* never given twice */
 	pid_t process; /* of the measuring; 0: free */
 	uint32_t pid;  /* that is measured */
+	uint32_t uid;  /* of the connection */
 	struct net_addr peer;
-	unsigned flows;             /* connections at this look */
-	int64_t idle_since_mono_ns; /* 0: some connection is there */
-	bool told;                  /* to end */
+	char task[FLOW_NOTICE_TASK_BYTES]; /* by the process's notice; empty: none */
+	unsigned flows;                    /* connections at this look */
+	int64_t idle_since_mono_ns;        /* 0: some connection is there */
+	bool told;                         /* to end */
 };
 
 /* A process with everything ready, waiting for an order. */
@@ -53,15 +63,23 @@ struct spare {
 };
 struct order {
 	uint32_t pid;
-	struct net_addr local, peer; /* of the connection */
+	struct net_addr peer;
+	char task[FLOW_NOTICE_TASK_BYTES];
 };
 
+/* As many sessions may begin in the time that one process takes to get ready. */
+enum { SPARES = 3 };
+
 struct agent {
-	struct spare spare;
+	struct spare spares[SPARES];
 	const struct flow_conf *conf;
 	struct flows *flows;
 	struct flows_limits limits;
 	struct look_budget budget;
+	struct flow_notices *notices; /* NULL: no socket */
+	int64_t notice_look_mono_ns;  /* no look for a notice before */
+	unsigned claims_left;
+	int64_t claims_mono_ns; /* claims_left was as it is */
 	int diag_fd, serials;
 	struct worker workers[WORKERS_MAX];
 	uint64_t sessions, full;
@@ -100,15 +118,49 @@ same_peer(const struct net_addr *a, const struct net_addr *b)
 	return a->family == b->family && memcmp(a->ip, b->ip, sizeof(a->ip)) == 0;
 }
 
-static struct worker *
-worker_find(struct agent *a, uint32_t pid, const struct net_addr *peer)
+static void
+worker_tell(struct worker *w)
 {
+	if (w->process != 0 && !w->told)
+		kill(w->process, SIGTERM);
+	w->told = true;
+}
+
+/* A process that goes on with another task, or leaves one peer for another, goes on in another
+ * session: two sessions would both count the process's files. */
+static struct worker *
+worker_find(struct agent *a, uint32_t pid, const struct flow *flow)
+{
+	const char *task = flow->claim != NULL ? flow->claim->task : "";
 	struct worker *w;
 
-	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
-		if (w->process != 0 && !w->told && w->pid == pid && same_peer(&w->peer, peer))
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++) {
+		if (w->process == 0 || w->told || w->pid != pid)
+			continue;
+		if (!same_peer(&w->peer, &flow->last.peer)) {
+			if (flow->claim != NULL && w->flows == 0)
+				worker_tell(w);
+			continue;
+		}
+		if (task[0] == '\0' || w->task[0] == '\0' || strcmp(w->task, task) == 0)
 			return w;
+		worker_tell(w);
+	}
 	return NULL;
+}
+
+/* A task belongs to the first user until the end of the first user's session: a notice of another
+ * user begins a session without the task. */
+static const char *
+task_of(const struct agent *a, const struct flow *flow)
+{
+	const char *task = flow->claim != NULL ? flow->claim->task : "";
+	const struct worker *w;
+
+	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
+		if (w->process != 0 && w->uid != flow->last.uid && strcmp(w->task, task) == 0)
+			return "";
+	return task;
 }
 
 static struct worker *
@@ -145,7 +197,6 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	struct order order;
 	struct attach_opts o = { .ready = &ready,
 		.only_peer = &order.peer,
-		.local = &order.local,
 		.quiet = true,
 		.ready_fd = -1,
 		.run = { .box = a->conf->box,
@@ -154,6 +205,7 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 		    .collect.host = a->conf->host } };
 	const char *why;
 	short unused;
+	int i;
 
 	signal(SIGINT, SIG_IGN);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -161,6 +213,9 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	close(a->diag_fd);
+	flow_notices_leave(a->notices);
+	for (i = 0; i < SPARES && a->spares[i].process != 0; i++)
+		close(a->spares[i].fd); /* of those before */
 	if (nw_provider_fd(a->provider, &unused) >= 0)
 		close(nw_provider_fd(a->provider, &unused));
 	if ((why = attach_prepare(&ready)) != NULL) {
@@ -174,50 +229,82 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	}
 	close(fd);
 	o.pid = order.pid;
+	o.run.collect.task_id = order.task;
 	_exit(attach_run(&o));
 }
 
+/* The others keep their order: the first has had most time. */
 static void
-spare_start(struct agent *a)
+spare_drop(struct agent *a, int i)
+{
+	memmove(&a->spares[i], &a->spares[i + 1], sizeof(a->spares[0]) * (size_t)(SPARES - 1 - i));
+	a->spares[SPARES - 1] = (struct spare){ 0 };
+}
+
+/* One process a look: getting ready is work. */
+static void
+spares_fill(struct agent *a)
 {
 	pid_t parent = getpid();
+	struct spare *spare = a->spares;
 	int fds[2];
 
-	if (pipe2(fds, O_CLOEXEC) != 0)
+	while (spare < a->spares + SPARES && spare->process != 0)
+		spare++;
+	if (spare == a->spares + SPARES || pipe2(fds, O_CLOEXEC) != 0)
 		return;
-	if ((a->spare.process = fork()) == 0) {
+	if ((spare->process = fork()) == 0) {
 		close(fds[1]);
 		worker_main(a, fds[0], parent);
 	}
 	close(fds[0]);
-	a->spare.fd = fds[1];
-	if (a->spare.process < 0) {
+	spare->fd = fds[1];
+	if (spare->process < 0) {
 		log_warn("session.fork");
 		close(fds[1]);
-		a->spare.process = 0;
+		spare->process = 0;
 	}
 }
 
-/* Gives the spare process an order; another process gets ready. 0: no process was ready. */
+/* Gives the oldest spare process an order. 0: no process was ready. */
 static pid_t
-spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow)
+spare_take(struct agent *a, uint32_t pid, const struct flow_sample *flow, const char *task)
 {
-	const struct order order = { .pid = pid, .local = flow->local, .peer = flow->peer };
-	pid_t process = a->spare.process;
+	struct order order = { .pid = pid, .peer = flow->peer };
+	pid_t process = a->spares[0].process;
 
+	snprintf(order.task, sizeof(order.task), "%s", task);
 	if (process == 0)
 		return 0;
-	if (write(a->spare.fd, &order, sizeof(order)) != (ssize_t)sizeof(order))
+	if (write(a->spares[0].fd, &order, sizeof(order)) != (ssize_t)sizeof(order))
 		process = 0;
-	close(a->spare.fd);
-	spare_start(a);
+	close(a->spares[0].fd);
+	spare_drop(a, 0);
 	return process;
+}
+
+static bool
+claim_take(struct agent *a)
+{
+	int64_t due = (a->now_mono_ns - a->claims_mono_ns) / CLAIM_EVERY_NS;
+
+	if (due > 0) {
+		a->claims_left =
+		    (unsigned)(due + a->claims_left < CLAIMS_AT_ONCE ? due + a->claims_left
+								     : CLAIMS_AT_ONCE);
+		a->claims_mono_ns = a->now_mono_ns;
+	}
+	if (a->claims_left == 0)
+		return false;
+	a->claims_left--;
+	return true;
 }
 
 static struct worker *
 worker_start(struct agent *a, uint32_t pid, const char *program, const struct flow *flow)
 {
 	char local[ADDRESS_BYTES], peer[ADDRESS_BYTES];
+	const char *task = task_of(a, flow);
 	struct worker *w = worker_free(a);
 	pid_t process;
 
@@ -225,23 +312,23 @@ worker_start(struct agent *a, uint32_t pid, const char *program, const struct fl
 		a->full++;
 		return NULL;
 	}
-	if ((process = spare_take(a, pid, &flow->last)) == 0)
+	if ((flow->claim != NULL && !claim_take(a)) ||
+	    (process = spare_take(a, pid, &flow->last, task)) == 0)
 		return NULL;
-	*w = (struct worker){
-		.serial = a->serials++, .process = process, .pid = pid, .peer = flow->last.peer
-	};
+	*w = (struct worker){ .serial = a->serials++,
+		.process = process,
+		.pid = pid,
+		.uid = flow->last.uid,
+		.peer = flow->last.peer };
+	snprintf(w->task, sizeof(w->task), "%s", task);
 	a->sessions++;
-	log_info("session.begin program=\"%s\" pid=%u local=%s peer=%s", program, pid,
-	    address_text(&flow->last.local, local), address_text(&flow->last.peer, peer));
+	log_info("session.begin program=\"%s\" pid=%u local=%s peer=%s%s%s", program, pid,
+	    address_text(&flow->last.local, local), address_text(&flow->last.peer, peer),
+	    flow->claim != NULL ? " notice=yes" : "",
+	    flow->claim != NULL && flow->claim->task[0] != '\0' && task[0] == '\0'
+		? " note=\"another user has the task\""
+		: "");
 	return w;
-}
-
-static void
-worker_tell(struct worker *w)
-{
-	if (w->process != 0 && !w->told)
-		kill(w->process, SIGTERM);
-	w->told = true;
 }
 
 /* A worker without a connection ends after a moment. */
@@ -266,14 +353,16 @@ static void
 workers_reap(struct agent *a)
 {
 	struct worker *w;
-	int status;
+	int status, i;
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid == a->spare.process) {
-			close(a->spare.fd);
-			a->spare.process = 0; /* refused: the next look tries again */
-		}
+		for (i = 0; i < SPARES; i++)
+			if (a->spares[i].process == pid) {
+				close(a->spares[i].fd);
+				spare_drop(a, i); /* refused: the next look tries again */
+				break;
+			}
 		for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 			if (w->process == pid) {
 				log_info("session.end pid=%u status=%d", w->pid,
@@ -281,8 +370,7 @@ workers_reap(struct agent *a)
 				memset(w, 0, sizeof(*w));
 			}
 	}
-	if (a->spare.process == 0)
-		spare_start(a);
+	spares_fill(a);
 }
 
 /* --- connections --- */
@@ -300,25 +388,39 @@ is_wanted(const struct agent *a, const struct flow *flow, uint32_t pid, const ch
 	    flow_rules_admit(a->conf->allow, a->conf->deny, &facts);
 }
 
+/* The process behind a connection, by a notice or by the kernel's tables. 0: unknown, as before the
+ * accept of a connection. */
+static uint32_t
+process_of(const struct flow *flow, char program[PROGRAM_BYTES])
+{
+	char arguments[ARGUMENTS_BYTES];
+	uint32_t pid;
+
+	if (flow->claim == NULL)
+		return flow->last.inode != 0 ? flow_owner(flow->last.inode, program, PROGRAM_BYTES)
+					     : 0;
+	pid = flow->claim->pid;
+	return targets_describe(pid, program, PROGRAM_BYTES, arguments, sizeof(arguments)) ? pid
+											   : 0;
+}
+
 static void
 flow_begin(struct agent *a, struct flow *flow)
 {
 	char program[PROGRAM_BYTES] = "";
 	struct worker *w = NULL;
-	uint32_t pid = 0;
+	uint32_t pid;
 
 	if (!a->conf->loopback && flow_is_loopback(&flow->last.peer)) {
 		flows_refuse(flow);
 		return;
 	}
-	/* a connection before its accept has no process */
-	if (flow->last.inode != 0)
-		pid = flow_owner(flow->last.inode, program, sizeof(program));
+	pid = process_of(flow, program);
 	if (pid != 0 && !is_wanted(a, flow, pid, program)) {
 		flows_refuse(flow);
 		return;
 	}
-	if (pid != 0 && (w = worker_find(a, pid, &flow->last.peer)) == NULL)
+	if (pid != 0 && (w = worker_find(a, pid, flow)) == NULL)
 		w = worker_start(a, pid, program, flow);
 	if (w == NULL)
 		flows_put_off(a->flows, flow);
@@ -327,19 +429,26 @@ flow_begin(struct agent *a, struct flow *flow)
 }
 
 static void
-on_flow(void *arg, struct flow *flow)
+on_taken(void *arg, struct flow *flow)
 {
 	struct agent *a = arg;
 	struct worker *w;
 
-	if (flow->state == FLOW_DUE)
-		flow_begin(a, flow);
 	if (flow->state != FLOW_TAKEN)
 		return;
 	if ((w = worker_of(a, flow->worker)) == NULL)
 		flows_put_off(a->flows, flow); /* the process ended, or could not be measured */
 	else
 		w->flows++;
+}
+
+static void
+on_due(void *arg, struct flow *flow)
+{
+	if (flow->state != FLOW_DUE)
+		return;
+	flow_begin(arg, flow);
+	on_taken(arg, flow);
 }
 
 static int64_t
@@ -356,6 +465,7 @@ look(struct agent *a)
 {
 	uint64_t host_bytes = flow_host_bytes();
 	int64_t began_ns = thread_cpu_ns();
+	int64_t cost_ns;
 	bool all;
 	int i;
 
@@ -363,14 +473,42 @@ look(struct agent *a)
 	workers_reap(a);
 	for (i = 0; i < WORKERS_MAX; i++)
 		a->workers[i].flows = 0;
-	all = look_budget_is_due(&a->budget, a->now_mono_ns, host_bytes);
+	all = look_budget_is_due(&a->budget, a->now_mono_ns, host_bytes) ||
+	    (a->notices != NULL && flow_notices_wait(a->notices));
 	if (!flow_look(a->diag_fd, a->flows, a->now_mono_ns, all))
 		log_debug("look.fail");
-	flows_each(a->flows, on_flow, a);
-	if (all)
-		look_budget_spend(
-		    &a->budget, a->now_mono_ns, host_bytes, thread_cpu_ns() - began_ns);
+	else if (all && a->notices != NULL)
+		flow_notices_match(a->notices, a->flows);
+	flows_each(a->flows, on_taken, a);
+	flows_each(a->flows, on_due, a);
+	if (all) {
+		cost_ns = thread_cpu_ns() - began_ns;
+		look_budget_spend(&a->budget, a->now_mono_ns, host_bytes, cost_ns);
+		a->notice_look_mono_ns = a->now_mono_ns +
+		    (cost_ns * NOTICE_GAP_COSTS > NOTICE_GAP_NS ? cost_ns * NOTICE_GAP_COSTS
+								: NOTICE_GAP_NS);
+	}
 	workers_settle(a);
+}
+
+/* Until the next look, which a notice brings nearer. */
+static void
+rest(struct agent *a)
+{
+	struct pollfd p = { .fd = -1, .events = POLLIN };
+	int64_t due_mono_ns = a->now_mono_ns + a->conf->look_ns, now_mono_ns;
+
+	if (a->notices != NULL)
+		p.fd = flow_notices_fd(a->notices);
+	while (!told_to_end && (now_mono_ns = nw_mono_ns()) < due_mono_ns) {
+		p.revents = 0;
+		(void)poll(&p, 1, (int)((due_mono_ns - now_mono_ns + 999999) / 1000000));
+		if ((p.revents & POLLIN) != 0 && !flow_notices_read(a->notices))
+			p.fd = -1; /* enough until the look */
+		if (a->notices != NULL && flow_notices_wait(a->notices) &&
+		    a->notice_look_mono_ns < due_mono_ns)
+			due_mono_ns = a->notice_look_mono_ns;
+	}
 }
 
 /* --- the box --- */
@@ -420,13 +558,22 @@ box_watch(struct agent *a)
 static void
 box_tell(struct agent *a)
 {
+	struct flow_notices_stats heard = { 0 };
 	unsigned watched = 0;
 	struct worker *w;
-	char words[64];
+	char words[160];
+	int n;
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 		watched += w->process != 0 && !w->told;
-	snprintf(words, sizeof(words), "flows watched=%u", watched);
+	n = snprintf(words, sizeof(words), "flows watched=%u", watched);
+	if (a->notices != NULL)
+		flow_notices_get_stats(a->notices, &heard);
+	if (heard.taken + heard.missed + heard.foreign + heard.malformed > 0)
+		snprintf(words + n, sizeof(words) - (size_t)n,
+		    " notices=%llu missed=%llu foreign=%llu malformed=%llu",
+		    (unsigned long long)heard.taken, (unsigned long long)heard.missed,
+		    (unsigned long long)heard.foreign, (unsigned long long)heard.malformed);
 	(void)control_client_step(&a->control, a->now_mono_ns);
 	nw_provider_run(a->provider, 0);
 	box_watch(a);
@@ -440,12 +587,12 @@ static void
 workers_end(struct agent *a)
 {
 	struct worker *w;
-	int pause_ms;
+	int pause_ms, i;
 
 	for (w = a->workers; w < a->workers + WORKERS_MAX; w++)
 		worker_tell(w);
-	if (a->spare.process != 0)
-		close(a->spare.fd);
+	for (i = 0; i < SPARES && a->spares[i].process != 0; i++)
+		close(a->spares[i].fd);
 	for (pause_ms = 0; pause_ms < LEAVE_MS && waitpid(-1, NULL, WNOHANG) >= 0; pause_ms += 10)
 		poll(NULL, 0, 10);
 }
@@ -498,13 +645,16 @@ agent_run(const struct flow_conf *conf)
 		return 1;
 	}
 	a.flows = flows_new(&a.limits);
+	if (strcmp(conf->notices, "none") != 0)
+		a.notices = flow_notices_open(conf->notices);
 	log_info("agent.start look_ms=%lld bytes=%llu", (long long)(conf->look_ns / 1000000),
 	    (unsigned long long)conf->bytes);
 	while (!told_to_end) {
 		look(&a);
 		box_tell(&a);
-		poll(NULL, 0, (int)(conf->look_ns / 1000000));
+		rest(&a);
 	}
+	flow_notices_close(a.notices);
 	workers_end(&a);
 	log_info("agent.end sessions=%llu full=%llu%s", (unsigned long long)a.sessions,
 	    (unsigned long long)a.full,

@@ -16,6 +16,7 @@
 #include "host/lib/tcpinfo.h"
 #include "host/lib/uuid.h"
 #include "host/outside/feed.h"
+#include "host/outside/flow_look.h"
 #include "host/outside/targets.h"
 #include "host/outside/trace.h"
 #include "narrows/clock.h"
@@ -269,22 +270,54 @@ attach_ready_clear(struct attach_ready *r)
 	r->trace = NULL;
 }
 
-/* What the connection moved before the watch, in both directions, by the kernel. */
+struct moved {
+	const struct attach_opts *opts;
+	int64_t bytes;
+};
+
+static void
+on_connection(void *arg, struct flow *flow)
+{
+	const struct moved *m = arg;
+	const struct net_addr *only = m->opts->only_peer;
+	unsigned fds_left = UINT_MAX;
+
+	if (flow->last.peer.family == only->family &&
+	    memcmp(flow->last.peer.ip, only->ip, sizeof(only->ip)) == 0 &&
+	    flow_is_held(m->opts->pid, flow->last.inode, &fds_left))
+		flows_take(flow, 0);
+}
+
+static void
+on_taken(void *arg, struct flow *flow)
+{
+	struct moved *m = arg;
+
+	if (flow->state == FLOW_TAKEN)
+		m->bytes += (int64_t)flow->last.moved_bytes + flow->last.queued_bytes;
+}
+
+/* Bytes that the process has written to the peer and read from the peer so far. The second look is
+ * at the process's connections alone, and so ends before many more bytes move. */
 static uint64_t
 moved_before(const struct attach_opts *o)
 {
-	uint8_t info[TCPINFO_BYTES];
-	double acked, received;
-	size_t len;
+	static const struct flows_limits every_connection = { .quiet_ns = INT64_MAX };
+	struct moved m = { .opts = o };
+	struct flows *flows;
 	int fd;
 
-	if (o->local == NULL || (fd = tcpinfo_open()) < 0)
+	if ((fd = tcpinfo_open()) < 0)
 		return 0;
-	len = tcpinfo_ask(fd, o->local, o->only_peer, info);
+	flows = flows_new(&every_connection);
+	if (flow_look(fd, flows, 1, true)) {
+		flows_each(flows, on_connection, &m);
+		(void)flow_look(fd, flows, 1, false);
+		flows_each(flows, on_taken, &m);
+	}
+	flows_free(flows);
 	close(fd);
-	acked = tcpinfo_u64(info, len, TCP_BYTES_ACKED, 1);
-	received = tcpinfo_u64(info, len, TCP_BYTES_RECEIVED, 1);
-	return acked >= 0 && received >= 0 ? (uint64_t)(acked + received) : 0;
+	return m.bytes > 0 ? (uint64_t)m.bytes : 0;
 }
 
 /* Everything is there: the collector first, so that a watch always has a reader. */
@@ -299,9 +332,12 @@ attach_and_watch(struct attach_opts *o, struct attached *a, int alive_fd, pid_t 
 	feed_only_peer(a->feed, o->only_peer);
 	if (trace_begin(a->trace, why_trace) != NW_OK)
 		return why_trace;
+	if (o->only_peer != NULL) {
+		o->run.collect.bytes_before = moved_before(o);
+		on_target(a, o->pid); /* counts from here on; the tree below takes longer to find */
+	}
 	if ((why = targets_add(a, o)) != NULL)
 		return why;
-	o->run.collect.bytes_before = moved_before(o);
 	fcntl(alive_fd, F_SETFD, 0);
 	if ((*collector = collector_start(&o->ready->region, o, alive_fd)) < 0)
 		return "no collector could be started";

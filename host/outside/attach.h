@@ -23,7 +23,6 @@ struct attach_opts {
 	const char *unit;           /* a unit of the service manager; NULL: none */
 	/* connections to other addresses do not count; NULL: all do */
 	const struct net_addr *only_peer;
-	const struct net_addr *local; /* own end of the connection with only_peer; NULL: unknown */
 	bool quiet, verbose;
 	int ready_fd; /* gets a byte when the watching has begun; -1: none */
 	struct collect_run_opts run;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "host/lib/boxconf.h"
+#include "host/notice/flow_notice.h"
 #include "host/outside/flow_rules.h"
 #include "narrows/err.h"
 
@@ -27,6 +28,7 @@ static const struct conf_row rows[] = {
 	{ "tls-dir", &conf_text, AT(tls_dir), NULL, NULL, NULL },
 	{ "allow", &rule, AT(allow), NULL, NULL, NULL },
 	{ "deny", &rule, AT(deny), NULL, NULL, NULL },
+	{ "notices", &conf_text, AT(notices), FLOW_NOTICE_SOCKET, NULL, NULL },
 	{ "loopback", &conf_bool, AT(loopback), "no", NULL, NULL },
 	{ "bytes", &conf_size, AT(bytes), "64 MiB", "64 KiB", "1024 GiB" },
 	{ "after", &conf_duration, AT(after_ns), "5 s", "100 ms", "60 m" },

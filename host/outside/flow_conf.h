@@ -15,6 +15,7 @@ struct flow_conf {
 	char *box, *host, *tls_dir;
 	char *allow, *deny; /* lines, as flow_rules.h has them */
 	bool loopback;
+	char *notices; /* socket of flow_notices.h; "none": no socket */
 	uint64_t bytes, rate_bytes_per_s, sessions_max;
 	int64_t after_ns, quiet_ns, look_ns;
 	double budget; /* share of a processor for looks at all connections */

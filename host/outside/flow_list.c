@@ -5,6 +5,8 @@
 
 #include "host/outside/flow_list.h"
 
+#include <string.h>
+
 struct entry {
 	struct flow flow; /* first: flows_refuse() gets the flow */
 	uint64_t cookie;
@@ -28,6 +30,14 @@ flows_new(const struct flows_limits *limits)
 	return f;
 }
 
+static void
+entry_free(struct flows *f, struct entry *e)
+{
+	HASH_DEL(f->entries, e);
+	free(e->flow.claim);
+	free(e);
+}
+
 void
 flows_free(struct flows *f)
 {
@@ -35,10 +45,8 @@ flows_free(struct flows *f)
 
 	if (f == NULL)
 		return;
-	HASH_ITER (hh, f->entries, e, tmp) {
-		HASH_DEL(f->entries, e);
-		free(e);
-	}
+	HASH_ITER (hh, f->entries, e, tmp)
+		entry_free(f, e);
 	free(f);
 }
 
@@ -81,6 +89,8 @@ is_transfer(const struct flows *f, const struct flow *flow)
 	uint64_t moved = flow->last.moved_bytes - flow->from_bytes;
 	int64_t age_ns = f->now_mono_ns - flow->from_mono_ns;
 
+	if (flow->claim != NULL)
+		return moved > 0;
 	if (moved >= f->limits->bytes)
 		return true;
 	return age_ns >= f->limits->after_ns &&
@@ -124,12 +134,9 @@ flows_end(struct flows *f)
 {
 	struct entry *e, *tmp;
 
-	HASH_ITER (hh, f->entries, e, tmp) {
-		if (e->flow.look == f->look || (!f->all && e->flow.state != FLOW_TAKEN))
-			continue;
-		HASH_DEL(f->entries, e);
-		free(e);
-	}
+	HASH_ITER (hh, f->entries, e, tmp)
+		if (e->flow.look != f->look && (f->all || e->flow.state == FLOW_TAKEN))
+			entry_free(f, e);
 }
 
 void
@@ -147,6 +154,48 @@ flows_take(struct flow *flow, int worker)
 {
 	flow->state = FLOW_TAKEN;
 	flow->worker = worker;
+}
+
+static bool
+is_at(const struct net_addr *known, const struct net_addr *wanted)
+{
+	return known->port == wanted->port &&
+	    (wanted->family == 0 ||
+		(known->family == wanted->family &&
+		    memcmp(known->ip, wanted->ip, sizeof(known->ip)) == 0));
+}
+
+struct flow *
+flows_find(
+    struct flows *f, const struct net_addr *local, const struct net_addr *peer, bool *is_ambiguous)
+{
+	struct entry *e, *tmp;
+	struct flow *found = NULL;
+
+	*is_ambiguous = false;
+	HASH_ITER (hh, f->entries, e, tmp) {
+		if (!is_at(&e->flow.last.local, local) || !is_at(&e->flow.last.peer, peer))
+			continue;
+		if (found != NULL) {
+			*is_ambiguous = true;
+			return NULL;
+		}
+		found = &e->flow;
+	}
+	return found;
+}
+
+void
+flows_claim(struct flow *flow, uint32_t pid, const char *task)
+{
+	size_t len = strlen(task);
+
+	free(flow->claim);
+	flow->claim = xcalloc(1, sizeof(*flow->claim) + len + 1);
+	flow->claim->pid = pid;
+	memcpy(flow->claim->task, task, len);
+	if (flow->state == FLOW_SEEN)
+		flow->state = FLOW_DUE;
 }
 
 void

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -47,7 +48,9 @@ note(struct flows *f, const struct nlmsghdr *h)
 	const struct inet_diag_msg *m = NLMSG_DATA(h);
 	const struct rtattr *a = (const struct rtattr *)(m + 1);
 	int left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*m));
-	struct flow_sample s = { .inode = m->idiag_inode, .uid = m->idiag_uid };
+	struct flow_sample s = { .inode = m->idiag_inode,
+		.uid = m->idiag_uid,
+		.queued_bytes = (int64_t)m->idiag_wqueue - (int64_t)m->idiag_rqueue };
 	double acked, received;
 
 	s.cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
@@ -149,7 +152,7 @@ struct followed {
 	bool failed; /* the kernel did not answer */
 };
 
-/* Asks for one connection, by ends and number. The end of the connection is an answer, too. */
+/* Asks for a connection, by ends and number. The absence of the connection is an answer, too. */
 static void
 on_followed(void *arg, struct flow *flow)
 {
@@ -268,8 +271,14 @@ flow_is_loopback(const struct net_addr *a)
 
 /* --- processes --- */
 
+static void
+socket_name(uint64_t inode, char name[LINK_BYTES])
+{
+	snprintf(name, LINK_BYTES, "socket:[%llu]", (unsigned long long)inode);
+}
+
 static bool
-has_socket(const char *pid, const char *wanted)
+has_socket(const char *pid, const char *wanted, unsigned *fds_left)
 {
 	char path[PATH_BYTES], link[LINK_BYTES];
 	struct dirent *e;
@@ -280,13 +289,23 @@ has_socket(const char *pid, const char *wanted)
 	snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
 	if ((d = opendir(path)) == NULL)
 		return false;
-	while (!found && (e = readdir(d)) != NULL) {
+	for (; !found && *fds_left > 0 && (e = readdir(d)) != NULL; (*fds_left)--) {
 		n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
 		link[n > 0 ? n : 0] = '\0';
 		found = strcmp(link, wanted) == 0;
 	}
 	closedir(d);
 	return found;
+}
+
+bool
+flow_is_held(uint32_t pid, uint64_t inode, unsigned *fds_left)
+{
+	char wanted[LINK_BYTES], name[16];
+
+	snprintf(name, sizeof(name), "%u", pid);
+	socket_name(inode, wanted);
+	return inode != 0 && has_socket(name, wanted, fds_left);
 }
 
 static uint32_t
@@ -308,14 +327,18 @@ flow_owner(uint64_t inode, char *program, size_t cap)
 {
 	char wanted[LINK_BYTES], arguments[PATH_BYTES];
 	uint32_t holders[HOLDERS_MAX], owner;
+	unsigned fds_left;
 	struct dirent *e;
 	size_t n = 0;
 	DIR *d = opendir("/proc");
 
-	snprintf(wanted, sizeof(wanted), "socket:[%llu]", (unsigned long long)inode);
-	while (d != NULL && n < HOLDERS_MAX && (e = readdir(d)) != NULL)
-		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && has_socket(e->d_name, wanted))
+	socket_name(inode, wanted);
+	while (d != NULL && n < HOLDERS_MAX && (e = readdir(d)) != NULL) {
+		fds_left = UINT_MAX;
+		if (e->d_name[0] >= '1' && e->d_name[0] <= '9' &&
+		    has_socket(e->d_name, wanted, &fds_left))
 			holders[n++] = (uint32_t)strtoul(e->d_name, NULL, 10);
+	}
 	if (d != NULL)
 		closedir(d);
 	owner = topmost(holders, n);

@@ -17,6 +17,9 @@ bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns, bool all);
  * unknown. */
 uint64_t flow_host_bytes(void);
 bool flow_is_loopback(const struct net_addr *a);
+/* Whether the process holds the socket. Looks at no more descriptors than *fds_left, and subtracts
+ * their number. */
+bool flow_is_held(uint32_t pid, uint64_t inode, unsigned *fds_left);
 /* The topmost process with the socket, and the process's program. 0: no such process. */
 uint32_t flow_owner(uint64_t inode, char *program, size_t cap);
 
