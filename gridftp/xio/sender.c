@@ -212,6 +212,18 @@ box_wait(struct sender *x, struct report *r)
 	return 0;
 }
 
+/* A later sender of the process names the flows anew. */
+static void
+flows_forget(struct sender *x)
+{
+	struct flow *f;
+
+	pthread_mutex_lock(&x->m->lock);
+	for (f = x->m->flows; f != NULL; f = f->next)
+		f->said_in = 0;
+	pthread_mutex_unlock(&x->m->lock);
+}
+
 static void
 sender_last(struct sender *x)
 {
@@ -227,8 +239,8 @@ sender_last(struct sender *x)
 		if (t->report != NULL)
 			report_free(t->report, box_wait(x, t->report));
 		t->report = NULL;
-		t->refused = true;
 	}
+	flows_forget(x);
 }
 
 static void *

@@ -75,6 +75,16 @@ test_last_words(void)
 	CHECK_INT(b.opens, 1);
 	CHECK(b.metas >= 3); /* process, stage, stream */
 	CHECK(b.docs >= 3);
+	/* another life of the module in the process reports the same flows */
+	b.metas = b.docs = 0;
+	e.sender = sender_start(&m, "narrows");
+	move(&m, f, FLOW_READ, 1000);
+	CHECK_INT(pthread_create(&thread, NULL, end, &e), 0);
+	while (pthread_tryjoin_np(thread, NULL) != 0)
+		fakebox_step(&b);
+	CHECK_INT(b.opens, 2);
+	CHECK(b.metas >= 3);
+	CHECK(b.docs >= 3);
 	fakebox_stop(&b);
 }
 
