@@ -154,7 +154,7 @@ MAY_dpss/tool                := dpss/client dpss base/fatal base
 MAY_dpss/sim                 := dpss/client dpss base
 MAY_host/switch              := host/lib base
 MAY_gridftp/manager          := host/notice host/lib base
-MAY_gridftp/xio              := host/lib pki xsp base
+MAY_gridftp/xio              := host/nwrun/collect host/nwrun/preload host/lib pki xsp base
 # BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
 # Its tests link BELOW_tests/room: where a room reads a store, a test fills one and asks it.
 last = $(if $1,$(if $(filter $(firstword $1),$(wordlist 2,999,$1)),,$(firstword $1)) $(call last,$(wordlist 2,999,$1)))
@@ -333,14 +333,16 @@ $B/lib/libglobus_net_manager_narrows.so: $(call objs,gridftp/manager) $(foreach 
 	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/manager)
 $B/lib/libglobus_xio_narrows_driver.so: $(call objs,gridftp/xio) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/xio)
+	$(Q)$(LD) -shared $(XIO_DRIVER) -o $@ $^ $(call link,gridftp/xio)
+# a process may load both drivers, and unloads neither while the driver's thread runs
+XIO_DRIVER = -Wl,--gc-sections,--exclude-libs,ALL,-Bsymbolic,-z,nodelete,-z,defs,-soname,$(@F)
 # the same driver by the name that "globus-url-copy -nlb" asks for
 $B/obj/netlogger/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(SECTIONS) -DNARROWS_NETLOGGER -c -o $@ $<
 $B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
-	$(Q)$(LD) -shared -Wl,--gc-sections -Wl,-soname,$(@F) -o $@ $^ $(call link,gridftp/xio)
+	$(Q)$(LD) -shared $(XIO_DRIVER) -o $@ $^ $(call link,gridftp/xio)
 gridftp:
 	@sh conf/deps.sh gridftp
 	$(Q)$(MAKE) --no-print-directory gridftp-libraries
@@ -374,7 +376,7 @@ unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
 	@sh conf/deps.sh box
-	$(Q)$(MAKE) --no-print-directory all $(BENCHES)
+	$(Q)$(MAKE) --no-print-directory all $(BENCHES) $(GRIDFTP)
 	@for b in $(BENCHES); do echo "== $${b##*/}"; $$b || exit 1; done
 	@echo "== bench_blipp"; B=$B python3 tests/bench_blipp.py
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
