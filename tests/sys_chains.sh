@@ -194,7 +194,7 @@ chain pipe-third third "first>second" "second>third"
 chain socket-first first "second>first" "third>second"
 chain socket-third third "first>second" "second>third"
 
-# the loop's own account, within 2 points on a machine at rest; the account counts as waiting what the loop waited for a processor
+# the loop's own account, within 4 points on a machine at rest; the account counts as waiting what the loop waited for a processor
 loop() {
 	task=$1
 	shift
@@ -209,7 +209,7 @@ loop = next(i for i, n in enumerate(c["nodes"]) if "worker" not in n["name"])
 share = sum(e["share"] for e in c["edges"] if e["waiter"] == loop)
 starved = c["nodes"][loop]["starved_share"] or 0
 print(c["sentence"], share, starved, truth)
-slack, name = 0.02 * int(sys.argv[3]), sys.argv[4] + ".py (python3)"
+slack, name = 0.04 * int(sys.argv[3]), sys.argv[4] + ".py (python3)"
 if name[0] == "l": # a pool's account begins with the start of its workers
     assert -slack < truth - share < slack + starved, (share, starved, truth)
 assert "its 2 workers" in c["sentence"] or truth < 0.05
@@ -226,8 +226,8 @@ loop slow-workers loop 2 40 0.06 0.01
 loop slow-step loop 2 60 0.002 0.02
 loop loader-workers loader 2 40 0.04 0.005
 loop loader-step loader 2 40 0.005 0.03
-loop pool-workers pool 2 40 0.04 0.005
-loop pool-step pool 2 40 0.005 0.03
+loop pool-workers pool 2 100 0.04 0.005
+loop pool-step pool 2 80 0.005 0.03
 # workers that take turns at a lock wait for the loop, not for each other
 python3 - "$tmp/slow-step.json" <<'PY' || fail "slow-step: the waits for a turn"
 import json, sys
