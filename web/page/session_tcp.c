@@ -9,6 +9,7 @@
 
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/page/html_table.h"
 #include "web/page/session_timeline.h"
 
 /* Connections whose time is split up in a figure of their own. */
@@ -227,6 +228,74 @@ write_split(struct html *h, const struct tcp *tcp, size_t index)
 	plot_write(h, &p);
 }
 
+/* --- connections side by side --- */
+
+static double
+list_mean(const json_t *row, enum result_key key)
+{
+	const json_t *list = result_list(row, key), *v;
+	double sum = 0;
+	size_t i, n = 0;
+
+	json_array_foreach(list, i, v) if (json_is_number(v))
+	{
+		sum += json_number_value(v);
+		n++;
+	}
+	return n > 0 ? sum / (double)n : NAN;
+}
+
+static void
+column_name(struct html *h, const json_t *row)
+{
+	char name[160];
+
+	timeline_name(KEY_timeline_connections, row, name, sizeof(name));
+	table_text(h, name);
+}
+
+#define COLUMN_MEAN(name, key, unit)                          \
+	static void name(struct html *h, const json_t *row)   \
+	{                                                     \
+		const double mean = list_mean(row, key);      \
+		table_value(h, mean, plot_value(unit, mean)); \
+	}
+COLUMN_MEAN(column_rate, KEY_timeline_connection_bytes_per_s, PLOT_BYTES_PER_S)
+COLUMN_MEAN(column_rtt, KEY_timeline_connection_rtt_s, PLOT_SECONDS)
+COLUMN_MEAN(column_cwnd, KEY_timeline_connection_cwnd_bytes, PLOT_BYTES)
+COLUMN_MEAN(column_again, KEY_timeline_connection_retrans_per_s, PLOT_NUMBER)
+
+/* Means of each connection, and how unequal the connections are. */
+static void
+write_streams(struct html *h, const struct tcp *tcp)
+{
+	static const struct table_column columns[] = { { "Connection", column_name, false },
+		{ "Mean rate", column_rate, true }, { "Round trip", column_rtt, true },
+		{ "Congestion window", column_cwnd, true },
+		{ "Sent again, segments a second", column_again, true } };
+	double v, most = 0, least = INFINITY;
+	json_t *drawn = json_array();
+	char sentence[160];
+	size_t i;
+
+	for (i = 0; i < tcp->n; i++) {
+		json_array_append(drawn, (json_t *)tcp->connection[i]);
+		v = volume(tcp->t, tcp->connection[i]);
+		most = fmax(most, v);
+		least = fmin(least, v);
+	}
+	if (tcp->n > 1) { /* each has a hundredth of the bytes of the fullest */
+		snprintf(sentence, sizeof(sentence),
+		    "Of %zu connections, the fullest carried %s times the bytes of the emptiest.",
+		    tcp->n, fmt_ratio(most / least).s);
+		html_raw(h, "<p class=\"note\">");
+		html_text(h, sentence);
+		html_raw(h, "</p>");
+		table_write(h, drawn, columns, sizeof(columns) / sizeof(columns[0]));
+	}
+	json_decref(drawn);
+}
+
 void
 session_tcp(struct html *h, const json_t *doc)
 {
@@ -246,7 +315,9 @@ session_tcp(struct html *h, const json_t *doc)
 	    "sending program had written nothing more.");
 	if (tcp.n > SPLIT_MAX)
 		html_raw(h, " The time of the three largest connections is split up.");
-	html_raw(h, "</p><div class=\"plots\">");
+	html_raw(h, "</p>");
+	write_streams(h, &tcp);
+	html_raw(h, "<div class=\"plots\">");
 	for (i = 0; i < tcp.n && i < SPLIT_MAX; i++)
 		write_split(h, &tcp, i);
 	for (i = 0; i < sizeof(plots) / sizeof(plots[0]); i++)
