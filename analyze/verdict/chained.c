@@ -151,8 +151,8 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		return CHAINED_INSTEAD;
 	if (!c->graph.known)
 		return CHAINED_NOT;
-	if (j->limit.known && agrees(e, c, j))
-		return CHAINED_BESIDE;
+	if (j->limit.known && agrees(e, c, j)) /* a network alone is the path's own sentence */
+		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
 	return is_open(j) || is_another_program(e, c, j) ? CHAINED_INSTEAD : CHAINED_NOT;
 }
 

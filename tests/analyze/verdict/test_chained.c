@@ -103,6 +103,14 @@ test_agrees(void)
 	CHECK_STR(j.sentence, "The path's words; along the chain, first waited 90 % for second.");
 	CHECK(j.limit.known && j.bytes == 1e6);
 	end();
+	begin(); /* two ends and a network say no more than the path; another link does */
+	j.path.stage[1].kind = NW_STAGE_NETWORK;
+	c.graph.limit_is_edge = true;
+	CHECK_INT(decide(), CHAINED_NOT);
+	CLAIM_SAY(&c.told, chain_waited, CLAIM_NO_STAGE, claim_text("; "), claim_text("third"),
+	    claim_number(0.5), claim_text("first"));
+	CHECK_INT(decide(), CHAINED_BESIDE);
+	end();
 	begin(); /* the path's program is one of several: the chain names another */
 	j.path.stage[1].process = 0;
 	CHECK_INT(decide(), CHAINED_INSTEAD);
