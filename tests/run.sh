@@ -3,9 +3,9 @@
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
 # the last lines of each that failed, and "N passed, N failed, N skipped". The unit tests come first, then the system tests of
 # tests/alone, one at a time, beside the tests of tests/quiet, which mostly sleep. At last come the tests of tests/machine, one
-# at a time, beside one of the others, and then the others two at a time. Quiet tests and others have a network of their own. A
-# system test that failed runs once more, alone, after all others; a test that passes then is named before the last line. A skipped test has failed, unless a line of tests/skips has its name and a
-# condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
+# at a time, beside one of the others, and then the others two at a time, those of tests/long first. Quiet tests and others have
+# a network of their own. A system test that failed runs once more, alone, after all others; a test that passes then is named before
+# the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
 # (6) seconds, a line names the running tests. Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a
 # sample, except in "whole".
 # usage: B=build/release tests/run.sh unit|all|whole|only NAME ...|program PATH|single NAME|beside NAME
@@ -145,7 +145,7 @@ take() {
 # systems NAME ...: those of tests/alone beside those of tests/quiet; then those of tests/machine beside the others; then the
 # second runs
 systems() {
-	alone= machine= quiet= others= own=
+	alone= machine= quiet= long= others= own=
 	[ "$PROCESSORS" -lt 2 ] || ! unshare --net sh -c "$own_network" sh true 2>/dev/null || own=yes
 	for t; do
 		rm -rf "$log/$t.count" "$log/$t.taken"
@@ -155,6 +155,8 @@ systems() {
 			machine="$machine $t"
 		elif listed quiet "$t"; then
 			quiet="$quiet $t"
+		elif listed long "$t"; then
+			long="$long $t"
 		else
 			others="$others $t"
 		fi
@@ -166,10 +168,10 @@ systems() {
 	sleepers=$!
 	lane single 1 $alone
 	wait $sleepers
-	take $others &
+	take $long $others &
 	rest=$!
 	lane single 1 $machine
-	take $others
+	take $long $others
 	wait $rest
 	for t; do
 		p=0 s=0

@@ -159,8 +159,8 @@ run_all 1
 ends_with '0 passed, 0 failed, 0 skipped'
 
 # --- the lists name tests that exist, and every test that may be skipped ---
-for name in $(cut -f 1 tests/skips tests/alone tests/quiet | grep -v '^#'); do
-	[ -f "tests/$name.sh" ] || fail "tests/skips, tests/alone or tests/quiet names $name, which does not exist"
+for name in $(cut -f 1 tests/skips tests/alone tests/quiet tests/long tests/machine | grep -v '^#'); do
+	[ -f "tests/$name.sh" ] || fail "a list of tests/run.sh names $name, which does not exist"
 done
 for test in $(grep -lE '(^|\|\| |^	)skip "|echo .*; exit 77|^outside_or_skip|^\. tests/browser.sh' tests/sys_*.sh); do
 	name=$(basename "$test" .sh)
