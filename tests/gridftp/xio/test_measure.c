@@ -4,10 +4,18 @@
 #include "gridftp/xio/measure.h"
 
 #include "tests/check.h"
+#include "tests/gridftp/xio/measure_clear.h"
 
 enum { MS = 1000000 };
 
 static struct measure m;
+
+static void
+anew(bool threads)
+{
+	measure_clear(&m);
+	measure_init(&m, threads);
+}
 
 static void
 options_of(struct options *o, const char *task)
@@ -59,7 +67,7 @@ test_exact(void)
 {
 	struct flow *f;
 
-	measure_init(&m, false);
+	anew(false);
 	f = open_flow(FLOW_DISK, "a", true);
 	run(f, FLOW_WRITE, NULL, 1, 1000, 1000, 10, 13, 50); /* the pass's 3 ms, not the 40 */
 	CHECK_INT(f->sum[FLOW_WRITE].ns, 3 * MS);
@@ -84,7 +92,7 @@ test_apart(void)
 	struct op *o[2];
 	int64_t busy;
 
-	measure_init(&m, false);
+	anew(false);
 	disk = open_flow(FLOW_DISK, "a", true);
 	net[0] = open_flow(FLOW_NET, "a", false);
 	net[1] = open_flow(FLOW_NET, "a", false);
@@ -110,7 +118,7 @@ test_apart(void)
 	op_done(&m, o[0], 0, OP_FAILED, 160 * MS);
 	CHECK_INT(net[0]->sum[FLOW_READ].errors + disk->sum[FLOW_WRITE].errors, 2);
 	/* threads do not wait for each other */
-	measure_init(&m, true);
+	anew(true);
 	disk = open_flow(FLOW_DISK, "a", true);
 	net[0] = open_flow(FLOW_NET, "a", false);
 	o[0] = op_begin(&m, net[0], FLOW_READ, NULL, 5000, 1, 5000, 0);
@@ -126,7 +134,7 @@ test_headers(void)
 	uint8_t h[HEADER_BYTES];
 	struct flow *f;
 
-	measure_init(&m, false);
+	anew(false);
 	f = open_flow(FLOW_NET, "a", false);
 	header_make(h, 0, 1000);
 	run(f, FLOW_READ, h, 1, HEADER_BYTES, HEADER_BYTES, 0, 0, 30);
@@ -162,7 +170,7 @@ test_offsets(void)
 {
 	struct flow *f;
 
-	measure_init(&m, false);
+	anew(false);
 	f = open_flow(FLOW_DISK, "a", true);
 	flow_seek(&m, f, 1000);
 	run(f, FLOW_WRITE, NULL, 1, 100, 100, 0, 1, 2);
@@ -184,7 +192,7 @@ test_sessions(void)
 	struct session *first;
 
 	/* a stream without an id is of the task that the disk brings */
-	measure_init(&m, false);
+	anew(false);
 	net = open_flow(FLOW_NET, "", false);
 	CHECK(!net->session->chosen);
 	CHECK(strlen(net->session->task_id) == 36);
@@ -200,7 +208,7 @@ test_sessions(void)
 	CHECK_INT(disk->session->flows, 1);
 	CHECK_INT(other->session->flows, 2);
 	/* a session that the box knows by a random id keeps it */
-	measure_init(&m, false);
+	anew(false);
 	net = open_flow(FLOW_NET, "", false);
 	first = net->session;
 	first->started = true;
@@ -230,17 +238,17 @@ test_limits(void)
 	unsigned i, open = 0;
 	struct flow *f;
 
-	measure_init(&m, false);
+	anew(false);
 	for (i = 0; i < SESSIONS_MAX + 5; i++) {
 		snprintf(task, sizeof(task), "t%u", i);
 		open += open_flow(FLOW_NET, task, false) != NULL;
 	}
 	CHECK_INT(open, SESSIONS_MAX);
 	CHECK_INT(m.missed_flows, 5);
-	measure_init(&m, false);
+	anew(false);
 	m.no_sender = true;
 	CHECK(open_flow(FLOW_NET, "a", false) == NULL);
-	measure_init(&m, false);
+	anew(false);
 	f = open_flow(FLOW_DISK, "a", true);
 	run(f, FLOW_READ, NULL, 1, 1000, 1000, 0, 250, 250);
 	text = measure_summary(&m, "a", 1000 * (int64_t)MS);
@@ -257,5 +265,6 @@ main(void)
 	test_offsets();
 	test_sessions();
 	test_limits();
+	measure_clear(&m);
 	return check_done("test_measure");
 }

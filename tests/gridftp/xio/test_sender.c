@@ -4,6 +4,7 @@
 #include "gridftp/xio/sender.h"
 
 #include "tests/fakebox.h"
+#include "tests/gridftp/xio/measure_clear.h"
 #include "narrows/clock.h"
 
 #define MS INT64_C(1000000)
@@ -86,6 +87,7 @@ test_last_words(void)
 	CHECK(b.metas >= 3);
 	CHECK(b.docs >= 3);
 	fakebox_stop(&b);
+	measure_clear(&m);
 }
 
 static void
@@ -104,6 +106,7 @@ test_box_away(void)
 	sender_finish(x, 60000 * MS);
 	CHECK(nw_mono_ns() - begin < 30000 * MS); /* a tenth of the wait, on a slow machine */
 	sender_finish(NULL, 0);
+	measure_clear(&m);
 }
 
 static void
@@ -121,6 +124,7 @@ test_no_box(void)
 	flow_close(&m, f, nw_caliper_now());
 	sender_finish(x, 1000 * MS);
 	CHECK_INT(m.n_flows, 0); /* closed flows are freed without a report */
+	measure_clear(&m);
 }
 
 int
