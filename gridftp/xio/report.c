@@ -6,7 +6,6 @@
  */
 #include "gridftp/xio/report.h"
 
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -21,9 +20,11 @@
 
 #include "host/lib/hostname.h"
 #include "host/lib/mount.h"
-#include "host/nwrun/collect/place.h"
+#include "host/lib/procfile.h"
 #include "host/lib/procread.h"
 #include "host/lib/uuid.h"
+#include "host/nwrun/collect/place.h"
+#include "host/nwrun/collect/said.h"
 #include "narrows/clock.h"
 #include "narrows/eventtype.h"
 
@@ -64,39 +65,6 @@ struct news {
 	size_t tcp_info_len;
 };
 
-/* --- lists of keys and values, of names and numbers --- */
-
-struct kv_list {
-	struct nw_kv kv[28];
-	size_t n;
-};
-
-static void
-kv_text(struct kv_list *l, const char *key, const char *text)
-{
-	if (text != NULL && text[0] != '\0')
-		l->kv[l->n++] = (struct nw_kv){ .key = key, .type = NW_KV_TEXT, .v.text = text };
-}
-
-static void
-kv_int(struct kv_list *l, const char *key, int64_t i)
-{
-	l->kv[l->n++] = (struct nw_kv){ .key = key, .type = NW_KV_INT, .v.i = i };
-}
-
-struct field_list {
-	const char *name[32];
-	double value[32];
-	size_t n;
-};
-
-static void
-field(struct field_list *f, const char *name, double value)
-{
-	f->name[f->n] = name;
-	f->value[f->n++] = value;
-}
-
 /* --- the process --- */
 
 /* Seconds of the process's threads without a processor. */
@@ -106,7 +74,7 @@ starved_s(void)
 	char path[64], text[128];
 	DIR *dir = opendir("/proc/self/task");
 	const struct dirent *e;
-	unsigned long long run, wait;
+	uint64_t wait_ns;
 	double sum = NAN;
 
 	while (dir != NULL && (e = readdir(dir)) != NULL) {
@@ -114,9 +82,9 @@ starved_s(void)
 		    snprintf(path, sizeof(path), "/proc/self/task/%.20s/schedstat", e->d_name) >=
 			(int)sizeof(path) ||
 		    procread_path(path, text, sizeof(text)) == 0 ||
-		    sscanf(text, "%llu %llu", &run, &wait) != 2)
+		    !procfile_parse_schedstat(text, &wait_ns))
 			continue;
-		sum = (isnan(sum) ? 0 : sum) + (double)wait * NS;
+		sum = (isnan(sum) ? 0 : sum) + (double)wait_ns * NS;
 	}
 	if (dir != NULL)
 		closedir(dir);
@@ -226,15 +194,6 @@ say_stage(struct report *r, unsigned stage, const struct nw_caliper_window *w, i
 
 /* --- files and streams --- */
 
-static void
-kv_mount(struct kv_list *l, const struct mount *m)
-{
-	kv_text(l, "filesystem", m->type);
-	kv_text(l, "mount", m->point);
-	kv_text(l, "source", m->device);
-	kv_text(l, "server_address", m->address);
-}
-
 /* The device of a file, or its mount where no device of the host has the file. */
 static void
 kv_file(
@@ -249,18 +208,11 @@ kv_file(
 		kv_mount(l, mount);
 }
 
-static const char *
-address_text(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
-{
-	return a->family != 0 ? inet_ntop(a->family, a->ip, out, INET6_ADDRSTRLEN) : NULL;
-}
-
 static void
-kv_stream(struct kv_list *l, const struct flow_label *label, char text[2][INET6_ADDRSTRLEN],
-    char place[PLACE_BYTES])
+kv_stream(struct kv_list *l, const struct flow_label *label, char place[PLACE_BYTES])
 {
-	const char *src = address_text(&label->local, text[0]),
-		   *dst = address_text(&label->peer, text[1]);
+	const char *src = addr_text(&label->local, l->text[0]),
+		   *dst = addr_text(&label->peer, l->text[1]);
 
 	kv_text(l, "transport", label->transport);
 	kv_text(l, "src", src != NULL ? src : label->local_text);
@@ -275,7 +227,7 @@ static void
 say_flow_meta(struct report *r, const struct flow *f)
 {
 	struct kv_list subject = { .n = 0 };
-	char text[2][INET6_ADDRSTRLEN], place[PLACE_BYTES];
+	char place[PLACE_BYTES];
 	bool disk = f->label.kind == FLOW_DISK;
 	struct mount mount;
 
@@ -285,7 +237,7 @@ say_flow_meta(struct report *r, const struct flow *f)
 	if (disk)
 		kv_file(&subject, &f->label, place, &mount);
 	else
-		kv_stream(&subject, &f->label, text, place);
+		kv_stream(&subject, &f->label, place);
 	say_meta(r, f->id, r->process_id, disk ? NW_TYPE_FILE : NW_TYPE_CONNECTION, &subject);
 }
 
@@ -306,34 +258,13 @@ say_other_meta(struct report *r, enum flow_kind kind)
 	return r->other_id[kind];
 }
 
-/* The kernel's account by the names of nwrun's collector. */
-static void
-fields_tcp(struct field_list *f, const uint8_t *info, size_t len)
-{
-	double mss = tcpinfo_u32(info, len, TCP_SND_MSS, 1),
-	       rtt_min_s = tcpinfo_u32(info, len, TCP_MIN_RTT_US, 1e-6);
-
-	if (len == 0)
-		return;
-	field(f, "rtt_s", tcpinfo_u32(info, len, TCP_RTT_US, 1e-6));
-	field(f, "rtt_min_s", rtt_min_s >= 4294.967295 ? NAN : rtt_min_s); /* no round trip yet */
-	field(f, "cwnd_bytes", tcpinfo_u32(info, len, TCP_SND_CWND, mss));
-	field(f, "retrans", tcpinfo_u32(info, len, TCP_TOTAL_RETRANS, 1));
-	field(f, "delivery_rate", tcpinfo_u64(info, len, TCP_DELIVERY_RATE, 1));
-	field(f, "busy_s", tcpinfo_u64(info, len, TCP_BUSY_US, 1e-6));
-	field(f, "rwnd_limited_s", tcpinfo_u64(info, len, TCP_RWND_LIMITED_US, 1e-6));
-	field(f, "sndbuf_limited_s", tcpinfo_u64(info, len, TCP_SNDBUF_LIMITED_US, 1e-6));
-	field(f, "snd_mss", mss);
-	field(f, "snd_wnd", tcpinfo_u32(info, len, TCP_SND_WND, 1));
-	field(f, "notsent_bytes", tcpinfo_u32(info, len, TCP_NOTSENT_BYTES, 1));
-}
-
 static void
 say_flow_data(struct report *r, const char *id, const struct news *n, int64_t now_wall_ns)
 {
 	const struct flow_sum *in = &n->sum[FLOW_READ], *out = &n->sum[FLOW_WRITE];
 	bool disk = n->flow->label.kind == FLOW_DISK;
 	struct field_list f = { .n = 0 };
+	struct tcp_sample tcp;
 
 	field(&f, disk ? "read_bytes" : "bytes_in", (double)in->bytes);
 	field(&f, disk ? "write_bytes" : "bytes_out", (double)out->bytes);
@@ -347,7 +278,10 @@ say_flow_data(struct report *r, const char *id, const struct news *n, int64_t no
 	} else {
 		field(&f, "header_bytes", (double)(in->header_bytes + out->header_bytes));
 		field(&f, "header_s", (double)(in->header_ns + out->header_ns) * NS);
-		fields_tcp(&f, n->tcp_info, n->tcp_info_len);
+		if (n->tcp_info_len > 0) {
+			tcp_parse(n->tcp_info, n->tcp_info_len, &tcp);
+			fields_tcp(&f, &tcp);
+		}
 	}
 	(void)nw_provider_data(r->provider, id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }

@@ -8,6 +8,7 @@
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect/collect.h"
 #include "host/nwrun/collect/mounts.h"
+#include "host/nwrun/collect/said.h"
 
 /* Amounts taken from a thread's slot so far. */
 struct lane_seen {
@@ -269,7 +270,6 @@ struct object_delta {
 };
 void say_pipe(struct collect *c, unsigned object, const struct object_delta *d,
     int64_t from_wall_ns, int64_t now_wall_ns);
-struct tcp_sample;
 void say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns);
 void say_object_end(struct collect *c, unsigned object);
@@ -312,14 +312,7 @@ void pipe_report(struct collect *c, unsigned object, int64_t now_wall_ns);
 
 /* --- collect_tcp.c --- */
 
-struct tcp_sample {
-	double rtt_s, rtt_min_s, cwnd_bytes, retrans, delivery_rate, busy_s, rwnd_limited_s,
-	    sndbuf_limited_s;
-	double snd_mss, snd_wnd, notsent_bytes; /* NaN: this kernel does not tell */
-};
 int tcp_open(void); /* a descriptor, or -1 */
-/* Reads the kernel's struct tcp_info, as far as it reaches. */
-void tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out);
 /* Returns false without such a connection in this network name space. */
 bool
 tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out);

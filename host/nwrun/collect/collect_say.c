@@ -20,44 +20,7 @@ static const enum nw_op lane_op[NWSHM_LANES] = { [NWSHM_DISK_READ] = NW_OP_DISK_
 const char *const collect_step_names[NWSHM_STEPS] = { "forward", "backward", "same", "strided",
 	"random" };
 
-/* --- lists of keys and values --- */
-
-struct kv_list {
-	struct nw_kv kv[20];
-	size_t n;
-	char text[2][INET6_ADDRSTRLEN];
-};
-
-static void
-kv_text(struct kv_list *l, const char *key, const char *text)
-{
-	if (text != NULL && text[0] != '\0')
-		l->kv[l->n++] = (struct nw_kv){ .key = key, .type = NW_KV_TEXT, .v.text = text };
-}
-
-static void
-kv_int(struct kv_list *l, const char *key, int64_t i)
-{
-	l->kv[l->n++] = (struct nw_kv){ .key = key, .type = NW_KV_INT, .v.i = i };
-}
-
-static const char *
-addr_text(const struct net_addr *a, char out[INET6_ADDRSTRLEN])
-{
-	return inet_ntop(a->family, a->ip, out, INET6_ADDRSTRLEN);
-}
-
-/* The box knows places by the type (narrows/filesystem.h). */
-static void
-kv_mount(struct kv_list *l, const struct mount *m)
-{
-	if (m == NULL)
-		return;
-	kv_text(l, "filesystem", m->type);
-	kv_text(l, "mount", m->point);
-	kv_text(l, "source", m->device);
-	kv_text(l, "server_address", m->address);
-}
+/* --- subjects --- */
 
 static void
 kv_label(struct kv_list *l, const struct label *label)
@@ -122,23 +85,6 @@ say_meta(struct collect *c, const char *id, const char *pid, const char *event_t
 	};
 
 	c->sink->meta(c->sink->arg, id, pid, event_type, subject->kv, subject->n, params, 2);
-}
-
-/* --- numbers by name: a number that is zero or unknown throughout is left out --- */
-
-struct field_list {
-	const char *name[32];
-	double value[32];
-	size_t n;
-	bool any;
-};
-
-static void
-field(struct field_list *f, const char *name, double value)
-{
-	f->name[f->n] = name;
-	f->value[f->n++] = value;
-	f->any |= value != 0;
 }
 
 /* --- processes --- */
@@ -573,19 +519,8 @@ say_object(struct collect *c, unsigned object, const struct object_delta *d,
 		field(&f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
 		field(&f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
 	}
-	if (tcp != NULL) {
-		field(&f, "rtt_s", tcp->rtt_s);
-		field(&f, "rtt_min_s", tcp->rtt_min_s);
-		field(&f, "cwnd_bytes", tcp->cwnd_bytes);
-		field(&f, "retrans", tcp->retrans);
-		field(&f, "delivery_rate", tcp->delivery_rate);
-		field(&f, "busy_s", tcp->busy_s);
-		field(&f, "rwnd_limited_s", tcp->rwnd_limited_s);
-		field(&f, "sndbuf_limited_s", tcp->sndbuf_limited_s);
-		field(&f, "snd_mss", tcp->snd_mss);
-		field(&f, "snd_wnd", tcp->snd_wnd);
-		field(&f, "notsent_bytes", tcp->notsent_bytes);
-	}
+	if (tcp != NULL)
+		fields_tcp(&f, tcp);
 	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }
 

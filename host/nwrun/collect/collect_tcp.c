@@ -28,6 +28,22 @@ tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 		out->rtt_min_s = NAN;
 }
 
+void
+fields_tcp(struct field_list *f, const struct tcp_sample *tcp)
+{
+	field(f, "rtt_s", tcp->rtt_s);
+	field(f, "rtt_min_s", tcp->rtt_min_s);
+	field(f, "cwnd_bytes", tcp->cwnd_bytes);
+	field(f, "retrans", tcp->retrans);
+	field(f, "delivery_rate", tcp->delivery_rate);
+	field(f, "busy_s", tcp->busy_s);
+	field(f, "rwnd_limited_s", tcp->rwnd_limited_s);
+	field(f, "sndbuf_limited_s", tcp->sndbuf_limited_s);
+	field(f, "snd_mss", tcp->snd_mss);
+	field(f, "snd_wnd", tcp->snd_wnd);
+	field(f, "notsent_bytes", tcp->notsent_bytes);
+}
+
 bool
 tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out)
 {
