@@ -82,16 +82,17 @@ port_of(const char *state_dir)
 
 /* --- check --- */
 
-/* Announcements to the running box since the start of the box, by fate. */
+/* What came so far, by fate. */
 struct heard {
 	double taken, stale, foreign, malformed, over_limit;
 };
 
+/* Announcements to the running box since the start of the box. */
 static bool
-heard_get(struct source *s, struct heard *out)
+heard_by_box(const struct command_env *env, struct heard *out)
 {
 	int status;
-	char *text = source_health(s, &status);
+	char *text = source_health(env->source, &status);
 	json_t *doc = text != NULL ? json_loads(text, 0, NULL) : NULL;
 	const json_t *c = result_get(doc, KEY_health_counters);
 
@@ -106,7 +107,7 @@ heard_get(struct source *s, struct heard *out)
 }
 
 static bool
-heard_tell(const struct heard *was, const struct heard *is)
+heard_by_box_tell(const struct heard *was, const struct heard *is)
 {
 	if (is->taken > was->taken)
 		puts("# an announcement came, and is a session: narrows sessions");
@@ -125,32 +126,6 @@ heard_tell(const struct heard *was, const struct heard *is)
 	return true;
 }
 
-static int
-run_check(struct source *s, long seconds)
-{
-	const struct timespec pause = { .tv_nsec = 200000000 };
-	int64_t until = nw_mono_ns() + seconds * INT64_C(1000000000);
-	struct heard was, is;
-
-	if (!heard_get(s, &was))
-		return COMMAND_FAILED;
-	printf("# waiting %ld s for the first announcement\n", seconds);
-	while (nw_mono_ns() < until) {
-		(void)fflush(stdout);
-		nanosleep(&pause, NULL);
-		if (!heard_get(s, &is))
-			return COMMAND_FAILED;
-		if (heard_tell(&was, &is))
-			return !(is.taken > was.taken);
-	}
-	return command_failed(NULL, "no announcement came");
-}
-
-/* Notices to the agents of all hosts, as the agents report. */
-struct noticed {
-	double taken, missed, foreign, malformed;
-};
-
 static double
 number_behind(const char *line, const char *name)
 {
@@ -162,16 +137,23 @@ number_behind(const char *line, const char *name)
 static void
 on_status(void *arg, const char *line)
 {
-	struct noticed *n = arg;
+	struct heard *h = arg;
 
-	n->taken += number_behind(line, " notices=");
-	n->missed += number_behind(line, " missed=");
-	n->foreign += number_behind(line, " foreign=");
-	n->malformed += number_behind(line, " malformed=");
+	h->taken += number_behind(line, " notices=");
+	h->foreign += number_behind(line, " foreign=");
+	h->malformed += number_behind(line, " malformed=");
+}
+
+/* Notices to the agents of all hosts, as the agents report. */
+static bool
+heard_by_agents(const struct command_env *env, struct heard *out)
+{
+	*out = (struct heard){ 0 };
+	return ctlask_each(env->state_dir, "all status\n", on_status, out) == 0;
 }
 
 static bool
-noticed_tell(const struct noticed *was, const struct noticed *is)
+heard_by_agents_tell(const struct heard *was, const struct heard *is)
 {
 	if (is->taken > was->taken)
 		puts("# an agent was told of a data channel, and has a session: narrows sessions");
@@ -184,27 +166,37 @@ noticed_tell(const struct noticed *was, const struct noticed *is)
 	return true;
 }
 
-/* Agents report every 10 s. */
-static int
-run_check_agents(const char *state_dir, long seconds)
-{
-	const struct timespec pause = { .tv_nsec = 500000000 };
-	int64_t until = nw_mono_ns() + seconds * INT64_C(1000000000);
-	struct noticed was = { 0 }, is;
+static const struct listener {
+	bool (*get)(const struct command_env *env, struct heard *out);
+	bool (*tell)(const struct heard *was, const struct heard *is); /* false: nothing came */
+	long pause_ns;
+	const char *begin; /* with the seconds */
+	const char *none;
+} by_box = { heard_by_box, heard_by_box_tell, 200000000,
+	"# waiting %ld s for the first announcement\n", "no announcement came" },
+  by_agents = { heard_by_agents, heard_by_agents_tell, 500000000,
+	  "# waiting %ld s for the first data channel; agents report every 10 s\n",
+	  "no agent was told of a data channel" };
 
-	if (ctlask_each(state_dir, "all status\n", on_status, &was) != 0)
+static int
+run_check(const struct listener *l, const struct command_env *env, long seconds)
+{
+	const struct timespec pause = { .tv_nsec = l->pause_ns };
+	int64_t until = nw_mono_ns() + seconds * INT64_C(1000000000);
+	struct heard was, is;
+
+	if (!l->get(env, &was))
 		return COMMAND_FAILED;
-	printf("# waiting %ld s for the first data channel; agents report every 10 s\n", seconds);
+	printf(l->begin, seconds);
 	while (nw_mono_ns() < until) {
 		(void)fflush(stdout);
 		nanosleep(&pause, NULL);
-		is = (struct noticed){ 0 };
-		if (ctlask_each(state_dir, "all status\n", on_status, &is) != 0)
+		if (!l->get(env, &is))
 			return COMMAND_FAILED;
-		if (noticed_tell(&was, &is))
+		if (l->tell(&was, &is))
 			return !(is.taken > was.taken);
 	}
-	return command_failed(NULL, "no agent was told of a data channel");
+	return command_failed(NULL, l->none);
 }
 
 /* --- the command --- */
@@ -241,9 +233,8 @@ run(const struct command_env *env, int argc, char **argv)
 		       "#   announce-from        NETWORK OF THE SERVERS\n",
 		    PORT_DEFAULT);
 	printf(program->lines, terminal_text(host), port != 0 ? port : PORT_DEFAULT);
-	if (program->by_agent && check_s > 0)
-		return run_check_agents(env->state_dir, check_s);
-	return check_s > 0 ? run_check(env->source, check_s) : fflush(stdout) != 0;
+	return check_s > 0 ? run_check(program->by_agent ? &by_agents : &by_box, env, check_s)
+			   : fflush(stdout) != 0;
 }
 
 const struct command command_attach = {
