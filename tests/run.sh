@@ -3,9 +3,9 @@
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
 # the last lines of each that failed, and "N passed, N failed, N skipped". The unit tests come first, then the system tests of
 # tests/alone, one at a time, beside the tests of tests/quiet, which mostly sleep. At last come the tests of tests/machine, one
-# at a time, beside one of the others, and then the others two at a time, those of tests/long first. Quiet tests and others have
-# a network of their own. A system test that failed runs once more, alone, after all others; a test that passes then is named before
-# the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
+# at a time, beside two of the others (one on a busy machine), and then three of the others, those of tests/long first. Quiet
+# tests and others have a network of their own. A test that failed runs once more, alone, after all others of its kind; a test that passes then is named
+# before the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
 # (6) seconds, a line names the running tests. Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a
 # sample, except in "whole".
 # usage: B=build/release tests/run.sh unit|all|whole|only NAME ...|program PATH|single NAME|beside NAME
@@ -106,21 +106,34 @@ system_again() {
 
 # key PATH: two rooms may have a test of one name
 key() { echo "${1#"$B/tests/"}" | tr / .; }
-# program PATH: a unit test, or a fuzzer over its corpus
+program_run() { case $1 in */fuzz_*) run "$(key "$1")" "$1" "tests/corpus/${1##*/fuzz_}" ;; *) run "$(key "$1")" "$1" ;; esac; }
+# program PATH: a unit test, or a fuzzer over its corpus; a failure is shown, and counted when all others have run
 program() {
-	case $1 in */fuzz_*) run "$(key "$1")" "$1" "tests/corpus/${1##*/fuzz_}" ;; *) run "$(key "$1")" "$1" ;; esac
-	count
-	echo $passed $failed $skipped >"$file.count"
+	program_run "$1"
+	case $status in
+	0 | 77) count; echo $passed $skipped 0 >"$file.count" ;;
+	*)
+		case $name in
+		fuzz_*) count; echo 0 0 $failed >"$file.count" ;;
+		*) show_failure; mv "$file.log" "$file.first.log" ;;
+		esac ;;
+	esac
 }
 built() { find "$B/tests" -name "$1" -type f -perm -u+x | sort; }
-# programs TEST ...: as many at once as there are processors; a test that left no count has failed
+# programs TEST ...: as many at once as there are processors; a test that left no count runs once more, alone. A fuzzer that
+# fails has found its input, and a second run would hide it.
 programs() {
 	for t; do rm -f "$log/$(key "$t").count"; done
 	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$PROCESSORS" -n 1 sh tests/run.sh program
 	for t; do
-		p=0 f=1 s=0
-		[ ! -s "$log/$(key "$t").count" ] || read -r p f s <"$log/$(key "$t").count"
-		passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+		p=0 s=0 f=0
+		[ ! -s "$log/$(key "$t").count" ] || read -r p s f <"$log/$(key "$t").count"
+		passed=$((passed + p)) skipped=$((skipped + s)) failed=$((failed + f))
+		[ $((p + s + f)) = 0 ] || continue
+		program_run "$t"
+		[ "$status" != 0 ] || second="$second $name"
+		took="$took, second run"
+		count
 	done
 }
 
@@ -161,15 +174,16 @@ systems() {
 			others="$others $t"
 		fi
 	done
-	# a busy machine has no place for a third
-	places=2
-	[ "$(patience)" -lt 4 ] || places=1
+	# tests wait about a third of their time, which one more test uses; a busy machine has no place for that
+	places=2 more=yes
+	[ "$(patience)" -lt 4 ] || places=1 more=
 	lane beside $places $quiet &
 	sleepers=$!
 	lane single 1 $alone
 	wait $sleepers
 	take $long $others &
 	rest=$!
+	[ -z "$more" ] || { take $others $long & rest="$rest $!"; }
 	lane single 1 $machine
 	take $long $others
 	wait $rest
