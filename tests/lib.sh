@@ -54,10 +54,13 @@ paced() { if chrt -r -p 1 $$ >/dev/null 2>&1; then unpaced="chrt -o 0"; fi; }
 # until_true SECONDS COMMAND ...: SECONDS of an idle machine, and twice as many more: another machine may be slower than those
 # on which the tests were written
 until_true() {
-	until_begin=$(date +%s) until_seconds=$1
+	seconds
+	until_begin=$seconds until_seconds=$1
 	shift
 	until "$@" >/dev/null 2>&1; do
-		[ $(($(date +%s) - until_begin)) -le $((until_seconds * (2 + $(patience)))) ] || return 1
+		patience_grown
+		seconds
+		[ $((seconds - until_begin)) -le $((until_seconds * (2 + patience_now))) ] || return 1
 		sleep 0.05
 	done
 }

@@ -4,14 +4,17 @@
 # programs that it starts, never a pause of its own. Use: . tests/patience.sh
 PROCESSORS=${PROCESSORS:-$(nproc)}
 export PROCESSORS
-# without a process of its own, because each of several hundred tests asks
+# patience_now: into $patience_now, without a process, because each of several hundred tests asks
 patience_now() {
 	read -r load _ _ busy _ </proc/loadavg
 	load=${load%.*} busy=${busy%%/*}
 	[ "$load" -lt "$busy" ] || busy=$load
-	echo $((1 + busy / PROCESSORS))
+	patience_now=$((1 + busy / PROCESSORS))
 }
-PATIENCE=${PATIENCE:-$(patience_now)}
+[ -n "${PATIENCE:-}" ] || { patience_now && PATIENCE=$patience_now; }
 export PATIENCE
-# patience: the machine may have become busier since the test began
-patience() { [ "$(patience_now)" -gt "$PATIENCE" ] && patience_now || echo "$PATIENCE"; }
+# patience_grown: into $patience_now; the machine may have become busier since the test began
+patience_grown() { patience_now; [ "$patience_now" -gt "$PATIENCE" ] || patience_now=$PATIENCE; }
+patience() { patience_grown; echo "$patience_now"; }
+# seconds: the machine's, since it began, into $seconds
+seconds() { read -r seconds _ </proc/uptime && seconds=${seconds%.*}; }

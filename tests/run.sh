@@ -13,39 +13,50 @@ set -u
 B=${B:-build/release}
 what=${1:-all}
 [ $# -eq 0 ] || shift
-PROCESSORS=${PROCESSORS:-$(nproc)}
-export B PROCESSORS
-patience() { (. tests/patience.sh && echo "$PATIENCE"); }
+export B
+asked=${PATIENCE:-}
+. tests/patience.sh
+# a test begins with the patience of its moment, unless somebody asked for one
+[ -n "$asked" ] || unset PATIENCE
+patience() { patience_now; patience=${asked:-$patience_now}; }
 silence=${SILENCE:-6}
 log=$B/log
-mkdir -p "$log"
-# say: passes on the lines of its input, in one write, because two tests may end at once; the heartbeat waits from then on
-say() { lines=$(cat); [ -z "$lines" ] || printf '%s\n' "$lines"; : >"$log/said"; }
+[ -d "$log" ] || mkdir -p "$log"
+# Several hundred tests run by what stands here, and a process costs milliseconds: a test that passes has two of the runner's own.
+# say LINES: in one write, because two tests may end at once; the heartbeat waits from then on
+say() { [ -z "$1" ] || printf '%s\n' "$1"; : >"$log/said"; }
 passed=0 failed=0 skipped=0
 again= second=
 
-# now: the machine's seconds in $up, without a process, which several hundred tests would wait for
-now() { read -r up _ </proc/uptime && up=${up%.*}; }
+# centiseconds MINUTESmSECONDSs: into $value
+centiseconds() {
+	value=${1#*m} value=${value%s} # 1.230000
+	whole=${value%.*} part=${value#*.}00 part=${part%"${part#??}"}
+	value=$((${1%%m*} * 6000 + whole * 100 + ${part#0}))
+}
 
 # run NAME COMMAND ...: the test's output into its log; $status and $took of the test. NAME may begin with ROOM and a dot.
 run() {
 	file=$log/$1 name=${1##*.}
 	shift
-	now
-	begin=$up
+	patience
+	seconds
+	begin=$seconds
 	echo "$begin $name" >"$file.running"
 	(
-		timeout $((300 * $(patience))) "$@" >"$file.log" 2>&1 </dev/null
+		timeout $((300 * patience)) "$@" >"$file.log" 2>&1 </dev/null
 		status=$?
 		times >"$file.cpu"
 		exit $status
 	)
 	status=$?
-	now
-	seconds=$((up - begin))
+	seconds
+	seconds=$((seconds - begin))
 	took="$seconds s"
 	# the last line of the times is that of the test and its children: "0m1.230000s 0m0.040000s"
-	echo "$seconds $name $(awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4 + 0.5) }' "$file.cpu")" >"$file.seconds"
+	{ read -r _ && read -r user sys; } <"$file.cpu"
+	centiseconds "$user" && cpu=$value && centiseconds "$sys" && cpu=$((cpu + value))
+	echo "$seconds $name $(((cpu + 50) / 100))" >"$file.seconds"
 	rm -f "$file.running" "$file.cpu" "$file.failure" # of the first run
 	[ "$status" != 77 ] || may_skip || status=78
 }
@@ -68,7 +79,7 @@ show_failure() {
 		tail -n 40 "$file.log" | sed 's/^/    /'
 		[ "$status" != 78 ] || echo "    skipped, and no condition in tests/skips allows that"
 	} >"$file.failure"
-	say <"$file.failure"
+	say "$(cat "$file.failure")"
 }
 
 # count: exit status 77 means skipped, with the reason as the last line of output
@@ -76,11 +87,12 @@ count() {
 	case $status in
 	0)
 		passed=$((passed + 1))
-		{ echo "PASS $name $took"; sed -n "s/^untested: /PART $name: /p" "$file.log" | tee "$file.skipped"; } >"$file.passed"
-		say <"$file.passed" ;;
+		say "PASS $name $took"
+		! grep -aq '^untested: ' "$file.log" || { sed -n "s/^untested: /PART $name: /p" "$file.log" >"$file.skipped"; say "$(cat "$file.skipped")"; } ;;
 	77)
 		skipped=$((skipped + 1))
-		echo "SKIP $name: $(tail -n 1 "$file.log")" | tee "$file.skipped" | say ;;
+		echo "SKIP $name: $(tail -n 1 "$file.log")" >"$file.skipped"
+		say "$(cat "$file.skipped")" ;;
 	*) failed=$((failed + 1)); show_failure ;;
 	esac
 }
@@ -104,9 +116,15 @@ system_again() {
 	count
 }
 
-# key PATH: two rooms may have a test of one name
-key() { echo "${1#"$B/tests/"}" | tr / .; }
-program_run() { case $1 in */fuzz_*) run "$(key "$1")" "$1" "tests/corpus/${1##*/fuzz_}" ;; *) run "$(key "$1")" "$1" ;; esac; }
+# key PATH: into $key, with the directories, because two rooms may have a test of one name
+key() {
+	key=${1#"$B/tests/"}
+	while :; do case $key in */*) key=${key%%/*}.${key#*/} ;; *) break ;; esac; done
+}
+program_run() {
+	key "$1"
+	case $1 in */fuzz_*) run "$key" "$1" "tests/corpus/${1##*/fuzz_}" ;; *) run "$key" "$1" ;; esac
+}
 # program PATH: a unit test, or a fuzzer over its corpus; a failure is shown, and counted when all others have run
 program() {
 	program_run "$1"
@@ -123,11 +141,12 @@ built() { find "$B/tests" -name "$1" -type f -perm -u+x | sort; }
 # programs TEST ...: as many at once as there are processors; a test that left no count runs once more, alone. A fuzzer that
 # fails has found its input, and a second run would hide it.
 programs() {
-	for t; do rm -f "$log/$(key "$t").count"; done
+	for t; do key "$t"; rm -f "$log/$key.count"; done
 	[ $# -eq 0 ] || printf '%s\n' "$@" | xargs -P "$PROCESSORS" -n 1 sh tests/run.sh program
 	for t; do
 		p=0 s=0 f=0
-		[ ! -s "$log/$(key "$t").count" ] || read -r p s f <"$log/$(key "$t").count"
+		key "$t"
+		[ ! -s "$log/$key.count" ] || read -r p s f <"$log/$key.count"
 		passed=$((passed + p)) skipped=$((skipped + s)) failed=$((failed + f))
 		[ $((p + s + f)) = 0 ] || continue
 		program_run "$t"
@@ -176,7 +195,8 @@ systems() {
 	done
 	# tests wait about a third of their time, which one more test uses; a busy machine has no place for that
 	places=2 more=yes
-	[ "$(patience)" -lt 4 ] || places=1 more=
+	patience
+	[ "$patience" -lt 4 ] || places=1 more=
 	lane beside $places $quiet &
 	sleepers=$!
 	lane single 1 $alone
@@ -200,10 +220,18 @@ systems() {
 heartbeat() {
 	while sleep 1; do
 		[ -z "$(find "$log/said" -newermt "-$silence seconds" 2>/dev/null)" ] || continue
-		now
-		cat "$log"/*.running 2>/dev/null | awk -v now="$up" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' | say
+		seconds
+		cat "$log"/*.running 2>/dev/null | awk -v now="$seconds" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' >"$log/heart"
+		say "$(cat "$log/heart")"
 	done
 }
+
+case $what in
+program | single | beside)
+	# by the runner, which has set the environment
+	[ ! -e "$log/said" ] || "$what" "$1" # the run has ended otherwise
+	exit 0 ;;
+esac
 
 # the tests of every user, in the same environment: no words of another language, no proxy to this machine, no box of the user's own
 umask 022
@@ -217,11 +245,6 @@ export PATH
 case ${TMPDIR:-} in *[!A-Za-z0-9_./-]*) unset TMPDIR ;; esac
 [ -z "${TMPDIR:-}" ] || [ -w "$TMPDIR" ] || unset TMPDIR
 
-case $what in
-program | single | beside)
-	[ ! -e "$log/said" ] || "$what" "$1" # the run has ended otherwise
-	exit 0 ;;
-esac
 rm -f "$log"/*.seconds "$log"/*.skipped "$log"/*.running "$log"/*.cpu "$log"/*.failure
 : >"$log/said"
 heartbeat &
