@@ -199,19 +199,31 @@ box_check(struct enlisting *e)
 
 /* --- the files --- */
 
-/* The text of host.conf; `watch` of a file that is there stays. */
+/* "NAME VALUE" of a line that stays; nothing without a value. */
+static char *
+kept_line(const char *name, const char *value)
+{
+	return value != NULL ? xasprintf("%s %s\n", name, value) : xasprintf("%s", "");
+}
+
+/* The text of host.conf; what a file that is there says of measuring stays. */
 static char *
 host_lines(const struct enlisting *e, const char *dir)
 {
 	struct hostconf before = { .watch = false };
 	char address[BOXTALK_URL_BYTES], why[CONF_WHY_BYTES];
-	char *text;
+	char *text, *fireflies, *scitag;
 
 	(void)hostconf_read(&before, HOSTCONF_PATH, why);
 	boxtalk_address(&e->box, address);
+	fireflies = kept_line("fireflies", before.fireflies);
+	scitag = kept_line("scitag", before.scitag);
 	text = xasprintf("# Written by narrows-host join; narrows-host(5) describes the lines.\n"
-			 "box %s\nhost %s\ntls-dir %s\nreport %s\n%s",
-	    address, e->grant.host, dir, e->box.url, e->watch || before.watch ? "watch yes\n" : "");
+			 "box %s\nhost %s\ntls-dir %s\nreport %s\n%s%s%s",
+	    address, e->grant.host, dir, e->box.url, e->watch || before.watch ? "watch yes\n" : "",
+	    fireflies, scitag);
+	free(fireflies);
+	free(scitag);
 	hostconf_clear(&before);
 	return text;
 }

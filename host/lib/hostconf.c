@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/lib/hostconf.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,6 +11,97 @@
 #include <unistd.h>
 
 #include "host/lib/boxconf.h"
+#include "narrows/err.h"
+
+/* --- who hears of connections --- */
+
+static int
+listener_parse(const char *word, size_t len, struct net_addr *out)
+{
+	char text[INET6_ADDRSTRLEN + 8], *slash, *end = NULL;
+	unsigned long port = HOSTCONF_FIREFLY_PORT;
+
+	if (len >= sizeof(text))
+		return NW_EINVAL;
+	memcpy(text, word, len);
+	text[len] = '\0';
+	if ((slash = strchr(text, '/')) != NULL) {
+		*slash = '\0';
+		if (slash[1] < '0' || slash[1] > '9')
+			return NW_EINVAL;
+		port = strtoul(slash + 1, &end, 10);
+		if (*end != '\0')
+			return NW_EINVAL;
+	}
+	if (port < 1 || port > UINT16_MAX)
+		return NW_EINVAL;
+	memset(out, 0, sizeof(*out));
+	out->port = (uint16_t)port;
+	for (out->family = AF_INET; inet_pton(out->family, text, out->ip) != 1;
+	     out->family = AF_INET6)
+		if (out->family == AF_INET6)
+			return NW_EINVAL;
+	return NW_OK;
+}
+
+int
+hostconf_listeners(const char *text, struct hostconf_listeners *out)
+{
+	static const char far[] = "destination";
+	size_t len;
+
+	memset(out, 0, sizeof(*out));
+	for (text += strspn(text, " \t"); *text != '\0'; text += len, text += strspn(text, " \t")) {
+		len = strcspn(text, " \t");
+		if (len == strlen(far) && memcmp(text, far, len) == 0)
+			out->destination = true;
+		else if (out->n == HOSTCONF_LISTENERS ||
+		    listener_parse(text, len, &out->at[out->n++]) < 0)
+			return NW_EINVAL;
+	}
+	return NW_OK;
+}
+
+int
+hostconf_scitag(const char *text, unsigned *experiment, unsigned *activity)
+{
+	char after;
+
+	if (text[strspn(text, "0123456789.")] != '\0' ||
+	    sscanf(text, "%5u.%5u%c", experiment, activity, &after) != 2 ||
+	    *experiment > UINT16_MAX || *activity > UINT16_MAX)
+		return NW_EINVAL;
+	return NW_OK;
+}
+
+static int
+fireflies_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	struct hostconf_listeners l;
+
+	(void)row;
+	if (hostconf_listeners(value, &l) == NW_OK)
+		return conf_text_set(field, value, why);
+	*why = "not \"destination\" and up to four numbers of addresses, as 192.0.2.1/10514";
+	return NW_EINVAL;
+}
+
+static int
+scitag_parse(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	unsigned experiment, activity;
+
+	(void)row;
+	if (hostconf_scitag(value, &experiment, &activity) == NW_OK)
+		return conf_text_set(field, value, why);
+	*why = "not EXPERIMENT.ACTIVITY, two numbers as 2.9";
+	return NW_EINVAL;
+}
+
+static const struct conf_type conf_fireflies = { fireflies_parse, true };
+static const struct conf_type conf_scitag = { scitag_parse, true };
+
+/* --- the files --- */
 
 #define AT(field) offsetof(struct hostconf, field)
 static const struct conf_row rows[] = {
@@ -18,6 +110,8 @@ static const struct conf_row rows[] = {
 	{ "tls-dir", &conf_text, AT(tls_dir), NULL, NULL, NULL },
 	{ "report", &conf_text, AT(report), NULL, NULL, NULL },
 	{ "watch", &conf_bool, AT(watch), NULL, NULL, NULL },
+	{ "fireflies", &conf_fireflies, AT(fireflies), NULL, NULL, NULL },
+	{ "scitag", &conf_scitag, AT(scitag), NULL, NULL, NULL },
 };
 static const struct conf_table table = { rows, sizeof(rows) / sizeof(rows[0]),
 	sizeof(struct hostconf), false };

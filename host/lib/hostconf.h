@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "host/lib/net_addr.h"
 #include "narrows/conftable.h"
 
 #define HOSTCONF_PATH "/etc/narrows/host.conf"
@@ -20,7 +21,20 @@ struct hostconf {
 	char *box, *host, *tls_dir; /* NULL without such a line */
 	char *report;               /* the box's https address, for narrows-host */
 	bool watch;                 /* nwflow makes sessions of large flows */
+	char *fireflies;            /* who hears of measured connections; hostconf_listeners() */
+	char *scitag;               /* EXPERIMENT.ACTIVITY of fireflies */
 };
+
+enum { HOSTCONF_LISTENERS = 4, HOSTCONF_FIREFLY_PORT = 10514 };
+struct hostconf_listeners {
+	bool destination; /* the far end of each connection, at HOSTCONF_FIREFLY_PORT */
+	struct net_addr at[HOSTCONF_LISTENERS];
+	size_t n;
+};
+/* Words "destination", ADDRESS or ADDRESS/PORT. NW_EINVAL. */
+int hostconf_listeners(const char *text, struct hostconf_listeners *out);
+/* Numbers of the registry, each up to 65535. NW_EINVAL. */
+int hostconf_scitag(const char *text, unsigned *experiment, unsigned *activity);
 
 /* Reads both files at the first call; later calls return the same. A faulty file counts as empty.
  * Never NULL. Any thread. */

@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 #include "host/lib/control_client.h"
+#include "host/lib/hostconf.h"
 #include "host/lib/uuid.h"
 #include "host/nwrun/collect/collect_reader.h"
 #include "host/lib/verdict_ask.h"
 #include "host/nwrun/collect/exitcode.h"
+#include "host/nwrun/collect/firefly_out.h"
 #include "host/nwrun/collect/version.h"
 #include "host/nwrun/collect/collect_wire.h"
 #include "narrows/clock.h"
@@ -55,7 +57,10 @@ struct run {
 	const struct collect_run_opts *opts;
 	struct collect_opts collect;
 	struct nw_provider *provider;
-	struct collect_sink sink; /* the provider */
+	struct collect_sink box;       /* the provider */
+	struct collect_sink sink;      /* the same, by way of the fireflies if they are wanted */
+	struct firefly_out *fireflies; /* NULL: nobody wants to hear */
+	uint64_t fireflies_sent;
 	struct wire wire;
 	pid_t reader; /* 0: none, or lost */
 	struct wire_done done;
@@ -480,6 +485,8 @@ report_close(FILE *f, const char *temp, const char *path, const struct run *r)
 	    "run docs_queued=%llu docs_sent=%llu docs_stored=%llu docs_dropped=%llu connected=%d",
 	    (unsigned long long)st.docs_queued, (unsigned long long)st.docs_sent,
 	    (unsigned long long)st.docs_stored, (unsigned long long)st.docs_dropped, st.connected);
+	if (r->fireflies_sent > 0)
+		fprintf(f, " fireflies=%llu", (unsigned long long)r->fireflies_sent);
 	if (!st.connected)
 		collect_report_text(f, "why", terminal_text(nw_provider_why(r->provider)));
 	if (r->lost)
@@ -610,9 +617,13 @@ watch_run(
 	r->root_fd = exitcode_open(r->collect.root_pid);
 	if (!reader_start(r) || nw_provider_new(provider_opts, &r->provider) != NW_OK)
 		return;
-	r->sink.arg = control->provider = r->provider;
+	r->box.arg = control->provider = r->provider;
+	r->sink = r->box;
+	r->fireflies =
+	    firefly_out_new(hostconf_get(), r->collect.host, nw_wall_ns(), &r->box, &r->sink);
 	notice(r);
 	wait_and_watch(r, control);
+	r->fireflies_sent = firefly_out_free(r->fireflies, nw_wall_ns());
 	if (r->lost)
 		say_lost(r);
 	say_signal(r);
@@ -637,7 +648,7 @@ collect_run(struct region *region, const struct collect_run_opts *opts)
 		.opts = opts,
 		.collect = opts->collect,
 		.control = &control,
-		.sink = { .meta = sink_meta, .data = sink_data, .end = sink_end },
+		.box = { .meta = sink_meta, .data = sink_data, .end = sink_end },
 		.wire = { .fd = -1 } };
 	char temp[4096];
 

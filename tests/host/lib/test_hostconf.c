@@ -2,6 +2,7 @@
 /* host.conf of a user: what counts before the file, and a faulty file. */
 #include "host/lib/hostconf.h"
 
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -90,6 +91,28 @@ run_faulty(void)
 }
 
 static void
+test_listeners(void)
+{
+	static const char *const wrong[] = { "far", "192.0.2.1/", "192.0.2.1/0", "192.0.2.1/65536",
+		"192.0.2.1/-1", "192.0.2.1/9x", "box.example.net/10514", "192.0.2",
+		"1::2 1::3 1::4 1::5 1::6", "01234567890123456789012345678901234567890123456789" };
+	struct hostconf_listeners l;
+	unsigned e, a;
+	size_t i;
+
+	CHECK_INT(hostconf_listeners("192.0.2.1 destination\tfd00::7/10333", &l), NW_OK);
+	CHECK(l.destination && l.n == 2 && l.at[0].family == AF_INET && l.at[0].port == 10514);
+	CHECK(l.at[1].family == AF_INET6 && l.at[1].port == 10333 && l.at[1].ip[15] == 7);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CHECK_INT(hostconf_listeners(wrong[i], &l), NW_EINVAL);
+	CHECK(hostconf_scitag("2.65535", &e, &a) == NW_OK && e == 2 && a == 65535);
+	CHECK_INT(hostconf_scitag("2", &e, &a), NW_EINVAL);
+	CHECK_INT(hostconf_scitag("2.65536", &e, &a), NW_EINVAL);
+	CHECK_INT(hostconf_scitag("2.9.1", &e, &a), NW_EINVAL);
+	CHECK_INT(hostconf_scitag("-2.9", &e, &a), NW_EINVAL);
+}
+
+static void
 run_foreign(void)
 {
 	file_put("host intruder\n");
@@ -115,6 +138,7 @@ main(void)
 	in_child(run_whole);
 	in_child(run_faulty);
 	in_child(run_foreign);
+	test_listeners();
 	unlink(file);
 	rmdir(sub);
 	rmdir(dir);
