@@ -151,11 +151,11 @@ static const char *const sql[R_STMTS] = {
 	    " WHERE layout_id = ?1 AND tier IN (1, 2, 3) AND t0_ns < ?3 AND t1_ns >= ?2), 0)",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
+	/* one walk of the primary key; beside max(), SQLite takes the other columns from its row */
 	[R_CONFIG_AT] =
-	    "SELECT c.host_id, c.t_ns, c.name, c.value, NULL, " SETTING_FIRST " FROM config c JOIN"
-	    " (SELECT name, max(t_ns) AS t_ns FROM config WHERE host_id = ?1 AND t_ns <= ?2"
-	    " GROUP BY name) n ON c.name = n.name AND c.t_ns = n.t_ns WHERE c.host_id = ?1"
-	    " AND c.value IS NOT NULL ORDER BY c.name",
+	    "SELECT c.host_id, max(c.t_ns), c.name, c.value, NULL, " SETTING_FIRST
+	    " FROM config c WHERE c.host_id = ?1 AND c.t_ns <= ?2 GROUP BY c.name"
+	    " HAVING c.value IS NOT NULL ORDER BY c.name",
 	[R_CONFIG_CHANGES] =
 	    "SELECT c.host_id, c.t_ns, c.name, c.value, (SELECT b.value FROM config b WHERE"
 	    " b.host_id = c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC"
