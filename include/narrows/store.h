@@ -552,7 +552,7 @@ struct store_named_cost {
 /* names NULL: all series of blipp. */
 int store_named_cost(struct store_reader *r, int64_t host_id, const char *const *names,
     size_t n_names, int64_t t0_wall_ns, int64_t t1_wall_ns, struct store_named_cost *out);
-/* The settings of a host as they stood at a time, by name; `before` is not filled. */
+/* The settings of a host as they stood at a time, by name; `before` and `first` are not filled. */
 int store_config_at(
     struct store_reader *r, int64_t host_id, int64_t t_wall_ns, store_setting_fn *fn, void *arg);
 /* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */

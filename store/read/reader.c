@@ -152,10 +152,9 @@ static const char *const sql[R_STMTS] = {
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
 	/* one walk of the primary key; beside max(), SQLite takes the other columns from its row */
-	[R_CONFIG_AT] =
-	    "SELECT c.host_id, max(c.t_ns), c.name, c.value, NULL, " SETTING_FIRST
-	    " FROM config c WHERE c.host_id = ?1 AND c.t_ns <= ?2 GROUP BY c.name"
-	    " HAVING c.value IS NOT NULL ORDER BY c.name",
+	[R_CONFIG_AT] = "SELECT c.host_id, max(c.t_ns), c.name, c.value, NULL, 0 FROM config c "
+			"WHERE c.host_id = ?1 AND c.t_ns <= ?2 GROUP BY c.name"
+			" HAVING c.value IS NOT NULL ORDER BY c.name",
 	[R_CONFIG_CHANGES] =
 	    "SELECT c.host_id, c.t_ns, c.name, c.value, (SELECT b.value FROM config b WHERE"
 	    " b.host_id = c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC"
