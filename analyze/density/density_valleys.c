@@ -225,9 +225,9 @@ is_strong(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, s
 	return false;
 }
 
-/* Of places `first`, `first` + `stride`, .. before `end`, the first whose peaks, `off` cells on, are
- * strong, where strong peaks follow weak peaks, or weak follow strong as `strong` says; else a place
- * from `end` on. */
+/* Of places `first`, `first` + `stride`, .. before `end`, the first whose peaks, `off` cells on,
+ * are strong, where strong peaks follow weak peaks, or weak follow strong as `strong` says; else a
+ * place from `end` on. */
 static size_t
 place_find(const struct peaks *k, const double (*most)[CELLS + 1], size_t first, size_t stride,
     size_t end, size_t wv, size_t off, bool strong)
@@ -289,8 +289,8 @@ valley_scan(
 	return best;
 }
 
-/* The most evidence at those places of the scan that are nearest to the valleys of the data, at least
- * `least`. */
+/* The most evidence at those places of the scan that are nearest to the valleys of the data, at
+ * least `least`. */
 static double
 seen_scan(struct peaks *k, const struct axis *a, size_t from, size_t end, double least)
 {

@@ -451,8 +451,8 @@ int store_providers(struct store_reader *r, store_provider_fn *fn, void *arg);
 /* Newest first, ids below before_id (0: from the newest). The result comes without json. */
 int store_sessions(
     struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg);
-/* Newest first, the ids of at most `max` of the newest `limit` sessions below before_id that were open
- * at some time from .. to; no time of an end stands for open. */
+/* Newest first, the ids of at most `max` of the newest `limit` sessions below before_id that were
+ * open at some time from .. to; no time of an end stands for open. */
 int store_sessions_during(struct store_reader *r, int64_t before_id, size_t limit,
     int64_t from_wall_ns, int64_t to_wall_ns, int64_t *id, size_t max, size_t *n);
 /* Oldest first, ids above after_id; without json. */

@@ -409,7 +409,7 @@ directory_put(const struct place *p, const char *path)
 	thing_put(p, "directory", directory);
 }
 
-/* The settings of a host as facts by their own names. A host has several roles, but is read once. */
+/* The settings of a host as facts by their own names: a host may have several roles. */
 struct known {
 	struct facts *hosts; /* by host of the evidence */
 	bool *is_read;
