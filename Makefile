@@ -378,6 +378,9 @@ bench:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory all $(BENCHES) $(GRIDFTP)
 	@for b in $(BENCHES); do echo "== $${b##*/}"; $$b || exit 1; done
+	@echo "== bench_judge, the newest 60 of 2,100 sessions of a box"; d=$$(mktemp -d) && \
+		$B/tests/analyze/verdict/bench_box -n 100 -s 2000 -d $$d > /dev/null && \
+		$B/tests/analyze/verdict/bench_judge -n 60 $$d/narrows.db; rm -rf "$$d"
 	@echo "== bench_blipp"; B=$B python3 tests/bench_blipp.py
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
 calibrate:

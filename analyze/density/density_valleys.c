@@ -10,7 +10,9 @@
 #include "narrows/err.h"
 #include "narrows/splitmix.h"
 
-enum { CELLS = 512, WIDTHS = 16, CLASSES_MAX = 26, RESAMPLES = 50, COARSE = 4 };
+enum { CELLS = 512, WIDTHS = 12, LANES = 4, CLASSES_MAX = 26, RESAMPLES = 50, COARSE = 4 };
+
+_Static_assert(WIDTHS % LANES == 0, "widths are filled in groups");
 
 #define EVIDENCE  6    /* least logarithm of the likelihood ratio on either side of a valley .. */
 #define RESAMPLED 2    /* times as much evidence is needed in a resample */
@@ -27,17 +29,16 @@ struct axis {
 struct split {
 	size_t cell;
 	double evidence;
+	size_t first, width; /* the valley's first cell, and number of its width */
 };
 
-/* Widths of windows in cells, each about 1.5 times the width before. */
-static size_t
-widths_fill(size_t n_cells, size_t *width)
+/* Widths of windows in cells, each about 1.5 times the width before, up to half of all cells. */
+static void
+widths_fill(size_t *width)
 {
-	size_t n = 0, w;
-
-	for (w = 1; w <= n_cells / 2 && n < WIDTHS; w += 1 + w / 2)
-		width[n++] = w;
-	return n;
+	width[0] = 1;
+	for (size_t n = 1; n < WIDTHS; n++)
+		width[n] = width[n - 1] + 1 + width[n - 1] / 2;
 }
 
 static double
@@ -75,38 +76,45 @@ evidence(double p, double wp, double v, double wv)
  * or before (after). */
 struct peaks {
 	double needed; /* least evidence of a valley */
-	size_t n_widths, width[WIDTHS];
+	size_t width[WIDTHS];
 	size_t n_fit; /* widths that fit into the region */
 	/* by width of valley and peak: the price of their many places, and the logarithm of the
 	 * ratio of all operations' density in the peak to an equal density */
 	double price[WIDTHS][WIDTHS], steepest[WIDTHS][WIDTHS];
-	/* by width of the valley: the narrowest peak beside it, and the most operations in the
-	 * valley, as a multiple of those of such a peak */
-	size_t narrowest[WIDTHS];
+	/* by width of the valley: the narrowest peak beside it, the first that is too wide, and the
+	 * most operations in the valley, as a multiple of those of the narrowest peak */
+	size_t narrowest[WIDTHS], too_wide[WIDTHS];
 	double fullest[WIDTHS];
-	/* all widths of an edge beside each other: they are filled and read together */
-	double left[CELLS + 1][WIDTHS], right[CELLS + 1][WIDTHS];
+	/* by width of the peak: no fewer operations have the evidence in hand */
+	double few[WIDTHS];
+	/* valleys of the data, which are likely in a resample, too */
+	struct split seen[CLASSES_MAX];
+	size_t n_seen;
+	bool is_seen; /* the data were looked at */
+	/* all edges of a width beside each other: a scan reads few widths at most edges */
+	double left[WIDTHS][CELLS + 1], right[WIDTHS][CELLS + 1];
 };
 
 static void
 peaks_init(struct peaks *k)
 {
-	k->n_widths = widths_fill(CELLS, k->width);
-	for (size_t w = 0, wv = 0; wv < k->n_widths; wv++) {
+	widths_fill(k->width);
+	for (size_t w = 0, wv = 0; wv < WIDTHS; wv++) {
 		double dense = 0;
 
 		for (w = 0; 8 * k->width[w] < k->width[wv]; w++)
 			;
 		k->narrowest[wv] = w;
 		/* windows of the narrowest width within a wider window */
-		for (; w < k->n_widths && k->width[w] <= 2 * k->width[wv]; w++)
+		for (; w < WIDTHS && k->width[w] <= 2 * k->width[wv]; w++)
 			dense = larger(dense,
 			    ceil((double)k->width[w] / (double)k->width[k->narrowest[wv]]) /
 				(double)k->width[w]);
+		k->too_wide[wv] = w;
 		k->fullest[wv] = DEPTH * dense * (double)k->width[wv] * (1 + ROUNDING);
 	}
-	for (size_t w = 0; w < k->n_widths; w++)
-		for (size_t wv = 0; wv < k->n_widths; wv++) {
+	for (size_t w = 0; w < WIDTHS; w++)
+		for (size_t wv = 0; wv < WIDTHS; wv++) {
 			double both = (double)k->width[w] + (double)k->width[wv];
 
 			k->price[wv][w] = log((double)CELLS / both);
@@ -114,47 +122,73 @@ peaks_init(struct peaks *k)
 		}
 }
 
-/* Returns false if `p` operations in a peak are too few for more evidence than `least`: the
- * likelihood ratio is below the ratio of a peak with all operations. */
-static bool
-is_steep(double p, double steepest, double least)
+/* Beside a valley of width number `wv`: how many operations in a peak are too few for more evidence
+ * than `least`. The likelihood ratio is below the ratio of a peak with all operations. */
+static void
+few_fill(struct peaks *k, size_t wv, double least)
 {
-	return p * steepest * (1 + ROUNDING) + ROUNDING > least;
+	for (size_t w = k->narrowest[wv]; w < k->too_wide[wv]; w++)
+		k->few[w] = (least + k->price[wv][w]) / k->steepest[wv][w] * (1 - ROUNDING);
 }
 
 /* Returns false if the evidence for `v` operations in a valley beside `p` in a peak is at most
- * `least`, by bounds without a logarithm: no valley is deep enough that is too full, the peak is
- * too small, and the divergence is below the chi-square distance. */
+ * `least`, by bounds without a logarithm: no valley is deep enough that is too full, and the
+ * divergence is below the chi-square distance. */
 static bool
-may_exceed(double p, double wp, double v, double wv, double steepest, double least)
+may_exceed(double p, double wp, double v, double wv, double least)
 {
 	double off = p * wv - v * wp;
 
-	return v * wp <= DEPTH * p * wv && is_steep(p, steepest, least) &&
+	return v * wp <= DEPTH * p * wv &&
 	    off * off * (1 + ROUNDING) > (least - ROUNDING) * (p + v) * wp * wv;
 }
 
+/* The left peaks of LANES widths. Each lane is a chain of maxima: four chains hide the delay of
+ * one. */
 static void
-peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
+left_fill(struct peaks *k, const double *sum, size_t first, size_t from, size_t end)
 {
-	static const double none[WIDTHS];
-	const double *before = none;
-	size_t i, w;
+	const size_t *width = k->width + first, widest = width[LANES - 1];
+	double(*out)[CELLS + 1] = k->left + first, most[LANES] = { 0 };
+	size_t i, w, all = end - from < widest ? from : end - widest + 1;
 
-	for (k->n_fit = 0; k->n_fit < k->n_widths && k->width[k->n_fit] <= end - from; k->n_fit++)
-		;
-	for (i = from; i <= end; before = k->left[i++])
-		for (w = 0; w < k->n_fit; w++) {
-			size_t width = k->width[w], begin = i < from + width ? i : i - width;
-
-			k->left[i][w] = larger(before[w], a->sum[i] - a->sum[begin]);
+	for (w = 0; w < LANES; w++)
+		for (i = from; i <= end && i < from + width[w]; i++)
+			out[w][i] = 0;
+	for (i = from; i < all; i++)
+#pragma GCC unroll 4 /* LANES */
+		for (w = 0; w < LANES; w++) {
+			most[w] = larger(most[w], sum[i + width[w]] - sum[i]);
+			out[w][i + width[w]] = most[w];
 		}
-	before = none;
-	for (i = end + 1; i-- > from; before = k->right[i])
-		for (w = 0; w < k->n_fit; w++) {
-			size_t width = k->width[w], stop = i + width > end ? i : i + width;
+	for (w = 0; w < LANES; w++)
+		for (i = all; i + width[w] <= end; i++) {
+			most[w] = larger(most[w], sum[i + width[w]] - sum[i]);
+			out[w][i + width[w]] = most[w];
+		}
+}
 
-			k->right[i][w] = larger(before[w], a->sum[stop] - a->sum[i]);
+/* The right peaks of LANES widths, from the right. */
+static void
+right_fill(struct peaks *k, const double *sum, size_t first, size_t from, size_t end)
+{
+	const size_t *width = k->width + first, widest = width[LANES - 1];
+	double(*out)[CELLS + 1] = k->right + first, most[LANES] = { 0 };
+	size_t i, w, all = end - from < widest ? end : from + widest - 1;
+
+	for (w = 0; w < LANES; w++)
+		for (i = end + 1; i-- > from && i + width[w] > end;)
+			out[w][i] = 0;
+	for (i = end; i > all; i--)
+#pragma GCC unroll 4 /* LANES */
+		for (w = 0; w < LANES; w++) {
+			most[w] = larger(most[w], sum[i] - sum[i - width[w]]);
+			out[w][i - width[w]] = most[w];
+		}
+	for (w = 0; w < LANES; w++)
+		for (i = all; i >= from + width[w]; i--) {
+			most[w] = larger(most[w], sum[i] - sum[i - width[w]]);
+			out[w][i - width[w]] = most[w];
 		}
 }
 
@@ -162,48 +196,47 @@ peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end)
  * logarithm of how many such windows have room, as narrow valleys have more places to arise by
  * chance. Evidence of at most `least` may count as 0, and of more than `enough` as less. */
 static double
-side(const struct peaks *k, const double *most, double v, size_t wv, double least, double enough)
+side(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, double v, size_t wv,
+    double least, double enough)
 {
-	double best = 0, width = (double)k->width[wv], wp;
-	size_t w;
+	double best = 0, width = (double)k->width[wv], wp, p;
+	size_t w, end = k->too_wide[wv] < k->n_fit ? k->too_wide[wv] : k->n_fit;
 
-	if (v > k->fullest[wv] * most[k->narrowest[wv]])
-		return 0;
-	for (w = k->narrowest[wv]; best < enough && w < k->n_fit && k->width[w] <= 2 * k->width[wv];
-	     w++) {
+	for (w = k->narrowest[wv]; best < enough && w < end; w++) {
 		wp = (double)k->width[w];
-		if (may_exceed(most[w], wp, v, width, k->steepest[wv][w],
-			larger(best, least) + k->price[wv][w]))
-			best = larger(best, evidence(most[w], wp, v, width) - k->price[wv][w]);
+		p = most[w][edge];
+		if (p > k->few[w] &&
+		    may_exceed(p, wp, v, width, larger(best, least) + k->price[wv][w]))
+			best = larger(best, evidence(p, wp, v, width) - k->price[wv][w]);
 	}
 	return best;
 }
 
-/* Whether peaks of these operations have enough of them for more evidence than `least`, beside any
- * valley of width number `wv`. More operations are never too few. */
+/* Whether peaks of these operations have enough of them beside a valley of width number `wv`. More
+ * operations are never too few. */
 static bool
-is_strong(const struct peaks *k, const double *most, size_t wv, double least)
+is_strong(const struct peaks *k, const double (*most)[CELLS + 1], size_t edge, size_t wv)
 {
-	size_t w;
+	size_t w, end = k->too_wide[wv] < k->n_fit ? k->too_wide[wv] : k->n_fit;
 
-	for (w = k->narrowest[wv]; w < k->n_fit && k->width[w] <= 2 * k->width[wv]; w++)
-		if (is_steep(most[w], k->steepest[wv][w], least + k->price[wv][w]))
+	for (w = k->narrowest[wv]; w < end; w++)
+		if (most[w][edge] > k->few[w])
 			return true;
 	return false;
 }
 
-/* Of places `first`, `first` + `stride`, .. before `end`, the first whose peaks are strong, where
- * strong peaks follow weak peaks, or weak follow strong as `strong` says; else a place from `end`
- * on. */
+/* Of places `first`, `first` + `stride`, .. before `end`, the first whose peaks, `off` cells on,
+ * are strong, where strong peaks follow weak peaks, or weak follow strong as `strong` says; else a
+ * place from `end` on. */
 static size_t
-place_find(const struct peaks *k, const double (*most)[WIDTHS], size_t first, size_t stride,
-    size_t end, size_t wv, double least, bool strong)
+place_find(const struct peaks *k, const double (*most)[CELLS + 1], size_t first, size_t stride,
+    size_t end, size_t wv, size_t off, bool strong)
 {
 	size_t low = 0, high = end > first ? (end - first + stride - 1) / stride : 0, middle;
 
 	while (low < high) {
 		middle = (low + high) / 2;
-		if (is_strong(k, most[first + middle * stride], wv, least) == strong)
+		if (is_strong(k, most, first + middle * stride + off, wv) == strong)
 			high = middle;
 		else
 			low = middle + 1;
@@ -211,34 +244,68 @@ place_find(const struct peaks *k, const double (*most)[WIDTHS], size_t first, si
 	return first + low * stride;
 }
 
+/* Evidence of the weaker side of a valley at cell `i`; at most `least` may be less. The side with
+ * the lower peak comes first: most failures, and the minimum, come from there. */
+static double
+weaker(const struct peaks *k, double v, size_t i, size_t wv, bool left, double least)
+{
+	size_t end = i + k->width[wv];
+	double e = left ? side(k, k->left, i, v, wv, least, INFINITY)
+			: side(k, k->right, end, v, wv, least, INFINITY);
+
+	if (e > least)
+		e = smaller(e,
+		    left ? side(k, k->right, end, v, wv, least, e)
+			 : side(k, k->left, i, v, wv, least, e));
+	return e;
+}
+
 /* The first valley with the best evidence on its weaker side, of every `coarse`-th place. */
 static struct split
-valley_scan(const struct peaks *k, const struct axis *a, size_t from, size_t end, size_t coarse,
-    double least)
+valley_scan(
+    struct peaks *k, const struct axis *a, size_t from, size_t end, size_t coarse, double least)
 {
-	struct split best = { from, least };
+	struct split best = { .cell = from, .evidence = least };
 	size_t w, i, stop;
 
 	for (w = 0; w < k->n_fit; w++) {
 		size_t wv = k->width[w], stride = coarse * (1 + wv / 4);
+		const double *l = k->left[k->narrowest[w]], *r = k->right[k->narrowest[w]] + wv;
+		double v, e;
 
 		stop = end > wv ? end - wv : 0;
-		i = place_find(k, k->left, from + 1, stride, stop, w, best.evidence, true);
-		stop = place_find(k, k->right + wv, i, stride, stop, w, best.evidence, false);
+		few_fill(k, w, best.evidence);
+		i = place_find(k, k->left, from + 1, stride, stop, w, 0, true);
+		stop = place_find(k, k->right, i, stride, stop, w, wv, false);
 		for (; i < stop; i += stride) {
-			/* the weaker side first: most failures, and the minimum, come from there */
-			const double *l = k->left[i], *r = k->right[i + wv];
-			bool left = l[k->narrowest[w]] <= r[k->narrowest[w]];
-			double v = count_in(a, i, wv), e;
-
-			e = side(k, left ? l : r, v, w, best.evidence, INFINITY);
+			v = count_in(a, i, wv);
+			if (v > k->fullest[w] * smaller(l[i], r[i]))
+				continue; /* too full beside the lower peak */
+			e = weaker(k, v, i, w, l[i] <= r[i], best.evidence);
 			if (e > best.evidence)
-				e = fmin(e, side(k, left ? r : l, v, w, best.evidence, e));
-			if (e > best.evidence)
-				best = (struct split){ i + wv / 2, e };
+				best = (struct split){ i + wv / 2, e, i, w };
 		}
 	}
 	return best;
+}
+
+/* The most evidence at those places of the scan that are nearest to the valleys of the data, at
+ * least `least`. */
+static double
+seen_scan(struct peaks *k, const struct axis *a, size_t from, size_t end, double least)
+{
+	for (const struct split *s = k->seen; s < k->seen + k->n_seen; s++) {
+		size_t wv = k->width[s->width], stride = 1 + wv / 4, i;
+
+		if (s->first <= from || s->width >= k->n_fit)
+			continue;
+		i = from + 1 + (s->first - from - 1) / stride * stride;
+		if (i + wv >= end)
+			continue;
+		few_fill(k, s->width, least);
+		least = larger(least, weaker(k, count_in(a, i, wv), i, s->width, true, least));
+	}
+	return least;
 }
 
 /* The valley of a region with the best evidence on its weaker side, if it has what is needed. A few
@@ -248,27 +315,46 @@ valley_find(struct peaks *k, const struct axis *a, size_t from, size_t end)
 {
 	double least = nextafter(k->needed, 0);
 
-	peaks_fill(k, a, from, end);
-	least = valley_scan(k, a, from, end, COARSE, least).evidence;
+	least = k->is_seen ? seen_scan(k, a, from, end, least)
+			   : valley_scan(k, a, from, end, COARSE, least).evidence;
 	return valley_scan(k, a, from, end, 1, least > k->needed ? nextafter(least, 0) : least);
 }
 
-/* Cells where classes part, ascending; returns their number. */
+static void
+peaks_fill(struct peaks *k, const struct axis *a, size_t from, size_t end, bool left, bool right)
+{
+	for (k->n_fit = 0; k->n_fit < WIDTHS && k->width[k->n_fit] <= end - from; k->n_fit++)
+		;
+	for (size_t w = 0; w < k->n_fit; w += LANES) {
+		if (left)
+			left_fill(k, a->sum, w, from, end);
+		if (right)
+			right_fill(k, a->sum, w, from, end);
+	}
+}
+
+/* Cells where classes part, ascending; returns their number. `left`, `right`: these peaks are not
+ * known. The left peaks of a region stand for its left part, too, and the right peaks for its right
+ * part. */
 static size_t
-splits_find(struct peaks *k, const struct axis *a, size_t from, size_t end, size_t *split, size_t n)
+splits_find(struct peaks *k, const struct axis *a, size_t from, size_t end, bool left, bool right,
+    size_t *split, size_t n)
 {
 	struct split s;
 
 	if (n + 1 >= CLASSES_MAX || end - from < 4)
 		return n;
+	peaks_fill(k, a, from, end, left, right);
 	s = valley_find(k, a, from, end);
 	if (s.evidence < k->needed)
 		return n;
-	n = splits_find(k, a, from, s.cell, split, n);
+	if (!k->is_seen)
+		k->seen[k->n_seen++] = s;
+	n = splits_find(k, a, from, s.cell, false, true, split, n);
 	if (n + 1 >= CLASSES_MAX)
 		return n;
 	split[n++] = s.cell;
-	return splits_find(k, a, s.cell, end, split, n);
+	return splits_find(k, a, s.cell, end, true, false, split, n);
 }
 
 /* --- the axis --- */
@@ -297,20 +383,53 @@ bucket_ends(const struct nw_density_bucket *b, double step, double *low, double 
 	return isfinite(*low) && isfinite(*high);
 }
 
-static void
-axis_add(struct axis *a, double low, double high, double count)
-{
-	double first = (low - a->from) / a->step, last = (high - a->from) / a->step, part;
-	size_t i, i0 = (size_t)smaller(CELLS - 1, larger(0, first)),
-		  i1 = (size_t)smaller(CELLS - 1, larger(0, last));
+/* A bucket on the axis: its cells, the shares of its first, each inner, and its last cell. */
+struct piece {
+	size_t first, last;
+	double head, inner, tail;
+	double count, none; /* none: exp(-count), for the resamples */
+};
 
-	for (i = i0; i <= i1; i++) {
-		part = last > first
-		    ? (smaller(last, (double)i + 1) - larger(first, (double)i)) / (last - first)
-		    : 1;
-		a->sum[i + 1] += larger(0, i0 == i1 ? 1 : part) * count;
+static double
+share_of(double first, double last, size_t cell)
+{
+	double part = last > first
+	    ? (smaller(last, (double)cell + 1) - larger(first, (double)cell)) / (last - first)
+	    : 1;
+
+	return larger(0, part);
+}
+
+static struct piece
+piece_of(const struct axis *a, double low, double high, double count)
+{
+	double first = (low - a->from) / a->step, last = (high - a->from) / a->step;
+	struct piece p = { .first = (size_t)smaller(CELLS - 1, larger(0, first)),
+		.last = (size_t)smaller(CELLS - 1, larger(0, last)),
+		.count = count,
+		.none = exp(-count) };
+
+	if (p.first == p.last) {
+		p.head = 1;
+		return p;
 	}
+	p.head = share_of(first, last, p.first);
+	p.inner = share_of(first, last, p.first + 1);
+	p.tail = share_of(first, last, p.last);
+	return p;
+}
+
+static void
+axis_add(struct axis *a, const struct piece *p, double count)
+{
+	double inner = p->inner * count;
+
 	a->n += count;
+	a->sum[p->first + 1] += p->head * count;
+	for (size_t i = p->first + 1; i < p->last; i++)
+		a->sum[i + 1] += inner;
+	if (p->last > p->first)
+		a->sum[p->last + 1] += p->tail * count;
 }
 
 static void
@@ -346,11 +465,11 @@ uniform(uint64_t *state)
 	return ((double)(nw_splitmix(state) >> 11) + 0.5) * 0x1p-53;
 }
 
-/* A Poisson number; normal above 30. */
+/* A Poisson number, where `least` is exp(-mean); normal above 30. */
 static double
-poisson(uint64_t *state, double mean)
+poisson(uint64_t *state, double mean, double least)
 {
-	double product, least = exp(-mean), n = 0;
+	double product, n = 0;
 
 	if (mean > 30) {
 		double u = uniform(state), v = uniform(state);
@@ -367,40 +486,41 @@ poisson(uint64_t *state, double mean)
 struct sample {
 	double share_min; /* least share of the operations, or of the time, that makes a class */
 	struct axis axis;
-	double *low, *high, *count; /* usable buckets on the axis */
+	struct piece *piece; /* usable buckets on the axis */
 	size_t n;
+	double middle[CELLS]; /* duration of a cell, as a multiple of the axis' left end */
 };
 
 /* Drops splits beside classes with too few operations and too little time; the last class goes to
  * its neighbour as its tail. */
 static size_t
-splits_keep(const struct axis *a, double share_min, size_t *split, size_t n)
+splits_keep(const struct sample *s, const struct axis *a, size_t *split, size_t n)
 {
-	double time[CLASSES_MAX] = { 0 }, ops[CLASSES_MAX] = { 0 }, all = 0, middle;
+	double time[CLASSES_MAX] = { 0 }, ops[CLASSES_MAX] = { 0 }, all = 0, count;
 	size_t i, k;
 
 	for (i = k = 0; i < CELLS; i++) {
 		while (k < n && i >= split[k])
 			k++;
-		middle = exp(((double)i + 0.5) * a->step);
-		ops[k] += count_in(a, i, 1);
-		time[k] += count_in(a, i, 1) * middle;
-		all += count_in(a, i, 1) * middle;
+		count = count_in(a, i, 1);
+		ops[k] += count;
+		time[k] += count * s->middle[i];
+		all += count * s->middle[i];
 	}
 	for (k = 0; k <= n; k++) {
-		if (n == 0 || ops[k] >= share_min * a->n || time[k] >= share_min * all)
+		if (n == 0 || ops[k] >= s->share_min * a->n || time[k] >= s->share_min * all)
 			continue;
 		i = k < n ? k : n - 1;
 		memmove(split + i, split + i + 1, (n - i - 1) * sizeof(*split));
-		return splits_keep(a, share_min, split, n - 1);
+		return splits_keep(s, a, split, n - 1);
 	}
 	return n;
 }
 
 static size_t
-splits_of(struct peaks *k, const struct axis *a, double share_min, size_t *split)
+splits_of(struct peaks *k, const struct sample *s, const struct axis *a, size_t *split)
 {
-	return splits_keep(a, share_min, split, splits_find(k, a, 0, CELLS, split, 0));
+	return splits_keep(s, a, split, splits_find(k, a, 0, CELLS, true, true, split, 0));
 }
 
 static void
@@ -410,11 +530,11 @@ axis_draw(const struct sample *s, struct axis *a, uint64_t *state)
 	a->from = s->axis.from;
 	a->step = s->axis.step;
 	a->n = 0;
-	for (size_t i = 0; i < s->n; i++) {
-		double c = state != NULL ? poisson(state, s->count[i]) : s->count[i];
+	for (const struct piece *p = s->piece; p < s->piece + s->n; p++) {
+		double c = state != NULL ? poisson(state, p->count, p->none) : p->count;
 
 		if (c > 0)
-			axis_add(a, s->low[i], s->high[i], c);
+			axis_add(a, p, c);
 	}
 	axis_finish(a);
 }
@@ -428,9 +548,10 @@ resample(struct peaks *k, const struct sample *s, size_t n_splits)
 	size_t split[CLASSES_MAX], same = 0;
 
 	k->needed = RESAMPLED * EVIDENCE;
+	k->is_seen = true;
 	for (int i = 0; i < RESAMPLES; i++) {
 		axis_draw(s, &a, &state);
-		same += splits_of(k, &a, s->share_min, split) == n_splits;
+		same += splits_of(k, s, &a, split) == n_splits;
 	}
 	return (double)same / RESAMPLES;
 }
@@ -480,8 +601,10 @@ classes_fill(struct peaks *k, const struct sample *s, const struct nw_density *d
 
 	peaks_init(k);
 	k->needed = EVIDENCE;
+	k->n_seen = 0;
+	k->is_seen = false;
 	axis_draw(s, &a, NULL);
-	n = splits_of(k, &a, s->share_min, split);
+	n = splits_of(k, s, &a, split);
 	split[n] = CELLS;
 	if ((out->class = calloc(n + 1, sizeof(*out->class))) == NULL)
 		return NW_ENOMEM;
@@ -496,29 +619,44 @@ classes_fill(struct peaks *k, const struct sample *s, const struct nw_density *d
 	return NW_OK;
 }
 
+static int
+sample_init(struct sample *s, const struct axis *a, double share_min,
+    const struct nw_density_bucket *buckets, size_t n, double step)
+{
+	double low, high;
+
+	s->share_min = share_min;
+	s->axis = *a;
+	s->n = 0;
+	if ((s->piece = calloc(n + 1, sizeof(*s->piece))) == NULL)
+		return NW_ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (bucket_ends(&buckets[i], step, &low, &high))
+			s->piece[s->n++] = piece_of(a, low, high, buckets[i].count);
+	for (size_t i = 0; i < CELLS; i++)
+		s->middle[i] = exp(((double)i + 0.5) * a->step);
+	return NW_OK;
+}
+
 int
 nw_classes_test(const struct nw_density *d, const struct nw_density_bucket *buckets, size_t n,
     double step, double share_min, double cutoff_fraction, struct nw_classes *out)
 {
-	struct sample s = { .share_min = share_min };
-	struct peaks *k = NULL;
+	struct sample *s;
+	struct peaks *k;
+	struct axis axis;
 	int rc = NW_ENOMEM;
 
-	if (d->status != NW_STATUS_OK || !d->log || !axis_span(&s.axis, buckets, n, step))
+	if (d->status != NW_STATUS_OK || !d->log || !axis_span(&axis, buckets, n, step))
 		return nw_classes_find(d, NW_CLASS_H_MIN, cutoff_fraction, false, out);
 	*out = (struct nw_classes){ .cutoff = INFINITY, .sure = NAN };
-	s.low = calloc(n + 1, 3 * sizeof(*s.low));
+	s = malloc(sizeof(*s));
 	k = malloc(sizeof(*k));
-	if (s.low == NULL || k == NULL)
-		goto out;
-	s.high = s.low + n;
-	s.count = s.high + n;
-	for (size_t i = 0; i < n; i++)
-		if (bucket_ends(&buckets[i], step, &s.low[s.n], &s.high[s.n]))
-			s.count[s.n++] = buckets[i].count;
-	rc = classes_fill(k, &s, d, cutoff_fraction, out);
-out:
-	free(s.low);
+	if (s != NULL && k != NULL && sample_init(s, &axis, share_min, buckets, n, step) == NW_OK) {
+		rc = classes_fill(k, s, d, cutoff_fraction, out);
+		free(s->piece);
+	}
+	free(s);
 	free(k);
 	return rc;
 }

@@ -451,6 +451,10 @@ int store_providers(struct store_reader *r, store_provider_fn *fn, void *arg);
 /* Newest first, ids below before_id (0: from the newest). The result comes without json. */
 int store_sessions(
     struct store_reader *r, int64_t before_id, size_t limit, store_session_fn *fn, void *arg);
+/* Newest first, the ids of at most `max` of the newest `limit` sessions below before_id that were
+ * open at some time from .. to; no time of an end stands for open. */
+int store_sessions_during(struct store_reader *r, int64_t before_id, size_t limit,
+    int64_t from_wall_ns, int64_t to_wall_ns, int64_t *id, size_t max, size_t *n);
 /* Oldest first, ids above after_id; without json. */
 int store_sessions_after(
     struct store_reader *r, int64_t after_id, size_t limit, store_session_fn *fn, void *arg);
@@ -552,7 +556,7 @@ struct store_named_cost {
 /* names NULL: all series of blipp. */
 int store_named_cost(struct store_reader *r, int64_t host_id, const char *const *names,
     size_t n_names, int64_t t0_wall_ns, int64_t t1_wall_ns, struct store_named_cost *out);
-/* The settings of a host as they stood at a time, by name; `before` is not filled. */
+/* The settings of a host as they stood at a time, by name; `before` and `first` are not filled. */
 int store_config_at(
     struct store_reader *r, int64_t host_id, int64_t t_wall_ns, store_setting_fn *fn, void *arg);
 /* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */

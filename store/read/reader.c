@@ -93,6 +93,10 @@ static const char *const sql[R_STMTS] = {
 	    "SELECT " SESSION_COLUMNS ", NULL, NULL, s.pinned, " IMPORTED ", " ANNOUNCED
 	    " FROM session s LEFT JOIN result r ON r.session_id = s.id"
 	    " WHERE s.id > ? ORDER BY s.id LIMIT ?",
+	[R_SESSIONS_DURING] =
+	    "SELECT id FROM (SELECT id, opened_ns, closed_ns FROM session WHERE id < ?1"
+	    " ORDER BY id DESC LIMIT ?2) WHERE coalesce(opened_ns, 0) <= ?4"
+	    " AND (coalesce(closed_ns, 0) = 0 OR closed_ns >= ?3) ORDER BY id DESC LIMIT ?5",
 	[R_DATA_VERSION] = "PRAGMA data_version",
 	[R_SESSION] = "SELECT " SESSION_COLUMNS ", r.document, r.timeline, s.pinned, " IMPORTED
 		      ", " ANNOUNCED " FROM session s "
@@ -151,11 +155,10 @@ static const char *const sql[R_STMTS] = {
 	    " WHERE layout_id = ?1 AND tier IN (1, 2, 3) AND t0_ns < ?3 AND t1_ns >= ?2), 0)",
 	[R_KEEPLISTS] = "SELECT route, program, response, made_ns, took_ns, headline, sentence,"
 			" document FROM keeplist ORDER BY made_ns DESC, id DESC",
-	[R_CONFIG_AT] =
-	    "SELECT c.host_id, c.t_ns, c.name, c.value, NULL, " SETTING_FIRST " FROM config c JOIN"
-	    " (SELECT name, max(t_ns) AS t_ns FROM config WHERE host_id = ?1 AND t_ns <= ?2"
-	    " GROUP BY name) n ON c.name = n.name AND c.t_ns = n.t_ns WHERE c.host_id = ?1"
-	    " AND c.value IS NOT NULL ORDER BY c.name",
+	/* one walk of the primary key; beside max(), SQLite takes the other columns from its row */
+	[R_CONFIG_AT] = "SELECT c.host_id, max(c.t_ns), c.name, c.value, NULL, 0 FROM config c "
+			"WHERE c.host_id = ?1 AND c.t_ns <= ?2 GROUP BY c.name"
+			" HAVING c.value IS NOT NULL ORDER BY c.name",
 	[R_CONFIG_CHANGES] =
 	    "SELECT c.host_id, c.t_ns, c.name, c.value, (SELECT b.value FROM config b WHERE"
 	    " b.host_id = c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC"
@@ -942,6 +945,23 @@ store_sessions(
 	    limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
 
 	return rc == NW_OK ? each(r, R_SESSIONS, st, session_row, &s) : rc;
+}
+
+int
+store_sessions_during(struct store_reader *r, int64_t before_id, size_t limit, int64_t from_wall_ns,
+    int64_t to_wall_ns, int64_t *id, size_t max, size_t *n)
+{
+	sqlite3_stmt *st;
+	int step = SQLITE_DONE, rc;
+
+	*n = 0;
+	if ((rc = db_take(&r->stmts, R_SESSIONS_DURING, &st, "iiiii", before_id, (int64_t)limit,
+		 from_wall_ns, to_wall_ns, (int64_t)max)) != NW_OK)
+		return rc;
+	while (*n < max && (step = sqlite3_step(st)) == SQLITE_ROW)
+		id[(*n)++] = sqlite3_column_int64(st, 0);
+	db_give(&r->stmts, R_SESSIONS_DURING, st);
+	return *n == max ? NW_OK : db_code(step);
 }
 
 static int

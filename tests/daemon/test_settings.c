@@ -51,8 +51,6 @@ check_history(
 
 	CHECK_INT(store_reader_open(boxed_path, &r, why), NW_OK);
 	CHECK_INT(store_config_at(r, host_id, to_ns, join, text), NW_OK);
-	for (char *bang = text; (bang = strchr(bang, '!')) != NULL;)
-		memmove(bang, bang + 1, strlen(bang));
 	CHECK_STR(text, at_end);
 	text[0] = '\0';
 	CHECK_INT(store_config_changes(r, host_id, from_ns, to_ns, join, text), NW_OK);

@@ -383,6 +383,52 @@ check_series(struct store_reader *r)
 }
 
 static void
+check_during(struct store_reader *r, int64_t before_id, size_t limit, int64_t from, int64_t to,
+    size_t max, const char *want)
+{
+	int64_t id[8];
+	char text[100] = "";
+	size_t n, i;
+
+	CHECK_INT(store_sessions_during(r, before_id, limit, from, to, id, max, &n), NW_OK);
+	for (i = 0; i < n; i++)
+		snprintf(text + strlen(text), 20, "%d ", (int)id[i]);
+	CHECK_STR(text, want);
+}
+
+/* Which sessions were open at a time: the ends count, and so do sessions without an end. */
+static void
+test_during(void)
+{
+	const int64_t span[][2] = { { 10, 20 }, { 0, 15 }, { 30, 40 }, { 20, 0 }, { 5, 50 } };
+	struct store *st;
+	struct store_reader *r;
+	struct nw_batch *b = nw_batch_new();
+	size_t i;
+
+	files_remove();
+	st = open_store(NULL);
+	for (i = 0; i < sizeof(span) / sizeof(span[0]); i++)
+		nw_batch_session(b,
+		    &(struct nw_session_rec){ .id = (int64_t)i + 1,
+			.opened_wall_ns = span[i][0],
+			.closed_wall_ns = span[i][1] });
+	CHECK_INT(commit(st, b), NW_OK);
+	r = open_reader();
+	check_during(r, 99, 99, 16, 19, 8, "5 1 ");
+	check_during(r, 99, 99, 15, 20, 8, "5 4 2 1 ");
+	check_during(r, 99, 99, 41, 41, 8, "5 4 ");
+	check_during(r, 99, 99, 51, 60, 8, "4 ");
+	check_during(r, 99, 99, 0, 4, 8, "2 ");
+	check_during(r, 5, 99, 15, 30, 8, "4 3 2 1 ");
+	check_during(r, 99, 3, 15, 30, 8, "5 4 3 "); /* of the newest three */
+	check_during(r, 99, 99, 15, 30, 2, "5 4 ");
+	check_during(r, 1, 99, 15, 30, 8, "");
+	store_reader_close(r);
+	store_close(st);
+}
+
+static void
 test_records(void)
 {
 	struct store *st;
@@ -1192,6 +1238,7 @@ main(int argc, char **argv)
 		return 1;
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_records();
+	test_during();
 	test_rows();
 	test_late_rows();
 	test_group_commit();

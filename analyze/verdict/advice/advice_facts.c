@@ -22,13 +22,18 @@ enum {
  * and the round trip from which on a larger one is worth a try. */
 static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
 
+static void
+fact_add(struct facts *f, const char *name, const char *value)
+{
+	f->fact = xreallocarray(f->fact, f->n + 1, sizeof(*f->fact));
+	f->fact[f->n++] = (struct fact){ xstrdup(name), xstrdup(value) };
+}
+
 void
 facts_put(struct facts *f, const char *name, const char *value)
 {
-	if (value == NULL || f->n == FACTS_MAX)
-		return;
-	f->fact = xreallocarray(f->fact, f->n + 1, sizeof(*f->fact));
-	f->fact[f->n++] = (struct fact){ xstrdup(name), xstrdup(value) };
+	if (value != NULL && f->n < FACTS_MAX)
+		fact_add(f, name, value);
 }
 
 static void
@@ -293,10 +298,9 @@ interface_counts(struct place *p, const char *name)
 	return len > 0 && strncmp(name, p->interface, len) == 0 && name[len] == '.';
 }
 
-static int
-on_setting(void *arg, const struct nw_setting_rec *s)
+static void
+setting_put(struct place *p, const struct fact *s)
 {
-	struct place *p = arg;
 	char name[256];
 	size_t len;
 
@@ -312,7 +316,6 @@ on_setting(void *arg, const struct nw_setting_rec *s)
 	if (len > 0 && strncmp(s->name, "mount.", 6) == 0 &&
 	    strncmp(s->name + 6, p->mount, len) == 0 && s->name[6 + len] == '.')
 		starred_put(p, "mount", s->name + 6 + len + 1, s->value);
-	return 0;
 }
 
 /* Looks for the mount point that is the longest beginning of the path, and its device. */
@@ -321,25 +324,23 @@ struct mount_search {
 	char mount[256], source[256];
 };
 
-static int
-on_mount(void *arg, const struct nw_setting_rec *s)
+static void
+mount_look(struct mount_search *m, const struct fact *s)
 {
 	static const char end[] = ".source";
-	struct mount_search *m = arg;
 	size_t len = strlen(s->name), point;
 
 	if (strncmp(s->name, "mount.", 6) != 0 || len < 6 + sizeof(end) ||
 	    strcmp(s->name + len - sizeof(end) + 1, end) != 0)
-		return 0;
+		return;
 	point = len - 6 - (sizeof(end) - 1);
 	if (point >= sizeof(m->mount) || point < strlen(m->mount) ||
 	    strncmp(m->path, s->name + 6, point) != 0 ||
 	    (point > 1 && m->path[point] != '/' && m->path[point] != '\0'))
-		return 0;
+		return;
 	memcpy(m->mount, s->name + 6, point);
 	m->mount[point] = '\0';
 	snprintf(m->source, sizeof(m->source), "%s", s->value);
-	return 0;
 }
 
 /* "sda" of "/dev/sda1", "nvme0n1" of "/dev/nvme0n1p2". */
@@ -408,14 +409,38 @@ directory_put(const struct place *p, const char *path)
 	thing_put(p, "directory", directory);
 }
 
+/* The settings of a host as facts by their own names: a host may have several roles. */
+struct known {
+	struct facts *hosts; /* by host of the evidence */
+	bool *is_read;
+};
+
+static int
+on_known(void *arg, const struct nw_setting_rec *s)
+{
+	fact_add(arg, s->name, s->value);
+	return 0;
+}
+
+static int
+host_read(struct known *k, struct store_reader *r, const struct evidence *e, size_t host)
+{
+	/* a change is told at a look at the session's begin, seconds later */
+	int64_t t = e->last_wall_ns != 0 ? e->last_wall_ns : e->opened_wall_ns;
+
+	if (k->is_read[host])
+		return NW_OK;
+	k->is_read[host] = true;
+	return store_config_at(r, e->hosts[host].id, t, on_known, &k->hosts[host]);
+}
+
 static int
 host_put(struct facts *f, struct store_reader *r, const struct evidence *e, const json_t *doc,
-    const char *role, const char *host)
+    const char *role, const char *host, struct known *k)
 {
 	struct place p = { .f = f, .role = role };
 	struct mount_search m = { .path = path_on(doc, host) };
-	/* a change is told at a look at the session's begin, seconds later */
-	int64_t t = e->last_wall_ns != 0 ? e->last_wall_ns : e->opened_wall_ns;
+	const struct fact *s;
 	const char *interface;
 	char fact[16];
 	size_t i;
@@ -424,8 +449,10 @@ host_put(struct facts *f, struct store_reader *r, const struct evidence *e, cons
 	for (i = 0; i < e->n_hosts && host != NULL && rc == NW_OK; i++) {
 		if (strcmp(e->hosts[i].name, host) != 0)
 			continue;
-		if (m.path != NULL)
-			rc = store_config_at(r, e->hosts[i].id, t, on_mount, &m);
+		rc = host_read(k, r, e, i);
+		for (s = k->hosts[i].fact; m.path != NULL && s < k->hosts[i].fact + k->hosts[i].n;
+		     s++)
+			mount_look(&m, s);
 		snprintf(p.mount, sizeof(p.mount), "%s", m.mount);
 		disk_name(m.source, p.disk, sizeof(p.disk));
 		interface = interface_on(e, i);
@@ -437,8 +464,8 @@ host_put(struct facts *f, struct store_reader *r, const struct evidence *e, cons
 		directory_put(&p, m.path);
 		snprintf(fact, sizeof(fact), "%s_host", role);
 		facts_put(f, fact, host);
-		if (rc == NW_OK)
-			rc = store_config_at(r, e->hosts[i].id, t, on_setting, &p);
+		for (s = k->hosts[i].fact; s < k->hosts[i].fact + k->hosts[i].n; s++)
+			setting_put(&p, s);
 	}
 	return rc;
 }
@@ -494,16 +521,23 @@ derived_put(struct facts *f)
 int
 facts_read(struct store_reader *r, const struct evidence *e, const json_t *doc, struct facts *out)
 {
+	struct known k = { .hosts = xcalloc(e->n_hosts + 1, sizeof(*k.hosts)),
+		.is_read = xcalloc(e->n_hosts + 1, sizeof(*k.is_read)) };
+	size_t i;
 	int rc;
 
 	*out = (struct facts){ 0 };
 	document_put(out, doc);
-	if ((rc = host_put(out, r, e, doc, "src", host_with_role(doc, "source"))) < 0 ||
-	    (rc = host_put(out, r, e, doc, "dst", host_with_role(doc, "destination"))) < 0 ||
-	    (rc = host_put(out, r, e, doc, "at", host_of_limit(doc))) < 0) {
+	if ((rc = host_put(out, r, e, doc, "src", host_with_role(doc, "source"), &k)) == NW_OK &&
+	    (rc = host_put(out, r, e, doc, "dst", host_with_role(doc, "destination"), &k)) ==
+		NW_OK &&
+	    (rc = host_put(out, r, e, doc, "at", host_of_limit(doc), &k)) == NW_OK)
+		derived_put(out);
+	for (i = 0; i < e->n_hosts; i++)
+		facts_clear(&k.hosts[i]);
+	free(k.hosts);
+	free(k.is_read);
+	if (rc < 0)
 		facts_clear(out);
-		return rc;
-	}
-	derived_put(out);
-	return NW_OK;
+	return rc;
 }

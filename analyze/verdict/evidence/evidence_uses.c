@@ -123,24 +123,10 @@ source_total(struct evidence *e, struct source *s, const json_t *subject)
 
 struct other_sessions {
 	struct loader *l;
-	int64_t id[SESSIONS_MAX];
+	int64_t id[SESSIONS_MAX + 1]; /* and this one */
 	size_t n;
-	int64_t begin_wall_ns, end_wall_ns;
 	size_t now, n_metas; /* the session in hand, and its metadata so far */
 };
-
-static int
-on_other_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
-{
-	struct other_sessions *o = arg;
-
-	(void)res;
-	if (s->id == o->l->e->session_id || s->opened_wall_ns > o->end_wall_ns + OPENING_NS ||
-	    (s->closed_wall_ns != 0 && s->closed_wall_ns < o->begin_wall_ns - OPENING_NS))
-		return 0;
-	o->id[o->n++] = s->id;
-	return o->n == SESSIONS_MAX;
-}
 
 static size_t
 host_known(const struct evidence *e, int64_t host_id)
@@ -214,14 +200,16 @@ on_other_meta(void *arg, const struct nw_meta_rec *m)
 int
 other_sessions_load(struct loader *l)
 {
-	struct other_sessions o = {
-		.l = l, .begin_wall_ns = l->begin_wall_ns, .end_wall_ns = l->end_wall_ns
-	};
+	struct other_sessions o = { .l = l };
+	size_t n_others = 0;
 	int rc;
 
-	rc = store_sessions(
-	    l->reader, l->e->session_id + SESSIONS_LATER, SESSIONS_SEEN, on_other_session, &o);
+	rc = store_sessions_during(l->reader, l->e->session_id + SESSIONS_LATER, SESSIONS_SEEN,
+	    l->begin_wall_ns - OPENING_NS, l->end_wall_ns + OPENING_NS, o.id, SESSIONS_MAX + 1,
+	    &o.n);
 	for (o.now = 0; o.now < o.n && rc == NW_OK; o.now++) {
+		if (o.id[o.now] == l->e->session_id || n_others++ == SESSIONS_MAX)
+			continue;
 		o.n_metas = 0;
 		rc = store_metas(l->reader, o.id[o.now], 0, NW_TYPE_RUN, on_other_meta, &o);
 	}

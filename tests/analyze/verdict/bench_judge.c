@@ -6,7 +6,8 @@
  *
  *	usage: bench_judge [-r ROUNDS] [-n NEWEST] [-o DIRECTORY] [STORE]
  *
- * Without a store nothing is done: real sessions are recorded by a box.
+ * Without a store nothing is done: real sessions are recorded by a box. `make bench` also judges
+ * the newest sessions of a box of bench_box.
  */
 #include <inttypes.h>
 #include <stdlib.h>
