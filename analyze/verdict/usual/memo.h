@@ -17,8 +17,8 @@ void memo_free(struct analysis_memo *m);
 /*
  * Takes from a session's document: bottleneck stages, others of the verdict, bytes, connections and
  * files (null but for those with the most bytes), operations of densities with their counts, and
- * for each host of the timeline the lists of processors and disks, each with its mean alone. *doc is
- * a new reference, NULL without a document. The memo may be NULL. The store's code.
+ * for each host of the timeline the lists of processors and disks, each with its mean alone. *doc
+ * is a new reference, NULL without a document. The memo may be NULL. The store's code.
  */
 int
 memo_document(struct store_reader *r, struct analysis_memo *m, int64_t session_id, json_t **doc);
