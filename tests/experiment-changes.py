@@ -3,7 +3,8 @@
 """What changed, by a real box: histories of thirty sessions of one route, with a change planted between them, and histories
 without one. The planted settings are real: blipp lists the configuration of a namespace before and after a sysctl, a queueing
 discipline or a mount option is changed there; a slower disk shows in the sessions alone. Sessions are synthetic, go through XSP,
-and are judged by the box. Usage: experiment-changes.py BIN [HISTORIES]   (root; some seconds for each history)"""
+and are judged by the box. At the end the claims of all documents are checked. Usage: experiment-changes.py BIN [HISTORIES]   (root; some
+seconds for each history; KEEP=DIRECTORY keeps the box's state)"""
 import json, math, os, random, subprocess, sys, tempfile, time
 sys.path.insert(0, os.path.dirname(__file__))
 import xsp
@@ -11,6 +12,7 @@ import xsp
 BIN, HISTORIES = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 10
 # The box takes settings of the last thirty days with their time; a session each DAY of twenty hours fits into them.
 SESSIONS, DAY = 30, 72000
+FIRST = 4  # slow sessions of a history that are looked at, each as the box judged it then, beside the last one
 T0 = int(time.time()) // DAY * DAY - 32 * DAY
 rng = random.Random(17)
 BLIPP = f"{BIN}/blipp -o probes=load --list-configuration"
@@ -53,6 +55,10 @@ class Box:
     def sql(self, text):
         out = subprocess.run([f"{BIN}/narrows", "-s", self.state, "sql", "--csv", text], capture_output=True, text=True).stdout
         return out.splitlines()
+
+    def report(self, session):
+        return json.loads(subprocess.run([f"{BIN}/narrows", "-s", self.state, "report", session, "--json"], capture_output=True,
+                                         text=True).stdout)
 
     def judged(self, a, b):
         """Closed sessions of the route with a verdict."""
@@ -121,13 +127,12 @@ def history(box, plant, number, lists):
                 box.config(b, T0 + i * DAY - 3600, now)
         slow = plant != "nothing" and i >= at
         rate = 1e8 * (0.4 if slow else 1) * math.exp(0.05 * rng.gauss(0, 1))
-        if i == SESSIONS - 1:
-            wait(lambda: box.judged(a, b) == SESSIONS - 1)
+        if i >= at:  # a session is judged by those that are judged before
+            wait(lambda: box.judged(a, b) == i)
         box.transfer(a, b, "%s%d.%d" % (plant, number, i), T0 + i * DAY, rate, 0.08 if slow and PLANTS[plant][3] == "disk" else 0.9)
     wait(lambda: box.judged(a, b) == SESSIONS)
-    last = box.sql(f"SELECT session_id FROM result WHERE route = '{a} -> {b}' ORDER BY start_ns DESC LIMIT 1")[0]
-    doc = json.loads(subprocess.run([f"{BIN}/narrows", "-s", box.state, "report", last, "--json"], capture_output=True, text=True).stdout)
-    return doc
+    ids = box.sql(f"SELECT session_id FROM result WHERE route = '{a} -> {b}' ORDER BY start_ns")
+    return [box.report(one) for one in ids[at:at + FIRST] + ids[-1:]]
 
 def named(doc, plant):
     rows = (doc.get("changed") or {}).get("differences") or []
@@ -147,10 +152,11 @@ def main():
         box = Box(os.path.join(directory, "state"))
         try:
             for plant in PLANTS:
-                n, well, cards, first = HISTORIES * (2 if plant == "nothing" else 1), 0, 0, {}
+                n, well, cards, first, days = HISTORIES * (2 if plant == "nothing" else 1), 0, 0, {}, [0] * FIRST
                 for number in range(n):
-                    doc = history(box, plant, number, lists)
+                    *early, doc = history(box, plant, number, lists)
                     good = named(doc, plant)
+                    days = [d + named(e, plant) for d, e in zip(days, early)]
                     if os.environ.get("V") and not good:
                         c, u = doc.get("changed") or {}, doc.get("usual") or {}
                         rows = [(r["name"], r["q"], r["beyond_chance"]) for r in c.get("differences") or []]
@@ -160,7 +166,11 @@ def main():
                     if not good:
                         what = [r["name"] for r in (doc.get("changed") or {}).get("differences") or []][:2]
                         first[str(what)] = first.get(str(what), 0) + 1
-                print(f"{plant}: as it should be {well} of {n}; with advice {cards}; else first: {first}", flush=True)
+                print(f"{plant}: as it should be {well} of {n}, in its first slow sessions {days}; with advice {cards}; else first: {first}",
+                      flush=True)
+            print(subprocess.run([f"{BIN}/narrows", "-s", box.state, "report", "--check", "all"], capture_output=True, text=True).stdout)
+            if os.environ.get("KEEP"):
+                subprocess.run(["cp", "-r", box.state, os.environ["KEEP"]], check=True)
         finally:
             box.process.terminate()
             box.process.wait()

@@ -49,6 +49,7 @@ enum {
 _Static_assert(N_MEMORIES *N_STRUCTURES == FORECAST_MODELS, "one model for each pair");
 
 static const double FLAT = 1e6;        /* prior variance of the level and of a step */
+static const double STEP = 9;          /* prior variance of a step that is watched for */
 static const double NOISE = 0.05;      /* standard deviation of log rates, as sure as one session */
 static const double WEIGHT_MIN = 1e-4; /* of a model that counts */
 
@@ -353,20 +354,15 @@ forecast_quantile(const struct forecast *f, const struct forecast_row *row,
 
 /* --- steps --- */
 
-static void
-step_add(struct forecast_model *m)
-{
-	column_add(m, COLUMN_STEP, FLAT);
-	m->shape -= 0.5; /* the session of the step tells nothing of the noise */
-}
-
 void
 forecast_step_begin(struct forecast *f)
 {
 	struct forecast_model *m;
 
-	for (m = f->model; m < f->model + FORECAST_MODELS; m++)
-		step_add(m);
+	for (m = f->model; m < f->model + FORECAST_MODELS; m++) {
+		column_add(m, COLUMN_STEP, FLAT);
+		m->shape -= 0.5; /* the session of the step tells nothing of the noise */
+	}
 }
 
 void
@@ -379,7 +375,7 @@ forecast_step_watch(
 	for (i = 0; i < FORECAST_MODELS; i++)
 		if (weight[i] >= WEIGHT_MIN) {
 			model_copy(&f->model[i], &from->model[i]);
-			step_add(&f->model[i]);
+			column_add(&f->model[i], COLUMN_STEP, STEP);
 		}
 }
 
@@ -387,12 +383,16 @@ void
 forecast_step_see(struct forecast *f, const double weight[FORECAST_MODELS],
     const struct forecast_row *row, const struct forecast_row *before)
 {
+	double rise = NAN;
 	struct seen s;
 	size_t i;
 
 	for (i = 0; i < FORECAST_MODELS; i++)
 		if (weight[i] >= WEIGHT_MIN) {
+			if (isnan(rise)) /* all models have one shape */
+				rise = shape_rise(f->model[i].shape);
 			model_look(&f->model[i], row, before, &s);
+			model_weigh(&f->model[i], &s, rise);
 			model_see(&f->model[i], &s);
 		}
 	f->n++;
@@ -478,21 +478,25 @@ forecast_effect_size(
 	return effect(f, weight, column, false);
 }
 
-bool
-forecast_effect_may(const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column,
-    bool slower, double chance, double mean_min)
+double
+forecast_step_evidence(
+    const struct forecast *f, const double weight[FORECAST_MODELS], enum forecast_way way)
 {
-	double sum = 0, all = 0, least = 0, mean, sd;
+	double most = -INFINITY, sum = 0, share, mean, sd;
+	const struct forecast_model *m;
 	size_t i;
 
+	for (i = 0; i < FORECAST_MODELS; i++)
+		if (weight[i] >= WEIGHT_MIN)
+			most = fmax(most, f->model[i].log_weight);
 	for (i = 0; i < FORECAST_MODELS; i++) {
-		if (!model_effect(&f->model[i], weight[i], column, &mean, &sd))
+		m = &f->model[i];
+		if (!model_effect(m, weight[i], COLUMN_STEP, &mean, &sd))
 			continue;
-		all += weight[i] * mean;
-		least += weight[i] * least_chance(slower ? mean / sd : -mean / sd);
-		sum += weight[i];
+		share = way == FORECAST_EITHER
+		    ? 1
+		    : nw_t_cdf(way == FORECAST_SLOWER ? -mean / sd : mean / sd, 2 * m->shape);
+		sum += share * exp(m->log_weight - most);
 	}
-	if (!(sum > 0))
-		return true;
-	return !(fabs(all / sum) < mean_min) && !(least * (1 - 1e-9) > chance * sum);
+	return sum > 0 ? most + log(2 * sum) : -INFINITY;
 }

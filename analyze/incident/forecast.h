@@ -75,11 +75,12 @@ bool forecast_may_be_far(const struct forecast *f, const struct forecast_row *ro
 
 /* Adds a step of unknown size from the next row on; its column of a row is set by the caller. */
 void forecast_step_begin(struct forecast *f);
-/* The same for the models alone that count by these weights. Until the next forecast_copy() only
- * forecast_step_see(), forecast_step_may() and forecast_effect() with the same weights follow. */
+/* The same for the models alone that count by these weights, and for a step that is hardly ever
+ * larger than some standard deviations. Until the next forecast_copy() only forecast_step_see(),
+ * forecast_step_evidence() and forecast_effect() with the same weights follow. */
 void forecast_step_watch(
     struct forecast *f, const struct forecast *from, const double weight[FORECAST_MODELS]);
-/* As forecast_see(), without the evidence. */
+/* As forecast_see(). */
 void forecast_step_see(struct forecast *f, const double weight[FORECAST_MODELS],
     const struct forecast_row *row, const struct forecast_row *before);
 /* The step becomes part of the level. */
@@ -95,9 +96,10 @@ struct forecast_effect
 forecast_effect(const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column);
 struct forecast_effect forecast_effect_size(
     const struct forecast *f, const double weight[FORECAST_MODELS], unsigned column);
-/* Returns false only if the effect's chance to be above zero (`slower`), or below, is above
- * `chance`, or if its mean is smaller than `mean_min`, as forecast_effect() has them. */
-bool forecast_effect_may(const struct forecast *f, const double weight[FORECAST_MODELS],
-    unsigned column, bool slower, double chance, double mean_min);
+/* Log of the density of all sessions if there is a step this way; with FORECAST_EITHER a bound of
+ * both ways, which costs less. Comparable with forecast_evidence() of the level alone. */
+enum forecast_way { FORECAST_EITHER, FORECAST_SLOWER, FORECAST_FASTER };
+double forecast_step_evidence(
+    const struct forecast *f, const double weight[FORECAST_MODELS], enum forecast_way way);
 
 #endif

@@ -18,20 +18,21 @@ enum {
 
 /* --- thresholds, by simulation (tests/calibrate/incidents.c) --- */
 
-/* Of the chance of a step, by the sessions before: a young route is watched with less suspicion,
- * for the few looks at a young route hardly add to the openings of a route's whole life. Before
- * that, the sessions are too few to tell hours, weekdays and a memory from steps. */
-static const double CHANCE_YOUNG = 0.0025, CHANCE_MIN = 0.0001;
-static const double CHANCE_OLD_FROM = 15, CHANCE_FALL = 3, CHANCE_RISE = 2;
-/* Share of the threshold for a step of more than one session. */
-static const double CHANCE_LONGER = 0.6;
+/* Log of the odds of a step, summed over its begins, against none: what is asked of a route of
+ * OLD_FROM sessions; the rise with the log of the sessions, to the most; and the rise towards a
+ * younger route. A young route is watched with less suspicion, for the few looks at a young route
+ * hardly add to the openings of a route's whole life. */
+static const double ODDS = 4, ODDS_RISE = 2, ODDS_MOST = 7.2, ODDS_YOUNG = 2;
+static const double OLD_FROM = 15;
+/* Of the chance of a rate as low as that of a single session, by the sessions before. */
+static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 2;
 /* A step over few sessions lies this many times beyond the farthest session before, and TAIL times
  * the farther where that session is farther than one in ten routes of normal noise has. */
 static const double BEYOND_FAR[] = { 1, 0.95, 0.85 }, TAIL = 4;
 /* Smallest step worth an incident, as a ratio of rates. */
 static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
-static const double END_SURE = 5;
+static const double END_SURE = 4.5;
 static const double USUAL_ALPHA = 0.05;
 /* A drift: chance of a level that falls so, weight of the models with a drift, and the fall so far.
  * The drift ends where its chance is above DRIFT_OVER, or its weight below DRIFT_GONE. */
@@ -49,13 +50,21 @@ score_needed(double far, size_t n_before, size_t n_since)
 }
 
 static double
-chance_allowed(size_t n_before, size_t n_since)
+odds_needed(size_t n_before)
+{
+	const double older = log((double)n_before / OLD_FROM);
+
+	return fmin(ODDS_MOST, ODDS + (older > 0 ? ODDS_RISE : -ODDS_YOUNG) * older);
+}
+
+static double
+chance_allowed(size_t n_before)
 {
 	const double n = (double)n_before;
-	double fall = n > CHANCE_OLD_FROM ? pow(CHANCE_OLD_FROM / n, CHANCE_FALL)
-					  : pow(n / CHANCE_OLD_FROM, CHANCE_RISE);
 
-	return fmax(CHANCE_MIN, CHANCE_YOUNG * fall) * (n_since > 1 ? CHANCE_LONGER : 1);
+	return fmax(CHANCE_MIN,
+	    CHANCE *
+		(n > OLD_FROM ? pow(OLD_FROM / n, CHANCE_FALL) : pow(n / OLD_FROM, CHANCE_RISE)));
 }
 
 /* --- the state of a route --- */
@@ -306,24 +315,44 @@ effect_of(const struct forecast *f, unsigned column)
 	return forecast_effect(f, weight, column);
 }
 
-/* The chance of the step over what is allowed: below 1 the test is convinced. */
-static double
-suspect_ratio(const struct suspect *s, size_t now, bool slower, double *p)
+/* Whether a step at the suspect is large enough, and beyond the far sessions before. *p is the
+ * chance of such a step without a change. */
+static bool
+is_suspicious(const struct suspect *s, size_t now, bool slower, double *p)
 {
-	const size_t n_since = now - s->begin + 1;
-	struct forecast_effect e;
+	const struct forecast_effect e = forecast_effect(&s->step, s->weight, COLUMN_STEP);
+
+	*p = fmax(1e-15, slower ? e.chance : 1 - e.chance);
+	return *p < 0.5 && fabs(e.mean) >= log(STEP_MIN) &&
+	    -nw_norm_quantile(*p) >= score_needed(s->far, s->before.n, now - s->begin + 1);
+}
+
+/* Log of the odds of a step that way, at any suspect of at least so many sessions, over what is
+ * needed; negative infinity if nothing near. *p is the smallest chance of a step. */
+static double
+steps_odds(const struct telling *t, size_t now, bool slower, size_t n_since, double *p)
+{
+	const double level = forecast_evidence(&t->level), needed = odds_needed(t->level.n - 1);
+	const enum forecast_way way = slower ? FORECAST_SLOWER : FORECAST_FASTER;
+	double bound = 0, sum = 0, chance;
+	const struct suspect *s;
+	size_t i;
 
 	*p = 1;
-	if (!forecast_effect_may(
-		&s->step, s->weight, COLUMN_STEP, slower, CHANCE_YOUNG, log(STEP_MIN)))
-		return INFINITY;
-	e = forecast_effect(&s->step, s->weight, COLUMN_STEP);
-	*p = slower ? e.chance : 1 - e.chance;
-	if (*p > CHANCE_YOUNG || fabs(e.mean) < log(STEP_MIN))
-		return INFINITY;
-	if (-nw_norm_quantile(fmax(1e-15, *p)) < score_needed(s->far, s->before.n, n_since))
-		return INFINITY;
-	return *p / chance_allowed(s->before.n, n_since);
+	for (i = 0; i < t->n_suspects && now - t->suspect[i]->begin + 1 >= n_since; i++) {
+		s = t->suspect[i];
+		bound += exp(forecast_step_evidence(&s->step, s->weight, FORECAST_EITHER) - level);
+	}
+	if (!(log(bound) >= needed))
+		return -INFINITY;
+	for (i = 0; i < t->n_suspects && now - t->suspect[i]->begin + 1 >= n_since; i++) {
+		s = t->suspect[i];
+		if (!is_suspicious(s, now, slower, &chance))
+			continue;
+		sum += exp(forecast_step_evidence(&s->step, s->weight, way) - level);
+		*p = fmin(*p, chance);
+	}
+	return log(sum) - needed;
 }
 
 /* The suspect with the likeliest begin, and the bounds of the begin. */
@@ -611,6 +640,18 @@ level_rise(struct telling *t, size_t now)
 	return level_add(t, &level);
 }
 
+/* Whether a session is too slow to be alone the usual noise, by its normal score. */
+static bool
+is_slow_alone(const struct telling *t, size_t now, double score)
+{
+	const size_t n = t->level.n;
+
+	return n >= NW_USUAL_MIN && score < 0 && -score >= score_needed(t->far, n, 1) &&
+	    nw_norm_upper(-score) <= chance_allowed(n) &&
+	    forecast_quantile(&t->level, &t->row[now], row_before(t, now), 0.5) - t->row[now].y >=
+	    log(STEP_MIN);
+}
+
 /* Whether the session may lie farther off than all sessions before. */
 static bool
 may_be_farther(const struct telling *t, size_t now)
@@ -622,28 +663,19 @@ may_be_farther(const struct telling *t, size_t now)
 static int
 level_go_on(struct telling *t, size_t now)
 {
-	double slower = INFINITY, faster = INFINITY, p = 1, p_slower = 1, ratio, score = 0;
-	const struct suspect *s;
-	size_t i;
+	double p, score = 0;
+	bool is_slow;
 
 	if (now >= t->told_from || t->level.n <= NW_USUAL_MIN || may_be_farther(t, now))
 		score = usual_fill(t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s,
 		    &t->out->usual[now]);
+	is_slow = is_slow_alone(t, now, score);
 	suspects_see(t, now);
-	for (i = 0; i < t->n_suspects; i++) {
-		s = t->suspect[i];
-		if ((ratio = suspect_ratio(s, now, true, &p)) < slower) {
-			slower = ratio;
-			p_slower = p;
-		}
-		if (now - s->begin + 1 >= FASTER_MIN)
-			faster = fmin(faster, suspect_ratio(s, now, false, &p));
-	}
 	forecast_see(&t->level, &t->row[now], row_before(t, now));
 	members_take(t, now, now + 1);
-	if (slower < 1)
-		return incident_open(t, now, p_slower);
-	if (faster < 1)
+	if (steps_odds(t, now, true, 1, &p) >= 0 || is_slow)
+		return incident_open(t, now, is_slow ? fmin(p, nw_norm_upper(-score)) : p);
+	if (steps_odds(t, now, false, FASTER_MIN, &p) >= 0)
 		return level_rise(t, now);
 	if (t->level.n > NW_USUAL_MIN)
 		t->far = fmax(t->far, fabs(score));

@@ -13,10 +13,16 @@
  * sessions of an incident, and of a begin that is suspected, never widen it.
  *
  * Opening. For each of the latest begins, one to some dozens of sessions back, the models are
- * fitted with a step from there on; the chance of a step this low without a change is averaged
- * over the models with the weights before the begin. A session alone must also lie beyond the
- * far sessions that the route is known for. The thresholds hold for every look, and are set by
- * simulation (tests/calibrate): a healthy route opens less than one incident in 2,000 sessions.
+ * fitted with a step from there on. The odds of a step against none, summed over the begins, open
+ * the incident (Shiryaev 1963, Roberts 1966). The chance of a single session alone opens, too. Both
+ * must lie beyond the far sessions that the route is known for. The thresholds hold for every look,
+ * and are set by simulation (tests/calibrate).
+ *
+ * Bound. Opened after 15 independent sessions of unknown mean and spread, with a chance of 1 in
+ * 2,000 to be wrong at a look: the best invariant test, which knows the begin and the mean size,
+ * finds a step of 5 to 6 standard deviations by its first session in 80 %, and one of 4 by its
+ * third in 98 %. More is found by the first session only as long as young routes are wrong more
+ * often, and old routes less.
  *
  * End. The sessions since a return are likelier by a fixed factor on the usual level than on the
  * incident's. An incident is accepted after NW_INCIDENT_ACCEPTED sessions, or when the caller says
@@ -110,5 +116,22 @@ void nw_story_clear(struct nw_story *s);
 
 /* The incident that a session belongs to, or NULL: a session of two belongs to the step. */
 const struct nw_incident *nw_story_incident_of(const struct nw_story *s, size_t session);
+
+/* The sessions of the newest level before an index: on that level, and in no incident. Returns
+ * their number, in `out` (room for `end`) rising. */
+size_t nw_story_level(const struct nw_story *s, size_t end, size_t *out);
+
+enum { NW_AROUND_BEFORE = 40, NW_AROUND_AFTER = 40 };
+
+/* Sessions for the search of causes of the newest session, which is the last of them: those of its
+ * incident from `split` on, or itself alone; before them the newest usual ones. */
+struct nw_around {
+	size_t session[NW_AROUND_BEFORE + NW_AROUND_AFTER]; /* indexes, rising */
+	size_t n, split;
+	size_t low, high; /* the begin is one of these, in `session` */
+};
+
+/* Returns NW_ENOTFOUND if nothing needs an explanation, NW_ENOMEM, or NW_OK. */
+int nw_story_around(const struct nw_story *s, struct nw_around *out);
 
 #endif

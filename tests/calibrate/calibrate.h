@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "narrows/incident.h"
+
 #define NOISE_SHARED
 #include "tests/noise.h"
 
@@ -41,6 +43,24 @@ void cell_within(
 double noise_student(unsigned df);
 unsigned noise_poisson(double mean);
 
+/* --- routes and settings --- */
+
+/* A kind of route, its sessions `hours` apart. */
+struct calibrate_route {
+	const char *name;
+	double memory, drift, weekdays, day; /* in standard deviations of the noise */
+	bool two_sizes, sizes;
+	unsigned student;
+	double hours;
+	double openings; /* bound on the openings by session */
+	size_t covers_from;
+};
+const struct calibrate_route *calibrate_routes(size_t *n);
+/* Sessions without an incident; `spread` is the standard deviation of the log rate. */
+void calibrate_jobs(const struct calibrate_route *r, size_t n, double spread, struct nw_job *job);
+double calibrate_spread(void);
+const char *calibrate_setting(void); /* any name */
+
 /* --- tables --- */
 void calibrate_changes(struct calibration *c);
 void calibrate_bottleneck(struct calibration *c);
@@ -52,5 +72,6 @@ void calibrate_reached(struct calibration *c);
 void calibrate_causes(struct calibration *c);
 void calibrate_incidents(struct calibration *c);
 void calibrate_natural(struct calibration *c);
+void calibrate_histories(struct calibration *c);
 
 #endif

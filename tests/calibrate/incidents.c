@@ -14,36 +14,25 @@
 
 enum { HEALTHY = 200, SLOW = 12, AFTER = 10, LONGEST = 200 };
 
-/* A kind of route, its sessions `hours` apart. */
-struct route {
-	const char *name;
-	double memory, drift, weekdays, day; /* in standard deviations of the noise */
-	bool two_sizes, sizes;
-	unsigned student;
-	double hours;
-	double openings; /* bound on the openings by session */
-	size_t covers_from;
-};
-
-static const struct route routes[] = {
+static const struct calibrate_route routes[] = {
 	{ .name = "independent", .hours = 8, .openings = 0.0005, .covers_from = 8 },
-	{ .name = "memory 0.4", .memory = 0.4, .hours = 8, .openings = 0.0005, .covers_from = 30 },
-	{ .name = "memory 0.7", .memory = 0.7, .hours = 8, .openings = 0.0012, .covers_from = 30 },
-	{ .name = "memory 0.9", .memory = 0.9, .hours = 8, .openings = 0.0012, .covers_from = 30 },
-	{ .name = "drift", .drift = 0.04, .hours = 8, .openings = 0.001, .covers_from = 30 },
-	{ .name = "weekdays", .weekdays = 2, .hours = 24, .openings = 0.0008, .covers_from = 30 },
-	{ .name = "hours", .day = 2, .hours = 3.7, .openings = 0.0005, .covers_from = 30 },
+	{ .name = "memory 0.4", .memory = 0.4, .hours = 8, .openings = 0.0008, .covers_from = 30 },
+	{ .name = "memory 0.7", .memory = 0.7, .hours = 8, .openings = 0.0013, .covers_from = 30 },
+	{ .name = "memory 0.9", .memory = 0.9, .hours = 8, .openings = 0.0009, .covers_from = 30 },
+	{ .name = "drift", .drift = 0.04, .hours = 8, .openings = 0.0009, .covers_from = 30 },
+	{ .name = "weekdays", .weekdays = 2, .hours = 24, .openings = 0.0009, .covers_from = 30 },
+	{ .name = "hours", .day = 2, .hours = 3.7, .openings = 0.0009, .covers_from = 30 },
 	{ .name = "two sizes",
 	    .two_sizes = true,
 	    .hours = 8,
 	    .openings = 0.0005,
 	    .covers_from = 30 },
-	{ .name = "many sizes", .sizes = true, .hours = 8, .openings = 0.0007, .covers_from = 30 },
+	{ .name = "many sizes", .sizes = true, .hours = 8, .openings = 0.0005, .covers_from = 30 },
 	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.003, .covers_from = 400 },
 };
 
-static void
-jobs_make(const struct route *r, size_t n, double spread, struct nw_job *job)
+void
+calibrate_jobs(const struct calibrate_route *r, size_t n, double spread, struct nw_job *job)
 {
 	double weekday[7], y, state = noise_normal(), phase = 6.28 * noise_uniform(), noise, hours;
 	bool small = false;
@@ -73,8 +62,15 @@ jobs_make(const struct route *r, size_t n, double spread, struct nw_job *job)
 	}
 }
 
-static double
-spread_of_a_route(void)
+const struct calibrate_route *
+calibrate_routes(size_t *n)
+{
+	*n = COUNT(routes);
+	return routes;
+}
+
+double
+calibrate_spread(void)
 {
 	return 0.03 * exp(log(10) * noise_uniform());
 }
@@ -100,7 +96,7 @@ healthy(struct calibration *c)
 	calibrate_title(c, "healthy routes of 200 sessions, looked at after each");
 	for (k = 0; k < COUNT(routes); k++) {
 		for (opened = drifts = inside = looked = run = 0; run < runs; run++) {
-			jobs_make(&routes[k], HEALTHY, spread_of_a_route(), job);
+			calibrate_jobs(&routes[k], HEALTHY, calibrate_spread(), job);
 			if (nw_story_make(job, HEALTHY, NULL, 0, &s) != NW_OK)
 				abort();
 			opened += steps_count(&s);
@@ -128,11 +124,12 @@ static const struct {
 	double low, high;  /* size, in standard deviations */
 	double opens;
 } sizes[] = {
-	{ 15, 3, 4, 4, 0.8 },
-	{ 15, 1, 5, 6, 0.8 },
-	{ 30, 3, 4, 4, 0.9 },
-	{ 30, 1, 5, 6, 0.85 },
-	{ 100, 3, 4, 4, 0.95 },
+	{ 15, 3, 4, 4, 0.83 },
+	{ 15, 1, 5, 6, 0.88 },
+	{ 30, 3, 4, 4, 0.92 },
+	{ 30, 1, 5, 6, 0.88 },
+	{ 100, 3, 4, 4, 0.98 },
+	{ 100, 1, 5, 6, 0.88 },
 };
 
 /* Counts of one cell. */
@@ -176,9 +173,9 @@ planted(struct calibration *c)
 		p = (struct planted){ 0 };
 		n = sizes[k].before + SLOW + AFTER;
 		for (run = 0; run < runs; run++) {
-			spread = spread_of_a_route();
+			spread = calibrate_spread();
 			step = sizes[k].low + (sizes[k].high - sizes[k].low) * noise_uniform();
-			jobs_make(&routes[0], n, spread, job);
+			calibrate_jobs(&routes[0], n, spread, job);
 			for (i = sizes[k].before; i < sizes[k].before + SLOW; i++)
 				job[i].bytes_per_s *= exp(-step * spread);
 			if (nw_story_make(job, n, NULL, 0, &s) != NW_OK)

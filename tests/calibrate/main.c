@@ -32,6 +32,7 @@ static const struct {
 	{ "causes", calibrate_causes },
 	{ "incidents", calibrate_incidents },
 	{ "natural", calibrate_natural },
+	{ "histories", calibrate_histories },
 };
 
 double

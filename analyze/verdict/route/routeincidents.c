@@ -235,7 +235,7 @@ showing_of(const struct routeincidents_ask *ask, const json_t *o)
 		return NULL;
 	in = &ask->story->incident[i];
 	level = xcalloc(ask->story->n + 1, sizeof(*level));
-	n_level = story_level(ask->story, in->begin, level);
+	n_level = nw_story_level(ask->story, in->begin, level);
 	for (i = n_level > SHOWING_BEFORE ? n_level - SHOWING_BEFORE : 0; i < n_level; i++)
 		picked[n++] = &ask->past->session[level[i]];
 	for (i = in->begin; i < ask->story->n && n < PAST_MAX; i++)

@@ -192,6 +192,7 @@ changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct ch
 	const char *limit =
 	    result_text(result_get(ask->own, KEY_result_verdict), KEY_verdict_stage);
 	struct metrics m = { .n_sessions = ask->n };
+	char **place = changed_data_new(ask);
 	json_t *doc;
 	size_t i;
 	int rc = NW_OK;
@@ -199,16 +200,22 @@ changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct ch
 	snprintf(m.limit, sizeof(m.limit), "%s", limit != NULL ? limit : "");
 	for (i = 0; i + 1 < ask->n && (rc == NW_OK || rc == NW_ENOTFOUND); i++) {
 		m.at = i;
-		if ((rc = memo_document(r, ask->memo, ask->session[i].id, &doc)) == NW_OK)
+		if ((rc = memo_document(r, ask->memo, ask->session[i].id, &doc)) == NW_OK) {
 			session_read(&m, doc);
+			changed_data_read(ask, i, doc, place);
+		}
 		json_decref(doc);
 	}
 	m.at = ask->n - 1;
 	session_read(&m, ask->own);
+	changed_data_read(ask, ask->n - 1, ask->own, place);
 	for (i = 0; i < m.n; i++) {
 		metric_compare(&m, &m.metric[i], ask->split, out);
 		free(m.metric[i].value);
 	}
 	free(m.metric);
-	return rc == NW_ENOTFOUND ? NW_OK : rc;
+	if (rc == NW_OK || rc == NW_ENOTFOUND)
+		rc = changed_data(ask, place, out);
+	changed_data_free(ask, place);
+	return rc;
 }

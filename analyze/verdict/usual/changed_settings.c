@@ -8,19 +8,14 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/moves.h"
 #include "narrows/xmalloc.h"
 
 enum { LINES_MAX = 20000 };
 
-/* A line of the history of a setting. */
-struct line {
-	char *name, *value, *before; /* value and before may be NULL */
-	int64_t t_wall_ns;
-	bool first;
-};
-
+/* The history of a host's settings; the texts are the list's own. */
 struct lines {
-	struct line *line;
+	struct nw_setting_line *line;
 	size_t n;
 };
 
@@ -32,8 +27,8 @@ on_line(void *arg, const struct nw_setting_rec *s)
 	if (l->n == LINES_MAX)
 		return 1;
 	l->line = xreallocarray(l->line, l->n + 1, sizeof(*l->line));
-	l->line[l->n++] = (struct line){ xstrdup(s->name), xstrdup(s->value), xstrdup(s->before),
-		s->t_wall_ns, s->first };
+	l->line[l->n++] = (struct nw_setting_line){ xstrdup(s->name), xstrdup(s->value),
+		xstrdup(s->before), s->t_wall_ns, s->first };
 	return 0;
 }
 
@@ -43,9 +38,9 @@ lines_clear(struct lines *l)
 	size_t i;
 
 	for (i = 0; i < l->n; i++) {
-		free(l->line[i].name);
-		free(l->line[i].value);
-		free(l->line[i].before);
+		free((char *)(uintptr_t)l->line[i].name);
+		free((char *)(uintptr_t)l->line[i].value);
+		free((char *)(uintptr_t)l->line[i].before);
 	}
 	free(l->line);
 }
@@ -53,7 +48,7 @@ lines_clear(struct lines *l)
 static int
 line_compare(const void *a, const void *b)
 {
-	const struct line *x = a, *y = b;
+	const struct nw_setting_line *x = a, *y = b;
 	int c = strcmp(x->name, y->name);
 
 	return c != 0 ? c : x->t_wall_ns < y->t_wall_ns ? -1 : x->t_wall_ns > y->t_wall_ns;
@@ -66,44 +61,9 @@ is_noise(const char *name)
 	return strcmp(name, "kernel.boot_time") == 0;
 }
 
-static bool
-is_same(const char *a, const char *b)
-{
-	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-/* Settings of passing things (mounts, interfaces, disks) begin with the thing. All other
- * settings existed before their first report. */
-static bool
-is_of_a_thing(const char *name)
-{
-	static const char *const groups[] = { "mount.", "net.", "disk." };
-	size_t i;
-
-	for (i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		if (strncmp(name, groups[i], strlen(groups[i])) == 0)
-			return true;
-	return false;
-}
-
-/* The value at a time: the last line up to the time, or the value before the first line. Before
- * the host's first report of a setting, the value counts as the first reported value: a newer
- * blipp reports more, and a program reports its build at its first run. */
-static const char *
-value_at(const struct line *line, size_t n, int64_t t_wall_ns)
-{
-	const bool told_first =
-	    line[0].first || (line[0].before == NULL && !is_of_a_thing(line[0].name));
-
-	size_t i;
-
-	for (i = 0; i < n && line[i].t_wall_ns <= t_wall_ns; i++)
-		;
-	return i > 0 ? line[i - 1].value : told_first ? line[0].value : line[0].before;
-}
-
 struct setting_test {
 	const struct changed_ask *ask;
+	struct nw_moves_ask moves;
 	struct changed *out;
 	const char *host;
 	size_t host_at;
@@ -122,53 +82,14 @@ settled(const struct changed_ask *ask, size_t i)
 	return p->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
 }
 
-/* The sessions that a change is compared by: `base` has the old value. */
-static size_t
-base_of(const struct changed_ask *ask)
-{
-	return ask->low > 1 ? ask->low - 2 : 0;
-}
-
-/* The line of the change to the new value; n: no session since the base has another value. */
-static size_t
-change_find(const struct changed_ask *ask, const struct line *line, size_t n, size_t *first)
-{
-	const char *base = value_at(line, n, settled(ask, base_of(ask)));
-	size_t i;
-
-	for (*first = base_of(ask) + 1; *first < ask->n; ++*first)
-		if (!is_same(value_at(line, n, settled(ask, *first)), base))
-			break;
-	if (*first >= ask->n)
-		return n;
-	for (i = n; i-- > 0 && line[i].t_wall_ns > settled(ask, *first);)
-		;
-	return i < n ? i : 0;
-}
-
-static bool *
-moved_of(const struct changed_ask *ask, const struct line *line, size_t n, const char *value)
-{
-	const char *base = value_at(line, n, settled(ask, base_of(ask))), *at;
-	bool *moved = xcalloc(ask->n, sizeof(*moved));
-	size_t i;
-
-	for (i = 0; i < ask->n; i++) {
-		at = value_at(line, n, settled(ask, i));
-		moved[i] = i + 1 < ask->low ? is_same(at, value) : !is_same(at, base);
-	}
-	return moved;
-}
-
 /* Changes that came before the interval, and so had no effect. */
 static void
-quiet_add(struct setting_test *t, const struct line *line, size_t n)
+quiet_add(struct setting_test *t, const struct nw_setting_line *line, size_t n)
 {
-	const int64_t until = settled(t->ask, base_of(t->ask));
 	size_t i;
 
 	for (i = 0; i < n; i++)
-		if (line[i].t_wall_ns <= until && !line[i].first && line[i].before != NULL) {
+		if (nw_move_is_quiet(&t->moves, &line[i])) {
 			t->quiet_wall_ns = xreallocarray(
 			    t->quiet_wall_ns, t->n_quiet + 1, sizeof(*t->quiet_wall_ns));
 			t->quiet_wall_ns[t->n_quiet++] = line[i].t_wall_ns;
@@ -176,41 +97,42 @@ quiet_add(struct setting_test *t, const struct line *line, size_t n)
 }
 
 /* A setting with lines in time order. */
-static void
-setting_test(struct setting_test *t, const struct line *line, size_t n)
+static int
+setting_test(struct setting_test *t, const struct nw_setting_line *line, size_t n)
 {
-	const struct changed_ask *ask = t->ask;
 	struct difference *d;
-	size_t first, change = change_find(ask, line, n, &first);
-	const char *value;
+	struct nw_move move;
+	int rc;
 
 	quiet_add(t, line, n);
-	if (change == n)
-		return;
-	value = value_at(line, n, settled(ask, first));
+	if (!nw_move_find(&t->moves, line, n, &move, &rc))
+		return rc;
 	d = changed_add(t->out, DIFFERENCE_SETTING);
 	d->name = xstrdup(line[0].name);
 	d->host = xstrdup(t->host);
 	d->host_at = t->host_at;
-	d->before_text = xstrdup(value_at(line, n, settled(ask, base_of(ask))));
-	d->after_text = xstrdup(value);
-	d->at_wall_ns = line[change].t_wall_ns;
-	d->moved = moved_of(ask, line, n, value);
+	d->before_text = xstrdup(move.before);
+	d->after_text = xstrdup(move.after);
+	d->at_wall_ns = move.t_wall_ns;
+	d->moved = move.moved;
 	t->out->n_settings++;
+	return NW_OK;
 }
 
-static void
+static int
 host_test(struct setting_test *t, struct lines *l)
 {
 	size_t i, end;
+	int rc = NW_OK;
 
 	qsort(l->line, l->n, sizeof(*l->line), line_compare);
-	for (i = 0; i < l->n; i = end) {
+	for (i = 0; i < l->n && rc == NW_OK; i = end) {
 		for (end = i; end < l->n && strcmp(l->line[end].name, l->line[i].name) == 0; end++)
 			;
 		if (!is_noise(l->line[i].name))
-			setting_test(t, &l->line[i], end - i);
+			rc = setting_test(t, &l->line[i], end - i);
 	}
+	return rc;
 }
 
 static int
@@ -252,8 +174,13 @@ moves_count(struct store_reader *r, const struct changed_ask *ask, struct change
 int
 changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out)
 {
-	struct setting_test t = { .ask = ask, .out = out };
+	int64_t *at = xcalloc(ask->n + 1, sizeof(*at));
+	struct setting_test t = { .ask = ask, .moves = { at, ask->n, ask->low }, .out = out };
+	size_t i;
 	int rc = NW_OK;
+
+	for (i = 0; i < ask->n; i++)
+		at[i] = settled(ask, i);
 
 	for (; t.host_at < ask->evidence->n_hosts && rc == NW_OK; t.host_at++) {
 		const struct evidence_host *host = &ask->evidence->hosts[t.host_at];
@@ -263,10 +190,11 @@ changed_settings(struct store_reader *r, const struct changed_ask *ask, struct c
 		rc = store_config_changes(r, host->id, ask->session[0].start_wall_ns,
 		    settled(ask, ask->n - 1), on_line, &l);
 		if (rc == NW_OK && l.n > 0)
-			host_test(&t, &l);
+			rc = host_test(&t, &l);
 		lines_clear(&l);
 	}
 	out->n_survived = moments_count(t.quiet_wall_ns, t.n_quiet);
 	free(t.quiet_wall_ns);
+	free(at);
 	return rc == NW_OK ? moves_count(r, ask, out) : rc;
 }

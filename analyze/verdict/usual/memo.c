@@ -8,6 +8,7 @@
 
 #include <uthash.h>
 
+#include "analyze/verdict/usual/changed.h"
 #include "narrows/err.h"
 #include "narrows/result.h"
 
@@ -131,11 +132,16 @@ static json_t *
 session(const json_t *from)
 {
 	static const enum result_key keys[] = { KEY_session_bytes, KEY_session_connections };
+	static const enum result_key of_file[] = { KEY_file_host, KEY_file_path,
+		KEY_file_read_bytes, KEY_file_write_bytes };
+	const json_t *all = result_list(from, KEY_session_files), *file;
 	json_t *to = of_keys(from, keys, sizeof(keys) / sizeof(keys[0])), *files = json_array();
-	size_t n = json_array_size(result_list(from, KEY_session_files));
+	size_t i;
 
-	for (; n > 0; n--)
-		json_array_append_new(files, json_null());
+	json_array_foreach(all, i, file) json_array_append_new(files,
+	    changed_data_is_most(all, file)
+		? of_keys(file, of_file, sizeof(of_file) / sizeof(of_file[0]))
+		: json_null());
 	result_set(to, KEY_session_files, files);
 	return to;
 }

@@ -16,9 +16,9 @@ struct analysis_memo *memo_new(void);
 void memo_free(struct analysis_memo *m);
 /*
  * Takes from a session's document: bottleneck stages, others of the verdict, bytes, connections and
- * number of files (as a list of null), operations of densities with their counts, and for each host
- * of the timeline the lists of processors and disks, each with its mean alone. *doc is a new
- * reference, NULL without a document. The memo may be NULL. The store's code.
+ * files (null but for those with the most bytes), operations of densities with their counts, and
+ * for each host of the timeline the lists of processors and disks, each with its mean alone. *doc
+ * is a new reference, NULL without a document. The memo may be NULL. The store's code.
  */
 int
 memo_document(struct store_reader *r, struct analysis_memo *m, int64_t session_id, json_t **doc);

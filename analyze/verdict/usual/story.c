@@ -38,22 +38,6 @@ story_make(
 	return rc;
 }
 
-size_t
-story_level(const struct nw_story *s, size_t end, size_t *out)
-{
-	const struct nw_level *level = &s->level[s->n_levels - 1];
-	size_t i, n = 0;
-
-	for (i = level->begin; i < end; i++) {
-		const struct nw_incident *in = nw_story_incident_of(s, i);
-
-		if (in == NULL || in->kind == NW_INCIDENT_DRIFT ||
-		    in->state == NW_INCIDENT_IS_ACCEPTED)
-			out[n++] = i;
-	}
-	return n;
-}
-
 const char *
 incident_kind_word(enum nw_incident_kind kind)
 {

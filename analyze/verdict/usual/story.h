@@ -12,10 +12,6 @@
 int story_make(
     const struct past_session *session, size_t n, const struct past *past, struct nw_story *out);
 
-/* The sessions of the newest level before an index: on that level, and in no incident. Returns
- * their number, in `out` rising. */
-size_t story_level(const struct nw_story *s, size_t end, size_t *out);
-
 /* An incident, or a new level, in numbers and words. */
 struct incident_told {
 	int64_t id; /* session that convinced the test: of a single incident */

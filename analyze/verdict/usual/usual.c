@@ -65,56 +65,31 @@ peers_keep(struct past *p, double bytes)
 	return kept;
 }
 
-/* Adds a session to the search of causes. */
-static void
-around_add(struct usual *out, const struct past_session *s)
-{
-	out->session[out->n] = *s;
-	out->session[out->n++].stage = NULL;
-}
-
-/*
- * Keeps the usual sessions before a begin, and the sessions from there on, the newest of either.
- * The begin lies at a session of low .. high.
- */
-static void
-around_keep(struct usual *out, const struct past_session *all, const struct nw_story *story,
-    size_t begin, size_t low, size_t high)
-{
-	const size_t n = story->n, after = n - begin;
-	size_t *level = xcalloc(n + 1, sizeof(*level)), n_level = story_level(story, begin, level),
-	       i = n_level > CHANGED_BEFORE_MAX ? n_level - CHANGED_BEFORE_MAX : 0;
-
-	out->session = xcalloc(n + 1, sizeof(*out->session));
-	for (; i < n_level; i++) {
-		if (level[i] < low)
-			out->low = out->n + 1;
-		around_add(out, &all[level[i]]);
-	}
-	free(level);
-	out->split = out->n;
-	out->low = out->low < out->split ? out->low : out->split;
-	for (i = begin; i < n; i++)
-		if (i < begin + CHANGED_AFTER_MAX / 2 || i + CHANGED_AFTER_MAX / 2 >= n)
-			around_add(out, &all[i]);
-	out->high = out->split + (high - begin < after ? high - begin : after - 1);
-}
-
 /* What needs an explanation: the session's incident, or the session alone. */
-static void
+static int
 incident_keep(struct usual *out, const struct past_session *all, const struct nw_story *story)
 {
-	const size_t own = story->n - 1;
-	const struct nw_incident *in = nw_story_incident_of(story, own);
+	const struct nw_incident *in = nw_story_incident_of(story, story->n - 1);
+	struct nw_around around;
+	size_t i;
+	int rc = nw_story_around(story, &around);
 
 	if (in != NULL) {
 		out->has_incident = true;
 		incident_tell(all, story, in, &out->incident);
 	}
-	if (in != NULL && in->kind == NW_INCIDENT_STEP)
-		around_keep(out, all, story, in->begin, in->low, in->high);
-	else if (out->usual.said == NW_AGAINST_SLOWER)
-		around_keep(out, all, story, own, own, own);
+	if (rc < 0)
+		return rc == NW_ENOTFOUND ? NW_OK : rc;
+	out->session = xcalloc(around.n + 1, sizeof(*out->session));
+	for (i = 0; i < around.n; i++) {
+		out->session[i] = all[around.session[i]];
+		out->session[i].stage = NULL;
+	}
+	out->n = around.n;
+	out->split = around.split;
+	out->low = around.low;
+	out->high = around.high;
+	return NW_OK;
 }
 
 /* The rate that sessions of about the size reached. */
@@ -141,8 +116,8 @@ operations_find(struct store_reader *r, struct analysis_memo *memo, const struct
     const struct nw_story *story, struct usual *out)
 {
 	const size_t own = story->n - 1;
-	size_t *level = xcalloc(story->n + 1, sizeof(*level)), n = story_level(story, own, level),
-	       i, kept = 0;
+	size_t *level = xcalloc(story->n + 1, sizeof(*level)),
+	       n = nw_story_level(story, own, level), i, kept = 0;
 	struct past_session *peer = xcalloc(n + 1, sizeof(*peer));
 	int rc;
 
@@ -168,10 +143,10 @@ session_compare(struct store_reader *r, struct analysis_memo *memo, struct past 
 	all[p->n] = *own;
 	if ((rc = story_make(all, p->n + 1, p, &story)) == NW_OK) {
 		out->usual = story.usual[p->n];
-		incident_keep(out, all, &story);
+		rc = incident_keep(out, all, &story);
 		usual_say(out, &out->told);
 		out->sentence = claims_text(&out->told);
-		if (out->usual.said != NW_AGAINST_TOO_FEW)
+		if (rc == NW_OK && out->usual.said != NW_AGAINST_TOO_FEW)
 			rc = operations_find(r, memo, all, &story, out);
 	}
 	if (rc == NW_OK)

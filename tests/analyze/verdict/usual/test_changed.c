@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What changed: histories of 30 sessions of one route, with a sysctl, a queueing discipline, a
- * mount option or a slower disk planted in some, among settings that change without any effect. The
- * planted change must come first in nine of ten histories, and nothing be named in 19 of 20 without
- * one.
+ * mount option, a slower disk or a moved directory planted in some, among settings that change
+ * without any effect. The planted change must come first in nine of ten histories, and nothing be
+ * named in 19 of 20 without one.
  */
 #include "analyze/verdict/usual/changed.h"
 #include "analyze/verdict/usual/usual.h"
@@ -15,7 +15,15 @@
 enum { SESSIONS = 30, NOISE_SETTINGS = 3, UPGRADED = 12 };
 static const int64_t DAY_NS = INT64_C(86400) * 1000000000, T0 = INT64_C(1790000000000000000);
 
-enum plant { PLANT_NOTHING, PLANT_SYSCTL, PLANT_QDISC, PLANT_MOUNT, PLANT_DISK, PLANTS };
+enum plant {
+	PLANT_NOTHING,
+	PLANT_SYSCTL,
+	PLANT_QDISC,
+	PLANT_MOUNT,
+	PLANT_DISK,
+	PLANT_DATA,
+	PLANTS
+};
 
 static const struct {
 	const char *name, *before, *after;
@@ -24,6 +32,7 @@ static const struct {
 	[PLANT_SYSCTL] = { "sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864", "4096 4096 65536",
 	    true },
 	[PLANT_QDISC] = { "net.eth0.qdisc", "fq", "tbf", false },
+	[PLANT_DATA] = { "data.destination", NULL, NULL, true },
 	[PLANT_MOUNT] = { "mount./data.options", "rw,noatime", "rw,noatime,sync", true },
 };
 
@@ -104,7 +113,7 @@ settings_make(struct nw_batch *b, const struct trial *t)
 	setting_put(b, t->host[0], "program.cp.build", T0 - DAY_NS, "aa");
 	setting_put(b, t->host[0], "program.mover.build", time_after(t->at - 1), "bb");
 	setting_put(b, t->host[1], "sysctl.net.core.told_late", time_after(t->at - 1), "1");
-	if (planted[t->plant].name == NULL)
+	if (planted[t->plant].before == NULL)
 		return;
 	setting_put(b, t->host[planted[t->plant].receiver], planted[t->plant].name, T0 - DAY_NS,
 	    planted[t->plant].before);
@@ -173,27 +182,48 @@ durations_make(void)
 }
 
 static json_t *
-document_make(const struct rates *r)
+file_make(const char *host, const char *format, const char *directory, size_t i, const char *bytes)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), format, directory, (int)i);
+	return json_pack("{s:s, s:s, s:f}", "host", host, "path", path, bytes, 5e9);
+}
+
+/* The source is another directory each day; the destination moves where it is planted. */
+static json_t *
+files_make(const struct trial *t, size_t i)
+{
+	const bool moved = t->plant == PLANT_DATA && i >= t->at;
+
+	return json_pack("[ooo]", file_make("a", "/%s/%d/run", "raw", i, "read_bytes"),
+	    file_make("b", "/%s/run%d", moved ? "scratch" : "data", i, "write_bytes"),
+	    json_pack("{s:s, s:s, s:f}", "host", "b", "path", "/var/log/run", "write_bytes", 1e3));
+}
+
+static json_t *
+document_make(const struct trial *t, size_t i, const struct rates *r)
 {
 	double rate = lowest(r);
 
-	return json_pack("{s:{s:f, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
+	return json_pack("{s:{s:f, s:o, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
 			 "s:{s:[oo]}, s:o}",
-	    "session", "bytes", 1e10, "connections", "host", "a", "bytes_out", 1e10, "bytes_in",
-	    1e6, "retrans", floor(20 * exp(noise_normal())), "rtt_min_s",
-	    0.02 * exp(0.02 * noise_normal()), "cwnd_bytes", 2e6 * exp(0.2 * noise_normal()),
-	    "verdict", "stage", r->network < r->write ? "network" : "disk.write", "bottleneck",
-	    "stages", stage_make("disk.read", "a", r->read),
-	    stage_make("network", "a -> b", r->network), stage_make("disk.write", "b", r->write),
-	    "timeline", "hosts", host_make("a", rate / r->read),
-	    host_make("b", fmin(1, rate / r->write)), "density", durations_make());
+	    "session", "bytes", 1e10, "files", files_make(t, i), "connections", "host", "a",
+	    "bytes_out", 1e10, "bytes_in", 1e6, "retrans", floor(20 * exp(noise_normal())),
+	    "rtt_min_s", 0.02 * exp(0.02 * noise_normal()), "cwnd_bytes",
+	    2e6 * exp(0.2 * noise_normal()), "verdict", "stage",
+	    r->network < r->write ? "network" : "disk.write", "bottleneck", "stages",
+	    stage_make("disk.read", "a", r->read), stage_make("network", "a -> b", r->network),
+	    stage_make("disk.write", "b", r->write), "timeline", "hosts",
+	    host_make("a", rate / r->read), host_make("b", fmin(1, rate / r->write)), "density",
+	    durations_make());
 }
 
 static void
 session_make(struct nw_batch *b, const struct trial *t, size_t i, const struct rates *r)
 {
 	int64_t id = t->first_id + (int64_t)i, start = T0 + (int64_t)i * DAY_NS;
-	json_t *doc = document_make(r);
+	json_t *doc = document_make(t, i, r);
 	char *json = json_dumps(doc, JSON_COMPACT);
 
 	CHECK_INT(
@@ -254,7 +284,7 @@ trial_run(struct trial *t, struct changed *out, bool *asked)
 	CHECK_INT(u.ops.n, 1);
 	CHECK(u.ops.op[0].n >= NW_USUAL_MIN && u.ops.op[0].low[39] == 0);
 	CHECK(fabs(u.ops.op[0].median[40] - 0.6) < 1e-9 && u.ops.op[0].high[41] == 1);
-	own = document_make(&r);
+	own = document_make(t, SESSIONS - 1, &r);
 	ask = (struct changed_ask){ u.session, u.n, u.split, u.low, u.high, &e, own, NULL };
 	*out = (struct changed){ 0 };
 	*asked = u.n > 0;
@@ -286,6 +316,7 @@ first_told_test(const struct changed *c)
 	for (i = 0; i < c->n; i++) {
 		CHECK(strcmp(c->difference[i].name, "program.mover.build") != 0);
 		CHECK(strcmp(c->difference[i].name, "sysctl.net.core.told_late") != 0);
+		CHECK(!c->difference[i].named || strcmp(c->difference[i].name, "data.source") != 0);
 	}
 }
 
