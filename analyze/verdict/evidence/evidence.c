@@ -44,7 +44,8 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_CLOCK] = clock_row,
 	[SOURCE_EXCHANGE] = exchange_row,
 	[SOURCE_REPLAY] = replay_row,
-	[SOURCE_PIPE] = pipe_row };
+	[SOURCE_PIPE] = pipe_row,
+	[SOURCE_STEPS] = steps_row };
 
 struct layout_copy {
 	int64_t id;
@@ -220,6 +221,7 @@ process_clear(struct evidence_process *p)
 	free(p->cpu);
 	free(p->starved);
 	free(p->blocked);
+	free(p->inner);
 	free(p->paused);
 	free(p->stored);
 	for (op = 0; op < 2; op++) {
@@ -323,7 +325,8 @@ session_read(struct loader *l)
 		return rc;
 	ends_separate(l);
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
-		if (l->sources[i].kind == SOURCE_CALIPER || l->sources[i].kind == SOURCE_PIPE)
+		if (l->sources[i].kind == SOURCE_CALIPER || l->sources[i].kind == SOURCE_PIPE ||
+		    l->sources[i].kind == SOURCE_STEPS)
 			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
 	grid_choose(l);
 	n_own = l->n_sources;
@@ -462,6 +465,7 @@ evidence_clear(struct evidence *e)
 	kernels_clear(e);
 	uses_clear(e);
 	pipes_clear(e);
+	steps_clear(e);
 	evidence_switches_clear(e);
 	owners_clear(&e->owners);
 	free(e->task_id);

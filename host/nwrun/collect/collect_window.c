@@ -322,6 +322,7 @@ window_collect_rest(
 	const struct nwshm_thread *t;
 	struct thread_seen *seen;
 	struct watch *w = &c->watch[index];
+	bool has_first = false, first_reads = true, is_first;
 	unsigned k;
 
 	memset(wait_ns, 0, NWSHM_WAITS * sizeof(*wait_ns));
@@ -340,6 +341,12 @@ window_collect_rest(
 			pause_ns = thread_wait_ns[NWSHM_WAIT_PAUSE];
 		}
 		thread_take_pipes(c, i, thread_wait_ns, now_mono_ns, w->pipe, most);
+		is_first =
+		    atomic_load_explicit(&c->shm->thread_tid[i], memory_order_relaxed) == w->pid;
+		has_first |= is_first;
+		if (most[NWSHM_READ] > 0 && seen->pipe_bytes[NWSHM_READ] == most[NWSHM_READ])
+			first_reads = is_first;
+		w->inner_ns += take(&t->inner_ns, &seen->inner_ns);
 		w->other_bytes[NWSHM_READ] +=
 		    take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
 		w->other_bytes[NWSHM_WRITE] +=
@@ -350,8 +357,12 @@ window_collect_rest(
 		    take(&t->apart_bytes[NWSHM_WRITE], &seen->apart_bytes[NWSHM_WRITE]);
 		w->combined_bytes += take(&t->combined_bytes, &seen->combined_bytes);
 		w->combined_ns += take(&t->combined_ns, &seen->combined_ns);
+		w->steps += take(&t->steps, &seen->steps);
+		for (k = 0; k < 2; k++)
+			w->step_ns[k] += take(&t->step_ns[k], &seen->step_ns[k]);
 	}
 	w->pause_ns += pause_ns;
+	w->has_inner = has_first && !first_reads;
 }
 
 /* --- ends --- */
