@@ -130,16 +130,19 @@ there_s(const struct builder *b, size_t process, size_t w)
 	return b->node_of[process] != SIZE_MAX && to > from ? to - from : 0;
 }
 
-/* Seconds of a window in which a process may have waited: not on a processor, nor in the queue for
- * one, nor in a step. */
+/* Seconds of a window in which a process may have waited: by its first thread's account, else not on
+ * a processor, nor in the queue for one, nor in a step. */
 static double
 idle_s(const struct builder *b, size_t process, size_t w)
 {
 	const struct nw_chain_process *p = &b->p[process];
-	double idle = there_s(b, process, w) - at(p->use_s[NW_CHAIN_CPU], w) -
-	    at(p->use_s[NW_CHAIN_STARVED], w) - at(p->use_s[NW_CHAIN_STEP], w);
+	double there = there_s(b, process, w);
 
-	return fmax(0, p->inner_s != NULL ? fmin(idle, at(p->inner_s, w)) : idle);
+	if (p->first_s != NULL)
+		return fmin(there, at(p->first_s, w));
+	return fmax(0,
+	    there - at(p->use_s[NW_CHAIN_CPU], w) - at(p->use_s[NW_CHAIN_STARVED], w) -
+		at(p->use_s[NW_CHAIN_STEP], w));
 }
 
 /* Moves what a window has no room for to the windows before; beyond the first, nothing is kept. */

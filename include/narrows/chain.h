@@ -9,8 +9,9 @@
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
  * node is the part of its time at work that was no wait for another node: computing, disks,
  * pauses, waits for peers without measurement. With known processor time, time without any
- * explanation is not held: a thread may sleep on a lock of its own; and a wait beside a thread of the
- * same process that computes, or wants a processor, is no wait of the process. Behind the slowest node readers wait, and
+ * explanation is not held: a thread may sleep on a lock of its own. A process waits while its first
+ * thread does; without such an account, a wait beside a thread of the same process that computes, or
+ * wants a processor, is no wait of the process. Behind the slowest node readers wait, and
  * before that node writers wait: so the node with the largest held share limits.
  * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
  *
@@ -51,9 +52,8 @@ struct nw_chain_process {
 	size_t group; /* processes of equal numbers form a node */
 	const double *use_s[NW_CHAIN_USES];
 	bool cpu_known;
-	/* waits of the first thread for other threads of the process, where these wait at the
-	 * channels; NULL: the first thread itself does */
-	const double *inner_s;
+	/* waits of the process's first thread, where these are the process's; NULL: not known */
+	const double *first_s;
 };
 
 /* A process's end of a channel. Index 0 is reading, 1 writing. */

@@ -78,7 +78,7 @@ static const struct nw_field_rule rules[] = {
 	{ NW_TYPE_PROCESS "*", "combined_bytes", "By", NW_AGG_SUM },
 	{ NW_TYPE_PROCESS "*", "combined_s", "s", NW_AGG_SUM },
 	{ NW_TYPE_PROCESS "*", "paused_s", "s", NW_AGG_SUM },
-	{ NW_TYPE_PROCESS "*", "inner_s", "s", NW_AGG_SUM },
+	{ NW_TYPE_PROCESS "*", "first_s", "s", NW_AGG_SUM },
 	{ NW_TYPE_PROCESS "*", "pipe_read_bytes", "By", NW_AGG_SUM },
 	{ NW_TYPE_PROCESS "*", "pipe_write_bytes", "By", NW_AGG_SUM },
 	{ NW_TYPE_PROCESS "*", "pipe_read_s", "s", NW_AGG_SUM },

@@ -503,6 +503,18 @@ steps_fill(struct finder *f)
 	}
 }
 
+/* The first thread's waits are known without those at networks. */
+static bool
+has_network(const struct finder *f, size_t process)
+{
+	const struct nw_chain_end *end;
+
+	for (end = f->end; end < f->end + f->n_ends; end++)
+		if (end->process == process && end->by == NW_CHAIN_NETWORK)
+			return true;
+	return false;
+}
+
 static void
 processes_fill(struct finder *f)
 {
@@ -516,7 +528,7 @@ processes_fill(struct finder *f)
 		out = &f->p[i];
 		out->cpu_known = p->cpu != NULL;
 		out->use_s[NW_CHAIN_CPU] = p->cpu;
-		out->inner_s = p->inner;
+		out->first_s = has_network(f, i) ? NULL : p->first_s;
 		out->use_s[NW_CHAIN_READ] = evidence_reads_cached(e, p)
 		    ? less(f, p->busy_s[NW_OP_DISK_READ], p->cpu)
 		    : p->busy_s[NW_OP_DISK_READ];
@@ -556,11 +568,11 @@ chain_find(const struct evidence *e, struct chain *out)
 	if (e->n_windows == 0 || e->n_processes < 2 || e->n_processes > PROCESSES_MAX)
 		return;
 	f.p = xcalloc(e->n_processes, sizeof(*f.p));
-	processes_fill(&f);
 	pipes_add(&f);
 	connections_add(&f);
 	children_add(&f);
 	workers_widen(&f);
+	processes_fill(&f);
 	groups_set(&f);
 	if (f.n_ends > 1 &&
 	    nw_chain_build(f.p, e->n_processes, f.end, f.n_ends, e->n_windows,

@@ -221,7 +221,7 @@ process_clear(struct evidence_process *p)
 	free(p->cpu);
 	free(p->starved);
 	free(p->blocked);
-	free(p->inner);
+	free(p->first_s);
 	free(p->paused);
 	free(p->stored);
 	for (op = 0; op < 2; op++) {

@@ -229,8 +229,8 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 	}
 	column_spread(l, &p->blocked, s, r, r->c->blocked);
 	column_spread(l, &p->paused, s, r, r->c->paused_s);
-	if (r->c->inner_s >= 0)
-		wait_spread(l->e, &p->inner, s, known_or_0(row_cell(r, r->c->inner_s)));
+	if (r->c->first_s >= 0)
+		wait_spread(l->e, &p->first_s, s, known_or_0(row_cell(r, r->c->first_s)));
 	p->throttled_s += throttled_s;
 	/* Not every kernel counts the time without quota as a wait for a processor. */
 	if (throttled_s > known_or_0(wait_s))

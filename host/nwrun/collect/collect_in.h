@@ -24,7 +24,7 @@ struct thread_seen {
 	uint64_t wait_ns[NWSHM_WAITS];
 	uint64_t other_bytes[2], pipe_bytes[2], apart_bytes[2], combined_bytes, combined_ns;
 	uint64_t pipe_ns[2]; /* inside calls, finished and begun, as far as reported */
-	uint64_t inner_ns, steps, step_ns[2];
+	uint64_t peer_ns, inner_ns, steps, step_ns[2];
 	uint64_t waiting;    /* unfinished wait, reported in part */
 	uint64_t waiting_ns; /* the reported part of the wait */
 	struct lane_seen lane[NWSHM_LANES];
@@ -94,10 +94,10 @@ struct watch {
 	struct pipe_use pipe[2];
 	struct pipe_use pipe_total[2];
 	uint64_t steps, step_ns[2]; /* of the interval: between steps [0], inside [1] */
-	/* waits of the first thread for other threads, where one of these reads from pipes: of the
-	 * interval, and whether there is such a thread */
-	uint64_t inner_ns;
-	bool has_inner;
+	/* waits of the first thread in the interval, at semaphores of the process alone so far, and
+	 * whether the first thread's waits are those of the process */
+	uint64_t first_ns, inner_total;
+	bool first_waits;
 	char steps_id[UUID_BYTES]; /* of their series; empty: the process has taken no step */
 	uint64_t other_total[2];
 	uint64_t apart_bytes[2];    /* bytes of the interval */

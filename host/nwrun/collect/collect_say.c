@@ -333,10 +333,10 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "combined_bytes", (double)w->combined_bytes);
 	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
 	field(&f, "paused_s", (double)w->pause_ns * 1e-9);
-	if (w->has_inner)
-		field(&f, "inner_s", (double)w->inner_ns * 1e-9);
+	if (w->first_waits)
+		field(&f, "first_s", (double)w->first_ns * 1e-9);
 	w->pause_total_ns += w->pause_ns;
-	w->combined_bytes = w->combined_ns = w->pause_ns = w->inner_ns = 0;
+	w->combined_bytes = w->combined_ns = w->pause_ns = w->first_ns = 0;
 	w->last = w->now;
 	unseen_explain(w, &c->shm->proc[index]);
 	if (!f.any)

@@ -95,8 +95,9 @@ struct nwshm_thread {
 	_Atomic uint64_t apart_bytes[2];
 	_Atomic uint64_t combined_bytes; /* bytes moved by calls that both read and wrote */
 	_Atomic uint64_t combined_ns;
-	/* waits of a process's first thread at semaphores of the process alone */
-	_Atomic uint64_t inner_ns;
+	/* waits at shared semaphores and for children; of a process's first thread, waits at
+	 * semaphores of the process alone */
+	_Atomic uint64_t peer_ns, inner_ns;
 	/* of nw_step_begin() and nw_step_end(): ended steps, and the time between steps [0] and
 	 * inside ended steps [1] */
 	_Atomic uint64_t steps, step_ns[2];

@@ -40,6 +40,9 @@ is_measured(void)
 static void
 object_waited(struct nwshm_object *o, int64_t ns, int64_t end_mono_ns)
 {
+	if (self.slot != NULL &&
+	    self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed))
+		nwshm_add(&self.slot->peer_ns, (uint64_t)ns);
 	if (o == NULL)
 		return;
 	atomic_fetch_add_explicit(&o->ns[NWSHM_READ], (uint64_t)ns, memory_order_relaxed);
