@@ -145,7 +145,8 @@ idle_s(const struct builder *b, size_t process, size_t w)
 		at(p->use_s[NW_CHAIN_STEP], w));
 }
 
-/* Moves what a window has no room for to the windows before; beyond the first, nothing is kept. */
+/* Moves what a window has no room for to the windows before, and the rest to those behind: waits of a
+ * channel and of a thread are told at different times. */
 static void
 waits_move(struct builder *b, size_t process)
 {
@@ -157,6 +158,11 @@ waits_move(struct builder *b, size_t process)
 		waited[w] += lost;
 		lost = fmax(0, waited[w] - room);
 		waited[w] -= lost;
+	}
+	for (w = 0; w < b->n_windows && lost > 0; w++) {
+		room = fmin(lost, fmax(0, idle_s(b, process, w) - waited[w]));
+		waited[w] += room;
+		lost -= room;
 	}
 }
 

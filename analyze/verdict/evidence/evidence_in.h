@@ -83,10 +83,11 @@ struct loader {
 	/* pass one: the lengths of windows vote for the step, weighted by time */
 	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
 	int64_t begin_wall_ns, end_wall_ns;
-	int64_t pipes_begin_wall_ns, pipes_end_wall_ns; /* of rows of pipes and steps; 0: none */
-	bool have_processes;            /* whether a sender reports every interval, busy or not */
-	bool filling;                   /* whether pass two runs */
-	struct source *source;          /* whose rows are in hand */
+	int64_t pipes_begin_wall_ns, pipes_end_wall_ns; /* of rows of pipes, steps, maps; 0 */
+	bool have_processes;   /* whether a sender reports every interval, busy or not */
+	bool filling;          /* whether pass two runs */
+	bool mapping, alone;   /* whether rows of work without calls are in hand, and may vote */
+	struct source *source; /* whose rows are in hand */
 	struct nw_clock_rows exchanges; /* of the clock in hand */
 	struct apart *apart;
 	size_t n_apart;
@@ -168,6 +169,8 @@ void ends_separate(struct loader *l);
 struct span row_span(struct loader *l, const struct row *r);
 void caliper_row(struct loader *l, const struct row *r);
 void process_row(struct loader *l, const struct row *r);
+/* Whether a process moved bytes through maps of files. */
+bool process_maps(const struct evidence_process *p);
 /* The status of a session with stopped programs, after all rows. */
 void exit_settle(struct loader *l);
 void file_row(struct loader *l, const struct row *r);

@@ -40,6 +40,8 @@ steps_row(struct loader *l, const struct row *r)
 
 	if (!l->filling) {
 		extent_widen(&l->pipes_begin_wall_ns, &l->pipes_end_wall_ns, &s);
+		if (l->alone)
+			span_vote(l, &s);
 		return;
 	}
 	t->n += n;
