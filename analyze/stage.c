@@ -18,7 +18,7 @@ static const double STALL_SHARE = 0.5;
 static const double ACKS_SHARE = 0.05;
 /* least share of the moved bytes from the device of a mapped file */
 static const double MAPPED_SHARE = 0.5;
-/* most bytes of its read calls, in parts of those from the device, where the process told of maps */
+/* most bytes of read calls, in parts of the device's bytes, of a process that maps files */
 static const double MAPPED_CALLS = 0.1;
 
 static double
@@ -663,8 +663,8 @@ extent_find(const struct work *w, struct nw_path *p)
 }
 
 /*
- * A process that reads a mapped file has hardly any read calls: the kernel brings about as many bytes
- * from the device as the process moves, or more, and blocks the process meanwhile.
+ * A process that reads a mapped file has hardly any read calls: the kernel brings about as many
+ * bytes from the device as the process moves, or more, and blocks the process meanwhile.
  */
 static void
 mapped_find(struct work *w)

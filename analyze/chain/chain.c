@@ -130,8 +130,8 @@ there_s(const struct builder *b, size_t process, size_t w)
 	return b->node_of[process] != SIZE_MAX && to > from ? to - from : 0;
 }
 
-/* Seconds of a window in which a process may have waited: by its first thread's account, else not on
- * a processor, nor in the queue for one, nor in a step. */
+/* Seconds of a window in which a process may have waited: by the first thread's account, else not
+ * on a processor, nor in the queue for a processor, nor in a step. */
 static double
 idle_s(const struct builder *b, size_t process, size_t w)
 {
@@ -145,8 +145,8 @@ idle_s(const struct builder *b, size_t process, size_t w)
 		at(p->use_s[NW_CHAIN_STEP], w));
 }
 
-/* Moves what a window has no room for to the windows before, and the rest to those behind: waits of a
- * channel and of a thread are told at different times. */
+/* Moves what a window has no room for to the windows before, and the rest to the windows behind:
+ * waits of a channel and of a thread are told at different times. */
 static void
 waits_move(struct builder *b, size_t process)
 {

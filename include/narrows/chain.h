@@ -10,15 +10,15 @@
  * node is the part of its time at work that was no wait for another node: computing, disks,
  * pauses, waits for peers without measurement. With known processor time, time without any
  * explanation is not held: a thread may sleep on a lock of its own. A process waits while its first
- * thread does; without such an account, a wait beside a thread of the same process that computes, or
- * wants a processor, is no wait of the process. Behind the slowest node readers wait, and
+ * thread waits. Without such an account, a wait beside a thread of the same process that computes,
+ * or wants a processor, is no wait of the process. Behind the slowest node readers wait, and
  * before that node writers wait: so the node with the largest held share limits.
  * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
  *
  * A process counts from the first to the last use of its channels, without channels that hardly
  * matter. A wait may be told in the window of its end alone: the part without room in that window
- * belongs to the windows before. A wait at a semaphore of equal processes alone is a wait for their
- * turn, and counts as a wait for another node by the part of their time that was such a wait.
+ * belongs to the windows before, or behind. A wait at a semaphore of equal processes alone is a
+ * wait for their turn, and counts as a wait for another node by the part of their time that was such a wait.
  */
 #ifndef NARROWS_CHAIN_H
 #define NARROWS_CHAIN_H

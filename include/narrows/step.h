@@ -11,9 +11,9 @@
  *	}
  *
  * Under nwrun the box stores the number of steps and the time inside and between steps. Without
- * nwrun the calls do nothing. Time between steps is time in which the loop had no work for the device
- * that computes its steps; that is true only if a step ends after the device's work. Each thread has
- * steps of its own. A second begin without an end, or a second end, does nothing.
+ * nwrun the calls do nothing. Between steps the loop has no work for the device that computes the
+ * steps, if a step ends after the device's work. Each thread has steps of its own. A second begin
+ * without an end, or a second end, does nothing.
  *
  * Any thread. No errors, no locks; a call takes some tens of nanoseconds.
  */

@@ -10,7 +10,7 @@
 /* Least shares for a word: of waits and reads, and of time without a step. */
 static const double WORD_MIN = 0.05, IDLE_MIN = 0.1;
 
-/* Seconds that a process waited for other nodes. A node of several processes tells nothing of one. */
+/* Seconds that a process waited for other nodes; 0 of a process among several of a node. */
 static double
 waited_s(const struct chain *c, size_t process)
 {

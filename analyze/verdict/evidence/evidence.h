@@ -71,8 +71,8 @@ struct evidence_process {
 	/* seconds of each window, by the kernel: on a processor; ready to run without processor
 	 * (longest of all threads); some thread blocked by storage */
 	double *cpu, *starved, *blocked;
-	double *
-	    first_s; /* seconds of each window in waits of its first thread; NULL: not those of the process */
+	/* seconds of each window in waits of the first thread, where these are the process's */
+	double *first_s;
 	double *paused; /* seconds of each window in pauses that the program's own time ended */
 	double cpu_s, cpu_wait_s;     /* totals of cpu and starved */
 	double throttled_s;           /* seconds with a quota of processor time used up */

@@ -38,7 +38,8 @@ struct source {
 	int64_t meta_id, xsp_id;
 	bool of_sender; /* of SOURCE_EXCHANGE: the clock of a sender with a clock of its own */
 	size_t host, process;
-	/* file, connection, replay, pipe or steps: of a document, or named by a caliper's own metadata */
+	/* file, connection, replay, pipe or steps: of a document, or named by a caliper's own
+	 * metadata */
 	size_t item;
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
 	enum nw_op op;

@@ -7,8 +7,8 @@
  * Most semaphores are locks of one process (each lock of Python is). The C library notes in the
  * semaphore whether other processes share the semaphore, and a call for all others goes on at
  * once, but for a process's first thread: where other threads receive what the first thread works
- * on, only the first thread's waits tell whether the process waited. A semaphore free for the taking
- * is no wait, and costs no look at the clock.
+ * on, only the first thread's waits tell whether the process waited. A semaphore free for the
+ * taking is no wait, and costs no look at the clock.
  */
 #include "host/nwrun/preload/preload.h"
 

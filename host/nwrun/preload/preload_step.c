@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Steps of a loop, as the program marks them with nw_step_begin() and nw_step_end() of libnarrows. */
+/* Steps of a loop, marked by nw_step_begin() and nw_step_end() of libnarrows. */
 #include "host/nwrun/preload/preload.h"
 
 #include <errno.h>

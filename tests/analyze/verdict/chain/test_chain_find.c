@@ -127,7 +127,7 @@ test_tree(void)
 	}
 }
 
-/* A worker that is ahead of its loop has filled the pipe and uses it no more; both are at work until
+/* A worker ahead of its loop has filled the pipe, and uses the pipe no more; both are at work until
  * the worker ends. Steps of the loop without another use are the loop's. */
 static void
 test_loop(void)
