@@ -107,8 +107,8 @@ assert any(c["rule"] == "mapped-file" for c in d["advice"]), d["advice"]
 # looks at a busy machine may find too little of the disk for a word, but the network alone is never named
 v = docs["sends"]["verdict"]
 assert v["stage"] in ("disk.read", None) or v["sentence"].startswith("Either"), v
-# the lift: three times the disk's rate is at least twice the transfer's
-assert docs["fast"]["session"]["bytes_per_s"] > 2 * docs["reads"]["session"]["bytes_per_s"], docs["fast"]["session"]
+# the lift: three times the disk's rate is at least one and a half times the transfer's
+assert docs["fast"]["session"]["bytes_per_s"] > 1.5 * docs["reads"]["session"]["bytes_per_s"], docs["fast"]["session"]
 PY
 nw report --check all | grep -q ' 0 contradictions$' || fail "a document contradicts itself"
 stop_box

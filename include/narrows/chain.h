@@ -18,7 +18,8 @@
  * A process counts from the first to the last use of its channels, without channels that hardly
  * matter. A wait may be told in the window of its end alone: the part without room in that window
  * belongs to the windows before, or behind. A wait at a semaphore of equal processes alone is a
- * wait for their turn, and counts as a wait for another node by the part of their time that was such a wait.
+ * wait for their turn, and counts as a wait for another node by the part of their time that was
+ * such a wait.
  */
 #ifndef NARROWS_CHAIN_H
 #define NARROWS_CHAIN_H
