@@ -381,7 +381,8 @@ window_collect_rest(
 			w->step_ns[k] += take(&t->step_ns[k], &seen->step_ns[k]);
 	}
 	w->pause_ns += pause_ns;
-	w->first_waits = has_first && (first_reads || w->inner_total >= INNER_MIN_NS);
+	/* for good: a helper that passes descriptors on may read more bytes later */
+	w->first_waits |= has_first && (first_reads || w->inner_total >= INNER_MIN_NS);
 }
 
 /* --- ends --- */
