@@ -667,6 +667,16 @@ test_first(void)
 				: waits == 1 ? 0.024
 					     : 0.034,
 			    1e-9, 0);
+		/* a helper that reads more bytes later changes nothing */
+		nwshm_add(&reader->pipe_bytes[NWSHM_READ], 20000);
+		nwshm_add(&first->peer_ns, 6 * MS);
+		collect_look(c, t0 + 200 * MS, 2);
+		if (said_process() != NULL)
+			CHECK_NEAR(said_process()->first_s,
+			    waits == 0       ? -1
+				: waits == 1 ? 0.03
+					     : 0.04,
+			    1e-9, 0);
 		teardown();
 	}
 }
