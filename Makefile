@@ -436,6 +436,7 @@ truth:
 	$(Q)$(MAKE) --no-print-directory all $(RIG)
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
 	@B=$B python3 tests/rig/chains.py
+	@B=$B python3 tests/rig/loops.py
 # WORKS="--only REGEX", "--again", "--table"
 works:
 	-@sh conf/deps.sh works

@@ -18,6 +18,8 @@ static const double STALL_SHARE = 0.5;
 static const double ACKS_SHARE = 0.05;
 /* least share of the moved bytes from the device of a mapped file */
 static const double MAPPED_SHARE = 0.5;
+/* most bytes of read calls, in parts of the device's bytes, of a process that maps files */
+static const double MAPPED_CALLS = 0.1;
 
 static double
 total(const double *x, size_t n)
@@ -661,8 +663,8 @@ extent_find(const struct work *w, struct nw_path *p)
 }
 
 /*
- * A process that reads a mapped file has no read calls: the kernel brings about as many bytes from
- * the device as the process moves, and blocks the process meanwhile.
+ * A process that reads a mapped file has hardly any read calls: the kernel brings about as many
+ * bytes from the device as the process moves, or more, and blocks the process meanwhile.
  */
 static void
 mapped_find(struct work *w)
@@ -678,7 +680,8 @@ mapped_find(struct work *w)
 			most = fmax(most, total(p->bytes[op], w->n_windows));
 		stored = total(p->stored_bytes, w->n_windows);
 		if (p->blocked_s == NULL || !(stored > MAPPED_SHARE * most) ||
-		    total(p->bytes[NW_OP_DISK_READ], w->n_windows) > STAGE_SHARE * most ||
+		    total(p->bytes[NW_OP_DISK_READ], w->n_windows) >
+			fmax(STAGE_SHARE * most, p->maps ? MAPPED_CALLS * stored : 0) ||
 		    total(p->bytes[NW_OP_DISK_WRITE], w->n_windows) > STAGE_SHARE * most)
 			continue;
 		w->mapped[f] = true;

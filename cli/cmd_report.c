@@ -212,6 +212,16 @@ chain_print(const json_t *chain)
 }
 
 static void
+steps_print(const json_t *steps)
+{
+	const json_t *loop;
+	size_t i;
+
+	json_array_foreach(steps, i, loop) printf(
+	    "%s%s\n", i == 0 ? "\nSteps: " : "       ", show_text(loop, KEY_steps_sentence, ""));
+}
+
+static void
 imported_print(const json_t *imported)
 {
 	if (imported != NULL)
@@ -268,6 +278,7 @@ report_print(const json_t *doc, const json_t *incident)
 	    result_get(v, KEY_verdict_reasons), i, reason) if (json_is_string(reason))
 	    printf("- %s\n", terminal_text(json_string_value(reason)));
 	chain_print(result_get(doc, KEY_result_chain));
+	steps_print(result_list(doc, KEY_result_steps));
 	stages_print(result_get(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages),
 	    result_number(result_get(doc, KEY_result_session), KEY_session_bytes_per_s));
 	witnesses_print(result_get(v, KEY_verdict_witnesses));

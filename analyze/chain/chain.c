@@ -130,14 +130,23 @@ there_s(const struct builder *b, size_t process, size_t w)
 	return b->node_of[process] != SIZE_MAX && to > from ? to - from : 0;
 }
 
-/* Seconds of a window in which a process may have waited: not on a processor. */
+/* Seconds of a window in which a process may have waited: by the first thread's account, else not
+ * on a processor, nor in the queue for a processor, nor in a step. */
 static double
 idle_s(const struct builder *b, size_t process, size_t w)
 {
-	return fmax(0, there_s(b, process, w) - at(b->p[process].use_s[NW_CHAIN_CPU], w));
+	const struct nw_chain_process *p = &b->p[process];
+	double there = there_s(b, process, w);
+
+	if (p->first_s != NULL)
+		return fmin(there, at(p->first_s, w));
+	return fmax(0,
+	    there - at(p->use_s[NW_CHAIN_CPU], w) - at(p->use_s[NW_CHAIN_STARVED], w) -
+		at(p->use_s[NW_CHAIN_STEP], w));
 }
 
-/* Moves what a window has no room for to the windows before; beyond the first, nothing is kept. */
+/* Moves what a window has no room for to the windows before, and the rest to the windows behind:
+ * waits of a channel and of a thread are told at different times. */
 static void
 waits_move(struct builder *b, size_t process)
 {
@@ -149,6 +158,11 @@ waits_move(struct builder *b, size_t process)
 		waited[w] += lost;
 		lost = fmax(0, waited[w] - room);
 		waited[w] -= lost;
+	}
+	for (w = 0; w < b->n_windows && lost > 0; w++) {
+		room = fmin(lost, fmax(0, idle_s(b, process, w) - waited[w]));
+		waited[w] += room;
+		lost -= room;
 	}
 }
 

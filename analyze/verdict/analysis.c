@@ -137,6 +137,7 @@ analysis_decide(struct store_reader *r, int64_t session_id, const struct analysi
 	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0)
 		return rc;
 	chain_find(e, &out->chain);
+	steps_find(e, &out->chain, &out->steps);
 	chained_decide(e, &out->chain, &out->judgement);
 	if ((rc = usual_find(r, p->memo, e, &out->judgement, &out->usual)) < 0 ||
 	    (rc = segments_find(e, &out->judgement.path, &p->segments, &out->segments)) < 0 ||
@@ -171,6 +172,8 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 	others_find(e, &out->judgement, &out->others);
 	for (i = 0; i < out->others.n; i++)
 		judge_add_reason(&out->judgement, &out->others.other[i].told);
+	for (i = 0; i < out->steps.n; i++)
+		judge_add_reason(&out->judgement, &out->steps.loop[i].told);
 	set_aside_tell(out);
 	question_find(e, &out->iotime, &out->judgement, &out->question);
 	if (e->open)
@@ -198,6 +201,7 @@ analysis_clear(struct analysis *a)
 	classes_clear(&a->classes);
 	segments_clear(&a->segments);
 	others_clear(&a->others);
+	steps_clear_found(&a->steps);
 	chain_clear(&a->chain);
 	judgement_clear(&a->judgement);
 	evidence_clear(&a->evidence);

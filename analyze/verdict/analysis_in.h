@@ -6,6 +6,7 @@
 #include "analyze/verdict/advice/advice.h"
 #include "analyze/verdict/usual/changed.h"
 #include "analyze/verdict/chain/chain_find.h"
+#include "analyze/verdict/chain/steps.h"
 #include "analyze/verdict/judge/classes.h"
 #include "analyze/verdict/evidence/evidence.h"
 #include "analyze/verdict/judge/iotime.h"
@@ -21,6 +22,7 @@ struct analysis {
 	struct judgement judgement;
 	struct others others;
 	struct chain chain;
+	struct steps steps;
 	struct segments segments;
 	struct op_classes_list classes;
 	struct iotime iotime;

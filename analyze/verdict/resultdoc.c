@@ -690,6 +690,7 @@ resultdoc_build(const struct analysis *a, const struct result_run *run)
 	result_set(doc, KEY_result_io, resultdoc_iotime(a));
 	result_set(doc, KEY_result_kernel, resultdoc_kernel(a));
 	result_set(doc, KEY_result_chain, resultdoc_chain(a));
+	result_set(doc, KEY_result_steps, resultdoc_steps(a));
 	result_set(doc, KEY_result_reduction, resultdoc_reduction(a, &run->params.reduction));
 	result_set(doc, KEY_result_timeline, resultdoc_timeline(a));
 	result_set(doc, KEY_result_quality, quality_doc(e));

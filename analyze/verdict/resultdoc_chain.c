@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The part of the result document about waits of programs for each other. */
+/* The parts of the result document about waits of programs for each other, and about steps. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,6 +12,7 @@ static const enum result_key use_keys[NW_CHAIN_USES] = {
 	[NW_CHAIN_WRITE] = KEY_chain_node_write_share,
 	[NW_CHAIN_BLOCKED] = KEY_chain_node_blocked_share,
 	[NW_CHAIN_FAR] = KEY_chain_node_far_share,
+	[NW_CHAIN_STEP] = KEY_chain_node_step_share,
 	[NW_CHAIN_PAUSED] = KEY_chain_node_paused_share,
 	[NW_CHAIN_STARVED] = KEY_chain_node_starved_share,
 };
@@ -104,4 +105,61 @@ resultdoc_chain(const struct analysis *a)
 	result_set(o, KEY_chain_nodes, nodes);
 	result_set(o, KEY_chain_edges, edges);
 	return o;
+}
+
+/* --- steps --- */
+
+static json_t *
+between_over_time(const struct evidence *e, const struct evidence_steps *t)
+{
+	double *all = xcalloc(e->n_windows + 1, sizeof(*all)),
+	       *between = xcalloc(e->n_windows + 1, sizeof(*between));
+	json_t *list;
+	size_t i;
+
+	for (i = 0; i < e->n_windows; i++) {
+		between[i] = t->between != NULL ? t->between[i] : 0;
+		all[i] = between[i] + (t->inside != NULL ? t->inside[i] : 0);
+	}
+	list = resultdoc_timeline_ratio(e, between, all);
+	free(all);
+	free(between);
+	return list;
+}
+
+static json_t *
+loop_doc(const struct analysis *a, const struct steps_loop *l)
+{
+	const struct evidence *e = &a->evidence;
+	const struct evidence_process *p = &e->processes[l->of->process];
+	json_t *o = json_object();
+
+	put_text(o, KEY_steps_sentence, l->sentence);
+	put_text(o, KEY_steps_program, p->program);
+	put_text(o, KEY_steps_host, evidence_host_name(e, p->host, NULL));
+	if (p->pid >= 0)
+		result_set(o, KEY_steps_pid, json_integer(p->pid));
+	put_real(o, KEY_steps_n, l->of->n);
+	put_real(o, KEY_steps_inside_s, l->of->inside_s);
+	put_real(o, KEY_steps_between_s, l->of->between_s);
+	put_real(o, KEY_steps_mean_s, l->of->inside_s / l->of->n);
+	put_real(o, KEY_steps_between_share, l->between_share);
+	put_real(o, KEY_steps_waited_share, l->waited_share);
+	put_real(o, KEY_steps_read_share, l->read_share);
+	result_set(o, KEY_steps_over_time, between_over_time(e, l->of));
+	if (l->of->inside != NULL && l->of->count != NULL)
+		result_set(o, KEY_steps_mean_over_time,
+		    resultdoc_timeline_ratio(e, l->of->inside, l->of->count));
+	return o;
+}
+
+json_t *
+resultdoc_steps(const struct analysis *a)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < a->steps.n; i++)
+		json_array_append_new(list, loop_doc(a, &a->steps.loop[i]));
+	return list;
 }

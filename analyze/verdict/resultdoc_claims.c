@@ -31,6 +31,8 @@ resultdoc_claims(const struct analysis *a)
 	for (i = 0; i < a->others.n; i++)
 		put_numbered(list, "verdict.others", i, ".sentence", &a->others.other[i].told);
 	claims_put(list, "chain.sentence", &a->chain.told);
+	for (i = 0; i < a->steps.n; i++)
+		put_numbered(list, "steps", i, ".sentence", &a->steps.loop[i].told);
 	claims_put(list, "usual.sentence", &a->usual.told);
 	if (a->usual.has_incident)
 		claims_put(list, "usual.incident.sentence", &a->usual.incident.told);

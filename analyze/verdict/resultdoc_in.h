@@ -29,6 +29,7 @@ json_t *resultdoc_iotime(const struct analysis *a);
 json_t *resultdoc_kernel(const struct analysis *a);
 /* Null if no program waited for another. */
 json_t *resultdoc_chain(const struct analysis *a);
+json_t *resultdoc_steps(const struct analysis *a);
 json_t *resultdoc_reduction(const struct analysis *a, const struct reduction_params *params);
 json_t *
 resultdoc_reduction_parameters(const struct analysis *a, const struct reduction_params *params);

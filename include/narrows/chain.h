@@ -9,15 +9,17 @@
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
  * node is the part of its time at work that was no wait for another node: computing, disks,
  * pauses, waits for peers without measurement. With known processor time, time without any
- * explanation is not held: a thread may sleep on a lock of its own; and a wait beside a computing
- * thread of the same process is no wait of the process. Behind the slowest node readers wait, and
+ * explanation is not held: a thread may sleep on a lock of its own. A process waits while its first
+ * thread waits. Without such an account, a wait beside a thread of the same process that computes,
+ * or wants a processor, is no wait of the process. Behind the slowest node readers wait, and
  * before that node writers wait: so the node with the largest held share limits.
  * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
  *
  * A process counts from the first to the last use of its channels, without channels that hardly
  * matter. A wait may be told in the window of its end alone: the part without room in that window
- * belongs to the windows before. A wait at a semaphore of equal processes alone is a wait for their
- * turn, and counts as a wait for another node by the part of their time that was such a wait.
+ * belongs to the windows before, or behind. A wait at a semaphore of equal processes alone is a
+ * wait for their turn, and counts as a wait for another node by the part of their time that was
+ * such a wait.
  */
 #ifndef NARROWS_CHAIN_H
 #define NARROWS_CHAIN_H
@@ -32,6 +34,7 @@ enum nw_chain_use {
 	NW_CHAIN_WRITE,   /* in calls that write files */
 	NW_CHAIN_BLOCKED, /* blocked by storage outside these calls */
 	NW_CHAIN_FAR,     /* waiting for a peer that is no node */
+	NW_CHAIN_STEP,    /* in steps that the program marked, and in no use above */
 	NW_CHAIN_PAUSED,  /* pauses that the program's own time ended */
 	NW_CHAIN_STARVED, /* ready to run without a processor */
 	NW_CHAIN_USES
@@ -50,6 +53,8 @@ struct nw_chain_process {
 	size_t group; /* processes of equal numbers form a node */
 	const double *use_s[NW_CHAIN_USES];
 	bool cpu_known;
+	/* waits of the process's first thread, where these are the process's; NULL: not known */
+	const double *first_s;
 };
 
 /* A process's end of a channel. Index 0 is reading, 1 writing. */

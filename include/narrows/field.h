@@ -58,7 +58,8 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(bytes) X(calls_s) X(took_s) X(cost_bytes) X(cost_s) \
 	X(storage_bytes) X(connection_s) X(read_wait_s) X(read_net_s) X(write_wait_s) \
 	X(write_net_s) X(elapsed_s) X(over) X(reads) X(vector_reads) X(writes) X(size_bytes) \
-	X(lost) X(slack_s) X(read_s) X(write_s)
+	X(lost) X(slack_s) X(read_s) X(write_s) X(steps) X(inside_s) X(between_s) \
+	X(first_s)
 /* clang-format on */
 
 #endif

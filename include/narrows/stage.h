@@ -59,6 +59,7 @@
 struct nw_process {
 	size_t host; /* any number that tells hosts apart */
 	bool one_thread;
+	bool maps; /* whether its sender told of bytes through maps of files */
 	/* whether most bytes of files read, or written, are those of files on no device here */
 	bool far_read, far_write;
 	/* first and last report, since the first window began; both 0: not known */

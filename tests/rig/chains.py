@@ -192,4 +192,5 @@ def main():
     return sums.get("sure", 0) > 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

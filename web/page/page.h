@@ -151,6 +151,7 @@ void session_ops(struct html *h, const json_t *doc);
 void session_classes(struct html *h, const json_t *doc);
 void session_kernel(struct html *h, const json_t *doc);
 void session_chain(struct html *h, const json_t *doc);
+void session_steps(struct html *h, const json_t *doc);
 void session_iotime(struct html *h, const json_t *doc);
 /* The notes of a session, with a form for readers with the right to write. */
 int session_notes(struct html *h, struct store_reader *r, int64_t session_id);

@@ -401,6 +401,7 @@ static const struct section {
 	{ "tcp", "TCP over time", session_tcp, false, KEY_result_timeline,
 	    KEY_timeline_connections },
 	{ "chain", "Who waited for whom", session_chain, false, KEY_result_chain, KEY_chain_nodes },
+	{ "steps", "Steps of loops", session_steps, false, KEY_result_steps, RESULT_KEYS },
 	{ "stages", "Stages", session_stages, true, KEY_result_bottleneck, KEY_bottleneck_stages },
 	{ "witnesses", "Witnesses", session_witnesses, true, KEY_result_verdict,
 	    KEY_verdict_witnesses },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chain of waits: sentence, picture, and tables of programs and waits. */
+/* The chain of waits: sentence, picture, and tables of programs and waits; steps of loops. */
 #include <string.h>
 
 #include "narrows/format.h"
@@ -16,6 +16,7 @@ TABLE_NUMBER(column_cpu, KEY_chain_node_cpu_share, fmt_share)
 TABLE_NUMBER(column_read, KEY_chain_node_read_share, fmt_share)
 TABLE_NUMBER(column_write, KEY_chain_node_write_share, fmt_share)
 TABLE_NUMBER(column_far, KEY_chain_node_far_share, fmt_share)
+TABLE_NUMBER(column_step, KEY_chain_node_step_share, fmt_share)
 TABLE_NUMBER(column_paused, KEY_chain_node_paused_share, fmt_share)
 TABLE_NUMBER(column_starved, KEY_chain_node_starved_share, fmt_share)
 
@@ -31,6 +32,7 @@ write_nodes(struct html *h, const json_t *nodes)
 		{ "Read files", column_read, true },
 		{ "Wrote files", column_write, true },
 		{ "Waited outside", column_far, true },
+		{ "In steps", column_step, true },
 		{ "Paused", column_paused, true },
 		{ "No processor", column_starved, true },
 	};
@@ -148,4 +150,38 @@ session_chain(struct html *h, const json_t *doc)
 	    "program's time.</p>");
 	write_nodes(h, result_list(chain, KEY_chain_nodes));
 	write_edges(h, result_list(chain, KEY_chain_nodes), result_list(chain, KEY_chain_edges));
+}
+
+/* --- steps --- */
+
+TABLE_TEXT(column_program, KEY_steps_program)
+TABLE_TEXT(column_steps_host, KEY_steps_host)
+TABLE_NUMBER(column_n, KEY_steps_n, fmt_ratio)
+TABLE_NUMBER(column_mean, KEY_steps_mean_s, fmt_duration)
+TABLE_NUMBER(column_between, KEY_steps_between_share, fmt_share)
+TABLE_NUMBER(column_steps_waited, KEY_steps_waited_share, fmt_share)
+TABLE_NUMBER(column_steps_read, KEY_steps_read_share, fmt_share)
+
+void
+session_steps(struct html *h, const json_t *doc)
+{
+	static const struct table_column columns[] = {
+		{ "Program", column_program, false },
+		{ "Host", column_steps_host, false },
+		{ "Steps", column_n, true },
+		{ "Mean step", column_mean, true },
+		{ "Between steps", column_between, true },
+		{ "Waited for programs", column_steps_waited, true },
+		{ "Read files", column_steps_read, true },
+	};
+	const json_t *steps = result_list(doc, KEY_result_steps), *loop;
+	size_t i;
+
+	json_array_foreach(steps, i, loop)
+	{
+		html_raw(h, "<p>");
+		html_text(h, result_text(loop, KEY_steps_sentence));
+		html_raw(h, "</p>");
+	}
+	table_write(h, steps, columns, sizeof(columns) / sizeof(columns[0]));
 }

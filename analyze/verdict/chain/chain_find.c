@@ -44,6 +44,26 @@ seconds_of(const struct evidence *e, int64_t wall_ns)
 	return (double)(wall_ns - e->t0_wall_ns) * 1e-9;
 }
 
+static bool
+same_text(const char *a, const char *b)
+{
+	return a != NULL && b != NULL && strcmp(a, b) == 0;
+}
+
+/* The index of a process's parent, or the number of processes. */
+static size_t
+parent_of(const struct evidence *e, size_t process)
+{
+	const struct evidence_process *p = &e->processes[process];
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++)
+		if (p->parent_pid >= 0 && e->processes[i].host == p->host &&
+		    e->processes[i].pid == p->parent_pid)
+			break;
+	return i;
+}
+
 /* --- channels --- */
 
 static struct nw_chain_end *
@@ -304,13 +324,55 @@ connections_add(struct finder *f)
 	}
 }
 
-/* --- groups --- */
+/* --- loops with workers --- */
 
+/* Whether a process is a fork of its parent without another program, and shares a channel with the
+ * parent. */
 static bool
-same_text(const char *a, const char *b)
+is_worker_of(const struct finder *f, size_t process, size_t parent)
 {
-	return a != NULL && b != NULL && strcmp(a, b) == 0;
+	const struct nw_chain_end *a, *b;
+
+	if (parent == f->e->n_processes ||
+	    !same_text(f->e->processes[process].program, f->e->processes[parent].program))
+		return false;
+	for (a = f->end; a < f->end + f->n_ends; a++)
+		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
+			if (b->process == parent && b->channel == a->channel)
+				return true;
+	return false;
 }
+
+static void
+ends_widen(struct finder *f, size_t process, double end_s)
+{
+	struct nw_chain_end *end;
+
+	for (end = f->end; end < f->end + f->n_ends; end++)
+		if (end->process == process)
+			end->end_s = fmax(end->end_s, end_s);
+}
+
+/* A loop is at work until its workers end, and so are the workers: workers ahead of the loop have
+ * filled its queue, and use no channel any more. */
+static void
+workers_widen(struct finder *f)
+{
+	const struct evidence *e = f->e;
+	double end_s;
+	size_t i, parent;
+
+	for (i = 0; i < e->n_processes; i++) {
+		parent = parent_of(e, i);
+		if (!is_worker_of(f, i, parent))
+			continue;
+		end_s = seconds_of(e, e->processes[i].last_wall_ns);
+		ends_widen(f, i, end_s);
+		ends_widen(f, parent, end_s);
+	}
+}
+
+/* --- groups --- */
 
 /* The first process with the program of `far`, at an end of the same kind. */
 static size_t
@@ -362,20 +424,6 @@ neighbours_mark(const struct finder *f, size_t process)
 			mark += mixed(one);
 	}
 	return mark;
-}
-
-/* The index of a process's parent, or the number of processes. */
-static size_t
-parent_of(const struct evidence *e, size_t process)
-{
-	const struct evidence_process *p = &e->processes[process];
-	size_t i;
-
-	for (i = 0; i < e->n_processes; i++)
-		if (p->parent_pid >= 0 && e->processes[i].host == p->host &&
-		    e->processes[i].pid == p->parent_pid)
-			break;
-	return i;
 }
 
 /* Whether two processes have one parent; or, without neighbours at pipes, equal parents. */
@@ -435,6 +483,38 @@ less(struct finder *f, const double *a, const double *b)
 	return out;
 }
 
+/* A step without another use waits for the device that computes, which may look like a pause. */
+static void
+steps_fill(struct finder *f)
+{
+	const struct evidence_steps *t;
+	struct nw_chain_process *out;
+	const double *left;
+	int k;
+
+	for (t = f->e->steps; t < f->e->steps + f->e->n_steps; t++) {
+		out = &f->p[t->process];
+		left = t->inside;
+		for (k = 0; k < NW_CHAIN_USES; k++)
+			if (k != NW_CHAIN_FAR && k != NW_CHAIN_PAUSED)
+				left = less(f, left, out->use_s[k]);
+		out->use_s[NW_CHAIN_STEP] = left;
+		out->use_s[NW_CHAIN_PAUSED] = less(f, out->use_s[NW_CHAIN_PAUSED], left);
+	}
+}
+
+/* The first thread's waits are known without those at networks. */
+static bool
+has_network(const struct finder *f, size_t process)
+{
+	const struct nw_chain_end *end;
+
+	for (end = f->end; end < f->end + f->n_ends; end++)
+		if (end->process == process && end->by == NW_CHAIN_NETWORK)
+			return true;
+	return false;
+}
+
 static void
 processes_fill(struct finder *f)
 {
@@ -448,6 +528,7 @@ processes_fill(struct finder *f)
 		out = &f->p[i];
 		out->cpu_known = p->cpu != NULL;
 		out->use_s[NW_CHAIN_CPU] = p->cpu;
+		out->first_s = has_network(f, i) ? NULL : p->first_s;
 		out->use_s[NW_CHAIN_READ] = evidence_reads_cached(e, p)
 		    ? less(f, p->busy_s[NW_OP_DISK_READ], p->cpu)
 		    : p->busy_s[NW_OP_DISK_READ];
@@ -457,6 +538,7 @@ processes_fill(struct finder *f)
 		out->use_s[NW_CHAIN_PAUSED] = p->paused;
 		out->use_s[NW_CHAIN_STARVED] = p->starved;
 	}
+	steps_fill(f);
 }
 
 static void
@@ -486,10 +568,11 @@ chain_find(const struct evidence *e, struct chain *out)
 	if (e->n_windows == 0 || e->n_processes < 2 || e->n_processes > PROCESSES_MAX)
 		return;
 	f.p = xcalloc(e->n_processes, sizeof(*f.p));
-	processes_fill(&f);
 	pipes_add(&f);
 	connections_add(&f);
 	children_add(&f);
+	workers_widen(&f);
+	processes_fill(&f);
 	groups_set(&f);
 	if (f.n_ends > 1 &&
 	    nw_chain_build(f.p, e->n_processes, f.end, f.n_ends, e->n_windows,

@@ -16,6 +16,7 @@ static const char *const use_words[NW_CHAIN_USES] = { [NW_CHAIN_CPU] = "computed
 	[NW_CHAIN_WRITE] = "wrote files for",
 	[NW_CHAIN_BLOCKED] = "was blocked by storage for",
 	[NW_CHAIN_FAR] = "waited for the network for",
+	[NW_CHAIN_STEP] = "was in its steps, without computing itself, for",
 	[NW_CHAIN_PAUSED] = "paused for",
 	[NW_CHAIN_STARVED] = "had no processor for" };
 

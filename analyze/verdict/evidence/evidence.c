@@ -44,7 +44,8 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_CLOCK] = clock_row,
 	[SOURCE_EXCHANGE] = exchange_row,
 	[SOURCE_REPLAY] = replay_row,
-	[SOURCE_PIPE] = pipe_row };
+	[SOURCE_PIPE] = pipe_row,
+	[SOURCE_STEPS] = steps_row };
 
 struct layout_copy {
 	int64_t id;
@@ -220,6 +221,7 @@ process_clear(struct evidence_process *p)
 	free(p->cpu);
 	free(p->starved);
 	free(p->blocked);
+	free(p->first_s);
 	free(p->paused);
 	free(p->stored);
 	for (op = 0; op < 2; op++) {
@@ -297,6 +299,35 @@ far_hosts_find(struct loader *l)
 	return rc;
 }
 
+/* Whether a source tells of work without calls on files and connections. */
+static bool
+is_callless(const struct loader *l, const struct source *s)
+{
+	return s->kind == SOURCE_STEPS ||
+	    (s->kind == SOURCE_PROCESS && process_maps(&l->e->processes[s->process]));
+}
+
+/* Reads where mapped files are read. Without any call in the session, reports of work without calls
+ * choose the grid. */
+static int
+callless_read(struct loader *l)
+{
+	const bool alone = l->begin_wall_ns == 0;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < l->n_sources && rc == NW_OK; i++) {
+		if (!is_callless(l, &l->sources[i]) ||
+		    (!alone && l->sources[i].kind == SOURCE_STEPS))
+			continue;
+		l->alone = alone;
+		l->mapping = true;
+		rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
+	}
+	l->alone = l->mapping = false;
+	return rc;
+}
+
 static int
 session_read(struct loader *l)
 {
@@ -323,8 +354,11 @@ session_read(struct loader *l)
 		return rc;
 	ends_separate(l);
 	for (i = 0; i < l->n_sources && rc == NW_OK; i++)
-		if (l->sources[i].kind == SOURCE_CALIPER || l->sources[i].kind == SOURCE_PIPE)
+		if (l->sources[i].kind == SOURCE_CALIPER || l->sources[i].kind == SOURCE_PIPE ||
+		    l->sources[i].kind == SOURCE_STEPS)
 			rc = source_read(l, &l->sources[i], INT64_MIN, INT64_MAX);
+	if (rc == NW_OK)
+		rc = callless_read(l);
 	grid_choose(l);
 	n_own = l->n_sources;
 	n_hosts = e->n_hosts;
@@ -462,6 +496,7 @@ evidence_clear(struct evidence *e)
 	kernels_clear(e);
 	uses_clear(e);
 	pipes_clear(e);
+	steps_clear(e);
 	evidence_switches_clear(e);
 	owners_clear(&e->owners);
 	free(e->task_id);

@@ -71,6 +71,8 @@ struct evidence_process {
 	/* seconds of each window, by the kernel: on a processor; ready to run without processor
 	 * (longest of all threads); some thread blocked by storage */
 	double *cpu, *starved, *blocked;
+	/* seconds of each window in waits of the first thread, where these are the process's */
+	double *first_s;
 	double *paused; /* seconds of each window in pauses that the program's own time ended */
 	double cpu_s, cpu_wait_s;     /* totals of cpu and starved */
 	double throttled_s;           /* seconds with a quota of processor time used up */
@@ -113,6 +115,13 @@ struct evidence_pipe {
 	double bytes[2];
 	double *wait_s[2];
 	int64_t first_wall_ns, last_wall_ns;
+};
+
+/* Steps of a process's loops, as the program marks them: totals, and per window. */
+struct evidence_steps {
+	size_t process;
+	double n, inside_s, between_s;
+	double *count, *inside, *between; /* the same in each window */
 };
 
 /* Counters of a connection at wall_ns, while rows are read. wall_ns is the begin of the first row
@@ -249,6 +258,8 @@ struct evidence {
 	size_t n_processes;
 	struct evidence_pipe *pipes; /* at most EVIDENCE_PIPES_MAX */
 	size_t n_pipes;
+	struct evidence_steps *steps; /* at most EVIDENCE_LIST_MAX */
+	size_t n_steps;
 	struct evidence_mount *mounts; /* at most EVIDENCE_LIST_MAX */
 	size_t n_mounts;
 	struct evidence_file *files; /* at most EVIDENCE_LIST_MAX, the largest first */

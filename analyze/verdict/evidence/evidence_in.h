@@ -28,7 +28,8 @@ enum source_kind {
 	SOURCE_CLOCK,
 	SOURCE_EXCHANGE,
 	SOURCE_REPLAY,
-	SOURCE_PIPE
+	SOURCE_PIPE,
+	SOURCE_STEPS
 };
 
 /* A metadata of use here, copied because the reader's text ends with the callback. */
@@ -37,7 +38,8 @@ struct source {
 	int64_t meta_id, xsp_id;
 	bool of_sender; /* of SOURCE_EXCHANGE: the clock of a sender with a clock of its own */
 	size_t host, process;
-	/* file, connection or replay: of a document, or named by a caliper's own metadata */
+	/* file, connection, replay, pipe or steps: of a document, or named by a caliper's own
+	 * metadata */
 	size_t item;
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
 	enum nw_op op;
@@ -82,10 +84,11 @@ struct loader {
 	/* pass one: the lengths of windows vote for the step, weighted by time */
 	double step_votes_s[STEP_SLOTS], step_rows[STEP_SLOTS];
 	int64_t begin_wall_ns, end_wall_ns;
-	int64_t pipes_begin_wall_ns, pipes_end_wall_ns; /* of the pipes' rows; 0: none */
-	bool have_processes;            /* whether a sender reports every interval, busy or not */
-	bool filling;                   /* whether pass two runs */
-	struct source *source;          /* whose rows are in hand */
+	int64_t pipes_begin_wall_ns, pipes_end_wall_ns; /* of rows of pipes, steps, maps; 0 */
+	bool have_processes;   /* whether a sender reports every interval, busy or not */
+	bool filling;          /* whether pass two runs */
+	bool mapping, alone;   /* whether rows of work without calls are in hand, and may vote */
+	struct source *source; /* whose rows are in hand */
 	struct nw_clock_rows exchanges; /* of the clock in hand */
 	struct apart *apart;
 	size_t n_apart;
@@ -167,6 +170,8 @@ void ends_separate(struct loader *l);
 struct span row_span(struct loader *l, const struct row *r);
 void caliper_row(struct loader *l, const struct row *r);
 void process_row(struct loader *l, const struct row *r);
+/* Whether a process moved bytes through maps of files. */
+bool process_maps(const struct evidence_process *p);
 /* The status of a session with stopped programs, after all rows. */
 void exit_settle(struct loader *l);
 void file_row(struct loader *l, const struct row *r);
@@ -174,6 +179,11 @@ void file_row(struct loader *l, const struct row *r);
 void wait_spread(const struct evidence *e, double **a, const struct span *s, double wait_s);
 void extent_widen(int64_t *first_wall_ns, int64_t *last_wall_ns, const struct span *s);
 void replay_row(struct loader *l, const struct row *r);
+
+/* evidence_steps.c */
+void steps_source(struct loader *l, struct source *s);
+void steps_row(struct loader *l, const struct row *r);
+void steps_clear(struct evidence *e);
 
 /* evidence_pipes.c */
 /* Adds the end of a pipe by the metadata of the end. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "narrows/hist.h"
 #include "narrows/xmalloc.h"
@@ -229,6 +230,8 @@ process_time(struct loader *l, const struct row *r, const struct span *s)
 	}
 	column_spread(l, &p->blocked, s, r, r->c->blocked);
 	column_spread(l, &p->paused, s, r, r->c->paused_s);
+	if (r->c->first_s >= 0)
+		wait_spread(l->e, &p->first_s, s, known_or_0(row_cell(r, r->c->first_s)));
 	p->throttled_s += throttled_s;
 	/* Not every kernel counts the time without quota as a wait for a processor. */
 	if (throttled_s > known_or_0(wait_s))
@@ -286,6 +289,31 @@ process_counts(struct evidence_process *p, const struct row *r)
 		    known_or_0(row_cell(r, c->unseen_written));
 }
 
+bool
+process_maps(const struct evidence_process *p)
+{
+	return p->unseen_by != NULL && strcmp(p->unseen_by, "memory-map") == 0;
+}
+
+/* A window in which the kernel brought bytes from devices, and the process waited for them. */
+static bool
+reads_map(const struct row *r)
+{
+	return row_cell(r, r->c->read_bytes) > 0 && row_cell(r, r->c->blocked) > 0;
+}
+
+static void
+map_span(struct loader *l, const struct row *r)
+{
+	struct span s = row_span(l, r);
+
+	if (!reads_map(r))
+		return;
+	extent_widen(&l->pipes_begin_wall_ns, &l->pipes_end_wall_ns, &s);
+	if (l->alone)
+		span_vote(l, &s);
+}
+
 void
 process_row(struct loader *l, const struct row *r)
 {
@@ -293,12 +321,18 @@ process_row(struct loader *l, const struct row *r)
 	const struct columns *c = r->c;
 	struct span s;
 
+	if (l->mapping) {
+		map_span(l, r);
+		return;
+	}
 	exit_take(l, row_cell(r, c->exit_status), r->b->t_wall_ns[r->i]);
 	process_counts(p, r);
 	if (l->e->n_windows == 0) /* no measured call moved anything */
 		return;
 	s = row_span(l, r);
 	extent_widen(&p->first_wall_ns, &p->last_wall_ns, &s);
+	if (process_maps(p) && reads_map(r))
+		extent_widen(&l->e->first_wall_ns, &l->e->last_wall_ns, &s);
 	process_time(l, r, &s);
 	column_spread(l, &p->pipe_bytes[0], &s, r, c->pipe_read_bytes);
 	column_spread(l, &p->pipe_bytes[1], &s, r, c->pipe_write_bytes);

@@ -313,11 +313,16 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 		source_kernel(l, &s, m->event_type, subject);
 	if (strcmp(m->event_type, NW_TYPE_PIPE) == 0)
 		s.kind = SOURCE_PIPE;
-	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS || s.kind == SOURCE_PIPE)
+	if (strcmp(m->event_type, NW_TYPE_STEPS) == 0)
+		s.kind = SOURCE_STEPS;
+	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS || s.kind == SOURCE_PIPE ||
+	    s.kind == SOURCE_STEPS)
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
 	if (s.kind == SOURCE_PIPE)
 		pipe_source(l, &s, subject);
+	if (s.kind == SOURCE_STEPS)
+		steps_source(l, &s);
 	source_use(l->e, &s, m->event_type, l->e->session_id, subject);
 	if (s.kind == SOURCE_PROCESS && l->e->label == NULL)
 		l->e->label = label_of(subject);

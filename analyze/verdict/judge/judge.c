@@ -680,6 +680,7 @@ processes_view(const struct evidence *e)
 		v[i].far_read = evidence_mount_of(e, p->host, false) != NULL;
 		v[i].far_write = evidence_mount_of(e, p->host, true) != NULL;
 		v[i].one_thread = p->pid >= 0 && p->threads <= 1;
+		v[i].maps = p->unseen_by != NULL && strcmp(p->unseen_by, "memory-map") == 0;
 		for (op = 0; op < NW_OP_COUNT; op++) {
 			v[i].bytes[op] = p->bytes[op];
 			v[i].busy_s[op] = p->busy_s[op];

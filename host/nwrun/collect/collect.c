@@ -50,6 +50,7 @@ interval_report(struct collect *c, unsigned index, int64_t now_mono_ns, int64_t 
 			c->window.w.wait_ns = (int64_t)wait_ns[stage - NWSHM_NET_READ];
 		say_stage(c, index, stage, &c->window, end_wall_ns);
 	}
+	say_steps(c, index, end_mono_ns, end_wall_ns);
 	say_process(c, index, end_mono_ns, end_wall_ns);
 	if (gone)
 		say_process_end(c, index, end_mono_ns);

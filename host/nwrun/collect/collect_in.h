@@ -24,6 +24,7 @@ struct thread_seen {
 	uint64_t wait_ns[NWSHM_WAITS];
 	uint64_t other_bytes[2], pipe_bytes[2], apart_bytes[2], combined_bytes, combined_ns;
 	uint64_t pipe_ns[2]; /* inside calls, finished and begun, as far as reported */
+	uint64_t peer_ns, inner_ns, steps, step_ns[2];
 	uint64_t waiting;    /* unfinished wait, reported in part */
 	uint64_t waiting_ns; /* the reported part of the wait */
 	struct lane_seen lane[NWSHM_LANES];
@@ -92,6 +93,12 @@ struct watch {
 	/* use of pipes by direction, in the interval */
 	struct pipe_use pipe[2];
 	struct pipe_use pipe_total[2];
+	uint64_t steps, step_ns[2]; /* of the interval: between steps [0], inside [1] */
+	/* waits of the first thread in the interval, at semaphores of the process alone so far, and
+	 * whether the first thread's waits are those of the process */
+	uint64_t first_ns, inner_total;
+	bool first_waits;
+	char steps_id[UUID_BYTES]; /* of their series; empty: the process has taken no step */
 	uint64_t other_total[2];
 	uint64_t apart_bytes[2];    /* bytes of the interval */
 	uint64_t counted_total[2];  /* seen bytes that the kernel counts, too */
@@ -259,6 +266,8 @@ void say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir);
 
 void say_stage(
     struct collect *c, unsigned index, unsigned stage, struct stage_window *w, int64_t now_wall_ns);
+/* Reports the steps of the interval. */
+void say_steps(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns);
 void say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns);
 /* Sends the last words: changed names, the report's lines, the end of all series. */
 void say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns);

@@ -333,8 +333,10 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "combined_bytes", (double)w->combined_bytes);
 	field(&f, "combined_s", (double)w->combined_ns * 1e-9);
 	field(&f, "paused_s", (double)w->pause_ns * 1e-9);
+	if (w->first_waits)
+		field(&f, "first_s", (double)w->first_ns * 1e-9);
 	w->pause_total_ns += w->pause_ns;
-	w->combined_bytes = w->combined_ns = w->pause_ns = 0;
+	w->combined_bytes = w->combined_ns = w->pause_ns = w->first_ns = 0;
 	w->last = w->now;
 	unseen_explain(w, &c->shm->proc[index]);
 	if (!f.any)
@@ -346,6 +348,40 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "missed_bytes", (double)nwshm_get(&p->missed_bytes));
 	say_process_meta(c, index, end_mono_ns);
 	c->sink->data(c->sink->arg, w->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
+/* --- steps --- */
+
+static void
+say_steps_meta(struct collect *c, unsigned index, int64_t end_mono_ns)
+{
+	struct watch *w = &c->watch[index];
+	struct kv_list subject = { .n = 0 };
+
+	say_process_meta(c, index, end_mono_ns);
+	kv_process(&subject, c, w);
+	id_make(w->steps_id);
+	c->sink->meta(
+	    c->sink->arg, w->steps_id, w->id, NW_TYPE_STEPS, subject.kv, subject.n, NULL, 0);
+}
+
+/* A step counts in the interval of its end, with its whole time. */
+void
+say_steps(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns)
+{
+	struct watch *w = &c->watch[index];
+	struct field_list f = { .n = 0 };
+
+	if (w->steps == 0 && w->step_ns[0] == 0)
+		return;
+	if (w->steps_id[0] == '\0')
+		say_steps_meta(c, index, end_mono_ns);
+	field(&f, "steps", (double)w->steps);
+	field(&f, "inside_s", (double)w->step_ns[1] * 1e-9);
+	field(&f, "between_s", (double)w->step_ns[0] * 1e-9);
+	field(&f, "window", (double)(end_mono_ns - w->window_begin_mono_ns) * 1e-9);
+	c->sink->data(c->sink->arg, w->steps_id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+	w->steps = w->step_ns[0] = w->step_ns[1] = 0;
 }
 
 /* --- stages --- */
@@ -697,6 +733,8 @@ say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns)
 			say_stage_meta(c, index, stage, collect_interval_ns(c, index, end_mono_ns));
 		c->sink->end(c->sink->arg, w->stage[stage].id);
 	}
+	if (w->steps_id[0] != '\0')
+		c->sink->end(c->sink->arg, w->steps_id);
 	if (w->said)
 		c->sink->end(c->sink->arg, w->id);
 }

@@ -277,27 +277,43 @@ take(const _Atomic uint64_t *counter, uint64_t *seen)
 
 /*
  * A helper that sleeps at a pipe tells nothing of its process: the time belongs to the thread with
- * the most bytes so far, in each direction, for one thread may read and another write.
+ * the most bytes so far, in each direction, for one thread may read and another write. Returns the
+ * thread's own time.
  */
-static void
+static uint64_t
 thread_take_pipes(struct collect *c, unsigned thread, const uint64_t wait_ns[NWSHM_WAITS],
     int64_t now_mono_ns, struct pipe_use out[2], uint64_t most[2])
 {
 	const struct nwshm_thread *t = &c->shm->thread[thread];
 	struct thread_seen *seen = &c->thread[thread];
-	uint64_t ns;
+	uint64_t ns, all_ns = 0;
 	unsigned dir;
 
 	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
 		ns = thread_take_busy(
 			 c, t, NWSHM_PIPE_READ + dir, &seen->pipe_ns[dir], now_mono_ns) +
 		    wait_ns[NWSHM_WAIT_PIPE_READ + dir];
+		all_ns += ns;
 		out[dir].bytes += take(&t->pipe_bytes[dir], &seen->pipe_bytes[dir]);
 		if (seen->pipe_bytes[dir] < most[dir])
 			continue;
 		most[dir] = seen->pipe_bytes[dir];
 		out[dir].ns = ns;
 	}
+	return all_ns;
+}
+
+/* A shorter wait of the first thread for another thread may be a lock's. */
+enum { INNER_MIN_NS = 5000000 };
+
+/* Waits without descriptors since the last call. */
+static uint64_t
+thread_take_first(const struct nwshm_thread *t, struct thread_seen *seen, uint64_t *inner_total)
+{
+	uint64_t inner_ns = take(&t->inner_ns, &seen->inner_ns);
+
+	*inner_total += inner_ns;
+	return inner_ns + take(&t->peer_ns, &seen->peer_ns);
 }
 
 static uint64_t
@@ -317,11 +333,13 @@ void
 window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
 {
-	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 }, most_of_all = 0, pause_ns = 0;
+	uint64_t thread_wait_ns[NWSHM_WAITS], most[2] = { 0, 0 }, most_of_all = 0, pause_ns = 0,
+					      pipes_ns, first_ns;
 	uint32_t used = threads_used(c), i;
 	const struct nwshm_thread *t;
 	struct thread_seen *seen;
 	struct watch *w = &c->watch[index];
+	bool has_first = false, first_reads = false, is_first;
 	unsigned k;
 
 	memset(wait_ns, 0, NWSHM_WAITS * sizeof(*wait_ns));
@@ -339,7 +357,15 @@ window_collect_rest(
 			most_of_all = thread_bytes(t);
 			pause_ns = thread_wait_ns[NWSHM_WAIT_PAUSE];
 		}
-		thread_take_pipes(c, i, thread_wait_ns, now_mono_ns, w->pipe, most);
+		pipes_ns = thread_take_pipes(c, i, thread_wait_ns, now_mono_ns, w->pipe, most);
+		is_first =
+		    atomic_load_explicit(&c->shm->thread_tid[i], memory_order_relaxed) == w->pid;
+		has_first |= is_first;
+		if (most[NWSHM_READ] > 0 && seen->pipe_bytes[NWSHM_READ] == most[NWSHM_READ])
+			first_reads = is_first;
+		first_ns = thread_take_first(t, seen, &w->inner_total);
+		if (is_first)
+			w->first_ns += first_ns + pipes_ns;
 		w->other_bytes[NWSHM_READ] +=
 		    take(&t->other_bytes[NWSHM_READ], &seen->other_bytes[NWSHM_READ]);
 		w->other_bytes[NWSHM_WRITE] +=
@@ -350,8 +376,13 @@ window_collect_rest(
 		    take(&t->apart_bytes[NWSHM_WRITE], &seen->apart_bytes[NWSHM_WRITE]);
 		w->combined_bytes += take(&t->combined_bytes, &seen->combined_bytes);
 		w->combined_ns += take(&t->combined_ns, &seen->combined_ns);
+		w->steps += take(&t->steps, &seen->steps);
+		for (k = 0; k < 2; k++)
+			w->step_ns[k] += take(&t->step_ns[k], &seen->step_ns[k]);
 	}
 	w->pause_ns += pause_ns;
+	/* for good: a helper that passes descriptors on may read more bytes later */
+	w->first_waits |= has_first && (first_reads || w->inner_total >= INNER_MIN_NS);
 }
 
 /* --- ends --- */

@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 14,
+	NWSHM_VERSION = 15,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -95,6 +95,15 @@ struct nwshm_thread {
 	_Atomic uint64_t apart_bytes[2];
 	_Atomic uint64_t combined_bytes; /* bytes moved by calls that both read and wrote */
 	_Atomic uint64_t combined_ns;
+	/* waits at shared semaphores and for children; of a process's first thread, waits at
+	 * semaphores of the process alone */
+	_Atomic uint64_t peer_ns, inner_ns;
+	/* of nw_step_begin() and nw_step_end(): ended steps, and the time between steps [0] and
+	 * inside ended steps [1] */
+	_Atomic uint64_t steps, step_ns[2];
+	/* begin of the present phase since the region's birth, times 2, plus 1 inside a step; 0:
+	 * there was no call yet */
+	_Atomic uint64_t step_since;
 	struct nwshm_walk walk[NWSHM_WALKS]; /* by the object's number, direct mapped */
 	/* whether the lane's pages are there: without them a look may be SIGBUS */
 	_Atomic uint32_t ready[NWSHM_LANES];

@@ -6,7 +6,9 @@
  *
  * Most semaphores are locks of one process (each lock of Python is). The C library notes in the
  * semaphore whether other processes share the semaphore, and a call for all others goes on at
- * once. A semaphore free for the taking is no wait, and costs no look at the clock.
+ * once, but for a process's first thread: where other threads receive what the first thread works
+ * on, only the first thread's waits tell whether the process waited. A semaphore free for the
+ * taking is no wait, and costs no look at the clock.
  */
 #include "host/nwrun/preload/preload.h"
 
@@ -38,6 +40,9 @@ is_measured(void)
 static void
 object_waited(struct nwshm_object *o, int64_t ns, int64_t end_mono_ns)
 {
+	if (self.slot != NULL &&
+	    self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed))
+		nwshm_add(&self.slot->peer_ns, (uint64_t)ns);
 	if (o == NULL)
 		return;
 	atomic_fetch_add_explicit(&o->ns[NWSHM_READ], (uint64_t)ns, memory_order_relaxed);
@@ -200,32 +205,46 @@ sem_object(const sem_t *s)
 	return o;
 }
 
+/* Whether the caller has a slot and is the first thread of a process with several. */
+static bool
+is_first_of_several(void)
+{
+	return *single_threaded == 0 && self.slot != NULL &&
+	    self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed) &&
+	    atomic_load_explicit(&region->thread_tid[self.index], memory_order_relaxed) ==
+	    state->proc->pid;
+}
+
 static void
 sem_waited(const sem_t *s, int64_t begin_mono_ns)
 {
 	int64_t now_mono_ns = nw_cycles_ns(&region->cycles);
 
-	if (is_measured() && now_mono_ns - begin_mono_ns >= WAIT_MIN_NS / 10)
+	if (!is_measured() || now_mono_ns - begin_mono_ns < WAIT_MIN_NS / 10)
+		return;
+	if (is_shared(s))
 		object_waited(sem_object(s), now_mono_ns - begin_mono_ns, now_mono_ns);
+	else if (is_first_of_several())
+		nwshm_add(&self.slot->inner_ns, (uint64_t)(now_mono_ns - begin_mono_ns));
 }
 
-#define SEM_WAIT(name, params, args)                   \
-	EXPORT int name params                         \
-	{                                              \
-		int64_t begin;                         \
-		int rc, error = errno;                 \
-                                                       \
-		if (!is_shared(s) || !is_measured())   \
-			return REAL(name) args;        \
-		if (REAL(sem_trywait)(s) == 0)         \
-			return 0;                      \
-		errno = error;                         \
-		begin = nw_cycles_ns(&region->cycles); \
-		rc = REAL(name) args;                  \
-		error = errno;                         \
-		sem_waited(s, begin);                  \
-		errno = error;                         \
-		return rc;                             \
+#define SEM_WAIT(name, params, args)                                             \
+	EXPORT int name params                                                   \
+	{                                                                        \
+		int64_t begin;                                                   \
+		int rc, error = errno;                                           \
+                                                                                 \
+		if (!is_measured() || (!is_shared(s) && !is_first_of_several())) \
+			return REAL(name) args;                                  \
+		if (REAL(sem_trywait)(s) == 0)                                   \
+			return 0;                                                \
+		errno = error;                                                   \
+		begin = nw_cycles_ns(&region->cycles);                           \
+		rc = REAL(name) args;                                            \
+		error = errno;                                                   \
+		sem_waited(s, begin);                                            \
+		errno = error;                                                   \
+		return rc;                                                       \
 	}
 SEM_WAIT(sem_wait, (sem_t * s), (s))
 SEM_WAIT(sem_timedwait, (sem_t *restrict s, const struct timespec *restrict until), (s, until))

@@ -479,6 +479,7 @@ on_thread_end(void *unused)
 	    self.generation != atomic_load_explicit(&state->generation, memory_order_relaxed))
 		return;
 	atomic_store(&self.slot->inflight, 0);
+	atomic_store(&self.slot->step_since, 0);
 	atomic_store(&region->thread_tid[self.index], 0);
 	self.slot = NULL;
 	self.generation = 0;

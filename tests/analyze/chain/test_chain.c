@@ -272,6 +272,19 @@ test_beside(void)
 	CHECK(c.known);
 	CHECK_INT(c.node[c.limit].group, 1);
 	nw_chain_clear(&c);
+	/* nor does it where the other thread wants a processor, or is in a step */
+	process[1].use_s[NW_CHAIN_CPU] = row(0.3);
+	process[1].use_s[NW_CHAIN_STARVED] = row(0.2);
+	process[1].use_s[NW_CHAIN_STEP] = row(0.4);
+	c = build(2);
+	CHECK_NEAR(share_of(&c, 1, 0), 0.1, 1e-9, 1e-9);
+	CHECK_NEAR(c.node[1].held_share, 0.9, 1e-9, 1e-9);
+	nw_chain_clear(&c);
+	/* the first thread's own account has the last word */
+	process[1].first_s = row(0.25);
+	c = build(2);
+	CHECK_NEAR(share_of(&c, 1, 0), 0.25, 1e-9, 1e-9);
+	nw_chain_clear(&c);
 }
 
 /* A parent with children one after the other: equal children hold most, though a short other child

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/verdict/chain/chain_find.h"
+#include "analyze/verdict/chain/steps.h"
 
 #include "tests/check.h"
 
@@ -126,9 +127,56 @@ test_tree(void)
 	}
 }
 
+/* A worker ahead of its loop has filled the pipe, and uses the pipe no more; both are at work until
+ * the worker ends. Steps of the loop without another use are the loop's. */
+static void
+test_loop(void)
+{
+	static double inside[WINDOWS], cpu[WINDOWS];
+	struct evidence_steps steps = { .process = 0, .n = 10, .inside = inside };
+	struct steps found;
+	struct chain c;
+	size_t i;
+
+	begin(2);
+	process[1].parent_pid = process[0].pid;
+	end_add(1, 0, 1);
+	end_add(0, 0, 0);
+	for (i = 0; i < 2; i++)
+		pipe_end[i].last_wall_ns = WINDOWS / 4 * STEP_NS;
+	for (i = 0; i < WINDOWS; i++) {
+		inside[i] = i < WINDOWS / 4 ? 0 : 0.08;
+		cpu[i] = 0.01;
+	}
+	process[0].cpu = process[1].cpu = cpu;
+	for (i = 0; i < WINDOWS; i++)
+		waits[i] = i < WINDOWS / 4 ? 0.09 : 0;
+	steps.inside_s = 0.08 * WINDOWS * 3 / 4;
+	steps.between_s = WINDOWS * 0.1 - steps.inside_s;
+	e.steps = &steps;
+	e.n_steps = 1;
+	chain_find(&e, &c);
+	CHECK_INT(c.graph.n_nodes, 2);
+	for (i = 0; i < c.graph.n_nodes; i++)
+		CHECK_NEAR(c.graph.node[i].end_s, WINDOWS * 0.1, 1e-9, 1e-9);
+	i = c.node_of[0];
+	CHECK_NEAR(c.graph.node[i].use_share[NW_CHAIN_STEP], 0.07 * 3 / 4 / 0.1, 1e-6, 0);
+	CHECK_NEAR(c.graph.node[i].held_share, (0.07 * 3 / 4 + 0.01) / 0.1, 0.01, 0);
+	steps_find(&e, &c, &found);
+	CHECK_INT(found.n, 1);
+	CHECK_NEAR(found.loop[0].between_share, 1 - 0.8 * 3 / 4, 1e-9, 1e-9);
+	CHECK_NEAR(found.loop[0].waited_share, 0.9 / 4, 0.01, 0);
+	CHECK(strstr(found.loop[0].sentence, "python3 on here took 10 steps of 120") != NULL);
+	CHECK(strstr(found.loop[0].sentence, "waited 22 % for other programs") != NULL);
+	CHECK(strstr(found.loop[0].sentence, "accelerator") != NULL);
+	steps_clear_found(&found);
+	chain_clear(&c);
+}
+
 int
 main(void)
 {
+	test_loop();
 	test_row();
 	test_workers();
 	test_tree();

@@ -35,7 +35,8 @@ static struct said {
 	struct nw_caliper_window w, sum; /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
 	double ops, strided, strided_pause_s, read_s;
-	uint64_t of_4k, of_1m; /* operations in two cells */
+	double steps, inside_s, between_s, first_s; /* of all reports; -1: no first_s was told */
+	uint64_t of_4k, of_1m;                      /* operations in two cells */
 } said[SAID_MAX];
 static size_t said_n;
 static bool data_before_meta;
@@ -68,6 +69,7 @@ on_meta(void *arg, const char *id, const char *pid, const char *event_type,
 			abort();
 		s = &said[said_n++];
 		memset(s, 0, sizeof(*s));
+		s->first_s = -1;
 	}
 	s->times++;
 	snprintf(s->id, sizeof(s->id), "%s", id);
@@ -154,6 +156,14 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 			s->read_s += values[i];
 		else if (strcmp(fields[i], "rtt_s") == 0)
 			s->rtt_s = values[i];
+		else if (strcmp(fields[i], "steps") == 0)
+			s->steps += values[i];
+		else if (strcmp(fields[i], "inside_s") == 0)
+			s->inside_s += values[i];
+		else if (strcmp(fields[i], "between_s") == 0)
+			s->between_s += values[i];
+		else if (strcmp(fields[i], "first_s") == 0)
+			s->first_s = fmax(0, s->first_s) + values[i];
 		else if (strcmp(fields[i], "pipe_read_bytes") == 0 ||
 		    strcmp(fields[i], "pipe_write_bytes") == 0)
 			s->pipe_bytes[fields[i][5] == 'w'] += values[i];
@@ -584,6 +594,93 @@ out:
 	teardown();
 }
 
+static struct said *
+said_type(const char *event_type)
+{
+	size_t i;
+
+	for (i = 0; i < said_n; i++)
+		if (strcmp(said[i].event_type, event_type) == 0)
+			return &said[i];
+	return NULL;
+}
+
+/* The steps of all threads of a process are one series, which begins with the first step. */
+static void
+test_steps(void)
+{
+	struct nwshm_thread *t, *u;
+	const struct said *s;
+
+	setup();
+	add_proc(0, getpid());
+	t = add_thread(0, 0);
+	u = add_thread(1, 0);
+	nwshm_add(&t->other_bytes[NWSHM_READ], 1);
+	collect_look(c, t0 + 100 * MS, 1);
+	CHECK(said_type("nw:steps") == NULL);
+	nwshm_add(&t->steps, 3);
+	nwshm_add(&t->step_ns[0], 40 * MS);
+	nwshm_add(&t->step_ns[1], 50 * MS);
+	nwshm_add(&u->steps, 1);
+	nwshm_add(&u->step_ns[1], 5 * MS);
+	collect_look(c, t0 + 200 * MS, 2);
+	nwshm_add(&t->step_ns[0], 7 * MS);
+	collect_look(c, t0 + 300 * MS, 3);
+	collect_look(c, t0 + 400 * MS, 4);
+	s = said_type("nw:steps");
+	CHECK(s != NULL);
+	if (s != NULL) {
+		CHECK(s->steps == 4 && s->documents == 2);
+		CHECK_NEAR(s->inside_s, 0.055, 1e-9, 0);
+		CHECK_NEAR(s->between_s, 0.047, 1e-9, 0);
+		CHECK_STR(s->parent, said_process()->id);
+	}
+	teardown();
+}
+
+/* The first thread's waits are the process's where the first thread reads from pipes itself, or
+ * waits for the thread that does; of a thread that sleeps elsewhere nothing is told. */
+static void
+test_first(void)
+{
+	struct nwshm_thread *first, *reader;
+	int waits;
+
+	for (waits = 0; waits < 3; waits++) {
+		setup();
+		add_proc(0, getpid());
+		first = add_thread(0, 0);
+		reader = add_thread(1, 0);
+		atomic_store(&shm->thread_tid[0], getpid());
+		atomic_store(&shm->thread_tid[1], getpid() + 1);
+		nwshm_add(&(waits == 2 ? first : reader)->pipe_bytes[NWSHM_READ], 5000);
+		nwshm_add(&reader->busy_ns[NWSHM_PIPE_READ], 80 * MS);
+		nwshm_add(&first->busy_ns[NWSHM_PIPE_READ], waits == 2 ? 30 * MS : 0);
+		nwshm_add(&first->peer_ns, 4 * MS);
+		nwshm_add(&first->inner_ns, waits == 1 ? 20 * MS : 0);
+		collect_look(c, t0 + 100 * MS, 1);
+		CHECK(said_process() != NULL);
+		if (said_process() != NULL)
+			CHECK_NEAR(said_process()->first_s,
+			    waits == 0       ? -1
+				: waits == 1 ? 0.024
+					     : 0.034,
+			    1e-9, 0);
+		/* a helper that reads more bytes later changes nothing */
+		nwshm_add(&reader->pipe_bytes[NWSHM_READ], 20000);
+		nwshm_add(&first->peer_ns, 6 * MS);
+		collect_look(c, t0 + 200 * MS, 2);
+		if (said_process() != NULL)
+			CHECK_NEAR(said_process()->first_s,
+			    waits == 0       ? -1
+				: waits == 1 ? 0.03
+					     : 0.04,
+			    1e-9, 0);
+		teardown();
+	}
+}
+
 static struct nwshm_object *
 add_object(unsigned i, const char *path, uint64_t bytes)
 {
@@ -934,6 +1031,8 @@ main(void)
 	test_waits();
 	test_wait_without_direction();
 	test_pipes();
+	test_steps();
+	test_first();
 	test_objects();
 	test_pipe_series();
 	test_peer_series();

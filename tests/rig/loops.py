@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""make truth LOOPS: training loops by PyTorch's own DataLoader, and the share of their time that they waited for data.
+
+    loops.py [--seeds N] [--only REGEX]
+
+A loop has 0 to 8 workers that load slowly or fast, by computing or by waiting, and a long or short step that computes, or waits as for a
+device. Half of the loops mark their steps by libnarrows. The truth is the loop's own account: the time in next() over all time, and by
+DLIO's formula the time in steps over all time. Prints a line per case and the largest difference; fails where one is above 2 points, or
+the wrong side is named. A loop without workers and without marks is only asked not to be called a wait for workers. Needs python3-torch
+and no root; B is the build directory.
+"""
+import argparse, ctypes, json, os, random, re, subprocess, sys, time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from chains import Box, burn
+
+BATCHES, POINTS = 150, 0.02
+PYTHON = "/usr/bin/python3"  # the system's: PyTorch is the system's package
+
+
+def loop(workers, load, load_way, step, step_way, library):
+    """Prints the loop's account: seconds in next(), in steps, in all."""
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    def work(seconds, way):
+        burn(seconds) if way == "computes" else time.sleep(seconds)
+
+    class Data(Dataset):
+        def __len__(self):
+            return BATCHES * 4
+
+        def __getitem__(self, i):
+            work(load / 4, load_way)
+            return torch.zeros(2000)
+
+    torch.set_num_threads(1)
+    steps = ctypes.CDLL(library) if library else None
+    batches = iter(DataLoader(Data(), batch_size=4, num_workers=workers))
+    waited = stepped = 0
+    begin = asked = time.monotonic()
+    if steps:
+        steps.nw_step_end()
+    for _ in range(BATCHES):
+        next(batches)
+        got = time.monotonic()
+        if steps:
+            steps.nw_step_begin()
+        work(step, step_way)
+        if steps:
+            steps.nw_step_end()
+        done = time.monotonic()
+        waited, stepped, asked = waited + got - asked, stepped + done - got, done
+    print(waited, stepped, done - begin)
+
+
+def cases(seeds):
+    for seed in range(seeds):
+        draw = random.Random(seed)
+        for workers in (0, 1, 2, 4, 8):
+            for slow in ("load", "step"):
+                load, step = (0.03 * max(1, workers), 0.004) if slow == "load" else (0.004, 0.03)
+                marks = draw.random() < 0.5
+                yield (f"{workers}-{slow}-{'marks' if marks else 'plain'}-{seed}", workers, load, draw.choice(("computes", "waits")), step,
+                       draw.choice(("computes", "waits")), marks)
+
+
+def judge(doc, marks, workers, waited):
+    """The share of waits by the document, and whether the sentence names the right side; None: it cannot tell."""
+    chain = doc["chain"] or {"nodes": [], "edges": [], "limit": None}
+    names = [n["name"] for n in chain["nodes"]]
+    loops = [i for i, n in enumerate(names) if "worker" not in n]
+    share = sum(e["share"] for e in chain["edges"] if e["waiter"] in loops) if workers else None
+    if marks:
+        share = doc["steps"][0]["between_share"]
+    if not workers or chain.get("limit") is None:
+        return share, None
+    return share, ("worker" in names[chain["limit"]]) == (waited > 0.5)
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--seeds", type=int, default=2)
+    a.add_argument("--only", default="")
+    a.add_argument("--loop", nargs=6, help=argparse.SUPPRESS)
+    a = a.parse_args()
+    if a.loop:
+        w, load, load_way, step, step_way, library = a.loop
+        return loop(int(w), float(load), load_way, float(step), step_way, library)
+    if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+        print("LOOPS: python3-torch is not here")
+        return 0
+    build = os.path.abspath(os.environ.get("B", "build/release"))
+    box, worst, wrong, silent, n = Box(build + "/bin"), 0, 0, 0, 0
+    for name, workers, load, load_way, step, step_way, marks in cases(a.seeds):
+        if not re.search(a.only, name):
+            continue
+        library = build + "/lib/libnarrows.so" if marks else ""
+        r = subprocess.run([build + "/bin/nwrun", "-q", "-i", "0.1", "-t", name, PYTHON, os.path.abspath(__file__), "--loop", str(workers), str(load),
+                            load_way, str(step), step_way, library], env={**os.environ, "NARROWS_BOX": box.address, "XDG_RUNTIME_DIR": box.tmp},
+                           check=True, capture_output=True, text=True)
+        waited, stepped, whole = (float(x) for x in r.stdout.split())
+        share, right = judge(box.document(name), marks, workers, waited / whole)
+        off = None if share is None else share - waited / whole
+        n, wrong, silent = n + 1, wrong + (right is False), silent + (workers > 0 and right is None)
+        worst = max(worst, abs(off or 0))
+        print(f"{name:18} load {load_way} {load:.3f} step {step_way} {step:.3f} waited {waited / whole:.3f} DLIO {stepped / whole:.3f} "
+              f"ours {'-' if share is None else f'{share:.3f}'} {'' if off is None else f'{100 * off:+.1f}'} "
+              f"{ {True: 'right', False: 'WRONG', None: 'silent'}[right]}", flush=True)
+    print(f"LOOPS: {n} loops, largest difference {100 * worst:.1f} points, {wrong} wrong, {silent} silent")
+    box.end()
+    return wrong > 0 or worst > POINTS
+
+
+if __name__ == "__main__":
+    sys.exit(main())
