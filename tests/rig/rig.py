@@ -4,7 +4,7 @@
 Real programs move files between two or three hosts (namespaces) under nwrun, with a limit planted; the same transfer
 without the limit shows that the limit was one, and the gain of lifting it. The box's answer is compared.
 
-    rig.py [--short | --full | --certain | --only REGEX] [--clear N] [--seed N] [--out DIR] [--again] [--table]
+    rig.py [--short | --full | --certain | --only REGEX] [--replay S] [--clear N] [--seed N] [--out DIR] [--again] [--table]
 
   --short    about 40 cases, ten minutes (default)        --certain  eight cases that must be right, a minute
   --full     400 clear cases, ties and moves: two hours   --only     those of the full list whose name matches
@@ -13,6 +13,7 @@ without the limit shows that the limit was one, and the gain of lifting it. The 
   --load L   40 cases (--cases N) beside each load of the list L, "0,1,2,4" or "all": so many loops a processor, x64 (a group
              of 64 times the weight), transfers, interrupts; goes on where the last one ended; a minute a case
   --history  N earlier sessions without the limit before each clear case, on a route of its own
+  --replay S transfers of S seconds; hosts then repeat stages that the box orders, while the limits stay, and the box judges again
   --ways     each transfer twice, under nwrun and with nwrun -p: do both have the same stage and cause? ten minutes
 Needs root. A missing program skips its cases and is named.
 """
@@ -102,8 +103,8 @@ class Case:
         os.remove(f"{self.w.out}/{said}")
         return program
 
-    def run(self, measured):
-        """Runs the transfer; returns its seconds."""
+    def run(self, measured, behind=None):
+        """Runs the transfer; returns its seconds. behind() runs after its end, while its limits are still there."""
         p, server = self.program, None
         self.w.lift()
         self.files_make()
@@ -134,6 +135,10 @@ class Case:
                     pass
             return took
         finally:
+            if behind is not None and server is not None:
+                self.w.end(server)      # the session is over when both its ends are
+            if behind is not None and sys.exc_info()[0] is None:
+                behind()
             self.w.lift()
             for q in [server, *self.helpers]:
                 if q is not None:
@@ -247,9 +252,13 @@ def measure(world, plan, seconds, n_before=0):
     task = re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]) + f"-{os.getpid()}"
     if n_before > 0 and plan["kind"] in CLEAR:
         history_make(world, plan, seconds, n_before, task)
-    row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(True)
-    doc = world.result(task)
+    before = []
+    row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(
+        True, (lambda: before.append(world.replayed(task))) if world.replays else None)
+    doc = before[0] if before else world.result(task)
     v = doc["verdict"]
+    row.update(replays=v["replays"], before=[(x["why"], x["stage"], x["sentence"]) for x in doc.get("before") or []],
+               bytes_of=doc["session"]["bytes"])
     row.update(stage=v["stage"], confidence=v["confidence"] if v["stage"] else "none", sentence=v["sentence"],
                effect=v.get("effect"), interval=v.get("interval"), effect_from=v.get("effect_from"), n_before=n_before, cause=v.get("cause"), candidates=v.get("candidates"),
                reasons=v.get("reasons"), segments=stages_of(doc),
@@ -411,7 +420,17 @@ def under_load(world, todo, seconds, path, rows):
 
 # --- main ---
 
+def slower(plan, factor):
+    """The same transfer with lower rates, so that a longer one has no more bytes."""
+    faults = {f: r if f in cases.QUOTAS else round(r * factor, 1) for f, r in plan["faults"].items()}
+    return dict(plan, id=f"{plan['id']}-slower", faults=faults)
+
+
 def plans(a):
+    return [slower(p, 6 / a.replay) for p in plans_listed(a)] if a.replay else plans_listed(a)
+
+
+def plans_listed(a):
     if a.certain:
         return [cases.make(*c, a.seed) for c in cases.CERTAIN]
     if a.ways:
@@ -446,6 +465,7 @@ def main():
     p.add_argument("--cases", type=int, default=40)
     p.add_argument("--clear", type=int, default=400)
     p.add_argument("--history", type=int, default=0)
+    p.add_argument("--replay", type=float, default=0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", default="build/truth")
     p.add_argument("--build", default=os.environ.get("B", "build/release"))
@@ -469,7 +489,7 @@ def main():
     for sig in signal.SIGTERM, signal.SIGHUP:
         signal.signal(sig, lambda *_: sys.exit(1))
     world = World(os.path.abspath(f"{a.build}/bin"), os.path.abspath(f"{a.build}/tests/rig"), os.path.abspath(a.out),
-                  shielded=not a.load)
+                  shielded=not a.load, replays=a.replay > 0)
     try:
         if a.ways:
             return ways(world, todo, 4 if a.fast else 6, f"{a.out}/ways.jsonl")
@@ -480,7 +500,7 @@ def main():
             if "score" in rows.get(t["id"], {}):
                 continue
             try:
-                row = measure(world, t, 4 if a.fast else 6, a.history)
+                row = measure(world, t, a.replay or (4 if a.fast else 6), a.history)
             except (Failed, OSError, KeyError, ValueError) as e:
                 row = dict(t, error=f"{type(e).__name__}: {e}"[:300])
             if a.certain and row.get("score") != "R" and t["id"] not in again:
