@@ -265,7 +265,7 @@ def measure(world, plan, seconds, n_before=0):
                witnesses=[(w["name"], w["says"], w["detail"]) for w in v.get("witnesses") or []])
     if plan["kind"] in CLEAR:
         left = {f: r for f, r in plan["faults"].items() if f != plan["order"][0]}
-        longer = lift_longer(plan, seconds) if n_before > 0 else 1
+        longer = lift_longer(plan, seconds) if n_before > 0 or world.replays else 1
         row["lift"] = row["seconds"] * longer / Case(world, plan, left, seconds, task, longer=longer).run(False)
         row["clear"] = row["lift"] >= 1.5
     elif plan["kind"] == "tie":

@@ -4,7 +4,8 @@
  *
  * The rate of a stage alone bounds from above what the transfer could have reached without its
  * limit. From below: the stages of one host take turns at worst, so a byte takes the sum of their
- * times there; a stage that was not repeated takes the time that it took in the session.
+ * times there; a stage that was not repeated takes the time that it took in the session. Where the
+ * network is the limit, disks alone far above the rate give no lower bound.
  */
 #ifndef REPLAYED_H
 #define REPLAYED_H

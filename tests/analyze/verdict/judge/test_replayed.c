@@ -93,17 +93,34 @@ test_gain(void)
 	session_set(held, 0, 0, 0, &y);
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
 	CHECK(g.source != GAIN_REPLAY);
-	/* The network is lifted: at the sender, read at four times the rate and a tenth of the time
-	 * in the program: 1 / 0.35; at the receiver 1 / 0.38 with the disk at three times. */
-	session_set(held, 4 * RATE, 0, 3 * RATE, &y);
+	/* The network is lifted: at the sender, read at 2.5 times the rate and a tenth of the time in
+	 * the program: 1 / 0.5; at the receiver 1 / 0.55 with the disk at twice. */
+	session_set(held, 2.5 * RATE, 0, 2 * RATE, &y);
 	CHECK_INT(y.n, 2);
 	CHECK_NEAR(y.cost_bytes, 4e7, 1e-9, 0);
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
 	CHECK_INT(g.source, GAIN_REPLAY);
 	CHECK_INT(g.next, 4);
-	CHECK_NEAR(g.high, 1.25 * 3, 1e-9, 0);
-	CHECK_NEAR(g.low, 0.8 / (0.05 + 1 / 3.), 1e-9, 0);
+	CHECK_NEAR(g.high, 1.4 * 2, 1e-9, 0);
+	CHECK_NEAR(g.low, 0.7 / (0.05 + 1 / 2.), 1e-9, 0);
 	CHECK(g.low < g.about && g.about < g.high);
+	/* Disks far above the rate tell nothing of a faster network's cost: a bound from above. */
+	session_set(held, 30 * RATE, 0, 20 * RATE, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK(isnan(g.low) && isnan(g.about));
+	CHECK_NEAR(g.high, 1.4 * 20, 1e-9, 0);
+	g = (struct gain){ .low = 1.5, .high = 3, .source = GAIN_NETWORK };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK_INT(g.source, GAIN_NETWORK);
+	/* A disk is lifted, and a connection alone carries five times the rate: the lower end is no
+	 * higher than the connection, however little time other stages take. */
+	session_set((const double[5]){ .1, 0, .05, 0, .9 }, 100 * RATE, 5 * RATE, 0, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 4, &g);
+	CHECK_INT(g.next, 2);
+	CHECK_NEAR(g.high, 1.4 * 5, 1e-9, 0);
+	CHECK(g.low <= 0.7 * 5 && g.low > 0.6 * 5);
 	/* nearer bounds stay */
 	g = (struct gain){ .low = 2, .high = 2.5, .source = GAIN_THROTTLE };
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
