@@ -388,6 +388,32 @@ class World:
             return None
         return until(seconds, f"the verdict of {task}", judged)
 
+    def agents_start(self):
+        """nwflow on hosts a and b, which makes sessions of transfers without nwrun. The agents speak to the box from the addresses
+        of the transfers, by which the box joins both ends."""
+        for i, host in enumerate("ab", 1):
+            run("ip", "-n", self.tag + "c", "route", "add", f"{ADDRESS[host]}/32", "via", f"10.231.{i}.2", "dev", f"host{host}")
+            run("ip", "-n", self.tag + host, "route", "change", f"10.231.{i}.0/24", "dev", "box", "proto", "kernel", "scope", "link",
+                "src", ADDRESS[host])
+            self.start(host, [f"{self.bin}/nwflow", "-d", "-o", "watch=yes", "-o", f"box={self.box_of(host)}", "-o", f"host=host-{host}",
+                              "-o", "notices=none", "-o", "bytes=1 MiB", "-o", "quiet=2 s"], log=f"nwflow-{host}.log")
+
+    def ids(self):
+        """The sessions, without those that were joined to others."""
+        return [int(i) for i in re.findall(r'^[ \[]*{"id": ?(\d+)', self.narrows("sessions", "--json"), flags=re.M)]
+
+    def result_after(self, before, seconds=40):
+        """The result document with most bytes among the sessions that came later than id `before`, once all of them are over."""
+        def judged():
+            docs = []
+            for i in self.ids():
+                if i > before:
+                    docs.append(json.loads(self.narrows("report", i, "--json") or "{}"))
+            if docs and all((d.get("verdict") or {}).get("sentence") and d["session"]["state"] == "closed" for d in docs):
+                return max(docs, key=lambda d: d["session"]["bytes"] or 0)
+            return None
+        return until(seconds, "a session by itself", judged)
+
     def replayed(self, task):
         """The result document of a session once its hosts have repeated what the box ordered: no more replays come for 12 s."""
         doc, end = self.result(task), time.monotonic() + 12
