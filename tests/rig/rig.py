@@ -329,7 +329,7 @@ ZERO_PROGRAMS = "rsync", "nginx-curl", "py-curl", "iperf3", "x-read-write"
 
 def zero_plans(seed):
     """A bucket of the kernel at each rate."""
-    return [dict(cases.make("single", ("net_tbf",), p, seed), id=f"zero:{rate}:{p}:{seed}", faults={"net_tbf": rate / 8})
+    return [dict(cases.make("single", ("net_tbf",), p, seed), id=f"zero:{rate}:{p}:{seed}", faults={"net_tbf": rate / 8}, mib=min(rate, 500))
             for rate in ZERO_MBIT for p in ZERO_PROGRAMS]
 
 
@@ -349,7 +349,7 @@ def zero_touch(world, todo, seconds, path, rows):
             v = doc["verdict"]
             row["lift"] = row["seconds"] / Case(world, plan, {}, seconds, task).run(False)
             row.update(stage=v["stage"], confidence=v["confidence"], sentence=v["sentence"], score=score(plan, doc),
-                       seen=doc["session"]["bytes"] / (plan.get("mib") or cases.size_of(plan, seconds)) / 2**20)
+                       seen=doc["session"]["bytes"] / plan["mib"] / 2**20)
             until(40, "the end of the lifted session", lambda: world.result_after(before))
         except (Failed, OSError, KeyError, ValueError, TypeError) as e:
             row["error"] = f"{type(e).__name__}: {e}"[:300]

@@ -13,7 +13,7 @@ static const double LOWER = 0.7, HIGHER = 1.38;
 static const double CACHED = 1.25;
 /* Of two stages, the limit worked so many times as long for the same bytes as the other stage, and
  * for most of the time. */
-static const double APART = 1.5, MOSTLY = 0.6;
+static const double APART = 1.4, MOSTLY = 0.6;
 /* Two stages whose work differs by less limit together. */
 static const double TOGETHER = 1.3;
 /* Bounds further apart are of no help. */
@@ -47,7 +47,8 @@ replay_of(const struct evidence *e, const struct nw_path_stage *s)
 }
 
 void
-replayed_find(const struct evidence *e, const struct nw_path *p, struct replayed *out)
+replayed_find(const struct evidence *e, const struct nw_path *p, const struct resources *r,
+    struct replayed *out)
 {
 	const struct evidence_replay *y;
 	struct replayed_stage *s;
@@ -65,6 +66,10 @@ replayed_find(const struct evidence *e, const struct nw_path *p, struct replayed
 			continue;
 		s->bytes_per_s = s->by->bytes / s->by->took_s;
 		s->calls_s_per_byte = s->by->calls_s / s->by->bytes;
+		if (r->throttle[i] < s->bytes_per_s) { /* a burst passed */
+			s->bytes_per_s = r->throttle[i];
+			s->calls_s_per_byte = fmax(s->calls_s_per_byte, 1 / r->throttle[i]);
+		}
 		out->n++;
 	}
 }

@@ -32,7 +32,9 @@ struct replayed {
 
 /* The way to repeat a stage; NW_REPLAY_NONE of programs. */
 enum nw_replay_way replayed_way(enum nw_stage_kind kind);
-void replayed_find(const struct evidence *e, const struct nw_path *p, struct replayed *out);
+/* A disk alone is no faster than its throttle, whatever passed in a short burst. */
+void replayed_find(const struct evidence *e, const struct nw_path *p, const struct resources *r,
+    struct replayed *out);
 
 /* What replays say of two stages between which the test did not decide. */
 enum replayed_says {

@@ -21,6 +21,7 @@ static struct nw_path path = { .n = 5,
 	    { .kind = NW_STAGE_DISK_WRITE, .host = 1, .to_host = 1 } } };
 static struct limit limit;
 static struct resources resources;
+static double throttle; /* of the written disk, bytes/s; 0: none */
 static struct evidence_replay list[3];
 static struct evidence evidence = { .replays = list };
 
@@ -36,6 +37,8 @@ session_set(const double held[5], double read, double send, double write, struct
 	for (i = 0; i < 5; i++)
 		limit.tests[i].group.mean = 1 - held[i];
 	resources.net_low = resources.net_high = NAN;
+	for (i = 0; i < 5; i++)
+		resources.throttle[i] = i == 4 && throttle > 0 ? throttle : NAN;
 	evidence.n_replays = 0;
 	for (i = 0; i < 3; i++)
 		if (rate[i] > 0)
@@ -46,7 +49,7 @@ session_set(const double held[5], double read, double send, double write, struct
 				.took_s = 1e7 / rate[i],
 				.cost_bytes = 2e7,
 				.cost_s = 1 };
-	replayed_find(&evidence, &path, out);
+	replayed_find(&evidence, &path, &resources, out);
 }
 
 static void
@@ -80,6 +83,21 @@ test_compare(void)
 			      &y, &path, &limit, &resources, RATE, cases[i].first, cases[i].second),
 		    cases[i].says);
 	}
+}
+
+/* A burst that passed alone says nothing against the throttle of the same disk. */
+static void
+test_throttle(void)
+{
+	static const double held[5] = { .1, .1, .9, .1, .9 };
+	struct replayed y;
+
+	throttle = 1.1 * RATE;
+	session_set(held, 0, 0, 5 * RATE, &y);
+	CHECK_NEAR(y.stage[4].bytes_per_s, 1.1 * RATE, 1e-9, 0);
+	CHECK_NEAR(y.stage[4].calls_s_per_byte, 1 / (1.1 * RATE), 1e-9, 0);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_NOTHING);
+	throttle = 0;
 }
 
 static void
@@ -136,6 +154,7 @@ int
 main(void)
 {
 	test_compare();
+	test_throttle();
 	test_gain();
 	return check_done("test_replayed");
 }
