@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Sessions of every kind, made at random: paths of one or two ends, programs of one or several
- * threads, with and without the kernel's accounts, devices, processors, replays and earlier sessions
- * of the route. The sentences of no document contradict figures or each other. -s takes the seed,
- * -n the number of sessions.
+ * threads, with and without the kernel's accounts, devices, processors, replays and earlier
+ * sessions of the route. The sentences of no document contradict figures or each other. -s takes
+ * the seed, -n the number of sessions.
  */
 
 #include "narrows/cells.h"

@@ -111,8 +111,8 @@ test_gain(void)
 	session_set(held, 0, 0, 0, &y);
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
 	CHECK(g.source != GAIN_REPLAY);
-	/* The network is lifted: at the sender, read at 2.5 times the rate and a tenth of the time in
-	 * the program: 1 / 0.5; at the receiver 1 / 0.55 with the disk at twice. */
+	/* The network is lifted: at the sender, read at 2.5 times the rate and a tenth of the time
+	 * in the program: 1 / 0.5; at the receiver 1 / 0.55 with the disk at twice. */
 	session_set(held, 2.5 * RATE, 0, 2 * RATE, &y);
 	CHECK_INT(y.n, 2);
 	CHECK_NEAR(y.cost_bytes, 4e7, 1e-9, 0);
