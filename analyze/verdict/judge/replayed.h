@@ -32,7 +32,8 @@ struct replayed {
 
 /* The way to repeat a stage; NW_REPLAY_NONE of programs. */
 enum nw_replay_way replayed_way(enum nw_stage_kind kind);
-/* A disk alone is no faster than its throttle, whatever passed in a short burst. */
+/* A disk with a throttle is as fast as the throttle, whatever passed in a short burst, or did not,
+ * unless the disk is far slower. */
 void replayed_find(const struct evidence *e, const struct nw_path *p, const struct resources *r,
     struct replayed *out);
 

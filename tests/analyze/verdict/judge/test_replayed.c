@@ -97,6 +97,11 @@ test_throttle(void)
 	CHECK_NEAR(y.stage[4].bytes_per_s, 1.1 * RATE, 1e-9, 0);
 	CHECK_NEAR(y.stage[4].calls_s_per_byte, 1 / (1.1 * RATE), 1e-9, 0);
 	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_NOTHING);
+	/* a slice that came late; and a disk that is slower than its throttle */
+	session_set(held, 0, 0, 0.7 * RATE, &y);
+	CHECK_NEAR(y.stage[4].bytes_per_s, 1.1 * RATE, 1e-9, 0);
+	session_set(held, 0, 0, 0.5 * RATE, &y);
+	CHECK_NEAR(y.stage[4].bytes_per_s, 0.5 * RATE, 1e-9, 0);
 	throttle = 0;
 }
 
