@@ -21,7 +21,8 @@ static struct nw_path path = { .n = 5,
 	    { .kind = NW_STAGE_DISK_WRITE, .host = 1, .to_host = 1 } } };
 static struct limit limit;
 static struct resources resources;
-static double throttle; /* of the written disk, bytes/s; 0: none */
+static double throttle;    /* of the written disk, bytes/s; 0: none */
+static double bytes = 1e9; /* of a replay */
 static struct evidence_replay list[3];
 static struct evidence evidence = { .replays = list };
 
@@ -44,9 +45,9 @@ session_set(const double held[5], double read, double send, double write, struct
 		if (rate[i] > 0)
 			list[evidence.n_replays++] = (struct evidence_replay){ .host = i == 2,
 				.way = way[i],
-				.bytes = 1e7,
-				.calls_s = 1e7 / rate[i],
-				.took_s = 1e7 / rate[i],
+				.bytes = bytes,
+				.calls_s = bytes / rate[i],
+				.took_s = bytes / rate[i],
 				.cost_bytes = 2e7,
 				.cost_s = 1 };
 	replayed_find(&evidence, &path, &resources, out);
@@ -144,6 +145,14 @@ test_gain(void)
 	CHECK_INT(g.next, 2);
 	CHECK_NEAR(g.high, 1.38 * 5, 1e-9, 0);
 	CHECK(g.low <= 0.7 * 5 && g.low > 0.6 * 5);
+	/* in less than a quarter of a second a connection is still slow */
+	bytes = 1e7;
+	session_set((const double[5]){ .1, 0, .05, 0, .9 }, 100 * RATE, 5 * RATE, 0, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 4, &g);
+	CHECK_NEAR(g.high, 1.65 * 5, 1e-9, 0);
+	CHECK(g.low <= 0.7 * 5 && g.low > 0.6 * 5);
+	bytes = 1e9;
 	/* nearer bounds stay */
 	g = (struct gain){ .low = 2, .high = 2.5, .source = GAIN_THROTTLE };
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
