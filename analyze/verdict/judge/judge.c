@@ -573,6 +573,11 @@ little_by_replay(struct judgement *j)
 	j->limit.stage = says == REPLAYED_SECOND ? next : first;
 	j->limit.claim = LIMIT_ACCOUNT;
 	gain_set(j);
+	if (says == REPLAYED_FIRST) { /* the replay refutes the account that left no room */
+		j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
+		replayed_gain(&j->replayed, &j->path, &j->limit, &j->resources, j->bytes_per_s,
+		    first, &j->gain);
+	}
 	if (!(j->gain.high < GAIN_TIE))
 		return true;
 	j->limit.stage = first;

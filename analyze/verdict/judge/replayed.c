@@ -189,6 +189,7 @@ replayed_gain(const struct replayed *y, const struct nw_path *p, const struct li
 	found.low = fmax(1, found.low);
 	if (found.high <= TELLING * found.low)
 		found.about = sqrt(found.low * found.high);
-	if (!isfinite(g->high) || !(g->low > 1) || found.high / found.low < g->high / g->low)
+	if (!isfinite(g->high) || found.high < g->high ||
+	    (found.low > 1 && (!(g->low > 1) || found.high / found.low < g->high / g->low)))
 		*g = found;
 }

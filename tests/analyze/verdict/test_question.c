@@ -13,10 +13,13 @@ enum { OP = 65536, TARGET_HOST = 2 };
 struct story {
 	int seconds;
 	double bytes_per_s, read, network, write;
+	double flight; /* share of the time with data in flight, by the kernel; 0: not told */
 };
 
 /* Receives and writes at once, by two threads: 90 % of the time in both. */
-static const struct story tie = { 40, 40e6, 0.1, 0.9, 0.9 };
+static const struct story tie = { 40, 40e6, 0.1, 0.9, 0.9, 0 };
+/* The calls name the disk, but the network was full: lifting the disk alone gains nothing. */
+static const struct story little = { 40, 40e6, 0.8, 0.05, 0.1, 0.97 };
 
 struct row_of {
 	const struct story *story;
@@ -60,7 +63,7 @@ row_put(struct nw_batch *b, int64_t id, int64_t host, const char *event, const c
 		.subject_json = subject,
 		.params_json = "{}" };
 	struct nw_layout_rec l = { .id = id, .meta_id = id, .n_fields = n, .fields = fields };
-	int64_t at = TRANSFER_T0 + TRANSFER_STEP;
+	int64_t at = TRANSFER_T0 + tie.seconds * TRANSFER_STEP;
 
 	CHECK(nw_batch_meta(b, &m) == NW_OK && nw_batch_layout(b, &l) == NW_OK);
 	CHECK(nw_batch_rows(b, id, n, 1, &at, values, hist, hist_len) == NW_OK);
@@ -118,8 +121,9 @@ judged(const struct story *s, double write, double send, struct analysis *out)
 	    b, 6, TARGET_HOST, "nw:cells:write", "{\"resource\":\"/data/out\",\"pid\":102}", s);
 	row_put(b, 7, 1, "nw:connection",
 	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}",
-	    (const char *const[]){ "bytes_out" }, (const double[]){ s->bytes_per_s * s->seconds },
-	    1, NULL, 0);
+	    (const char *const[]){ "bytes_out", "busy_s", "rwnd_limited_s", "sndbuf_limited_s" },
+	    (const double[]){ s->bytes_per_s * s->seconds, s->flight * s->seconds, 0, 0 },
+	    s->flight > 0 ? 4 : 1, NULL, 0);
 	if (write != 0)
 		replay_put(b, 8, TARGET_HOST, "write", write);
 	if (send != 0)
@@ -214,6 +218,28 @@ test_answers(void)
 	}
 }
 
+/* Of a tie by its gain the replay tells, too. */
+static void
+test_little(void)
+{
+	struct analysis a;
+	json_t *doc = judged(&little, 0, 0, &a);
+
+	CHECK(text_of(doc, "stage") == NULL && a.judgement.by_gain);
+	CHECK(a.question.one && a.question.n > 0);
+	json_decref(doc);
+	analysis_clear(&a);
+	doc = judged(&little, 0, 400e6, &a);
+	CHECK_STR(text_of(doc, "stage"), "disk.read");
+	CHECK(a.judgement.gain.low > 2);
+	json_decref(doc);
+	analysis_clear(&a);
+	doc = judged(&little, 0, 41e6, &a);
+	CHECK(text_of(doc, "stage") == NULL && a.judgement.by_gain && !a.judgement.by_replay);
+	json_decref(doc);
+	analysis_clear(&a);
+}
+
 int
 main(void)
 {
@@ -221,6 +247,7 @@ main(void)
 	test_asks();
 	test_short();
 	test_answers();
+	test_little();
 	filled_remove();
 	return check_done("test_question");
 }
