@@ -286,7 +286,7 @@ on_data(void *arg, const struct nw_data *d)
 	if (!is_witness(x, sr))
 		session_touch(sr->session, x->wire.owner, x->in.now_wall_ns);
 	else if (strcmp(sr->event_type, NW_TYPE_REPLAY) == 0)
-		rules_replayed(x->box->rules, sr->session, x->host->name);
+		rules_replayed(x->box->rules, sr->session, x->host->name, nw_data_has(d, "bytes"));
 	return NW_OK;
 }
 

@@ -379,7 +379,7 @@ question_take(const struct rules *r, struct escalation *e, const struct session_
 }
 
 void
-rules_replayed(struct rules *r, const struct session *s, const char *host)
+rules_replayed(struct rules *r, const struct session *s, const char *host, bool has_number)
 {
 	int64_t now_mono_ns = nw_mono_ns();
 	struct escalation *e;
@@ -388,7 +388,7 @@ rules_replayed(struct rules *r, const struct session *s, const char *host)
 	if (e == NULL || e->at >= e->question.n || strcmp(e->question.ask[e->at].host, host) != 0)
 		return;
 	e->replays++;
-	if (e->question.one) {
+	if (e->question.one && has_number) {
 		(void)replay_order(r, e, NW_OPT_STOP);
 		e->at = e->question.n;
 		return;

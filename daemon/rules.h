@@ -25,8 +25,8 @@ void rules_free(struct rules *r);
 typedef bool rules_undecided_fn(void *arg, int64_t session_id);
 void rules_set_undecided(struct rules *r, rules_undecided_fn *fn, void *arg);
 /* A host reports a replay of a stage of the session. Other hosts than the one that was asked, and
- * reports that nobody asked for, change nothing. */
-void rules_replayed(struct rules *r, const struct session *s, const char *host);
+ * reports that nobody asked for, change nothing. A replay without a number is no answer. */
+void rules_replayed(struct rules *r, const struct session *s, const char *host, bool has_number);
 /* A session was analysed. */
 void rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_ns);
 /* True while no order is in force. */

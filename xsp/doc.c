@@ -154,3 +154,14 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 		*why = d->why;
 	return rc;
 }
+
+bool
+nw_data_has(const struct nw_data *d, const char *field)
+{
+	size_t i;
+
+	for (i = 0; i < d->n_fields; i++)
+		if (strcmp(d->fields[i], field) == 0)
+			return true;
+	return false;
+}

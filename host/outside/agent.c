@@ -20,6 +20,7 @@
 #include "host/lib/hostname.h"
 #include "host/lib/tcpinfo.h"
 #include "host/outside/attach.h"
+#include "host/outside/box_peer.h"
 #include "host/outside/flow_look.h"
 #include "host/outside/flow_notices.h"
 #include "host/outside/flow_rules.h"
@@ -411,7 +412,8 @@ flow_begin(struct agent *a, struct flow *flow)
 	struct worker *w = NULL;
 	uint32_t pid;
 
-	if (!a->conf->loopback && flow_is_loopback(&flow->last.peer)) {
+	if ((!a->conf->loopback && flow_is_loopback(&flow->last.peer)) ||
+	    box_peer_is(&flow->last.peer) || box_peer_is(&flow->last.local)) {
 		flows_refuse(flow);
 		return;
 	}

@@ -66,6 +66,9 @@ struct nw_data {
 
 #define NW_TIME_BY_SAMPLE INT64_MIN
 
+/* Returns true if the rows carry the field; a value that is NaN for its sender is not sent. */
+bool nw_data_has(const struct nw_data *d, const char *field);
+
 /*
  * Called in document order, but an envelope's metadata before its data. Either may be NULL.
  * Everything passed is on loan until the call returns. A negative return stops decoding.

@@ -290,19 +290,55 @@ test_rule_asks(void)
 	    order->replay.way == NW_REPLAY_WRITE && is_alias(order, &s, "dtn-c", "dtn-a"));
 	CHECK(heard(&net.a, "s11/p1") == NULL && heard(&net.c, "s11/p2") == NULL);
 	net.c.n = 0;
-	rules_replayed(net.r, &s, "dtn-a"); /* nobody asked dtn-a */
+	rules_replayed(net.r, &s, "dtn-a", true); /* nobody asked dtn-a */
 	CHECK_INT(net.c.n, 0);
-	rules_replayed(net.r, &s, "dtn-c");
+	rules_replayed(net.r, &s, "dtn-c", true);
 	CHECK((order = heard(&net.c, "s11/p1")) != NULL && order->opt == NW_OPT_STOP);
 	CHECK((order = heard(&net.c, "s11/p2")) != NULL && order->opt == NW_OPT_START);
 	s.state = SESSION_OPEN; /* the transfer goes on: nothing is asked any more */
 	net.c.n = 0;
 	control_tick(net.ctl, 302 * S);
-	rules_replayed(net.r, &s, "dtn-c");
+	rules_replayed(net.r, &s, "dtn-c", true);
 	CHECK(heard(&net.c, "s11/p2") == NULL);
 	s.state = SESSION_CLOSED;
 	control_leave(pc);
 	control_tick(net.ctl, 303 * S);
+	CHECK(rules_is_idle(net.r));
+}
+
+/* Of two stages that tie one answer is enough; a replay without a number is none. */
+static void
+test_rule_asks_once(void)
+{
+	struct session s = session_made(12, (char *)"task 12");
+	struct session_outcome o = outcome_made(12);
+	struct control_peer *pc = join(net.ctl, &net.c, "dtn-c", "192.0.2.3", NULL,
+	    "start stop rate status clock replay", true);
+	const struct nw_order *order;
+
+	o.question.one = true;
+	rules_host(net.r, &s, "dtn-c");
+	s.state = SESSION_CLOSED;
+	control_tick(net.ctl, 401 * S);
+	rules_judged(net.r, &o, S);
+	net.c.n = 0;
+	rules_replayed(net.r, &s, "dtn-c", false);
+	CHECK((order = heard(&net.c, "s12/p1")) != NULL && order->opt == NW_OPT_STOP);
+	CHECK((order = heard(&net.c, "s12/p2")) != NULL && order->opt == NW_OPT_START);
+	s.state = SESSION_OPEN; /* the transfer goes on, and ends again */
+	control_tick(net.ctl, 402 * S);
+	s.state = SESSION_CLOSED;
+	control_tick(net.ctl, 403 * S);
+	rules_judged(net.r, &o, S);
+	net.c.n = 0;
+	rules_replayed(net.r, &s, "dtn-c", true);
+	CHECK((order = heard(&net.c, "s12/p1")) != NULL && order->opt == NW_OPT_STOP);
+	CHECK(heard(&net.c, "s12/p2") == NULL);
+	s.state = SESSION_OPEN;
+	control_tick(net.ctl, 404 * S);
+	s.state = SESSION_CLOSED;
+	control_leave(pc);
+	control_tick(net.ctl, 405 * S);
 	CHECK(rules_is_idle(net.r));
 }
 
@@ -316,6 +352,7 @@ test_rule(void)
 	test_rule_renews();
 	test_rule_follows_merge();
 	test_rule_asks();
+	test_rule_asks_once();
 	net.conf.escalate = false;
 	net.s.state = SESSION_OPEN;
 	net.a.n = 0;

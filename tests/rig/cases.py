@@ -438,6 +438,8 @@ def make(kind, faults, program, seed):
         values[faults[1]] = first if kind == "tie" else round(first * rng.uniform(1.7, 3), 1)
         if kind == "move":
             values[faults[1]] = round(first * rng.uniform(0.8, 1.25), 1)
+        if kind == "near":
+            values[faults[1]] = round(first * 1.45, 1)
     return dict(id=case_id(kind, faults, program, seed), kind=kind, faults=values, order=list(faults), program=program,
                 seed=seed)
 
@@ -482,7 +484,7 @@ def full(n_clear, seed=1):
     pairs += [("long", (f,), p) for f in ("src_disk", "dst_disk", "net_rate") for p in ("rsync", "nginx-curl", "x-read-write")]
     pairs += [("second", (f, g), p) for p in both for f in limits for g in limits if f != g]
     others = [("tie", (f, g), p) for p in both for f, g in (limits[::2], limits[1:], limits[:2])]
-    others += [("move", (f, g), p) for p in both for f in limits for g in limits if f != g]
+    others += [(kind, (f, g), p) for kind in ("move", "near") for p in both for f in limits for g in limits if f != g]
     random.Random(seed).shuffle(pairs)
     cases, first = [], seed
     n_clear = max(n_clear, len(pairs))

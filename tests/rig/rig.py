@@ -4,7 +4,7 @@
 Real programs move files between two or three hosts (namespaces) under nwrun, with a limit planted; the same transfer
 without the limit shows that the limit was one, and the gain of lifting it. The box's answer is compared.
 
-    rig.py [--short | --full | --certain | --only REGEX] [--clear N] [--seed N] [--out DIR] [--again] [--table]
+    rig.py [--short | --full | --certain | --only REGEX] [--replay S] [--clear N] [--seed N] [--out DIR] [--again] [--table]
 
   --short    about 40 cases, ten minutes (default)        --certain  eight cases that must be right, a minute
   --full     400 clear cases, ties and moves: two hours   --only     those of the full list whose name matches
@@ -13,6 +13,8 @@ without the limit shows that the limit was one, and the gain of lifting it. The 
   --load L   40 cases (--cases N) beside each load of the list L, "0,1,2,4" or "all": so many loops a processor, x64 (a group
              of 64 times the weight), transfers, interrupts; goes on where the last one ended; a minute a case
   --history  N earlier sessions without the limit before each clear case, on a route of its own
+  --replay S transfers of S seconds; hosts then repeat stages that the box orders, while the limits stay, and the box judges again
+  --zero     buckets of 20, 160 and 1000 Mbit/s: is the verdict of the hosts' agents alone as right as nwrun's?
   --ways     each transfer twice, under nwrun and with nwrun -p: do both have the same stage and cause? ten minutes
 Needs root. A missing program skips its cases and is named.
 """
@@ -102,8 +104,8 @@ class Case:
         os.remove(f"{self.w.out}/{said}")
         return program
 
-    def run(self, measured):
-        """Runs the transfer; returns its seconds."""
+    def run(self, measured, behind=None):
+        """Runs the transfer; returns its seconds. behind() runs after its end, while its limits are still there."""
         p, server = self.program, None
         self.w.lift()
         self.files_make()
@@ -134,6 +136,10 @@ class Case:
                     pass
             return took
         finally:
+            if behind is not None and server is not None:
+                self.w.end(server)      # the session is over when both its ends are
+            if behind is not None and sys.exc_info()[0] is None:
+                behind()
             self.w.lift()
             for q in [server, *self.helpers]:
                 if q is not None:
@@ -247,18 +253,22 @@ def measure(world, plan, seconds, n_before=0):
     task = re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]) + f"-{os.getpid()}"
     if n_before > 0 and plan["kind"] in CLEAR:
         history_make(world, plan, seconds, n_before, task)
-    row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(True)
-    doc = world.result(task)
+    before = []
+    row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(
+        True, (lambda: before.append(world.replayed(task))) if world.replays else None)
+    doc = before[0] if before else world.result(task)
     v = doc["verdict"]
+    row.update(replays=v["replays"], before=[(x["why"], x["stage"], x["sentence"]) for x in doc.get("before") or []],
+               bytes_of=doc["session"]["bytes"])
     row.update(stage=v["stage"], confidence=v["confidence"] if v["stage"] else "none", sentence=v["sentence"],
                effect=v.get("effect"), interval=v.get("interval"), effect_from=v.get("effect_from"), n_before=n_before, cause=v.get("cause"), candidates=v.get("candidates"),
                reasons=v.get("reasons"), segments=stages_of(doc),
                witnesses=[(w["name"], w["says"], w["detail"]) for w in v.get("witnesses") or []])
-    if plan["kind"] in CLEAR:
+    if plan["kind"] in CLEAR or plan["kind"] == "near":
         left = {f: r for f, r in plan["faults"].items() if f != plan["order"][0]}
-        longer = lift_longer(plan, seconds) if n_before > 0 else 1
+        longer = lift_longer(plan, seconds) if n_before > 0 or world.replays else 1
         row["lift"] = row["seconds"] * longer / Case(world, plan, left, seconds, task, longer=longer).run(False)
-        row["clear"] = row["lift"] >= 1.5
+        row["clear"] = row["lift"] >= (1.3 if plan["kind"] == "near" else 1.5)
     elif plan["kind"] == "tie":
         row["lifts"] = [row["seconds"] / Case(world, plan, {g: plan["faults"][g]}, seconds, task).run(False)
                         for g in plan["order"]]
@@ -311,6 +321,50 @@ def ways(world, todo, seconds, path):
     return 0 if all(r["same"] for r in rows) else 1
 
 
+# --- without a command of the user ---
+
+ZERO_MBIT = 20, 160, 1000
+ZERO_PROGRAMS = "rsync", "nginx-curl", "py-curl", "iperf3", "x-read-write"
+
+
+def zero_plans(seed):
+    """A bucket of the kernel at each rate."""
+    return [dict(cases.make("single", ("net_tbf",), p, seed), id=f"zero:{rate}:{p}:{seed}", faults={"net_tbf": rate / 8}, mib=min(rate, 500))
+            for rate in ZERO_MBIT for p in ZERO_PROGRAMS]
+
+
+def zero_touch(world, todo, seconds, path, rows):
+    """Transfers that agents of the hosts find by themselves: is the verdict as right as nwrun's of the same transfer?"""
+    world.agents_start()
+    for i, plan in enumerate(todo, 1):
+        if "score" in rows.get(plan["id"], {}):
+            continue
+        row, task = dict(plan), re.sub(r"[^a-zA-Z0-9]+", "-", plan["id"]) + f"-{os.getpid()}"
+        try:
+            Case(world, plan, plan["faults"], seconds, task).run(True)
+            row["nwrun"] = score(plan, world.result(task))
+            before = max(world.ids())
+            row["seconds"] = Case(world, plan, plan["faults"], seconds, task).run(False)
+            doc = world.result_after(before)
+            v = doc["verdict"]
+            row["lift"] = row["seconds"] / Case(world, plan, {}, seconds, task).run(False)
+            row.update(stage=v["stage"], confidence=v["confidence"], sentence=v["sentence"], score=score(plan, doc),
+                       seen=doc["session"]["bytes"] / plan["mib"] / 2**20)
+            until(40, "the end of the lifted session", lambda: world.result_after(before))
+        except (Failed, OSError, KeyError, ValueError, TypeError) as e:
+            row["error"] = f"{type(e).__name__}: {e}"[:300]
+        rows[plan["id"]] = row
+        with open(path, "a") as f:
+            f.write(json.dumps(row) + "\n")
+        print(f"{i}/{len(todo)} {row['id']}: " + (row["error"] if "error" in row else
+              f"{row['score']} (nwrun {row['nwrun']}) {row['stage']} ({row['confidence']}), saw {100 * row['seen']:.0f} %, lift "
+              f"{row['lift']:.2f}: {row['sentence']}"), flush=True)
+    clear = [r for t in todo if (r := rows.get(t["id"], {})).get("lift", 0) >= load.HELPS]
+    for who, key in ("agents", "score"), ("nwrun", "nwrun"):
+        spoken = [r for r in clear if r[key] != "a"]
+        print(f"{who}: right {share(sum(r[key] == 'R' for r in spoken), len(spoken))}, spoke in {len(spoken)} of {len(clear)}")
+
+
 # --- the table ---
 
 def wilson(k, n, z=1.96):
@@ -353,6 +407,18 @@ def effect_lines(rows):
                     for r in stated if r not in inside]
 
 
+def near_lines(rows):
+    """Two limits so close that the first verdict may take them for a tie, and what one measurement made of it."""
+    asked = [r for r in rows if r.get("replays") and r["before"]]
+    undecided = [r for r in asked if r["before"][0][1] is None]
+    cost = [sum(y["cost_bytes"] or 0 for y in r["replays"]) / r["bytes_of"] for r in undecided]
+    took = [sum(y["cost_s"] or 0 for y in r["replays"]) for r in undecided]
+    return [f"limits apart by 1.3 to 1.5: right {share(sum(r['score'] == 'R' for r in rows), len(rows))}, wrong "
+            f"{sum(r['score'] == 'W' for r in rows)}; undecided before a replay {len(undecided)}, behind it right "
+            f"{share(sum(r['score'] == 'R' for r in undecided), len(undecided))}"
+            + (f", for at most {100 * max(cost):.1f} % of the bytes and {max(took):.1f} s" if undecided else "")] if rows else []
+
+
 def table(rows, out=print):
     done = [r for r in rows if "score" in r]
     failed = [r for r in rows if "error" in r]
@@ -377,7 +443,7 @@ def table(rows, out=print):
         out(f"  {word:6s} wrong {share(wrong, len(said))}{bound}")
     out(f"ties: abstains or names both {share(sum(r['score'] == 'R' for r in ties), len(ties))}")
     out(f"moves named in order {share(sum(r['score'] == 'R' for r in moves), len(moves))}")
-    for line in effect_lines(clear):
+    for line in near_lines([r for r in done if r["kind"] == "near" and r["clear"]]) + effect_lines(clear):
         out(line)
     for r in done:
         if r["score"] == "W":
@@ -411,16 +477,28 @@ def under_load(world, todo, seconds, path, rows):
 
 # --- main ---
 
+def slower(plan, factor):
+    """The same transfer with lower rates, so that a longer one has no more bytes."""
+    faults = {f: r if f in cases.QUOTAS else round(r * factor, 1) for f, r in plan["faults"].items()}
+    return dict(plan, id=f"{plan['id']}-slower", faults=faults)
+
+
 def plans(a):
+    return [slower(p, 6 / a.replay) for p in plans_listed(a)] if a.replay else plans_listed(a)
+
+
+def plans_listed(a):
     if a.certain:
         return [cases.make(*c, a.seed) for c in cases.CERTAIN]
     if a.ways:
         return [p for p in (cases.make("single", *c, a.seed) for c in cases.WAYS) if not a.only or re.search(a.only, p["id"])]
+    if a.zero:
+        return [p for p in zero_plans(a.seed) if not a.only or re.search(a.only, p["id"])]
     if a.load:
         found = load.plans(list(load.LOADS) if a.load == "all" else a.load.split(","), a.cases, a.seed)
         return [p for p in found if not a.only or re.search(a.only, p["id"])]
     if a.full or a.only:
-        found = cases.full(a.clear, a.seed)
+        found = [p for p in cases.full(a.clear, a.seed) if p["kind"] != "near" or a.replay]
         return [p for p in found if not a.only or re.search(a.only, p["id"])]
     return [cases.make(*c, a.seed) for c in cases.SHORT]
 
@@ -439,18 +517,19 @@ def results_read(path):
 
 def main():
     p = argparse.ArgumentParser(usage=__doc__, add_help=True)
-    for flag in "short", "full", "certain", "again", "table", "fast", "ways":
+    for flag in "short", "full", "certain", "again", "table", "fast", "ways", "zero":
         p.add_argument(f"--{flag}", action="store_true")
     p.add_argument("--only")
     p.add_argument("--load")
     p.add_argument("--cases", type=int, default=40)
     p.add_argument("--clear", type=int, default=400)
     p.add_argument("--history", type=int, default=0)
+    p.add_argument("--replay", type=float, default=0)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--out", default="build/truth")
     p.add_argument("--build", default=os.environ.get("B", "build/release"))
     a = p.parse_args()
-    path = f"{a.out}/{'loads' if a.load else 'results'}.jsonl"
+    path = f"{a.out}/{'loads' if a.load else 'zero' if a.zero else 'results'}.jsonl"
     os.makedirs(a.out, exist_ok=True)
     if a.again and os.path.exists(path):
         os.remove(path)
@@ -469,10 +548,12 @@ def main():
     for sig in signal.SIGTERM, signal.SIGHUP:
         signal.signal(sig, lambda *_: sys.exit(1))
     world = World(os.path.abspath(f"{a.build}/bin"), os.path.abspath(f"{a.build}/tests/rig"), os.path.abspath(a.out),
-                  shielded=not a.load)
+                  shielded=not a.load, replays=a.replay > 0)
     try:
         if a.ways:
             return ways(world, todo, 4 if a.fast else 6, f"{a.out}/ways.jsonl")
+        if a.zero:
+            return zero_touch(world, todo, 10, path, rows)
         if a.load:
             return under_load(world, todo, 4 if a.fast else 6, path, rows) or world.contradictions > 0
         work, again = list(todo), set()
@@ -480,7 +561,7 @@ def main():
             if "score" in rows.get(t["id"], {}):
                 continue
             try:
-                row = measure(world, t, 4 if a.fast else 6, a.history)
+                row = measure(world, t, a.replay or (4 if a.fast else 6), a.history)
             except (Failed, OSError, KeyError, ValueError) as e:
                 row = dict(t, error=f"{type(e).__name__}: {e}"[:300])
             if a.certain and row.get("score") != "R" and t["id"] not in again:

@@ -172,11 +172,11 @@ class Disk:
 # --- the world ---
 
 class World:
-    def __init__(self, bin_, rig_bin, out, disk_bytes=900 << 20, shielded=True):
+    def __init__(self, bin_, rig_bin, out, disk_bytes=900 << 20, shielded=True, replays=False):
         """shielded: other work on the machine hardly disturbs the rig; else its programs and the kernel's threads share
-        the processors with all others, and only the link comes first."""
+        the processors with all others, and only the link comes first. replays: hosts repeat stages that the box orders."""
         sweep_dead()
-        self.shielded = shielded
+        self.shielded, self.replays = shielded, replays
         self.contradictions = 0    # of the sentences of all documents, by narrows report --check
         self.bin, self.rig_bin, self.out = bin_, rig_bin, out
         self.tag = f"nwrig{os.getpid()}"
@@ -188,9 +188,9 @@ class World:
         try:
             self.groups_make()
             self.hosts_make()
-            self.box_start()
             for host in "ab":
                 self.disks[host] = Disk(self.tag, host, disk_bytes)
+            self.box_start()
         except BaseException:
             self.close()
             raise
@@ -338,8 +338,20 @@ class World:
                          "-o", "listen-http=127.0.0.1/8080", "-o", "analysis-interval=1 s"], log="narrowsd.log")]
         until(10, "the start of the box", lambda: os.path.exists(f"{self.state}/narrowsd.run"))
         for host in "abd":
-            self.box.append(self.start(host, [f"{self.bin}/blipp", "-H", f"host-{host}", "-b", self.box_of(host)],
-                                       log=f"blipp-{host}.log"))
+            self.box.append(self.start(host, [f"{self.bin}/blipp", "-H", f"host-{host}", "-b", self.box_of(host),
+                                              *self.allowed(host)], log=f"blipp-{host}.log"))
+
+    def allowed(self, host):
+        """What blipp may repeat: files on the host's disk, and sends from a to b, as often as the rig has cases. The sensor of
+        bandwidth is off, for a listener takes no second sender within 10 s."""
+        if not self.replays or host not in self.disks:
+            return []
+        options = ["probes=cpu load memory vmstat pressure disk net snmp netstat sockets softnet qdisc link filesystem kernel clock "
+                   "replay process" + " bandwidth" * (host == "b"),
+                   f"scratch={self.disks[host].path}", "scratch-size=512MiB", "scratch-time=10s", "scratch-every=10s"]
+        options += [f"bandwidth-listen={ADDRESS['b']}/5010"] if host == "b" else \
+            [f"bandwidth={ADDRESS['b']}/5010", "bandwidth-size=512MiB", "bandwidth-time=10s", "bandwidth-every=10s"]
+        return [w for o in options for w in ("-o", o)]
 
     def box_renew(self, name):
         """A box without earlier sessions: the routes of a case are its own."""
@@ -375,3 +387,40 @@ class World:
                     return doc
             return None
         return until(seconds, f"the verdict of {task}", judged)
+
+    def agents_start(self):
+        """nwflow on hosts a and b, which makes sessions of transfers without nwrun. The agents speak to the box from the addresses
+        of the transfers, by which the box joins both ends."""
+        for i, host in enumerate("ab", 1):
+            run("ip", "-n", self.tag + "c", "route", "add", f"{ADDRESS[host]}/32", "via", f"10.231.{i}.2", "dev", f"host{host}")
+            run("ip", "-n", self.tag + host, "route", "change", f"10.231.{i}.0/24", "dev", "box", "proto", "kernel", "scope", "link",
+                "src", ADDRESS[host])
+            self.start(host, [f"{self.bin}/nwflow", "-d", "-o", "watch=yes", "-o", f"box={self.box_of(host)}", "-o", f"host=host-{host}",
+                              "-o", "notices=none", "-o", "bytes=1 MiB", "-o", "quiet=2 s"], log=f"nwflow-{host}.log")
+
+    def ids(self):
+        """The sessions, without those that were joined to others."""
+        return [int(i) for i in re.findall(r'^[ \[]*{"id": ?(\d+)', self.narrows("sessions", "--json"), flags=re.M)]
+
+    def result_after(self, before, seconds=40):
+        """The result document with most bytes among the sessions that came later than id `before`, once all of them are over."""
+        def judged():
+            docs = []
+            for i in self.ids():
+                if i > before:
+                    docs.append(json.loads(self.narrows("report", i, "--json") or "{}"))
+            if docs and all((d.get("verdict") or {}).get("sentence") and d["session"]["state"] == "closed" for d in docs):
+                return max(docs, key=lambda d: d["session"]["bytes"] or 0)
+            return None
+        return until(seconds, "a session by itself", judged)
+
+    def replayed(self, task):
+        """The result document of a session once its hosts have repeated what the box ordered: no more replays come for 12 s."""
+        doc, end = self.result(task), time.monotonic() + 12
+        while time.monotonic() < end:
+            time.sleep(0.5)
+            new = self.result(task)
+            if len(new["verdict"]["replays"]) > len(doc["verdict"]["replays"]):
+                end = time.monotonic() + 12
+            doc = new
+        return doc

@@ -139,6 +139,7 @@ number_join(double a, char op, double b)
 	switch (op) {
 	case '+': return a + b;
 	case '-': return a - b;
+	case '/': return a / b;
 	default: return a * b;
 	}
 }
@@ -148,7 +149,7 @@ term_take(struct claim_part *expression)
 {
 	struct claim_part term = { expression->s, 0 };
 
-	while (term.len < expression->len && strchr("+-*", term.s[term.len]) == NULL)
+	while (term.len < expression->len && strchr("+-*/", term.s[term.len]) == NULL)
 		term.len++;
 	expression->s += term.len;
 	expression->len -= term.len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Values of a document by expressions, as in "1-stage.free_share": terms joined by + - *, from left
- * to right. A term is a number or a path:
+ * Values of a document by expressions, as in "1-stage.free_share": terms joined by + - * /, from
+ * left to right. A term is a number or a path:
  *
  *   verdict.interval.0    from the document's root; a number is an index; without an index a list
  *                         stands for each of its elements

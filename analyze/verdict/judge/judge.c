@@ -558,6 +558,34 @@ gain_set(struct judgement *j)
 		j->gain.source = GAIN_UNKNOWN;
 }
 
+/* Where a lift would gain next to nothing, replays may tell which of the two stages limits alone.
+ * Returns true if one of the two is named. */
+static bool
+little_by_replay(struct judgement *j)
+{
+	const size_t first = j->limit.stage, next = j->gain.next;
+	enum replayed_says says = replayed_compare(
+	    &j->replayed, &j->path, &j->limit, &j->resources, j->bytes_per_s, first, next);
+
+	j->by_replay = says != REPLAYED_NOTHING;
+	if (says == REPLAYED_BOTH || says == REPLAYED_NOTHING)
+		return false;
+	j->limit.stage = says == REPLAYED_SECOND ? next : first;
+	j->limit.claim = LIMIT_ACCOUNT;
+	gain_set(j);
+	if (says == REPLAYED_FIRST) { /* the replay refutes the account that left no room */
+		j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
+		replayed_gain(&j->replayed, &j->path, &j->limit, &j->resources, j->bytes_per_s,
+		    first, &j->gain);
+	}
+	if (!(j->gain.high < GAIN_TIE))
+		return true;
+	j->limit.stage = first;
+	j->gain.next = next;
+	j->by_replay = false;
+	return false;
+}
+
 /* A limit whose lift gains next to nothing limits together with the stage that would limit next. */
 static void
 little_decide(struct judgement *j)
@@ -572,6 +600,8 @@ little_decide(struct judgement *j)
 		j->gain = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = j->path.n };
 		return;
 	}
+	if (little_by_replay(j))
+		return;
 	l->known = false;
 	l->claim = LIMIT_NONE;
 	j->second = j->gain.next;
@@ -827,7 +857,7 @@ judge_decide(const struct evidence *e, const struct judge_params *params, struct
 	announced_find(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
 	kernelwaits_find(e, &out->path, &out->kernel);
-	replayed_find(e, &out->path, &out->replayed);
+	replayed_find(e, &out->path, &out->resources, &out->replayed);
 	decide(out, e);
 	gain_set(out);
 	little_decide(out);

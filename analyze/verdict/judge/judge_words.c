@@ -64,6 +64,10 @@ static const double GAIN_SURE = 1.05;
 /* The network's better windows tell its rate up to so many times the mean. Measured with ties of
  * links and throttled disks: 0.98 to 1.05 of the link's rate. */
 static const double ROOM_TOLD = 1.6;
+/* A gain of at most so many times may be little. */
+static const double LITTLE_MOST = 1.5;
+/* A stage that carries less alone, against the transfer's rate, had no room. */
+static const double REPLAY_ROOM = 1.2;
 
 /* --- names --- */
 
@@ -361,7 +365,7 @@ both_words(struct judgement *j, const struct evidence *e)
 	if (sure && isfinite(rate_alone(j, l->stage)) && isfinite(rate_alone(j, j->second)))
 		CLAIM_SAY(&j->said, both_rates, CLAIM_NO_STAGE,
 		    claim_number(rate_alone(j, l->stage)), claim_number(rate_alone(j, j->second)));
-	if (sure && worked >= TIE_LITTLE)
+	if (sure && worked >= TIE_LITTLE && !(j->gain.high >= LITTLE_MOST))
 		CLAIM_SAY(&j->said, both_little, CLAIM_NO_STAGE);
 	else if (sure)
 		CLAIM_SAY(&j->said, both_most, CLAIM_NO_STAGE, claim_number(j->gain.high));
@@ -970,7 +974,8 @@ replay_reasons(struct judgement *j, const struct evidence *e)
 			continue;
 		what = judge_stage_text(e, &j->path.stage[i]);
 		CLAIM_SAY(&told, replayed, i, claim_text(what), claim_number(s->bytes_per_s));
-		if (j->by_replay && j->limit.known && i != j->limit.stage)
+		if (j->by_replay && j->limit.known && i != j->limit.stage &&
+		    s->bytes_per_s >= REPLAY_ROOM * j->bytes_per_s)
 			CLAIM_SAY(&told, replay_decides, i,
 			    claim_number(s->bytes_per_s / j->bytes_per_s));
 		judge_add_reason(j, &told);

@@ -4,7 +4,8 @@
  *
  * The rate of a stage alone bounds from above what the transfer could have reached without its
  * limit. From below: the stages of one host take turns at worst, so a byte takes the sum of their
- * times there; a stage that was not repeated takes the time that it took in the session.
+ * times there; a stage that was not repeated takes the time that it took in the session. Where the
+ * network is the limit, disks alone far above the rate give no lower bound.
  */
 #ifndef REPLAYED_H
 #define REPLAYED_H
@@ -31,7 +32,10 @@ struct replayed {
 
 /* The way to repeat a stage; NW_REPLAY_NONE of programs. */
 enum nw_replay_way replayed_way(enum nw_stage_kind kind);
-void replayed_find(const struct evidence *e, const struct nw_path *p, struct replayed *out);
+/* A disk with a throttle is as fast as the throttle, whatever passed in a short burst, or did not,
+ * unless the disk is far slower. */
+void replayed_find(const struct evidence *e, const struct nw_path *p, const struct resources *r,
+    struct replayed *out);
 
 /* What replays say of two stages between which the test did not decide. */
 enum replayed_says {

@@ -30,6 +30,8 @@ static const struct crowd_case crowd_cases[] = {
 	{ "a window was closed", true, NET, 0.7, 1.7, 0.3, 0, { 1, 7 }, { 0.2, 2 }, false, 0, 0 },
 	{ "half each", false, RECEIVER, 0.45, 3, 0.5, 0, { 1, 7 }, { 0.2, 5 }, true, NET,
 	    RECEIVER },
+	{ "a window closed for most of the time", false, RECEIVER, 0.28, 3, 0.56, 0, { 1, 7 },
+	    { 0.2, 5 }, false, 0, 0 },
 	{ "half each, sending", true, SENDER, 0.45, 3, 0, 0, { 7, 1 }, { 5, 0 }, true, NET,
 	    SENDER },
 	{ "hardly a network", true, RECEIVER, 0.1, 3, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false, 0, 0 },

@@ -21,6 +21,8 @@ static struct nw_path path = { .n = 5,
 	    { .kind = NW_STAGE_DISK_WRITE, .host = 1, .to_host = 1 } } };
 static struct limit limit;
 static struct resources resources;
+static double throttle;    /* of the written disk, bytes/s; 0: none */
+static double bytes = 1e9; /* of a replay */
 static struct evidence_replay list[3];
 static struct evidence evidence = { .replays = list };
 
@@ -36,17 +38,19 @@ session_set(const double held[5], double read, double send, double write, struct
 	for (i = 0; i < 5; i++)
 		limit.tests[i].group.mean = 1 - held[i];
 	resources.net_low = resources.net_high = NAN;
+	for (i = 0; i < 5; i++)
+		resources.throttle[i] = i == 4 && throttle > 0 ? throttle : NAN;
 	evidence.n_replays = 0;
 	for (i = 0; i < 3; i++)
 		if (rate[i] > 0)
 			list[evidence.n_replays++] = (struct evidence_replay){ .host = i == 2,
 				.way = way[i],
-				.bytes = 1e7,
-				.calls_s = 1e7 / rate[i],
-				.took_s = 1e7 / rate[i],
+				.bytes = bytes,
+				.calls_s = bytes / rate[i],
+				.took_s = bytes / rate[i],
 				.cost_bytes = 2e7,
 				.cost_s = 1 };
-	replayed_find(&evidence, &path, out);
+	replayed_find(&evidence, &path, &resources, out);
 }
 
 static void
@@ -82,6 +86,26 @@ test_compare(void)
 	}
 }
 
+/* A burst that passed alone says nothing against the throttle of the same disk. */
+static void
+test_throttle(void)
+{
+	static const double held[5] = { .1, .1, .9, .1, .9 };
+	struct replayed y;
+
+	throttle = 1.1 * RATE;
+	session_set(held, 0, 0, 5 * RATE, &y);
+	CHECK_NEAR(y.stage[4].bytes_per_s, 1.1 * RATE, 1e-9, 0);
+	CHECK_NEAR(y.stage[4].calls_s_per_byte, 1 / (1.1 * RATE), 1e-9, 0);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_NOTHING);
+	/* a slice that came late; and a disk that is slower than its throttle */
+	session_set(held, 0, 0, 0.7 * RATE, &y);
+	CHECK_NEAR(y.stage[4].bytes_per_s, 1.1 * RATE, 1e-9, 0);
+	session_set(held, 0, 0, 0.5 * RATE, &y);
+	CHECK_NEAR(y.stage[4].bytes_per_s, 0.5 * RATE, 1e-9, 0);
+	throttle = 0;
+}
+
 static void
 test_gain(void)
 {
@@ -93,17 +117,42 @@ test_gain(void)
 	session_set(held, 0, 0, 0, &y);
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
 	CHECK(g.source != GAIN_REPLAY);
-	/* The network is lifted: at the sender, read at four times the rate and a tenth of the time
-	 * in the program: 1 / 0.35; at the receiver 1 / 0.38 with the disk at three times. */
-	session_set(held, 4 * RATE, 0, 3 * RATE, &y);
+	/* The network is lifted: at the sender, read at 2.5 times the rate and a tenth of the time
+	 * in the program: 1 / 0.5; at the receiver 1 / 0.55 with the disk at twice. */
+	session_set(held, 2.5 * RATE, 0, 2 * RATE, &y);
 	CHECK_INT(y.n, 2);
 	CHECK_NEAR(y.cost_bytes, 4e7, 1e-9, 0);
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
 	CHECK_INT(g.source, GAIN_REPLAY);
 	CHECK_INT(g.next, 4);
-	CHECK_NEAR(g.high, 1.25 * 3, 1e-9, 0);
-	CHECK_NEAR(g.low, 0.8 / (0.05 + 1 / 3.), 1e-9, 0);
+	CHECK_NEAR(g.high, 1.38 * 2, 1e-9, 0);
+	CHECK_NEAR(g.low, 0.7 / (0.05 + 1 / 2.), 1e-9, 0);
 	CHECK(g.low < g.about && g.about < g.high);
+	/* Disks far above the rate tell nothing of a faster network's cost: a bound from above. */
+	session_set(held, 30 * RATE, 0, 20 * RATE, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK(isnan(g.low) && isnan(g.about));
+	CHECK_NEAR(g.high, 1.38 * 20, 1e-9, 0);
+	g = (struct gain){ .low = 1.5, .high = 3, .source = GAIN_NETWORK };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK_INT(g.source, GAIN_NETWORK);
+	/* A disk is lifted, and a connection alone carries five times the rate: the lower end is no
+	 * higher than the connection, however little time other stages take. */
+	session_set((const double[5]){ .1, 0, .05, 0, .9 }, 100 * RATE, 5 * RATE, 0, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 4, &g);
+	CHECK_INT(g.next, 2);
+	CHECK_NEAR(g.high, 1.38 * 5, 1e-9, 0);
+	CHECK(g.low <= 0.7 * 5 && g.low > 0.6 * 5);
+	/* in less than a quarter of a second a connection is still slow */
+	bytes = 1e7;
+	session_set((const double[5]){ .1, 0, .05, 0, .9 }, 100 * RATE, 5 * RATE, 0, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 4, &g);
+	CHECK_NEAR(g.high, 1.65 * 5, 1e-9, 0);
+	CHECK(g.low <= 0.7 * 5 && g.low > 0.6 * 5);
+	bytes = 1e9;
 	/* nearer bounds stay */
 	g = (struct gain){ .low = 2, .high = 2.5, .source = GAIN_THROTTLE };
 	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
@@ -119,6 +168,7 @@ int
 main(void)
 {
 	test_compare();
+	test_throttle();
 	test_gain();
 	return check_done("test_replayed");
 }
