@@ -7,6 +7,7 @@
 #   make unit       runs the unit tests; MODE=asan or MODE=tsan under that sanitizer
 #   make tests      builds the tests and fuzzers without a run
 #   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
+#   make slurm      builds Slurm's plug-in for the release of Slurm whose headers are here
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
@@ -28,7 +29,7 @@
 #   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
 #   make old-roots  static agents in roots of Debian 11 and of musl alone, and their bytes on Debian 13; root, five minutes
 #   make format     lays out all C files by .clang-format
-#   make install    installs below PREFIX (/usr/local), into DESTDIR; make install-gridftp what GridFTP loads; make uninstall removes both
+#   make install    installs below PREFIX (/usr/local), into DESTDIR; make install-gridftp and install-slurm what these load; make uninstall removes all
 #   make clean      removes build/
 #   MAY_room (below) lists the rooms whose functions and headers a room may use; ROOMS all rooms, from the ground up
 #   MODE=release|asan|tsan|cov, CC=clang, CFLAGS=, V=1 (prints the commands), WERROR=1 (a warning is an error)
@@ -82,6 +83,9 @@ ROOMS  += $(if $(CURL),send/curl)
 GLOBUS := $(shell $(PKG_CONFIG) --exists globus-net-manager globus-xio globus-common 2>/dev/null && echo yes)
 ROOMS  += $(if $(GLOBUS),gridftp/manager)
 ROOMS  += $(if $(GLOBUS),gridftp/xio)
+# what Slurm loads is built by "make slurm", where Slurm's headers are
+SPANK  := $(wildcard /usr/include/slurm/spank.h)
+ROOMS  += $(if $(SPANK),host/slurm)
 MAY_base/fatal               := base
 MAY_xsp                      := base
 MAY_field                    := base/fatal base
@@ -153,6 +157,7 @@ MAY_dpss/server              := dpss pki base/fatal base
 MAY_dpss/tool                := dpss/client dpss base/fatal base
 MAY_dpss/sim                 := dpss/client dpss base
 MAY_host/switch              := host/lib base
+MAY_host/slurm               :=
 MAY_gridftp/manager          := host/notice host/lib base
 MAY_gridftp/xio              := host/nwrun/collect host/nwrun/preload host/lib pki xsp base
 # BELOW_room is computed: the room, what its archive pulls in, and base, each before what it uses. Its programs link that.
@@ -214,7 +219,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -343,6 +348,16 @@ $B/obj/netlogger/%.o: %.c
 $B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared $(XIO_DRIVER) -o $@ $^ $(call link,gridftp/xio)
+# one of its release's own is loaded by Slurm; never with a sanitizer's runtime
+SLURM := $(if $(SPANK),$B/lib/narrows_spank.so)
+$B/lib/narrows_spank.so: $(call objs,host/slurm)
+	@mkdir -p $(@D)
+	$(Q)$(LD) -shared -Wl,-soname,$(@F) -o $@ $^
+slurm:
+	@sh conf/deps.sh slurm
+	$(Q)$(MAKE) --no-print-directory slurm-library
+slurm-library: $(SLURM)
+	@[ -n "$(SPANK)" ] || { echo "narrows: Slurm's headers are missing: sh conf/deps.sh slurm" >&2; exit 1; }
 gridftp:
 	@sh conf/deps.sh gridftp
 	$(Q)$(MAKE) --no-print-directory gridftp-libraries
@@ -371,7 +386,7 @@ check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter release,$(MODE)),$(GRIDFTP))
+tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter release,$(MODE)),$(GRIDFTP) $(SLURM))
 unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
@@ -471,10 +486,11 @@ help:
 	@sed -n 's/^#   //p' $(firstword $(MAKEFILE_LIST))
 
 # --- install: what goes where below PREFIX, one list for both directions ---
-HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss)
+HEADERS := include/libxsp_client.h $(patsubst %,include/narrows/%.h,xsp provider caliper clock cycles doc hist err event eventlog public magnet dpss step)
 MANUALS := $(sort $(foreach d,conf $(filter-out gridftp/%,$(ROOMS)),$(wildcard $d/*.[1-8])))
 GRIDFTP_PLACES = $(foreach l,$(GRIDFTP),$l:lib/$(notdir $l)) gridftp/narrows-gridftp:sbin/narrows-gridftp \
            $(foreach m,$(wildcard gridftp/*/*.[1-8]),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m))
+SLURM_PLACES = $(SLURM:%=%:lib/slurm/narrows_spank.so)
 HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
@@ -495,14 +511,16 @@ install-host: host
 install-host: PLACES = $(HOST_PLACES)
 install-gridftp: gridftp-libraries
 install-gridftp: PLACES = $(GRIDFTP_PLACES)
-install install-host install-gridftp:
+install-slurm: slurm-library
+install-slurm: PLACES = $(SLURM_PLACES)
+install install-host install-gridftp install-slurm:
 	@set -e; for p in $(PLACES); do to="$(TO)/$${p#*:}"; mode=644; [ ! -x "$${p%:*}" ] || mode=755; \
 	    echo "$$to"; install -D -m $$mode "$${p%:*}" "$$to"; \
 	    case $$to in *.service | *.pc | *.[1-8]) sed -i 's|/usr/local|$(PREFIX)|g; s|@VERSION@|$(VERSION)|' "$$to" ;; esac; done
 	@[ ! -e "$(TO)/lib/libnarrows.so.0" ] || ln -sf libnarrows.so.0 "$(TO)/lib/libnarrows.so"
 	@[ ! -e "$(TO)/lib/libdpss.so.0" ] || ln -sf libdpss.so.0 "$(TO)/lib/libdpss.so"
 uninstall:
-	@for p in $(PLACES) $(GRIDFTP_PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
+	@for p in $(PLACES) $(GRIDFTP_PLACES) $(SLURM_PLACES) :lib/libnarrows.so :lib/libdpss.so; do rm -fv "$(TO)/$${p#*:}"; done
 	@for d in include/narrows lib/narrows share/doc/narrows/examples share/doc/narrows share/narrows/bpf share/narrows; do rmdir "$(TO)/$$d"; done 2>/dev/null || :
 
 clean:

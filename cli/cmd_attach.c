@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows attach: the lines with which another program announces its transfers to this box. Prints
- * lines and changes no file; with --check, waits for the first announcement. */
+/* narrows attach: the lines with which another program tells this box of its transfers, or joins
+ * them. Prints lines and changes no file; with --check, waits for the first of them. */
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,55 +18,6 @@
 #include "narrows/xmalloc.h"
 
 enum { HOST_BYTES = 256, CHECK_S = 60, PORT_DEFAULT = 10514 };
-
-/* %1$s: the box's host; %2$d: its port. by_agent: nwflow on the program's host gets the words. */
-static const struct program {
-	const char *name, *lines;
-	bool by_agent;
-} programs[] = {
-	{ "xrootd",
-	    "# XRootD 5: lines for the server's configuration; then restart the server.\n"
-	    "# Files opened and closed, users, and third-party copies:\n"
-	    "xrootd.monitor all auth fstat 2s lfn ops xfr 1 ident 1m dest fstat files info user "
-	    "%1$s:%2$d\n"
-	    "xrootd.mongstream tpc use flush 2s send json dflthdr %1$s:%2$d\n"
-	    "# The connections of transfers whose client gives scitag.flow=N in the address,\n"
-	    "# N = 64 * EXPERIMENT + ACTIVITY:\n"
-	    "xrootd.pmark ffdest %1$s:%2$d\n"
-	    "xrootd.pmark ffecho 10\n"
-	    "xrootd.pmark use firefly scitag\n"
-	    "xrootd.pmark domain any\n",
-	    false },
-	{ "dcache",
-	    "# dCache 10: lines for /etc/dcache/dcache.conf on the pools; then restart the pools.\n"
-	    "pool.enable.firefly=true\n"
-	    "pool.firefly.destination=%1$s:%2$d\n"
-	    "# the time that pools wait for storage; with these lines alone the box can name a "
-	    "stage\n"
-	    "pool.firefly.storage-statistics=true\n",
-	    false },
-	{ "gridftp",
-	    "# GridFTP (Grid Community Toolkit 6), on the server's host, with the package\n"
-	    "# narrows-gridftp: \"narrows-gridftp install\" writes the line below into a file of\n"
-	    "# /etc/gridftp.d, tries a transfer, and takes the file away if the transfer fails.\n"
-	    "xnetmgr \"manager=narrows;\"\n"
-	    "# The line tells nwflow of every data channel. /etc/narrows/nwflow.conf has:\n"
-	    "#   watch yes\n"
-	    "#   box %1$s/PORT, or tls://%1$s/PORT\n",
-	    true },
-};
-
-/* NULL for a name that is not in the table. */
-static const struct program *
-program_find(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
-		if (strcmp(programs[i].name, name) == 0)
-			return &programs[i];
-	return NULL;
-}
 
 /* The port of the box in the state directory; 0: the box has none. */
 static int
@@ -87,13 +38,23 @@ struct heard {
 	double taken, stale, foreign, malformed, over_limit;
 };
 
-/* Announcements to the running box since the start of the box. */
-static bool
-heard_by_box(const struct command_env *env, struct heard *out)
+/* The running box's health; NULL without an answer. */
+static json_t *
+health_get(const struct command_env *env)
 {
 	int status;
 	char *text = source_health(env->source, &status);
 	json_t *doc = text != NULL ? json_loads(text, 0, NULL) : NULL;
+
+	free(text);
+	return doc;
+}
+
+/* Announcements to the running box since the start of the box. */
+static bool
+heard_by_box(const struct command_env *env, struct heard *out)
+{
+	json_t *doc = health_get(env);
 	const json_t *c = result_get(doc, KEY_health_counters);
 
 	*out = (struct heard){ result_number(c, KEY_counters_announcements),
@@ -102,7 +63,6 @@ heard_by_box(const struct command_env *env, struct heard *out)
 		result_number(c, KEY_counters_announcements_malformed),
 		result_number(c, KEY_counters_announcements_over_limit) };
 	json_decref(doc);
-	free(text);
 	return doc != NULL;
 }
 
@@ -124,6 +84,44 @@ heard_by_box_tell(const struct heard *was, const struct heard *is)
 	else
 		return false;
 	return true;
+}
+
+static bool
+heard_events(const struct command_env *env, struct heard *out)
+{
+	json_t *doc = health_get(env);
+
+	*out = (struct heard){ .taken = result_number(
+				   result_get(doc, KEY_health_counters), KEY_counters_events) };
+	json_decref(doc);
+	return doc != NULL;
+}
+
+static bool
+heard_events_tell(const struct heard *was, const struct heard *is)
+{
+	if (is->taken > was->taken)
+		puts("# an event came: narrows events");
+	return is->taken > was->taken;
+}
+
+static bool
+heard_sessions(const struct command_env *env, struct heard *out)
+{
+	json_t *doc = health_get(env);
+
+	*out = (struct heard){ .taken = result_number(result_get(doc, KEY_health_counters),
+				   KEY_counters_sessions_total) };
+	json_decref(doc);
+	return doc != NULL;
+}
+
+static bool
+heard_sessions_tell(const struct heard *was, const struct heard *is)
+{
+	if (is->taken > was->taken)
+		puts("# a session began: narrows sessions");
+	return is->taken > was->taken;
 }
 
 static double
@@ -176,7 +174,11 @@ static const struct listener {
 	"# waiting %ld s for the first announcement\n", "no announcement came" },
   by_agents = { heard_by_agents, heard_by_agents_tell, 500000000,
 	  "# waiting %ld s for the first data channel; agents report every 10 s\n",
-	  "no agent was told of a data channel" };
+	  "no agent was told of a data channel" },
+  by_events = { heard_events, heard_events_tell, 200000000,
+	  "# waiting %ld s for the first event of the log\n", "no event came" },
+  by_sessions = { heard_sessions, heard_sessions_tell, 200000000,
+	  "# waiting %ld s for the first session\n", "no session began" };
 
 static int
 run_check(const struct listener *l, const struct command_env *env, long seconds)
@@ -197,6 +199,89 @@ run_check(const struct listener *l, const struct command_env *env, long seconds)
 			return !(is.taken > was.taken);
 	}
 	return command_failed(NULL, l->none);
+}
+
+/* --- the programs --- */
+
+/* %1$s: the box's host; %2$d: its port for announcements. */
+static const struct program {
+	const char *name, *lines;
+	const struct listener *listener;
+} programs[] = {
+	{ "xrootd",
+	    "# XRootD 5: lines for the server's configuration; then restart the server.\n"
+	    "# Files opened and closed, users, and third-party copies:\n"
+	    "xrootd.monitor all auth fstat 2s lfn ops xfr 1 ident 1m dest fstat files info user "
+	    "%1$s:%2$d\n"
+	    "xrootd.mongstream tpc use flush 2s send json dflthdr %1$s:%2$d\n"
+	    "# The connections of transfers whose client gives scitag.flow=N in the address,\n"
+	    "# N = 64 * EXPERIMENT + ACTIVITY:\n"
+	    "xrootd.pmark ffdest %1$s:%2$d\n"
+	    "xrootd.pmark ffecho 10\n"
+	    "xrootd.pmark use firefly scitag\n"
+	    "xrootd.pmark domain any\n",
+	    &by_box },
+	{ "dcache",
+	    "# dCache 10: lines for /etc/dcache/dcache.conf on the pools; then restart the pools.\n"
+	    "pool.enable.firefly=true\n"
+	    "pool.firefly.destination=%1$s:%2$d\n"
+	    "# the time that pools wait for storage; with these lines alone the box can name a "
+	    "stage\n"
+	    "pool.firefly.storage-statistics=true\n",
+	    &by_box },
+	{ "gridftp",
+	    "# GridFTP (Grid Community Toolkit 6), on the server's host, with the package\n"
+	    "# narrows-gridftp: \"narrows-gridftp install\" writes the line below into a file of\n"
+	    "# /etc/gridftp.d, tries a transfer, and takes the file away if the transfer fails.\n"
+	    "xnetmgr \"manager=narrows;\"\n"
+	    "# The line tells nwflow of every data channel. /etc/narrows/nwflow.conf has:\n"
+	    "#   watch yes\n"
+	    "#   box %1$s/PORT, or tls://%1$s/PORT\n",
+	    &by_agents },
+	{ "nginx",
+	    "# nginx: lines for the block http of nginx.conf; then reload the server.\n"
+	    "log_format narrows '$msec $remote_addr $remote_port $server_port $request_method "
+	    "$status $bytes_sent $request_length $request_time \"$request_uri\"';\n"
+	    "access_log /var/log/nginx/narrows.log narrows;\n"
+	    "# On the server's host, as a user who may read the log; each request is an event:\n"
+	    "#   nwlog -b %1$s/PORT -F /usr/share/doc/narrows/examples/log-nginx.conf -f "
+	    "/var/log/nginx/narrows.log\n",
+	    &by_events },
+	{ "rclone",
+	    "# rclone: options of the command; each file copied is an event.\n"
+	    "-v --use-json-log --log-file /var/log/rclone.log\n"
+	    "# On the same host:\n"
+	    "#   nwlog -b %1$s/PORT -F /usr/share/doc/narrows/examples/log-rclone.conf -f "
+	    "/var/log/rclone.log\n"
+	    "# \"nwrun rclone ...\" makes a session with a verdict, without these options.\n",
+	    &by_events },
+	{ "slurm",
+	    "#!/bin/sh\n"
+	    "# Slurm: a script for the line TaskProlog=FILE of slurm.conf; then restart slurmd.\n"
+	    "# What nwrun measures in a step, on all nodes, is one session with the job's number:\n"
+	    "#   srun nwrun PROGRAM\n"
+	    "# Each node's /etc/narrows/host.conf has: box %1$s/PORT, or tls://%1$s/PORT\n"
+	    "# The plug-in of \"make slurm\" does the same for steps of \"srun --narrows\" alone.\n"
+	    "case ${NARROWS_TASK:-} in\n"
+	    "\"\" | slurm-\"$SLURM_CLUSTER_NAME-$SLURM_JOB_ID\".*)\n"
+	    "\tstep=${SLURM_STEP_ID:-batch}\n"
+	    "\t[ ${#step} -lt 10 ] || step=batch # a number that stands for no step\n"
+	    "\techo \"export NARROWS_TASK=slurm-$SLURM_CLUSTER_NAME-$SLURM_JOB_ID.$step\"\n"
+	    "\techo \"export NARROWS_LABEL=job $SLURM_JOB_ID of $SLURM_JOB_USER\" ;;\n"
+	    "esac\n",
+	    &by_sessions },
+};
+
+/* NULL for a name that is not in the table. */
+static const struct program *
+program_find(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+		if (strcmp(programs[i].name, name) == 0)
+			return &programs[i];
+	return NULL;
 }
 
 /* --- the command --- */
@@ -224,26 +309,27 @@ run(const struct command_env *env, int argc, char **argv)
 	if (argc - optind != 1)
 		return command_misused(env->command);
 	if ((program = program_find(argv[optind])) == NULL)
-		return command_failed(argv[optind], "not known: write xrootd, dcache or gridftp");
+		return command_failed(argv[optind],
+		    "not known: write xrootd, dcache, gridftp, nginx, rclone or slurm");
 	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
 		return command_failed(NULL, "this machine has no name: give --box");
-	if (port == 0 && !program->by_agent)
+	if (port == 0 && program->listener == &by_box)
 		printf("# The box has no port for announcements. In narrowsd.conf set\n"
 		       "#   listen-announcements 0.0.0.0/%d\n"
 		       "#   announce-from        NETWORK OF THE SERVERS\n",
 		    PORT_DEFAULT);
 	printf(program->lines, terminal_text(host), port != 0 ? port : PORT_DEFAULT);
-	return check_s > 0 ? run_check(program->by_agent ? &by_agents : &by_box, env, check_s)
-			   : fflush(stdout) != 0;
+	return check_s > 0 ? run_check(program->listener, env, check_s) : fflush(stdout) != 0;
 }
 
 const struct command command_attach = {
 	.name = "attach",
-	.summary = "print the lines with which XRootD, dCache or GridFTP announces its transfers",
-	.usage = "xrootd|dcache|gridftp [--box HOST] [--check[=SECONDS]]",
+	.summary = "print the lines with which other programs tell of their transfers",
+	.usage = "xrootd|dcache|gridftp|nginx|rclone|slurm [--box HOST] [--check[=SECONDS]]",
 	.help =
 	    "Changes no file. --check waits for the first announcement (60 s), and says what\n"
-	    "came; the exit status is 0 if the box took it, or for gridftp an agent of a host.\n",
+	    "came; the exit status is 0 if the box took it, or for gridftp an agent of a host.\n"
+	    "nginx and rclone are events by nwlog; slurm names the sessions of nwrun by the job.\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

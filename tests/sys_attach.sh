@@ -7,6 +7,9 @@
 start_box -o session-linger=1s
 nw attach xrootd --box box.example >"$tmp/lines" || fail "attach"
 grep -q "listen-announcements" "$tmp/lines" && grep -qx "xrootd.pmark ffdest box.example:10514" "$tmp/lines" || fail "without a port: $(cat "$tmp/lines")"
+nw attach nginx | grep -qxF "$(sed -n 's/^# *\(log_format .*\)/\1/p' conf/log-nginx.conf)" || fail "nginx's format is not that of the example: $(nw attach nginx)"
+nw attach rclone | grep -qF -- "$(sed -n 's/.*rclone \(-v .*\) \.\.\.$/\1/p' conf/log-rclone.conf)" || fail "rclone's options are not those of the example"
+nw attach slurm | sh -n || fail "the script for Slurm"
 nw attach nobody >/dev/null 2>&1 && fail "an unknown program is accepted"
 nw attach dcache --check=0 >/dev/null 2>&1 && fail "no time to check is accepted"
 stop_box
@@ -30,6 +33,13 @@ grep -q "no announcement: see the box's log" "$tmp/checked" || fail "hello: $(ca
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
 flow='"src-ip": "127.0.0.1", "dst-ip": "127.0.0.1", "src-port": 1, "dst-port": 2'
 datagram "{\"version\": 1, \"flow-lifecycle\": {\"state\": \"start\", \"start-time\": \"$now\"}, \"flow-id\": {$flow}}" || fail "a flow: $(cat "$tmp/checked")"
+
+# an event of a log
+nw attach nginx --check=20 >"$tmp/checked" 2>&1 &
+check=$!
+until_true 10 grep -q waiting "$tmp/checked" || fail "--check: $(cat "$tmp/checked")"
+echo 'ts=2026-11-28T01:33:07Z event=transfer.http' | "$bin/nwlog" -p "$tmp/journal" 2>/dev/null || fail "nwlog"
+wait $check && grep -q "an event came" "$tmp/checked" || fail "an event: $(cat "$tmp/checked")"
 
 command -v xrootd >/dev/null && command -v xrdcp >/dev/null || skip "no XRootD is installed; the lines alone are tested"
 mkdir "$tmp/data" "$tmp/admin"

@@ -46,6 +46,7 @@ for line in subprocess.check_output(["nm", "-A", *objects], text=True).splitline
 for room in rooms:  # an object that is missing would be an object that is not checked
     missing = [p for p in glob.glob(room + "/*.c") if p in sources and (room, os.path.basename(p)[:-2]) not in calls]
     unbuilt = {"host/switch": not os.path.exists("/usr/include/net-snmp/net-snmp-config.h"),
+               "host/slurm": not os.path.exists("/usr/include/slurm/spank.h"),
                "gridftp": not glob.glob("/usr/lib/*/pkgconfig/globus-net-manager.pc")}  # without the libraries that they need
     if missing and not unbuilt.get(room, unbuilt.get(room.split("/")[0])):
         print(f"{' '.join(missing)}: not built")
