@@ -52,15 +52,17 @@ unpaced=
 paced() { if chrt -r -p 1 $$ >/dev/null 2>&1; then unpaced="chrt -o 0"; fi; }
 
 # until_true SECONDS COMMAND ...: SECONDS of an idle machine, and twice as many more: another machine may be slower than those
-# on which the tests were written
+# on which the tests were written. The first look has a pause before it, in which a program that was just started in the
+# background empties the file that the look reads.
 until_true() {
-	seconds
-	until_begin=$seconds until_seconds=$1
+	uptime_now
+	until_begin=$uptime_now until_seconds=$1
 	shift
+	sleep 0.05
 	until "$@" >/dev/null 2>&1; do
 		patience_grown
-		seconds
-		[ $((seconds - until_begin)) -le $((until_seconds * (2 + patience_now))) ] || return 1
+		uptime_now
+		[ $((uptime_now - until_begin)) -le $((until_seconds * (2 + patience_now))) ] || return 1
 		sleep 0.05
 	done
 }

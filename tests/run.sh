@@ -3,8 +3,8 @@
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
 # the last lines of each that failed, and "N passed, N failed, N skipped". The unit tests come first, then the system tests of
 # tests/alone, one at a time, beside the tests of tests/quiet, which mostly sleep. At last come the tests of tests/machine, one
-# at a time, beside two of the others (one on a busy machine), and then three of the others, those of tests/long first. Quiet
-# tests and others have a network of their own. A test that failed runs once more, alone, after all others of its kind; a test that passes then is named
+# at a time, beside one of the others, and then the others two at a time, those of tests/long first. Quiet tests and others have
+# a network of their own. A test that failed runs once more, alone, after all others of its kind; a test that passes then is named
 # before the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
 # (6) seconds, a line names the running tests. Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a
 # sample, except in "whole".
@@ -40,8 +40,8 @@ run() {
 	file=$log/$1 name=${1##*.}
 	shift
 	patience
-	seconds
-	begin=$seconds
+	uptime_now
+	begin=$uptime_now
 	echo "$begin $name" >"$file.running"
 	(
 		timeout $((300 * patience)) "$@" >"$file.log" 2>&1 </dev/null
@@ -50,8 +50,8 @@ run() {
 		exit $status
 	)
 	status=$?
-	seconds
-	seconds=$((seconds - begin))
+	uptime_now
+	seconds=$((uptime_now - begin))
 	took="$seconds s"
 	# the last line of the times is that of the test and its children: "0m1.230000s 0m0.040000s"
 	{ read -r _ && read -r user sys; } <"$file.cpu"
@@ -193,17 +193,16 @@ systems() {
 			others="$others $t"
 		fi
 	done
-	# tests wait about a third of their time, which one more test uses; a busy machine has no place for that
-	places=2 more=yes
+	# a busy machine has no place for a third
+	places=2
 	patience
-	[ "$patience" -lt 4 ] || places=1 more=
+	[ "$patience" -lt 4 ] || places=1
 	lane beside $places $quiet &
 	sleepers=$!
 	lane single 1 $alone
 	wait $sleepers
 	take $long $others &
 	rest=$!
-	[ -z "$more" ] || { take $others $long & rest="$rest $!"; }
 	lane single 1 $machine
 	take $long $others
 	wait $rest
@@ -220,8 +219,8 @@ systems() {
 heartbeat() {
 	while sleep 1; do
 		[ -z "$(find "$log/said" -newermt "-$silence seconds" 2>/dev/null)" ] || continue
-		seconds
-		cat "$log"/*.running 2>/dev/null | awk -v now="$seconds" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' >"$log/heart"
+		uptime_now
+		cat "$log"/*.running 2>/dev/null | awk -v now="$uptime_now" '{ printf "%s %s %d s", n++ ? "," : "running:", $2, now - $1 } END { if (n) print "" }' >"$log/heart"
 		say "$(cat "$log/heart")"
 	done
 }

@@ -35,11 +35,11 @@ flow='"src-ip": "127.0.0.1", "dst-ip": "127.0.0.1", "src-port": 1, "dst-port": 2
 datagram "{\"version\": 1, \"flow-lifecycle\": {\"state\": \"start\", \"start-time\": \"$now\"}, \"flow-id\": {$flow}}" || fail "a flow: $(cat "$tmp/checked")"
 
 # an event of a log
-nw attach nginx --check=20 >"$tmp/checked" 2>&1 &
+nw attach nginx --check=20 >"$tmp/noticed" 2>&1 &
 check=$!
-until_true 10 grep -q waiting "$tmp/checked" || fail "--check: $(cat "$tmp/checked")"
+until_true 10 grep -q waiting "$tmp/noticed" || fail "--check: $(cat "$tmp/noticed")"
 echo 'ts=2026-11-28T01:33:07Z event=transfer.http' | "$bin/nwlog" -p "$tmp/journal" 2>/dev/null || fail "nwlog"
-wait $check && grep -q "an event came" "$tmp/checked" || fail "an event: $(cat "$tmp/checked")"
+wait $check && grep -q "an event came" "$tmp/noticed" || fail "an event: $(cat "$tmp/checked")"
 
 command -v xrootd >/dev/null && command -v xrdcp >/dev/null || skip "no XRootD is installed; the lines alone are tested"
 mkdir "$tmp/data" "$tmp/admin"

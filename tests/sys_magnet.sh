@@ -204,6 +204,7 @@ preempted() {
 	pids="$pids $loops"
 	loop=${loops##* }
 	before=$(waited_ns "$loop")
+	rm -f "$tmp/stat"
 	"$magnet" stat -l -F -f pid="$loop" -i 600 -n 1 -c >"$tmp/stat" &
 	stat=$!
 	pids="$pids $stat"
