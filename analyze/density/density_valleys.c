@@ -348,7 +348,8 @@ splits_find(struct peaks *k, const struct axis *a, size_t from, size_t end, bool
 	s = valley_find(k, a, from, end);
 	if (s.evidence < k->needed)
 		return n;
-	if (!k->is_seen)
+	/* valleys above a full left part are no classes, so there may be more than classes */
+	if (!k->is_seen && k->n_seen < CLASSES_MAX)
 		k->seen[k->n_seen++] = s;
 	n = splits_find(k, a, from, s.cell, false, true, split, n);
 	if (n + 1 >= CLASSES_MAX)
