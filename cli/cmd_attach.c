@@ -33,95 +33,35 @@ port_of(const char *state_dir)
 
 /* --- check --- */
 
-/* What came so far, by fate. */
+/* What became of what came, in the order of interest. */
+enum fate { TAKEN, FOREIGN, MALFORMED, STALE, OVER_LIMIT, FATES };
 struct heard {
-	double taken, stale, foreign, malformed, over_limit;
+	double n[FATES]; /* so far */
 };
 
-/* The running box's health; NULL without an answer. */
-static json_t *
-health_get(const struct command_env *env)
+struct listener {
+	bool (*get)(const struct listener *l, const struct command_env *env, struct heard *out);
+	enum result_key counter[FATES]; /* of the box */
+	const char *words[FATES];       /* NULL: no such fate */
+	long pause_ns;
+	const char *begin; /* with the seconds */
+	const char *none;
+};
+
+/* What came to the running box since the start of the box. */
+static bool
+heard_by_box(const struct listener *l, const struct command_env *env, struct heard *out)
 {
-	int status;
+	int status, f;
 	char *text = source_health(env->source, &status);
 	json_t *doc = text != NULL ? json_loads(text, 0, NULL) : NULL;
+	const json_t *counters = result_get(doc, KEY_health_counters);
 
+	for (f = 0; f < FATES; f++)
+		out->n[f] = l->words[f] != NULL ? result_number(counters, l->counter[f]) : 0;
+	json_decref(doc);
 	free(text);
-	return doc;
-}
-
-/* Announcements to the running box since the start of the box. */
-static bool
-heard_by_box(const struct command_env *env, struct heard *out)
-{
-	json_t *doc = health_get(env);
-	const json_t *c = result_get(doc, KEY_health_counters);
-
-	*out = (struct heard){ result_number(c, KEY_counters_announcements),
-		result_number(c, KEY_counters_announcements_stale),
-		result_number(c, KEY_counters_announcements_foreign),
-		result_number(c, KEY_counters_announcements_malformed),
-		result_number(c, KEY_counters_announcements_over_limit) };
-	json_decref(doc);
 	return doc != NULL;
-}
-
-static bool
-heard_by_box_tell(const struct heard *was, const struct heard *is)
-{
-	if (is->taken > was->taken)
-		puts("# an announcement came, and is a session: narrows sessions");
-	else if (is->foreign > was->foreign)
-		puts(
-		    "# a datagram came from another network, or of a flow outside of all networks: "
-		    "see announce-from");
-	else if (is->malformed > was->malformed)
-		puts("# a datagram came that is no announcement: see the box's log");
-	else if (is->stale > was->stale)
-		puts("# an announcement came again, or its clock is ten minutes off");
-	else if (is->over_limit > was->over_limit)
-		puts("# an announcement came beyond the limits of its source");
-	else
-		return false;
-	return true;
-}
-
-static bool
-heard_events(const struct command_env *env, struct heard *out)
-{
-	json_t *doc = health_get(env);
-
-	*out = (struct heard){ .taken = result_number(
-				   result_get(doc, KEY_health_counters), KEY_counters_events) };
-	json_decref(doc);
-	return doc != NULL;
-}
-
-static bool
-heard_events_tell(const struct heard *was, const struct heard *is)
-{
-	if (is->taken > was->taken)
-		puts("# an event came: narrows events");
-	return is->taken > was->taken;
-}
-
-static bool
-heard_sessions(const struct command_env *env, struct heard *out)
-{
-	json_t *doc = health_get(env);
-
-	*out = (struct heard){ .taken = result_number(result_get(doc, KEY_health_counters),
-				   KEY_counters_sessions_total) };
-	json_decref(doc);
-	return doc != NULL;
-}
-
-static bool
-heard_sessions_tell(const struct heard *was, const struct heard *is)
-{
-	if (is->taken > was->taken)
-		puts("# a session began: narrows sessions");
-	return is->taken > was->taken;
 }
 
 static double
@@ -137,48 +77,43 @@ on_status(void *arg, const char *line)
 {
 	struct heard *h = arg;
 
-	h->taken += number_behind(line, " notices=");
-	h->foreign += number_behind(line, " foreign=");
-	h->malformed += number_behind(line, " malformed=");
+	h->n[TAKEN] += number_behind(line, " notices=");
+	h->n[FOREIGN] += number_behind(line, " foreign=");
+	h->n[MALFORMED] += number_behind(line, " malformed=");
 }
 
 /* Notices to the agents of all hosts, as the agents report. */
 static bool
-heard_by_agents(const struct command_env *env, struct heard *out)
+heard_by_agents(const struct listener *l, const struct command_env *env, struct heard *out)
 {
-	*out = (struct heard){ 0 };
+	(void)l;
+	*out = (struct heard){ { 0 } };
 	return ctlask_each(env->state_dir, "all status\n", on_status, out) == 0;
 }
 
-static bool
-heard_by_agents_tell(const struct heard *was, const struct heard *is)
-{
-	if (is->taken > was->taken)
-		puts("# an agent was told of a data channel, and has a session: narrows sessions");
-	else if (is->foreign > was->foreign)
-		puts("# an agent was told of a connection that another process holds");
-	else if (is->malformed > was->malformed)
-		puts("# an agent got a datagram that is no notice: see the agent's log");
-	else
-		return false;
-	return true;
-}
-
-static const struct listener {
-	bool (*get)(const struct command_env *env, struct heard *out);
-	bool (*tell)(const struct heard *was, const struct heard *is); /* false: nothing came */
-	long pause_ns;
-	const char *begin; /* with the seconds */
-	const char *none;
-} by_box = { heard_by_box, heard_by_box_tell, 200000000,
-	"# waiting %ld s for the first announcement\n", "no announcement came" },
-  by_agents = { heard_by_agents, heard_by_agents_tell, 500000000,
-	  "# waiting %ld s for the first data channel; agents report every 10 s\n",
-	  "no agent was told of a data channel" },
-  by_events = { heard_events, heard_events_tell, 200000000,
-	  "# waiting %ld s for the first event of the log\n", "no event came" },
-  by_sessions = { heard_sessions, heard_sessions_tell, 200000000,
-	  "# waiting %ld s for the first session\n", "no session began" };
+static const struct listener by_box = { heard_by_box,
+	{ KEY_counters_announcements, KEY_counters_announcements_foreign,
+	    KEY_counters_announcements_malformed, KEY_counters_announcements_stale,
+	    KEY_counters_announcements_over_limit },
+	{ "an announcement came, and is a session: narrows sessions",
+	    "a datagram came from another network, or of a flow outside of all networks: "
+	    "see announce-from",
+	    "a datagram came that is no announcement: see the box's log",
+	    "an announcement came again, or its clock is ten minutes off",
+	    "an announcement came beyond the limits of its source" },
+	200000000, "# waiting %ld s for the first announcement\n", "no announcement came" };
+static const struct listener by_agents = { heard_by_agents, { 0 },
+	{ "an agent was told of a data channel, and has a session: narrows sessions",
+	    "an agent was told of a connection that another process holds",
+	    "an agent got a datagram that is no notice: see the agent's log", NULL, NULL },
+	500000000, "# waiting %ld s for the first data channel; agents report every 10 s\n",
+	"no agent was told of a data channel" };
+static const struct listener by_events = { heard_by_box, { KEY_counters_events },
+	{ "an event came: narrows events", NULL, NULL, NULL, NULL }, 200000000,
+	"# waiting %ld s for the first event of the log\n", "no event came" };
+static const struct listener by_sessions = { heard_by_box, { KEY_counters_sessions_total },
+	{ "a session began: narrows sessions", NULL, NULL, NULL, NULL }, 200000000,
+	"# waiting %ld s for the first session\n", "no session began" };
 
 static int
 run_check(const struct listener *l, const struct command_env *env, long seconds)
@@ -186,17 +121,21 @@ run_check(const struct listener *l, const struct command_env *env, long seconds)
 	const struct timespec pause = { .tv_nsec = l->pause_ns };
 	int64_t until = nw_mono_ns() + seconds * INT64_C(1000000000);
 	struct heard was, is;
+	int f;
 
-	if (!l->get(env, &was))
+	if (!l->get(l, env, &was))
 		return COMMAND_FAILED;
 	printf(l->begin, seconds);
 	while (nw_mono_ns() < until) {
 		(void)fflush(stdout);
 		nanosleep(&pause, NULL);
-		if (!l->get(env, &is))
+		if (!l->get(l, env, &is))
 			return COMMAND_FAILED;
-		if (l->tell(&was, &is))
-			return !(is.taken > was.taken);
+		for (f = 0; f < FATES; f++)
+			if (is.n[f] > was.n[f]) {
+				printf("# %s\n", l->words[f]);
+				return f != TAKEN;
+			}
 	}
 	return command_failed(NULL, l->none);
 }
