@@ -140,7 +140,7 @@ MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence a
 MAY_host/lib                 := pki xsp base
 MAY_host/notice              := host/lib
 MAY_host/nwrun/preload       := host/lib
-MAY_host/nwrun/collect       := host/nwrun/preload host/lib base/fatal base
+MAY_host/nwrun/collect       := host/nwrun/preload host/lib xsp base/fatal base
 MAY_host/nwrun               := host/nwrun/collect host/nwrun/preload host/lib base
 MAY_host/blipp/probe         := host/lib xsp base
 MAY_host/blipp/settings      := host/blipp/probe host/lib
@@ -348,7 +348,7 @@ $B/obj/netlogger/%.o: %.c
 $B/lib/libglobus_xio_netlogger_driver.so: $(patsubst %.c,$B/obj/netlogger/%.o,$(sort $(wildcard gridftp/xio/*.c))) $(foreach d,$(filter-out gridftp/xio,$(BELOW_gridftp/xio)),$B/lib/$d.a)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -shared $(XIO_DRIVER) -o $@ $^ $(call link,gridftp/xio)
-# one of its release's own is loaded by Slurm; never with a sanitizer's runtime
+# Slurm loads plug-ins made for its own release; never with a sanitizer's runtime
 SLURM := $(if $(SPANK),$B/lib/narrows_spank.so)
 $B/lib/narrows_spank.so: $(call objs,host/slurm)
 	@mkdir -p $(@D)

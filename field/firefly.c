@@ -142,8 +142,7 @@ static const struct {
 	enum nw_announced_field field;
 	double unit;
 } numbers[] = {
-	{ "usage.received", NW_ANNOUNCED_bytes_in, 1 },
-	{ "usage.sent", NW_ANNOUNCED_bytes_out, 1 },
+	{ "usage.received", NW_ANNOUNCED_bytes_in, 1 }, { "usage.sent", NW_ANNOUNCED_bytes_out, 1 },
 	{ "storage-stats.bytes-transferred", NW_ANNOUNCED_storage_bytes, 1 },
 	{ "storage-stats.connection-time", NW_ANNOUNCED_connection_s, 1e-3 },
 	{ "netlink.rtt", NW_ANNOUNCED_rtt_s, 1e-3 },
@@ -154,15 +153,9 @@ static const struct {
 	{ "netlink.rwnd_limited", NW_ANNOUNCED_rwnd_limited_s, 1e-6 },
 	{ "netlink.sndbuf_limited", NW_ANNOUNCED_sndbuf_limited_s, 1e-6 },
 	{ "netlink.snd_mss", NW_ANNOUNCED_snd_mss, 1 },
-	{ "tcpInfo.rtt", NW_ANNOUNCED_rtt_s, 1e-6 },
-	{ "tcpInfo.minRtt", NW_ANNOUNCED_rtt_min_s, 1e-6 },
-	{ "tcpInfo.totalRetrans", NW_ANNOUNCED_retrans, 1 },
-	{ "tcpInfo.deliveryRate", NW_ANNOUNCED_delivery_rate, 1 },
-	{ "tcpInfo.busyTime", NW_ANNOUNCED_busy_s, 1e-6 },
-	{ "tcpInfo.rwndLimited", NW_ANNOUNCED_rwnd_limited_s, 1e-6 },
-	{ "tcpInfo.sndBufLimited", NW_ANNOUNCED_sndbuf_limited_s, 1e-6 },
-	{ "tcpInfo.sndMss", NW_ANNOUNCED_snd_mss, 1 },
-	{ "tcpInfo.sndWnd", NW_ANNOUNCED_snd_wnd, 1 },
+#define X(field, name, unit) { "tcpInfo." name, NW_ANNOUNCED_##field, unit },
+	NW_FIREFLY_TCP(X)
+#undef X
 };
 
 static const struct {

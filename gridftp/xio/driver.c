@@ -25,8 +25,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <netinet/in.h>
-
 #include "gridftp/xio/measure.h"
 #include "gridftp/xio/options.h"
 #include "gridftp/xio/sender.h"
@@ -291,26 +289,6 @@ transport_find(struct handle *h, globus_xio_operation_t op)
 }
 
 static void
-address_take(struct net_addr *out, const struct sockaddr_storage *a)
-{
-	const struct sockaddr_in *v4 = (const void *)a;
-	const struct sockaddr_in6 *v6 = (const void *)a;
-
-	if (a->ss_family == AF_INET) {
-		out->family = AF_INET;
-		out->port = ntohs(v4->sin_port);
-		memcpy(out->ip, &v4->sin_addr, 4);
-	} else if (a->ss_family == AF_INET6) {
-		out->family = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) ? AF_INET : AF_INET6;
-		out->port = ntohs(v6->sin6_port);
-		if (out->family == AF_INET)
-			memcpy(out->ip, v6->sin6_addr.s6_addr + 12, 4);
-		else
-			memcpy(out->ip, &v6->sin6_addr, 16);
-	}
-}
-
-static void
 socket_look(struct flow_label *l)
 {
 	struct sockaddr_storage a;
@@ -318,10 +296,10 @@ socket_look(struct flow_label *l)
 	struct net_addr none = { 0 };
 
 	if (getsockname(l->fd, (struct sockaddr *)&a, &len) == 0)
-		address_take(&l->local, &a);
+		net_addr_of_socket(&l->local, &a);
 	len = sizeof(a);
 	if (getpeername(l->fd, (struct sockaddr *)&a, &len) == 0)
-		address_take(&l->peer, &a);
+		net_addr_of_socket(&l->peer, &a);
 	if (l->local.family == 0 || l->peer.family == 0)
 		l->local = l->peer = none;
 }

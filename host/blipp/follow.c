@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/blipp/follow.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -235,15 +234,6 @@ followers_clear(struct followers *f)
 	f->fd = -1;
 }
 
-static bool
-address_parse(const char *text, uint16_t port, struct net_addr *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->port = port;
-	out->family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
-	return inet_pton(out->family, text, out->ip) == 1;
-}
-
 static struct follower *
 follower_of(struct followers *f, const char *order_id)
 {
@@ -271,8 +261,8 @@ follower_start(struct followers *f, const struct nw_order *o, const struct repor
 		return;
 	w = &f->list[f->n];
 	memset(w, 0, sizeof(*w));
-	if (!address_parse(o->src, o->sport, &w->local) ||
-	    !address_parse(o->dst, o->dport, &w->peer) || w->local.family != w->peer.family)
+	if (!net_addr_parse(&w->local, o->src, o->sport) ||
+	    !net_addr_parse(&w->peer, o->dst, o->dport) || w->local.family != w->peer.family)
 		return;
 	memcpy(w->order_id, o->id, sizeof(w->order_id));
 	w->order = *o;

@@ -97,13 +97,6 @@ may_kernel(char text[], char remedy[])
 	return false;
 }
 
-static void
-address_put(struct net_addr *out, const struct sockaddr_in *a)
-{
-	*out = (struct net_addr){ .family = AF_INET, .port = ntohs(a->sin_port) };
-	memcpy(out->ip, &a->sin_addr, sizeof(a->sin_addr));
-}
-
 /* Asks the kernel for a connection of this process with itself. */
 static bool
 may_connections(char text[], char remedy[])
@@ -122,8 +115,8 @@ may_connections(char text[], char remedy[])
 	    listen(listener, 1) == 0 && getsockname(listener, (struct sockaddr *)&at, &len) == 0 &&
 	    connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0 &&
 	    getsockname(fd, (struct sockaddr *)&far, &far_len) == 0) {
-		address_put(&local, &far);
-		address_put(&peer, &at);
+		net_addr_set(&local, AF_INET, &far.sin_addr, ntohs(far.sin_port));
+		net_addr_set(&peer, AF_INET, &at.sin_addr, ntohs(at.sin_port));
 		good = tcpinfo_ask(diag, &local, &peer, info) > 0;
 	}
 	close(listener);

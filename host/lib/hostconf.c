@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/lib/hostconf.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -35,13 +34,7 @@ listener_parse(const char *word, size_t len, struct net_addr *out)
 	}
 	if (port < 1 || port > UINT16_MAX)
 		return NW_EINVAL;
-	memset(out, 0, sizeof(*out));
-	out->port = (uint16_t)port;
-	for (out->family = AF_INET; inet_pton(out->family, text, out->ip) != 1;
-	     out->family = AF_INET6)
-		if (out->family == AF_INET6)
-			return NW_EINVAL;
-	return NW_OK;
+	return net_addr_parse(out, text, (uint16_t)port) ? NW_OK : NW_EINVAL;
 }
 
 int

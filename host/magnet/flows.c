@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/magnet/flows.h"
 
-#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,15 +26,6 @@ flows_clear(struct flows *f)
 		close(f->fd);
 	f->fd = -1;
 	f->n = 0;
-}
-
-static bool
-address_parse(const char *text, uint16_t port, struct net_addr *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->port = port;
-	out->family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
-	return inet_pton(out->family, text, out->ip) == 1;
 }
 
 static bool
@@ -91,8 +81,8 @@ flow_start(struct flows *f, const struct nw_order *o, const char *host)
 		return false;
 	w = &f->list[f->n];
 	memset(w, 0, sizeof(*w));
-	if (!address_parse(o->src, o->sport, &w->local) ||
-	    !address_parse(o->dst, o->dport, &w->peer) || w->local.family != w->peer.family)
+	if (!net_addr_parse(&w->local, o->src, o->sport) ||
+	    !net_addr_parse(&w->peer, o->dst, o->dport) || w->local.family != w->peer.family)
 		return false;
 	w->order = *o;
 	snprintf(w->id, sizeof(w->id), "%.150s/kernel/%s/%s/%u-%s/%u", host, o->id, o->src,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/notice/flow_notice.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -75,27 +74,6 @@ number_parse(const char *text, size_t digits_max, uint32_t *out)
 	return n > 0 && text[n] == '\0';
 }
 
-/* An IPv4 address within IPv6 is an IPv4 address here, as flow_look.c has it. */
-static bool
-host_parse(const char *host, struct net_addr *out)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	if (inet_pton(AF_INET, host, out->ip) == 1) {
-		out->family = AF_INET;
-		return true;
-	}
-	if (inet_pton(AF_INET6, host, out->ip) != 1)
-		return false;
-	out->family = AF_INET6;
-	if (memcmp(out->ip, mapped, sizeof(mapped)) == 0) {
-		out->family = AF_INET;
-		memmove(out->ip, out->ip + sizeof(mapped), 4);
-		memset(out->ip + 4, 0, sizeof(out->ip) - 4);
-	}
-	return true;
-}
-
 /* HOST:PORT or [HOST]:PORT. A host that is no address leaves family 0. */
 static bool
 contact_parse(char *text, struct net_addr *out)
@@ -114,8 +92,7 @@ contact_parse(char *text, struct net_addr *out)
 			return false;
 		colon[-1] = '\0';
 	}
-	if (!host_parse(host, out))
-		memset(out, 0, sizeof(*out));
+	(void)net_addr_parse(out, host, 0);
 	out->port = (uint16_t)port;
 	return true;
 }

@@ -412,7 +412,7 @@ flow_begin(struct agent *a, struct flow *flow)
 	struct worker *w = NULL;
 	uint32_t pid;
 
-	if ((!a->conf->loopback && flow_is_loopback(&flow->last.peer)) ||
+	if ((!a->conf->loopback && net_addr_is_loopback(&flow->last.peer)) ||
 	    box_peer_is(&flow->last.peer) || box_peer_is(&flow->last.local)) {
 		flows_refuse(flow);
 		return;

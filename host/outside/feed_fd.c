@@ -4,7 +4,6 @@
  * a number that comes back to life unseen is noticed; the table keeps the object, and the name,
  * which only an open file has.
  */
-#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,21 +21,6 @@ static uint64_t
 dev_of(uint32_t kernel_dev)
 {
 	return (uint64_t)(kernel_dev >> 20) << 32 | (kernel_dev & 0xfffff);
-}
-
-static void
-address_set(struct net_addr *out, uint8_t family, const uint8_t *ip, uint16_t port)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	memset(out, 0, sizeof(*out));
-	out->port = port;
-	if (family == AF_INET6 && memcmp(ip, mapped, sizeof(mapped)) == 0) {
-		family = AF_INET;
-		ip += sizeof(mapped);
-	}
-	out->family = family;
-	memcpy(out->ip, ip, family == AF_INET ? 4 : 16);
 }
 
 /* The file as the system shows the file now; as in the record where the number means another
@@ -97,8 +81,8 @@ fd_object_make(struct feed_proc *p, struct feed_fd *f, const struct outside_file
 	if (file->stage == NWSHM_NET_READ) {
 		if (file->family == 0)
 			return;
-		address_set(&local, file->family, file->local_ip, file->local_port);
-		address_set(&peer, file->family, file->peer_ip, file->peer_port);
+		net_addr_set(&local, file->family, file->local_ip, file->local_port);
+		net_addr_set(&peer, file->family, file->peer_ip, file->peer_port);
 		f->object = object_get_conn(dev_of(file->dev), file->ino, &local, &peer);
 	} else if (file->stage == NWSHM_PIPE_READ) {
 		local_learn(p, f, file);
@@ -155,7 +139,7 @@ feed_fd_stage(struct feed_proc *p, const struct outside_file *file)
 	if (only == NULL || file->stage != NWSHM_NET_READ)
 		return file->stage;
 	if (file->family != 0) {
-		address_set(&peer, file->family, file->peer_ip, file->peer_port);
+		net_addr_set(&peer, file->family, file->peer_ip, file->peer_port);
 		if (peer.family == only->family && memcmp(peer.ip, only->ip, sizeof(peer.ip)) == 0)
 			return file->stage;
 	}

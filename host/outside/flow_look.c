@@ -27,22 +27,6 @@ enum { PATH_BYTES = 320, LINK_BYTES = 64, HOLDERS_MAX = 64 };
 /* --- connections --- */
 
 static void
-addr_set(struct net_addr *out, uint8_t family, const void *ip, uint16_t port)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	memset(out, 0, sizeof(*out));
-	out->port = ntohs(port);
-	if (family == AF_INET6 && memcmp(ip, mapped, sizeof(mapped)) == 0) {
-		out->family = AF_INET;
-		memcpy(out->ip, (const uint8_t *)ip + sizeof(mapped), 4);
-		return;
-	}
-	out->family = family;
-	memcpy(out->ip, ip, family == AF_INET ? 4 : 16);
-}
-
-static void
 note(struct flows *f, const struct nlmsghdr *h)
 {
 	const struct inet_diag_msg *m = NLMSG_DATA(h);
@@ -54,8 +38,8 @@ note(struct flows *f, const struct nlmsghdr *h)
 	double acked, received;
 
 	s.cookie = (uint64_t)m->id.idiag_cookie[1] << 32 | m->id.idiag_cookie[0];
-	addr_set(&s.local, m->idiag_family, m->id.idiag_src, m->id.idiag_sport);
-	addr_set(&s.peer, m->idiag_family, m->id.idiag_dst, m->id.idiag_dport);
+	net_addr_set(&s.local, m->idiag_family, m->id.idiag_src, ntohs(m->id.idiag_sport));
+	net_addr_set(&s.peer, m->idiag_family, m->id.idiag_dst, ntohs(m->id.idiag_dport));
 	for (; left > 0 && RTA_OK(a, left); a = RTA_NEXT(a, left)) {
 		if (a->rta_type != INET_DIAG_INFO)
 			continue;
@@ -259,14 +243,6 @@ uint64_t
 flow_host_bytes(void)
 {
 	return bytes_of_ipv4() + bytes_of_ipv6();
-}
-
-bool
-flow_is_loopback(const struct net_addr *a)
-{
-	static const uint8_t one[16] = { [15] = 1 };
-
-	return a->family == AF_INET ? a->ip[0] == 127 : memcmp(a->ip, one, sizeof(one)) == 0;
 }
 
 /* --- processes --- */

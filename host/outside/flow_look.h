@@ -16,7 +16,6 @@ bool flow_look(int diag_fd, struct flows *f, int64_t now_mono_ns, bool all);
 /* Bytes of all packets of this network name space since the start of the host, both ways; 0:
  * unknown. */
 uint64_t flow_host_bytes(void);
-bool flow_is_loopback(const struct net_addr *a);
 /* Whether the process holds the socket. Looks at no more descriptors than *fds_left, and subtracts
  * their number. */
 bool flow_is_held(uint32_t pid, uint64_t inode, unsigned *fds_left);

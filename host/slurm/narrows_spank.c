@@ -18,7 +18,7 @@
 
 enum { TEXT_BYTES = 256, STEP_WORDS = 16 };
 
-/* Slurm looks for the names that this macro makes. */
+/* The names by which Slurm finds a plug-in. */
 #pragma GCC visibility push(default)
 SPANK_PLUGIN(narrows, 1)
 #pragma GCC visibility pop

@@ -57,6 +57,18 @@ enum nw_announced_field {
 };
 extern const char *const nw_announced_names[NW_ANNOUNCED_COUNT];
 
+/*
+ * The kernel's account of TCP in a firefly's tcpInfo, as flowd-go has it: X(field, name in the
+ * datagram, its unit in that of the field).
+ */
+/* clang-format off */
+#define NW_FIREFLY_TCP(X) \
+	X(rtt_s, "rtt", 1e-6) X(rtt_min_s, "minRtt", 1e-6) X(snd_mss, "sndMss", 1) \
+	X(snd_wnd, "sndWnd", 1) X(retrans, "totalRetrans", 1) X(delivery_rate, "deliveryRate", 1) \
+	X(busy_s, "busyTime", 1e-6) X(rwnd_limited_s, "rwndLimited", 1e-6) \
+	X(sndbuf_limited_s, "sndBufLimited", 1e-6)
+/* clang-format on */
+
 enum nw_announce_state { NW_ANNOUNCE_START, NW_ANNOUNCE_ONGOING, NW_ANNOUNCE_END };
 
 struct nw_announcement {

@@ -128,7 +128,7 @@ enum { NW_AROUND_BEFORE = 40, NW_AROUND_AFTER = 40 };
 struct nw_around {
 	size_t session[NW_AROUND_BEFORE + NW_AROUND_AFTER]; /* indexes, rising */
 	size_t n, split;
-	size_t low, high; /* the begin is one of these, in `session` */
+	size_t low, high; /* indexes in `session`, between which the begin lies */
 };
 
 /* Returns NW_ENOTFOUND if nothing needs an explanation, NW_ENOMEM, or NW_OK. */

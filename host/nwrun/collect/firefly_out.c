@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "host/lib/uuid.h"
+#include "narrows/announce.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "narrows/format.h"
@@ -23,21 +24,15 @@
  * the datagram has room for in their longest form. */
 enum { FLOWS_MAX = 256, DATAGRAM_BYTES = 1232, NAME_BYTES = 32 };
 
-/* Account of TCP by the field of a row, in units of the datagram. */
+/* Account of TCP by the field of a row, with the unit of the datagram. */
 static const struct {
 	const char *field, *name;
-	double per;
+	double unit;
 } numbers[] = {
-	{ "rtt_s", "rtt", 1e6 },
-	{ "rtt_min_s", "minRtt", 1e6 },
-	{ "snd_mss", "sndMss", 1 },
-	{ "snd_wnd", "sndWnd", 1 },
-	{ "retrans", "totalRetrans", 1 },
-	{ "delivery_rate", "deliveryRate", 1 },
-	{ "notsent_bytes", "notsentBytes", 1 },
-	{ "busy_s", "busyTime", 1e6 },
-	{ "rwnd_limited_s", "rwndLimited", 1e6 },
-	{ "sndbuf_limited_s", "sndBufLimited", 1e6 },
+#define X(field, name, unit) { #field, name, unit },
+	NW_FIREFLY_TCP(X)
+#undef X
+	    { "notsent_bytes", "notsentBytes", 1 },
 };
 enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]) };
 
@@ -56,7 +51,7 @@ struct firefly_out {
 	const struct collect_sink *next;
 	int fd[2]; /* of IPv4 and IPv6; -1: none */
 	uint64_t sent;
-	int64_t look_wall_ns, before_wall_ns; /* of the newest row, and of the one before it */
+	int64_t look_wall_ns, before_wall_ns; /* times of the newest rows, and of older rows */
 	struct flow flow[FLOWS_MAX];
 };
 
@@ -118,7 +113,7 @@ text_account(struct text *t, const struct flow *f)
 
 	text_add(t, ",\"netlink\":{\"tcpInfo\":{");
 	for (i = 0; i < NUMBERS; i++) {
-		text_number(t, before, numbers[i].name, f->number[i] * numbers[i].per);
+		text_number(t, before, numbers[i].name, f->number[i] / numbers[i].unit);
 		before = t->bytes[t->len - 1] == '{' ? "" : ",";
 	}
 	for (i = 0; i < NUMBERS; i++)
@@ -198,46 +193,20 @@ flow_find(struct firefly_out *o, const char *id)
 	return NULL;
 }
 
-static bool
-address_take(struct net_addr *a, const char *text)
-{
-	a->family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
-	return inet_pton(a->family, text, a->ip) == 1;
-}
-
-/* A connection within a host is nobody else's. */
-static bool
-is_loopback(const struct net_addr *a)
-{
-	static const uint8_t v6[16] = { [15] = 1 },
-			     mapped[13] = { [10] = 0xff, [11] = 0xff, [12] = 127 };
-
-	return a->family == AF_INET
-	    ? a->ip[0] == 127
-	    : memcmp(a->ip, v6, sizeof(v6)) == 0 || memcmp(a->ip, mapped, sizeof(mapped)) == 0;
-}
-
 /* False: no connection between two hosts. */
 static bool
 subject_read(struct flow *f, const struct nw_kv *kv, size_t n)
 {
-	bool here = false, there = false;
-	size_t i;
+	const char *src = nw_kv_text(kv, n, "src"), *dst = nw_kv_text(kv, n, "dst"),
+		   *program = nw_kv_text(kv, n, "program");
+	const uint16_t sport = (uint16_t)nw_kv_int(kv, n, "sport", 0),
+		       dport = (uint16_t)nw_kv_int(kv, n, "dport", 0);
 
-	for (i = 0; i < n; i++) {
-		if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, "src") == 0)
-			here = address_take(&f->here, kv[i].v.text);
-		else if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, "dst") == 0)
-			there = address_take(&f->there, kv[i].v.text);
-		else if (kv[i].type == NW_KV_TEXT && strcmp(kv[i].key, "program") == 0)
-			snprintf(f->program, sizeof(f->program), "%s", kv[i].v.text);
-		else if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, "sport") == 0)
-			f->here.port = (uint16_t)kv[i].v.i;
-		else if (kv[i].type == NW_KV_INT && strcmp(kv[i].key, "dport") == 0)
-			f->there.port = (uint16_t)kv[i].v.i;
-	}
-	return here && there && f->here.family == f->there.family && f->here.port != 0 &&
-	    f->there.port != 0 && !is_loopback(&f->there) &&
+	snprintf(f->program, sizeof(f->program), "%s", program != NULL ? program : "");
+	/* a connection within a host is nobody else's */
+	return src != NULL && dst != NULL && sport != 0 && dport != 0 &&
+	    net_addr_parse(&f->here, src, sport) && net_addr_parse(&f->there, dst, dport) &&
+	    f->here.family == f->there.family && !net_addr_is_loopback(&f->there) &&
 	    memcmp(f->here.ip, f->there.ip, sizeof(f->here.ip)) != 0;
 }
 

@@ -12,7 +12,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -74,28 +73,6 @@ fs_magic_get(int fd, uint64_t dev)
 	return (uint32_t)fs.f_type;
 }
 
-static void
-addr_from_sockaddr(struct net_addr *out, const struct sockaddr_storage *ss)
-{
-	const struct sockaddr_in *in4 = (const struct sockaddr_in *)ss;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
-
-	memset(out, 0, sizeof(*out));
-	if (ss->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
-		out->family = AF_INET;
-		memcpy(out->ip, &in6->sin6_addr.s6_addr[12], 4);
-		out->port = ntohs(in6->sin6_port);
-	} else if (ss->ss_family == AF_INET6) {
-		out->family = AF_INET6;
-		memcpy(out->ip, &in6->sin6_addr, 16);
-		out->port = ntohs(in6->sin6_port);
-	} else {
-		out->family = AF_INET;
-		memcpy(out->ip, &in4->sin_addr, 4);
-		out->port = ntohs(in4->sin_port);
-	}
-}
-
 static int
 socket_option(int fd, int option)
 {
@@ -152,13 +129,12 @@ look_at_socket(int fd, uint64_t dev, uint64_t ino)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
 	if (ss.ss_family == AF_UNIX)
 		return look_at_local(fd, dev, ino);
-	if (ss.ss_family != AF_INET && ss.ss_family != AF_INET6)
+	if (!net_addr_of_socket(&local, &ss))
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
-	addr_from_sockaddr(&local, &ss);
 	len = sizeof(ss);
 	if (sys(SYS_getpeername, fd, &ss, &len) < 0)
 		return fd_word(NWSHM_NET_READ, socket_option(fd, SO_TYPE) == SOCK_STREAM, NULL);
-	addr_from_sockaddr(&peer, &ss);
+	net_addr_of_socket(&peer, &ss);
 	return fd_word(NWSHM_NET_READ, false, object_get_conn(dev, ino, &local, &peer));
 }
 

@@ -25,10 +25,24 @@ listener_open(struct sockaddr_in *at)
 static struct net_addr
 addr_of(const struct sockaddr_in *at)
 {
-	struct net_addr a = { .family = AF_INET, .port = ntohs(at->sin_port) };
+	struct net_addr a;
 
-	memcpy(a.ip, &at->sin_addr, 4);
+	net_addr_set(&a, AF_INET, &at->sin_addr, ntohs(at->sin_port));
 	return a;
+}
+
+/* A connection of a socket of IPv6 to an address of IPv4. */
+static int
+connect_by_ipv6(const struct sockaddr_in *to)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_port = to->sin_port };
+	int fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	at.sin6_addr.s6_addr[10] = at.sin6_addr.s6_addr[11] = 0xff;
+	memcpy(at.sin6_addr.s6_addr + 12, &to->sin_addr, 4);
+	if (fd >= 0) /* this machine has IPv6 */
+		CHECK(connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
+	return fd;
 }
 
 int
@@ -47,6 +61,10 @@ main(void)
 	CHECK(!box_peer_is(&six));
 	close(fd);
 	CHECK(!box_peer_is(&to_box));
+	if ((fd = connect_by_ipv6(&other)) >= 0) {
+		CHECK(box_peer_is(&to_other));
+		close(fd);
+	}
 	close(listening);
 	close(beside);
 	return check_done("test_box_peer");
