@@ -137,6 +137,39 @@ for what in 'Usually ' 'of 16 sessions' 'What changed' 'p-route' 'p-verdicts' 'S
 	case $page in *"$what"*) ;; *) fail "the route's page lacks $what" ;; esac
 done
 [ "$(curl -fs "$url/route.csv?route=a+-%3E+b&program=mover" | wc -l)" = 17 ] || fail "the route's CSV"
+# the same sessions as esmond's client reads them, and the result documents have the same rates
+python3 - "$url" <<'END' || fail "/esmond"
+import json, sys, urllib.error, urllib.request
+box = sys.argv[1]
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def ask(path):
+    with opener.open(box + path) as r:
+        assert r.headers["Content-Type"] == "application/json", r.headers
+        return json.load(r)
+listed = ask("/esmond/perfsonar/archive/?event-type=throughput&source=a&destination=b")
+assert len(listed) == 1 == listed[0]["metadata-count-total"] and listed[0]["tool-name"] == "narrows/mover", listed
+for kind in ask(listed[0]["uri"])["event-types"]:
+    points = ask(kind["base-uri"] + "?time-start=0&limit=1000")
+    assert all(a["ts"] < b["ts"] for a, b in zip(points, points[1:])), points
+    if kind["event-type"] == "failures":
+        assert points == []
+        continue
+    assert len(points) == 16 and points[-1]["ts"] == kind["time-updated"], kind
+    if kind["event-type"] == "throughput":
+        rates = [p["val"] for p in points]
+        days = ask(next(s["uri"] for s in kind["summaries"] if s["summary-window"] == "86400"))
+        assert [round(p["val"]) for p in days] == rates, days
+    else:
+        docs = [ask("/session/%d.json" % p["val"]["session"]) for p in points]
+        assert rates == [round(8 * d["session"]["bytes_per_s"]) for d in docs]
+        assert [p["val"]["stage"] for p in points] == [d["verdict"]["stage"] for d in docs]
+for path in ("nothing/", "?time-start=now"):
+    try:
+        ask("/esmond/perfsonar/archive/" + path)
+        sys.exit(path)
+    except urllib.error.HTTPError as e:
+        assert e.code == (404 if "nothing" in path else 400) and "error" in e.read().decode(), path
+END
 curl -fs "$url/route.json?route=a+-%3E+b&program=mover" >"$tmp/route.json"
 curl -fs "$url/route/p-verdicts.csv?route=a+-%3E+b&program=mover" >"$tmp/mix.csv" || fail "the CSV of the verdicts over time"
 python3 - "$tmp/route.json" "$tmp/mix.csv" "$(sql "select count(*) from result where route = 'a -> b'")" <<'END' || fail "verdicts over time"

@@ -7,6 +7,7 @@
 #include "narrows/err.h"
 #include "web/answer/api.h"
 #include "web/answer/compare.h"
+#include "web/answer/esmond.h"
 #include "web/answer/expected.h"
 #include "web/answer/hosts.h"
 #include "web/answer/incidents.h"
@@ -308,4 +309,15 @@ answer_prometheus(struct ask *q)
 	q->why = q->why_text;
 	return prom_stream(
 	    q->r, q->to.rest, form, nw_wall_ns(), q->cost_max, &q->stream, q->why_text);
+}
+
+int
+answer_esmond(struct ask *q)
+{
+	json_t *doc;
+	int rc = esmond_document(q->r, q->to.rest != NULL ? q->to.rest : "", q->query, q->why_text,
+	    sizeof(q->why_text), &doc);
+
+	q->why = q->why_text;
+	return ask_document(q, rc, doc);
 }

@@ -94,6 +94,7 @@ static const struct {
 	{ "/api/v1/incidents", 'v', 'o' },
 	{ "/api/v1/compare", 'v', '-' },
 	{ "/prometheus/api/v1/{path}", 'v', 'v' },
+	{ "/esmond/perfsonar/archive/{path}", 'v', '-' },
 	{ "/api/{path}", 'v', '-' },
 	{ "/{path}", 'v', '-' },
 };

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sessions as esmond has them: which routes are metadata, which points a client gets that asks page
+ * by page as esmond's own client does, means, filters, and what is refused. */
+#include "web/answer/esmond.h"
+
+#include <math.h>
+
+#include "tests/filled.h"
+
+static const int64_t T0_S = 1780000000, S = INT64_C(1000000000);
+
+static struct store *store;
+static struct store_reader *reader;
+
+static void
+session_put(struct nw_batch *b, int64_t id, const char *route, const char *program, int64_t end_s,
+    double rate, double status)
+{
+	char task[32];
+
+	snprintf(task, sizeof(task), "task-%d", (int)id);
+	nw_batch_session(b,
+	    &(struct nw_session_rec){ .id = id,
+		.task_id = task,
+		.program = program,
+		.opened_wall_ns = (end_s - 10) * S,
+		.closed_wall_ns = end_s * S });
+	nw_batch_result(b,
+	    &(struct nw_result_rec){ .session_id = id,
+		.route = route,
+		.program = program,
+		.stage = rate > 0 ? "network" : NULL,
+		.confidence = "high",
+		.sentence = "x",
+		.bytes = 10 * rate,
+		.bytes_per_s = rate,
+		.effect = NAN,
+		.usual = NAN,
+		.start_wall_ns = (end_s - 10) * S,
+		.duration_ns = 10 * S,
+		.exit_status = status });
+}
+
+static void
+route_put(struct nw_batch *b, const char *route, const char *program, int64_t n, int64_t newest)
+{
+	nw_batch_route(b,
+	    &(struct nw_route_rec){ .route = route,
+		.program = program,
+		.made_wall_ns = T0_S * S,
+		.n_sessions = n,
+		.newest_session_id = newest,
+		.bytes_per_s = 1e6,
+		.json = "{}" });
+}
+
+/* 2,600 sessions of rsync, five of which end within one second, the thousandth among them; two of
+ * scp, of which one failed; one within a host. */
+enum { SESSIONS = 2600, SAME = 998 };
+
+static int64_t
+end_of(int64_t id)
+{
+	return T0_S + 60 * (id >= SAME && id < SAME + 5 ? SAME : id);
+}
+
+static void
+store_fill(void)
+{
+	struct nw_batch *b = nw_batch_new();
+	int64_t id;
+
+	for (id = 1; id <= SESSIONS; id++)
+		session_put(b, id, "dtn1 -> dtn2", "rsync", end_of(id), 1e6 * (double)id, 0);
+	session_put(b, SESSIONS + 1, "dtn1 -> 192.0.2.7", "scp", T0_S + 100, 5e6, 0);
+	session_put(b, SESSIONS + 2, "dtn1 -> 192.0.2.7", "scp", T0_S + 200, NAN, 12);
+	session_put(b, SESSIONS + 3, "dtn1 (local)", "cp", T0_S + 300, 5e6, 0);
+	route_put(b, "dtn1 -> dtn2", "rsync", SESSIONS, SESSIONS);
+	route_put(b, "dtn1 -> 192.0.2.7", "scp", 2, SESSIONS + 2);
+	route_put(b, "dtn1 (local)", "cp", 1, SESSIONS + 3);
+	filled_commit(store, b);
+}
+
+static int
+ask(const char *path, const char *query, json_t **doc)
+{
+	char why[200];
+
+	return esmond_document(reader, path, query, why, sizeof(why), doc);
+}
+
+static json_t *
+have(const char *path, const char *query)
+{
+	json_t *doc;
+
+	CHECK_INT(ask(path, query, &doc), NW_OK);
+	return doc;
+}
+
+static const char *
+text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+
+	return text != NULL ? text : "";
+}
+
+static json_int_t
+int_of(const json_t *o, const char *key)
+{
+	return json_integer_value(json_object_get(o, key));
+}
+
+static size_t
+count(const char *query)
+{
+	json_t *list = have("", query);
+	size_t n = json_array_size(list);
+
+	json_decref(list);
+	return n;
+}
+
+/* The path of an event type, as its own address leads there. */
+static void
+path_of(const char *query, size_t type, char *path, size_t size)
+{
+	json_t *list = have("", query);
+	const char *uri =
+	    text_of(json_array_get(json_object_get(json_array_get(list, 0), "event-types"), type),
+		"base-uri");
+
+	CHECK(strncmp(uri, ESMOND_BASE, strlen(ESMOND_BASE)) == 0);
+	snprintf(path, size, "%s", uri + strlen(ESMOND_BASE));
+	json_decref(list);
+}
+
+static void
+test_list(void)
+{
+	json_t *list = have("", NULL), *first = json_array_get(list, 0), *one;
+	char path[100];
+
+	CHECK_INT(json_array_size(list), 2);
+	CHECK_INT(int_of(first, "metadata-count-total"), 2);
+	CHECK(json_is_null(json_object_get(first, "metadata-next-page")));
+	CHECK_STR(text_of(first, "source"), "dtn1");
+	CHECK_STR(text_of(first, "destination"), "192.0.2.7");
+	CHECK_STR(text_of(first, "tool-name"), "narrows/scp");
+	snprintf(path, sizeof(path), "%s/", text_of(first, "metadata-key"));
+	one = have(path, NULL);
+	CHECK_STR(text_of(one, "uri"), text_of(first, "uri"));
+	json_decref(one);
+	json_decref(list);
+	list = have("", "limit=1&source=dtn1");
+	CHECK_INT(json_array_size(list), 1);
+	CHECK_INT(int_of(json_array_get(list, 0), "metadata-count-total"), 2);
+	CHECK_STR(text_of(json_array_get(list, 0), "metadata-next-page"),
+	    ESMOND_BASE "?limit=1&offset=1&source=dtn1");
+	json_decref(list);
+	list = have("", "limit=1&offset=1&source=dtn1");
+	CHECK_STR(text_of(json_array_get(list, 0), "destination"), "dtn2");
+	CHECK_STR(text_of(json_array_get(list, 0), "metadata-previous-page"),
+	    ESMOND_BASE "?limit=1&offset=0&source=dtn1");
+	json_decref(list);
+}
+
+static void
+test_filters(void)
+{
+	char query[80];
+
+	CHECK_INT(count("destination=dtn2"), 1);
+	CHECK_INT(count("destination=dtn"), 0);
+	CHECK_INT(count("tool-name=narrows%2Fscp&dns-match-rule=only-v4&format=json"), 1);
+	CHECK_INT(count("event-type=throughput"), 2);
+	CHECK_INT(count("event-type=packet-trace"), 0);
+	CHECK_INT(count("summary-type=average&summary-window=86400"), 2);
+	CHECK_INT(count("summary-window=7"), 0);
+	CHECK_INT(count("pscheduler-test-type=throughput"), 0);
+	snprintf(query, sizeof(query), "time-start=%d", (int)T0_S + 201);
+	CHECK_INT(count(query), 1);
+	CHECK_INT(count("time-range=3600"), 0);
+}
+
+/* As esmond's client asks: from the second behind the last point, until a page is short. */
+static void
+test_pages(void)
+{
+	char path[100], query[80];
+	json_int_t from = 0, last = 0;
+	size_t n = 0, n_wrong = 0, i, pages = 0, here;
+	json_t *list;
+
+	path_of("destination=dtn2", 0, path, sizeof(path));
+	do {
+		snprintf(query, sizeof(query), "limit=1000&time-start=%d", (int)from);
+		list = have(path, query);
+		here = json_array_size(list);
+		for (i = 0; i < here; i++, n++) {
+			last = int_of(json_array_get(list, i), "ts");
+			n_wrong += last != end_of((int64_t)n + 1) ||
+			    int_of(json_array_get(list, i), "val") != 8000000 * (int64_t)(n + 1);
+		}
+		from = last + 1;
+		json_decref(list);
+		pages++;
+	} while (here >= 1000);
+	CHECK_INT(n_wrong, 0);
+	CHECK_INT(n, SESSIONS);
+	CHECK_INT(pages, 3);
+}
+
+static void
+test_times(void)
+{
+	static const struct {
+		const char *form;
+		int a, b; /* seconds behind T0 */
+		size_t n;
+	} cases[] = {
+		{ "time-start=%d&time-end=%d", 60, 180, 3 },
+		{ "time-start=%d&time-range=%d", 61, 119, 2 },
+		{ "time-end=%d&time-start=%d", 119, 60, 1 },
+		{ "time=%d&limit=%d", 120, 5, 1 },
+		{ "time=%d&limit=%d", 121, 5, 0 },
+	};
+	char path[100], query[80];
+	json_t *list;
+	size_t i;
+
+	path_of("destination=dtn2", 0, path, sizeof(path));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const bool is_span = strstr(cases[i].form, "range") != NULL ||
+		    strstr(cases[i].form, "limit") != NULL;
+
+		snprintf(query, sizeof(query), cases[i].form, (int)T0_S + cases[i].a,
+		    is_span ? cases[i].b : (int)T0_S + cases[i].b);
+		list = have(path, query);
+		CHECK_INT(json_array_size(list), cases[i].n);
+		json_decref(list);
+	}
+}
+
+static void
+test_values(void)
+{
+	char path[100], means[120];
+	json_t *list;
+	double sum = 0;
+	int64_t id;
+	size_t n = 0;
+
+	path_of("destination=192.0.2.7", 1, path, sizeof(path));
+	list = have(path, NULL);
+	CHECK_INT(json_array_size(list), 1);
+	CHECK_INT(int_of(json_array_get(list, 0), "ts"), T0_S + 200);
+	CHECK(strstr(text_of(json_object_get(json_array_get(list, 0), "val"), "error"),
+		  "status 12") != NULL);
+	json_decref(list);
+	path_of("destination=192.0.2.7", 2, path, sizeof(path));
+	list = have(path, NULL);
+	CHECK_INT(json_array_size(list), 2);
+	CHECK_STR(text_of(json_object_get(json_array_get(list, 0), "val"), "stage"), "network");
+	json_decref(list);
+	/* means */
+	path_of("destination=dtn2", 0, path, sizeof(path));
+	*strrchr(path, '/') = '\0';
+	snprintf(means, sizeof(means), "%s/averages/3600", path);
+	list = have(means, NULL);
+	for (id = 1; id <= SESSIONS && end_of(id) / 3600 == end_of(1) / 3600; id++, n++)
+		sum += 8e6 * (double)id;
+	CHECK_INT(int_of(json_array_get(list, 0), "ts"), end_of(1) / 3600 * 3600);
+	CHECK(fabs(json_number_value(json_object_get(json_array_get(list, 0), "val")) -
+		  sum / (double)n) < 1);
+	json_decref(list);
+}
+
+static void
+test_refused(void)
+{
+	static const char *const values[] = { "time-start=x", "limit=-1", "time-range=1e300",
+		"time-end=", "offset=nan" };
+	static const char *const paths[] = { "none/", "%s//", "%s/none",
+		"%s/failures/averages/3600", "%s/throughput/averages/7", "%s/throughput/base/1",
+		"%s/throughput/averages/3600/1" };
+	json_t *list = have("", NULL), *doc;
+	char path[120], key[40];
+	size_t i;
+
+	snprintf(key, sizeof(key), "%s", text_of(json_array_get(list, 0), "metadata-key"));
+	json_decref(list);
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		CHECK_INT(ask("", values[i], &doc), NW_EINVAL);
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		snprintf(path, sizeof(path), paths[i], key);
+		CHECK_INT(ask(path, NULL, &doc), NW_ENOTFOUND);
+		CHECK(doc == NULL);
+	}
+}
+
+int
+main(void)
+{
+	char why[STORE_WHY_BYTES];
+
+	store = filled_open(NULL);
+	store_fill();
+	CHECK_INT(store_reader_open(filled_path, &reader, why), NW_OK);
+	test_list();
+	test_filters();
+	test_pages();
+	test_times();
+	test_values();
+	test_refused();
+	store_reader_close(reader);
+	store_close(store);
+	filled_remove();
+	return check_done("test_esmond");
+}

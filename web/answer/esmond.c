@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "web/answer/esmond.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+
+#include "narrows/clock.h"
+#include "narrows/err.h"
+#include "narrows/fnv.h"
+
+enum { ROUTES_MAX = 2000, POINTS_MAX = 100000, KEY_BYTES = 17, WORD_BYTES = 24 };
+#define SEC_NS INT64_C(1000000000)
+#define S_MAX  INT64_C(9000000000) /* a time that int64_t has in nanoseconds */
+static const char ARROW[] = " -> ";
+
+/* --- the query --- */
+
+struct query {
+	struct evkeyvalq fields;
+	bool has_times;
+	int64_t from_s, to_s; /* of a point's end, both within */
+	size_t limit, offset;
+	char *why;
+	size_t why_size;
+};
+
+/* Parameters that are no property of a metadata. */
+static const char *const not_compared[] = { "limit", "offset", "format", "time", "time-start",
+	"time-end", "time-range", "dns-match-rule" };
+
+static int
+number_take(struct query *q, const char *name, int64_t otherwise, int64_t *out)
+{
+	const char *text = evhttp_find_header(&q->fields, name);
+	char *end;
+	double v;
+
+	*out = otherwise;
+	if (text == NULL)
+		return NW_OK;
+	v = strtod(text, &end);
+	if (end == text || *end != '\0' || !(v >= 0 && v <= (double)S_MAX)) {
+		snprintf(q->why, q->why_size, "%s: a number of at least 0", name);
+		return NW_EINVAL;
+	}
+	*out = (int64_t)v;
+	q->has_times |= strncmp(name, "time", 4) == 0;
+	return NW_OK;
+}
+
+/* time-range counts back from time-end or now, and onward from time-start alone. */
+static int
+query_take(struct query *q)
+{
+	int64_t at, start, end, range, limit, offset;
+	int rc;
+
+	if ((rc = number_take(q, "time", -1, &at)) < 0 ||
+	    (rc = number_take(q, "time-start", -1, &start)) < 0 ||
+	    (rc = number_take(q, "time-end", -1, &end)) < 0 ||
+	    (rc = number_take(q, "time-range", -1, &range)) < 0 ||
+	    (rc = number_take(q, "limit", ESMOND_PAGE, &limit)) < 0 ||
+	    (rc = number_take(q, "offset", 0, &offset)) < 0)
+		return rc;
+	q->from_s = start >= 0 ? start : 0;
+	q->to_s = end >= 0 ? end : S_MAX;
+	if (at >= 0)
+		q->from_s = q->to_s = at;
+	else if (range >= 0 && start >= 0 && end < 0)
+		q->to_s = start + range < S_MAX ? start + range : S_MAX;
+	else if (range >= 0 && start < 0)
+		q->from_s = (end >= 0 ? end : nw_wall_ns() / SEC_NS) - range;
+	q->limit = limit > 0 && limit < ESMOND_PAGE ? (size_t)limit : ESMOND_PAGE;
+	q->offset = (size_t)offset;
+	return NW_OK;
+}
+
+/* --- points of a route --- */
+
+struct point {
+	int64_t ts_s, session;
+	double bits_per_s, bytes, duration_s, exit_status, effect;
+	char stage[WORD_BYTES], confidence[WORD_BYTES];
+};
+
+struct points {
+	struct point *list;
+	size_t n, room;
+	const struct query *q;
+};
+
+static int64_t
+end_s(const struct nw_result_rec *res)
+{
+	return (res->start_wall_ns + res->duration_ns) / SEC_NS;
+}
+
+static int
+on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	struct points *p = arg;
+	struct point *to;
+	void *room;
+
+	if (res == NULL || end_s(res) < p->q->from_s || end_s(res) > p->q->to_s ||
+	    s->closed_wall_ns == 0)
+		return 0;
+	if (p->n == p->room) {
+		p->room = p->room > 0 ? 2 * p->room : 64;
+		if ((room = realloc(p->list, p->room * sizeof(*p->list))) == NULL)
+			return NW_ENOMEM;
+		p->list = room;
+	}
+	to = &p->list[p->n++];
+	*to = (struct point){ .ts_s = end_s(res),
+		.session = s->id,
+		.bits_per_s = 8 * res->bytes_per_s,
+		.bytes = res->bytes,
+		.duration_s = (double)res->duration_ns / 1e9,
+		.exit_status = res->exit_status,
+		.effect = res->effect };
+	snprintf(to->stage, sizeof(to->stage), "%s", res->stage != NULL ? res->stage : "");
+	snprintf(to->confidence, sizeof(to->confidence), "%s",
+	    res->confidence != NULL ? res->confidence : "");
+	return 0;
+}
+
+static int
+by_time(const void *a, const void *b)
+{
+	const struct point *x = a, *y = b;
+
+	return x->ts_s != y->ts_s ? (x->ts_s > y->ts_s) - (x->ts_s < y->ts_s)
+				  : (x->session > y->session) - (x->session < y->session);
+}
+
+/* A session begins before its end, so that a bound for ends is one for begins. */
+static int
+points_read(struct store_reader *r, const struct nw_route_rec *of, struct points *p)
+{
+	int rc = store_sessions_of_route(
+	    r, of->route, of->program, (p->q->to_s + 1) * SEC_NS, POINTS_MAX, on_session, p);
+
+	if (p->n > 0)
+		qsort(p->list, p->n, sizeof(*p->list), by_time);
+	return rc;
+}
+
+/* --- event types: a row each, with the value of a point; NULL: the point has none --- */
+
+static json_t *
+value_throughput(const struct point *p)
+{
+	return p->bits_per_s > 0 ? json_integer((json_int_t)llround(p->bits_per_s)) : NULL;
+}
+
+static json_t *
+value_failures(const struct point *p)
+{
+	return p->exit_status > 0
+	    ? json_pack("{s:o}", "error",
+		  json_sprintf("session %" PRId64 ": the program ended with status %.0f",
+		      p->session, p->exit_status))
+	    : NULL;
+}
+
+static json_t *
+real_or_null(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *
+text_or_null(const char *text)
+{
+	return *text != '\0' ? json_string(text) : json_null();
+}
+
+static json_t *
+value_verdict(const struct point *p)
+{
+	return json_pack("{s:I s:o s:o s:o s:o s:o}", "session", (json_int_t)p->session, "stage",
+	    text_or_null(p->stage), "confidence", text_or_null(p->confidence), "effect",
+	    real_or_null(p->effect), "bytes", real_or_null(p->bytes), "duration",
+	    real_or_null(p->duration_s));
+}
+
+static const struct event_type {
+	const char *name;
+	json_t *(*value)(const struct point *p);
+	bool has_means; /* summaries: means of an hour and of a day */
+} event_types[] = {
+	{ "throughput", value_throughput, true },
+	{ "failures", value_failures, false },
+	{ "narrows-verdict", value_verdict, false },
+};
+enum { EVENT_TYPES = sizeof(event_types) / sizeof(event_types[0]) };
+static const int64_t windows_s[] = { 3600, 86400 };
+enum { WINDOWS = sizeof(windows_s) / sizeof(windows_s[0]) };
+
+static int
+point_put(json_t *list, int64_t ts_s, json_t *value)
+{
+	json_t *v = json_pack("{s:I s:o}", "ts", (json_int_t)ts_s, "val", value);
+
+	return v != NULL && json_array_append_new(list, v) == 0 ? NW_OK : NW_ENOMEM;
+}
+
+/* Clients ask on from the second behind the last point: a page never ends within a second. */
+static int
+base_put(json_t *list, const struct points *p, const struct event_type *type)
+{
+	int64_t last_s = -1;
+	json_t *value;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < p->n && rc == NW_OK; i++) {
+		if (json_array_size(list) >= p->q->limit && p->list[i].ts_s != last_s)
+			break;
+		if ((value = type->value(&p->list[i])) == NULL)
+			continue;
+		last_s = p->list[i].ts_s;
+		rc = point_put(list, last_s, value);
+	}
+	return rc;
+}
+
+static int
+means_put(json_t *list, const struct points *p, int64_t window_s)
+{
+	double sum = 0;
+	size_t i, n = 0;
+	int rc = NW_OK;
+
+	for (i = 0; i < p->n && rc == NW_OK; i++) {
+		const int64_t at = p->list[i].ts_s / window_s;
+
+		if (p->list[i].bits_per_s > 0) {
+			sum += p->list[i].bits_per_s;
+			n++;
+		}
+		if ((i + 1 < p->n && p->list[i + 1].ts_s / window_s == at) || n == 0)
+			continue;
+		if (json_array_size(list) >= p->q->limit)
+			break;
+		rc = point_put(list, at * window_s, json_real(sum / (double)n));
+		sum = 0;
+		n = 0;
+	}
+	return rc;
+}
+
+/* --- metadata --- */
+
+static void
+key_make(const struct nw_route_rec *rec, char key[KEY_BYTES])
+{
+	uint64_t h = fnv_byte(fnv_text(FNV_BEGIN, rec->route), '\n');
+
+	snprintf(key, KEY_BYTES, "%016" PRIx64, fnv_text(h, rec->program));
+}
+
+static json_t *
+type_make(const char *key, const struct event_type *type, int64_t updated_s)
+{
+	json_t *summaries = json_array();
+	size_t i;
+
+	for (i = 0; type->has_means && i < WINDOWS; i++)
+		json_array_append_new(summaries,
+		    json_pack("{s:s s:s s:o s:o}", "event-type", type->name, "summary-type",
+			"average", "summary-window", json_sprintf("%" PRId64, windows_s[i]), "uri",
+			json_sprintf(
+			    ESMOND_BASE "%s/%s/averages/%" PRId64, key, type->name, windows_s[i])));
+	return json_pack("{s:s s:o s:I s:o}", "event-type", type->name, "base-uri",
+	    json_sprintf(ESMOND_BASE "%s/%s/base", key, type->name), "time-updated",
+	    (json_int_t)updated_s, "summaries", summaries);
+}
+
+static int
+on_newest(void *arg, const struct nw_session_rec *s, const struct nw_result_rec *res)
+{
+	(void)s;
+	*(int64_t *)arg = res != NULL ? end_s(res) : 0;
+	return 0;
+}
+
+static json_t *
+metadata_make(const struct nw_route_rec *rec, int64_t updated_s)
+{
+	const char *to = strstr(rec->route, ARROW);
+	const int from_len = (int)(to - rec->route);
+	char key[KEY_BYTES];
+	json_t *doc, *types = json_array();
+	size_t i;
+
+	key_make(rec, key);
+	to += strlen(ARROW);
+	for (i = 0; i < EVENT_TYPES; i++)
+		json_array_append_new(types, type_make(key, &event_types[i], updated_s));
+	doc = json_pack("{s:s s:o s:s s:s# s:s s:s# s:s s:s# s:o s:o}", "metadata-key", key, "uri",
+	    json_sprintf(ESMOND_BASE "%s/", key), "subject-type", "point-to-point", "source",
+	    rec->route, from_len, "destination", to, "input-source", rec->route, from_len,
+	    "input-destination", to, "measurement-agent", rec->route, from_len, "tool-name",
+	    json_sprintf("narrows/%s", *rec->program != '\0' ? rec->program : "unknown"),
+	    "event-types", types);
+	return doc;
+}
+
+/* --- lists --- */
+
+struct listing {
+	struct store_reader *r;
+	const struct query *q;
+	json_t *list;
+	size_t n_all; /* that pass, on all pages */
+};
+
+/* Whether a list of objects has one whose `key` is the text. */
+static bool
+any_is(const json_t *list, const char *key, const char *text)
+{
+	bool is = false;
+	const char *v;
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	{
+		v = json_string_value(json_object_get(o, key));
+		is |= v != NULL && strcmp(v, text) == 0;
+	}
+	return is;
+}
+
+static bool
+summary_is(const json_t *types, const char *key, const char *text)
+{
+	bool is = false;
+	const json_t *type;
+	size_t i;
+
+	json_array_foreach(types, i, type)
+	{
+		is |= any_is(json_object_get(type, "summaries"), key, text);
+	}
+	return is;
+}
+
+static bool
+property_passes(const json_t *doc, const char *key, const char *text)
+{
+	const json_t *types = json_object_get(doc, "event-types");
+	const char *v;
+	size_t i;
+
+	for (i = 0; i < sizeof(not_compared) / sizeof(not_compared[0]); i++)
+		if (strcmp(key, not_compared[i]) == 0)
+			return true;
+	if (strcmp(key, "event-type") == 0)
+		return any_is(types, key, text);
+	if (strncmp(key, "summary-", 8) == 0)
+		return summary_is(types, key, text);
+	v = json_string_value(json_object_get(doc, key));
+	return v != NULL && strcmp(v, text) == 0;
+}
+
+/* Every parameter that asks for no page and no time is a property with this value. */
+static bool
+metadata_passes(const json_t *doc, const struct query *q)
+{
+	const struct evkeyval *f;
+	bool passes = true;
+
+	for (f = q->fields.tqh_first; f != NULL && passes; f = f->next.tqe_next)
+		passes = property_passes(doc, f->key, f->value);
+	return passes;
+}
+
+/* The end of the newest session decides whether a route has points behind time-start. */
+static int
+on_listed(void *arg, const struct nw_route_rec *rec)
+{
+	struct listing *l = arg;
+	int64_t updated_s = 0;
+	json_t *doc;
+	bool passes;
+	int rc;
+
+	if (strstr(rec->route, ARROW) == NULL)
+		return 0;
+	if ((rc = store_sessions_of_route(
+		 l->r, rec->route, rec->program, INT64_MAX, 1, on_newest, &updated_s)) < 0)
+		return rc;
+	if (l->q->has_times && updated_s < l->q->from_s)
+		return 0;
+	if ((doc = metadata_make(rec, updated_s)) == NULL)
+		return NW_ENOMEM;
+	passes = metadata_passes(doc, l->q);
+	if (passes && l->n_all >= l->q->offset && json_array_size(l->list) < l->q->limit)
+		json_array_append(l->list, doc);
+	l->n_all += passes;
+	json_decref(doc);
+	return 0;
+}
+
+/* The address of another page of the list; null: there is none. */
+static json_t *
+page_address(const struct query *q, bool is, size_t offset)
+{
+	const struct evkeyval *f;
+	json_t *text, *longer;
+	char *value;
+
+	if (!is)
+		return json_null();
+	text = json_sprintf(ESMOND_BASE "?limit=%zu&offset=%zu", q->limit, offset);
+	for (f = q->fields.tqh_first; f != NULL && text != NULL; f = f->next.tqe_next) {
+		if (strcmp(f->key, "limit") == 0 || strcmp(f->key, "offset") == 0)
+			continue;
+		value = evhttp_uriencode(f->value, -1, 0);
+		longer = value != NULL
+		    ? json_sprintf("%s&%s=%s", json_string_value(text), f->key, value)
+		    : NULL;
+		free(value);
+		json_decref(text);
+		text = longer;
+	}
+	return text;
+}
+
+/* The first entry tells the length of the list, and the pages around. */
+static int
+list_answer(struct store_reader *r, const struct query *q, json_t **out)
+{
+	struct listing l = { .r = r, .q = q, .list = json_array() };
+	int rc = store_routes(r, ROUTES_MAX, on_listed, &l);
+	json_t *first = json_array_get(l.list, 0);
+	const size_t n = json_array_size(l.list);
+
+	if (first != NULL) {
+		json_object_set_new(
+		    first, "metadata-count-total", json_integer((json_int_t)l.n_all));
+		json_object_set_new(first, "metadata-previous-page",
+		    page_address(
+			q, q->offset > 0, q->offset > q->limit ? q->offset - q->limit : 0));
+		json_object_set_new(first, "metadata-next-page",
+		    page_address(q, q->offset + n < l.n_all, q->offset + n));
+	}
+	*out = l.list;
+	return rc;
+}
+
+/* --- one metadata --- */
+
+struct found {
+	struct store_reader *r;
+	const char *key;
+	const struct event_type *type; /* NULL: the metadata itself */
+	int64_t window_s;              /* of means; 0: points; -1: the event type itself */
+	const struct query *q;
+	json_t *doc;
+};
+
+static int
+points_answer(struct found *f, const struct nw_route_rec *rec)
+{
+	struct points p = { .q = f->q };
+	int rc = points_read(f->r, rec, &p);
+
+	f->doc = json_array();
+	if (rc == NW_OK)
+		rc = f->window_s == 0 ? base_put(f->doc, &p, f->type)
+				      : means_put(f->doc, &p, f->window_s);
+	free(p.list);
+	return rc;
+}
+
+static int
+on_sought(void *arg, const struct nw_route_rec *rec)
+{
+	struct found *f = arg;
+	char key[KEY_BYTES];
+	int64_t updated_s = 0;
+	int rc = 0;
+
+	if (f->doc != NULL || strstr(rec->route, ARROW) == NULL)
+		return 0;
+	key_make(rec, key);
+	if (strcmp(key, f->key) != 0)
+		return 0;
+	if (f->type != NULL && f->window_s >= 0)
+		return points_answer(f, rec);
+	rc = store_sessions_of_route(
+	    f->r, rec->route, rec->program, INT64_MAX, 1, on_newest, &updated_s);
+	if (rc == NW_OK)
+		f->doc = f->type == NULL ? metadata_make(rec, updated_s)
+					 : type_make(key, f->type, updated_s);
+	return rc;
+}
+
+/* Reads EVENT-TYPE, EVENT-TYPE/base and EVENT-TYPE/averages/WINDOW. */
+static bool
+what_take(struct found *f, const char *type, const char *what, const char *window)
+{
+	size_t i;
+
+	for (i = 0; i < EVENT_TYPES && strcmp(type, event_types[i].name) != 0; i++)
+		;
+	if (i == EVENT_TYPES)
+		return false;
+	f->type = &event_types[i];
+	f->window_s = *what == '\0' ? -1 : 0;
+	if (*what == '\0' || strcmp(what, "base") == 0)
+		return *window == '\0';
+	if (strcmp(what, "averages") != 0 || !f->type->has_means)
+		return false;
+	for (i = 0; i < WINDOWS; i++)
+		if (strtoll(window, NULL, 10) == windows_s[i])
+			f->window_s = windows_s[i];
+	return f->window_s > 0;
+}
+
+static int
+one_answer(struct store_reader *r, const char *path, const struct query *q, json_t **out)
+{
+	struct found f = { .r = r, .q = q };
+	char part[4][64] = { { 0 } };
+	size_t i, len;
+	int rc;
+
+	for (i = 0; i < 4 && *path != '\0'; i++, path += len + (path[len] == '/')) {
+		len = strcspn(path, "/");
+		if (len == 0 || len >= sizeof(part[i]))
+			return NW_ENOTFOUND;
+		memcpy(part[i], path, len);
+	}
+	f.key = part[0];
+	if (*path != '\0' || (i > 1 && !what_take(&f, part[1], part[2], part[3])))
+		return NW_ENOTFOUND;
+	rc = store_routes(r, ROUTES_MAX, on_sought, &f);
+	*out = f.doc;
+	return rc == NW_OK && f.doc == NULL ? NW_ENOTFOUND : rc;
+}
+
+int
+esmond_document(struct store_reader *r, const char *path, const char *query, char *why,
+    size_t why_size, json_t **out)
+{
+	struct query q = { .why = why, .why_size = why_size };
+	int rc;
+
+	*out = NULL;
+	snprintf(why, why_size, "The query cannot be read.");
+	if (evhttp_parse_query_str(query != NULL ? query : "", &q.fields) != 0)
+		return NW_EINVAL;
+	rc = query_take(&q);
+	if (rc == NW_OK)
+		rc = *path == '\0' ? list_answer(r, &q, out) : one_answer(r, path, &q, out);
+	evhttp_clear_headers(&q.fields);
+	if (rc < 0) {
+		json_decref(*out);
+		*out = NULL;
+	}
+	return rc;
+}

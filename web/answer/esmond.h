@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sessions in the shapes of esmond, the archive of perfSONAR, so that clients of that archive read
+ * transfers beside active tests. A route with a program is one metadata; its sessions are the
+ * points, each at its end. Routes within one host have no second end and are left out.
+ */
+#ifndef NARROWS_WEB_ESMOND_H
+#define NARROWS_WEB_ESMOND_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "narrows/store.h"
+
+#define ESMOND_BASE "/esmond/perfsonar/archive/" /* of every address */
+
+/* Points of a page, and metadata of a list, unless `limit` asks for fewer. */
+enum { ESMOND_PAGE = 1000 };
+
+/*
+ * The answer to `path` behind ESMOND_BASE, a new document. query: encoded, or NULL. After NW_EINVAL
+ * `why` says which parameter is wrong. NW_ENOTFOUND: no such metadata, event type or summary.
+ * O(routes) for lists; O(sessions of the route that are asked for) for points.
+ */
+int esmond_document(struct store_reader *r, const char *path, const char *query, char *why,
+    size_t why_size, json_t **out);
+
+#endif
