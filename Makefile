@@ -11,6 +11,7 @@
 #   make bench      runs the benchmarks
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
+#   make experiment-gridftp  Kissel and others (2011), section IV: CELLS="--short", "--only REGEX"; in build/experiment-gridftp; root
 #   make experiment-dpss  block lists over a network with a small buffer, in build/experiment-dpss; root
 #   make experiment-magnet  the cost of kernel events beside tcpdump, in build/experiment-magnet; root
 #   make experiment-programs  counts the bytes of twenty real programs, those that are installed, beside the kernel's
@@ -219,7 +220,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -441,6 +442,12 @@ experiment-dpss:
 	@sh conf/deps.sh rig
 	$(Q)$(MAKE) --no-print-directory all $(RIG)
 	@B=$B python3 tests/experiment-dpss.py build/experiment-dpss
+experiment-gridftp:
+	@sh conf/deps.sh gridftp
+	@sh conf/deps.sh rig
+	$(Q)$(MAKE) --no-print-directory all $(RIG)
+	$(Q)$(MAKE) --no-print-directory gridftp
+	@B=$B python3 tests/experiment-gridftp.py $(CELLS) build/experiment-gridftp
 demo:
 	@sh conf/deps.sh demo
 	@sh conf/build.sh all

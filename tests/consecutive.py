@@ -129,6 +129,7 @@ class Box:
             time.sleep(0.3)
         else:
             return [f"no final verdict: {row}"]
+        row = self.listed(label)  # a list that came before the document may have had the result so far
         sentence, bad, text = doc["verdict"]["sentence"], [], self.narrows("report", str(row["id"]))
         if SO_FAR.match(sentence) or re.search(r"^(So far|Interim)", text, re.M):
             bad.append(f"interim words in the final text: {text.splitlines()[:3]}")

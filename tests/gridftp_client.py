@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A third-party transfer in mode E by its control connections alone, with a task, which globus-url-copy cannot name.
-# usage: gridftp_client.py SOURCE_HOST:PORT PATH DESTINATION_HOST:PORT PATH STREAMS TASK
+# usage: gridftp_client.py SOURCE_HOST:PORT PATH DESTINATION_HOST:PORT PATH STREAMS TASK [BYTES [DISK_STACK]]
+# BYTES: so many from the begin of the source, for one that has no end; 0: all.
 import re, socket, sys
 
 
@@ -35,16 +36,19 @@ class Control:
         return reply
 
 
-source, path, destination, copy, streams, task = sys.argv[1:]
+source, path, destination, copy, streams, task = sys.argv[1:7]
+bytes_, stack = (sys.argv[7:] + ["0", ""][len(sys.argv[7:]):])
 source, destination = Control(source), Control(destination)
 for c in source, destination:
     if task != "none":
         c.ask(f"SITE TASKID {task}")
+    if stack:
+        c.ask(f"SITE SETDISKSTACK {stack}")
 source.ask(f"OPTS RETR Parallelism={streams},{streams},{streams};")
 port = re.search(r"\((.*)\)", destination.ask("PASV")).group(1)
 source.ask(f"PORT {port}")
 destination.say(f"STOR {copy}")
-source.say(f"RETR {path}")
+source.say(f"RETR {path}" if bytes_ == "0" else f"ERET P 0 {bytes_} {path}")
 for c in source, destination:
     last = c.reply()
     if last[0] != "2":
