@@ -14,6 +14,9 @@
 
 #include "tests/fakebox.h"
 #include "narrows/clock.h"
+#include "narrows/original/compat.h"
+#include "narrows/original/mongo.h"
+#include "narrows/original/option_types.h"
 
 enum {
 	ECHO = 0x99,
@@ -316,6 +319,48 @@ test_path_and_sockets(void)
 	peer_end();
 }
 
+/* --- what programs include beside the calls --- */
+
+static void
+test_words(void)
+{
+	char **list;
+	int n;
+
+	list = split(",,a/1,b/22,,c", ",", &n);
+	CHECK_INT(n, 3);
+	CHECK_STR(list[0], "a/1");
+	CHECK_STR(list[1], "b/22");
+	CHECK_STR(list[2], "c");
+	strlist_free(list, n);
+	list = split(",;,", ",;", &n);
+	CHECK(list == NULL && n == 0);
+}
+
+static void
+test_documents(void)
+{
+	static const char want[] = "3e0000000164001f85eb51b81e09400273000600000068656c6c6f00026e00"
+				   "04000000676f6f00106900feffffff126c0000000000000100000862000100";
+	char got[2 * sizeof(want)];
+	bson b[1];
+	int i;
+
+	bson_init(b);
+	bson_append_double(b, "d", 3.14);
+	bson_append_string(b, "s", "hello");
+	bson_append_string_n(b, "n", "goodbye", 3);
+	bson_append_int(b, "i", -2);
+	bson_append_long(b, "l", INT64_C(1) << 40);
+	CHECK_INT(bson_append_bool(b, "b", 7), BSON_OK);
+	CHECK_INT(bson_finish(b), BSON_OK);
+	for (i = 0; i < bson_size(b) && i < (int)sizeof(want); i++)
+		snprintf(got + 2 * i, 3, "%02x", (unsigned char)bson_data(b)[i]);
+	CHECK_STR(got, want);
+	bson_destroy(b);
+	CHECK(BLIPP_BSON_META == 0x20 && BLIPP_BSON_DATA == 0x21);
+}
+
 int
 main(void)
 {
@@ -323,5 +368,7 @@ main(void)
 	test_timeouts_and_ends();
 	test_refusals();
 	test_path_and_sockets();
+	test_words();
+	test_documents();
 	return check_done("xsp_client");
 }
