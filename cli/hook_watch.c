@@ -17,6 +17,7 @@
  *	collector.back	the collector speaks again
  *	clock.lost	the box's clock is not synchronised any more
  *	clock.back	the clock is synchronised again
+ *	archive.session	a session between two hosts is over, for archives alone
  */
 #include "cli/hook/hook.h"
 
@@ -125,7 +126,8 @@ session_about(const json_t *s)
 	static const enum result_key keys[] = { KEY_listed_id, KEY_listed_route, KEY_listed_program,
 		KEY_listed_label, KEY_listed_task_id, KEY_listed_start, KEY_listed_end,
 		KEY_listed_bytes, KEY_listed_bytes_per_s, KEY_listed_usual, KEY_listed_stage,
-		KEY_listed_confidence, KEY_listed_sentence };
+		KEY_listed_confidence, KEY_listed_sentence, KEY_listed_duration_s,
+		KEY_listed_exit_status };
 	json_t *copy = json_object(), *v;
 	size_t i;
 
@@ -191,6 +193,8 @@ session_look(const struct watching *w, const json_t *s)
 	free(key);
 	verdict_look(w, known, s);
 	speed_look(w, known, s);
+	if (strstr(route, " -> ") != NULL)
+		tell(w, HOOK_ARCHIVE, session_about(s));
 }
 
 static void

@@ -35,7 +35,8 @@ sendtext_write(const struct exchange *x, char **text, size_t *len)
 	if (f == NULL)
 		return NW_ENOMEM;
 	good = put(f, "url", x->url) && put(f, "ca-file", x->ca_file) &&
-	    put(f, "proxy", x->proxy) && put(f, "user", x->user) && put(f, "password", x->password);
+	    put(f, "method", x->method) && put(f, "proxy", x->proxy) && put(f, "user", x->user) &&
+	    put(f, "password", x->password);
 	for (i = 0; good && i < EXCHANGE_LINES_MAX && x->lines[i] != NULL; i++)
 		good = put(f, "line", x->lines[i]);
 	fprintf(f, "timeout-ns %" PRId64 "\n", x->timeout_ns);
@@ -67,7 +68,7 @@ take(struct exchange *x, size_t *n_lines, int64_t *body_bytes, char *line)
 	struct {
 		const char *name, **at;
 	} const texts[] = { { "url", &x->url }, { "ca-file", &x->ca_file }, { "proxy", &x->proxy },
-		{ "user", &x->user }, { "password", &x->password } };
+		{ "method", &x->method }, { "user", &x->user }, { "password", &x->password } };
 	size_t i;
 
 	if (value == NULL)

@@ -65,8 +65,60 @@ known() {
 }
 python3 "$tmp/send.py" "$xsp" first || fail "the sender failed"
 until_true 30 known 19 15 || fail "$(sql "select route, n_sessions from route")"
+# an archive of perfSONAR gets the next session between hosts that are listed for it, once, and again until it takes it
+mkdir "$tmp/archives"
+cat >"$tmp/archive.py" <<'END'
+import http.server, os, sys
+class Archive(http.server.BaseHTTPRequestHandler):
+    def do_PUT(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        broken = os.path.exists(sys.argv[1] + "/broken")
+        if not broken:
+            with open(sys.argv[1] + "/archived", "a") as f:
+                print(self.path, self.headers["Content-Type"], self.headers["Authorization"], self.headers["x-ps-observer"], body, sep="\t", file=f)
+        self.send_response(500 if broken else 200)
+        self.end_headers()
+    def log_message(self, *args): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Archive)
+print(server.server_port, flush=True)
+server.serve_forever()
+END
+python3 -B "$tmp/archive.py" "$tmp" >"$tmp/port" &
+pids="$pids $!"
+until_true 10 test -s "$tmp/port" || fail "no archive"
+echo 'Basic bmFycm93czpzZWNyZXQ=' >"$tmp/credential"
+for hosts in "a b" "a c"; do
+	printf 'url http://127.0.0.1:%s/logstash\nformat pscheduler\nmethod PUT\nhosts %s\nobserver box.example\nauthorization-file %s\nreport https://box.example\n' \
+	    "$(cat "$tmp/port")" "$hosts" "$tmp/credential" >"$tmp/archives/$(echo "$hosts" | tr ' ' -).conf"
+done
+archive() { nw hook -d "$tmp/archives" -m "$tmp/archives.json" -1 run 2>"$tmp/err" || fail "the look at the box: $(cat "$tmp/err")"; }
+archive
 python3 "$tmp/send.py" "$xsp" last || fail "the sender failed"
 until_true 30 known 20 16 || fail "$(sql "select route, n_sessions from route")"
+
+archive
+grep -q 'other users may read this secret' "$tmp/err" || fail "a credential that others may read: $(cat "$tmp/err")"
+chmod 600 "$tmp/credential"
+: >"$tmp/broken"
+due() { sed -i 's/"due":[0-9]*/"due":0/' "$tmp/archives.json"; archive; }
+due
+rm "$tmp/broken"
+[ ! -e "$tmp/archived" ] || fail "a broken archive took something"
+due
+due
+python3 - "$tmp/archived" "$(nw report --json last)" <<'END' || fail "archived: $(cat "$tmp/archived" "$tmp/err")"
+import json, sys, uuid
+lines = open(sys.argv[1]).read().splitlines()
+assert len(lines) == 1, lines
+path, kind, credential, observer, body = lines[0].split("\t")
+assert (path, kind, credential, observer) == ("/logstash", "application/json", "Basic bmFycm93czpzZWNyZXQ=", "box.example")
+d, ours = json.loads(body), json.loads(sys.argv[2])
+assert uuid.UUID(d["id"]).version == 8 or d["id"][14] == "8", d
+assert d["test"] == {"type": "disk-to-disk", "spec": {"schema": 1, "source": "file://a/", "dest": "file://b/"}} and d["participants"] == ["a", "b"], d
+assert d["result"]["succeeded"] is True and d["result"]["bytes-sent"] == int(ours["session"]["bytes"]), d
+assert abs(d["result"]["throughput"] - 8 * ours["session"]["bytes_per_s"]) < 1 and d["run"]["duration"] == "PT%.3fS" % ours["session"]["duration_s"], d
+assert d["run"]["href"] == "https://box.example/session/%d" % ours["session"]["id"] and d["reference"]["narrows"]["stage"] == ours["verdict"]["stage"], d
+END
 
 # sixteen daily sessions, the newest five days ago: the next is missing; a told route is missing, too, unless it is young
 curl -fsS "$url/api/v1/expected" >"$tmp/expected.json" || fail "/api/v1/expected"

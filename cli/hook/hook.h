@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Webhooks: what a box concludes anew, posted to other programs. Three parts: what to post where
- * (hook_conf.c), what has happened since the last look (hook_watch.c), what waits to be delivered
- * (hook_queue.c), and the post of one event (hook_post.c). One thread.
+ * Webhooks: new conclusions of a box, posted to other programs, and sessions for archives. Parts:
+ * configuration (hook_conf.c), news since the last look (hook_watch.c), the queue (hook_queue.c),
+ * sessions in the form of an archive (hook_archive.c), and the post of an event (hook_post.c). One
+ * thread.
  */
 #ifndef HOOK_H
 #define HOOK_H
@@ -28,13 +29,18 @@ enum {
 
 struct hook {
 	char name[HOOK_NAME_BYTES];
-	char *url;          /* http://host[:port]/path or https:// */
-	char *secret_file;  /* its first line signs; "none": posts are not signed */
-	char *ca_file;      /* of https */
-	char *proxy;        /* address of a proxy, or "none" */
-	char *events;       /* words of HOOK_EVENTS, separated by blanks */
-	char *routes;       /* "any", or the only route */
-	char *report;       /* begin of links, or "none": where the box was asked */
+	char *url;                /* http://host[:port]/path or https:// */
+	char *secret_file;        /* its first line signs; "none": posts are not signed */
+	char *ca_file;            /* of https */
+	char *proxy;              /* address of a proxy, or "none" */
+	char *format;             /* "event", or "pscheduler": every session, and no other event */
+	char *method;             /* POST or PUT */
+	char *events;             /* words of HOOK_EVENTS, separated by blanks */
+	char *routes;             /* "any", or the only route */
+	char *hosts;              /* "any", or names by blanks, with both ends of a route */
+	char *observer;           /* of an archive: name of the reporter, or "none" */
+	char *authorization_file; /* first line: value of Authorization; "none": no such line */
+	char *report;             /* begin of links, or "none": where the box was asked */
 	int64_t timeout_ns; /* of a whole post, from the look-up of the name to the answer's end */
 };
 
@@ -65,6 +71,17 @@ enum { HOOK_INCIDENTS_DAYS = 60 }; /* the list of incidents must go back so far 
  * first. first: remembers, and tells nothing. */
 void hook_incidents(json_t *memory, bool first, const json_t *doc, int64_t now_wall_ns,
     hook_event_fn *fn, void *arg);
+
+/* --- archives --- */
+
+/* The event for archives alone: a session is over. */
+#define HOOK_ARCHIVE "archive.session"
+/* Whether the hook is an archive. */
+bool hook_archives(const struct hook *h);
+/* The session of the event as pScheduler's archiver would send the result of a test (schema 1 of
+ * disk-to-disk), a new document. NULL: the event has no session between two hosts, or memory was
+ * short. */
+json_t *hook_archive_document(const json_t *event);
 
 /* --- deliveries --- */
 

@@ -16,9 +16,14 @@ static const struct conf_row rows[] = {
 	{ "secret-file", &conf_text, AT(secret_file), "none", NULL, NULL },
 	{ "ca-file", &conf_text, AT(ca_file), "/etc/ssl/certs/ca-certificates.crt", NULL, NULL },
 	{ "proxy", &conf_text, AT(proxy), "none", NULL, NULL },
+	{ "format", &conf_text, AT(format), "event", NULL, NULL },
+	{ "method", &conf_text, AT(method), "POST", NULL, NULL },
 	{ "events", &conf_text, AT(events),
 	    "verdict slower incident health session collector clock", NULL, NULL },
 	{ "routes", &conf_text, AT(routes), "any", NULL, NULL },
+	{ "hosts", &conf_text, AT(hosts), "any", NULL, NULL },
+	{ "observer", &conf_text, AT(observer), "none", NULL, NULL },
+	{ "authorization-file", &conf_text, AT(authorization_file), "none", NULL, NULL },
 	{ "report", &conf_text, AT(report), "none", NULL, NULL },
 	{ "timeout", &conf_duration, AT(timeout_ns), "30s", "1s", "10min" },
 };
@@ -33,10 +38,23 @@ is_conf(const struct dirent *e)
 	return len > 5 && strcmp(e->d_name + len - 5, ".conf") == 0;
 }
 
+static const char *
+wrong_value(const struct hook *h)
+{
+	if (strncmp(h->url, "http://", 7) != 0 && strncmp(h->url, "https://", 8) != 0)
+		return "url: write https://host/path";
+	if (strcmp(h->format, "event") != 0 && strcmp(h->format, "pscheduler") != 0)
+		return "format: event or pscheduler";
+	if (strcmp(h->method, "POST") != 0 && strcmp(h->method, "PUT") != 0)
+		return "method: POST or PUT";
+	return NULL;
+}
+
 static int
 hook_read(const char *dir, const char *file, struct hook *h, char why[CONF_WHY_BYTES])
 {
 	size_t len = strlen(file) - 5;
+	const char *wrong;
 	char *path;
 	int rc;
 
@@ -50,8 +68,8 @@ hook_read(const char *dir, const char *file, struct hook *h, char why[CONF_WHY_B
 	h->name[len] = '\0';
 	path = xasprintf("%s/%s", dir, file);
 	if ((rc = conftable_read(&table, h, path, NULL, why)) == NW_OK &&
-	    strncmp(h->url, "http://", 7) != 0 && strncmp(h->url, "https://", 8) != 0) {
-		snprintf(why, CONF_WHY_BYTES, "%.200s: url: write https://host/path", path);
+	    (wrong = wrong_value(h)) != NULL) {
+		snprintf(why, CONF_WHY_BYTES, "%.200s: %s", path, wrong);
 		rc = NW_EINVAL;
 	}
 	free(path);
@@ -94,24 +112,49 @@ hooks_clear(struct hook *hooks, int n)
 		conftable_clear(&table, &hooks[--n]);
 }
 
-/* Whether the first word of `event`, up to its dot, stands in the list. */
+/* Whether the first len bytes of the name are a word of the list. */
 static bool
-has_word(const char *list, const char *event)
+has_word(const char *list, const char *name, size_t len)
 {
-	size_t len = strcspn(event, "."), n;
+	size_t n;
 
 	for (; *list != '\0'; list += n, list += strspn(list, " \t")) {
 		n = strcspn(list, " \t");
-		if (n == len && strncmp(list, event, len) == 0)
+		if (n == len && strncmp(list, name, len) == 0)
 			return true;
 	}
 	return false;
 }
 
+/* Whether both ends of the route are among the hosts. */
+static bool
+has_ends(const char *hosts, const char *route)
+{
+	static const char arrow[] = " -> ";
+	const char *to = route != NULL ? strstr(route, arrow) : NULL;
+
+	return strcmp(hosts, "any") == 0 ||
+	    (to != NULL && has_word(hosts, route, (size_t)(to - route)) &&
+		has_word(hosts, to + strlen(arrow), strlen(to + strlen(arrow))));
+}
+
+bool
+hook_archives(const struct hook *h)
+{
+	return strcmp(h->format, "pscheduler") == 0;
+}
+
 bool
 hook_wants(const struct hook *h, const char *event, const char *route)
 {
-	return strcmp(event, "test") == 0 ||
-	    (has_word(h->events, event) &&
-		(route == NULL || strcmp(h->routes, "any") == 0 || strcmp(h->routes, route) == 0));
+	const bool is_session = strcmp(event, HOOK_ARCHIVE) == 0;
+
+	if (strcmp(event, "test") == 0)
+		return true;
+	if (is_session != hook_archives(h) ||
+	    (!is_session && !has_word(h->events, event, strcspn(event, "."))))
+		return false;
+	return route == NULL ||
+	    ((strcmp(h->routes, "any") == 0 || strcmp(h->routes, route) == 0) &&
+		has_ends(h->hosts, route));
 }

@@ -62,19 +62,44 @@ signature_make(const struct hook *h, const char *body, int64_t now_wall_s, char 
 	return rc;
 }
 
+/* Lines for archives: the observer and a credential. */
+static int
+archive_lines(const struct hook *h, char **observer, char **credential, char why[CONF_WHY_BYTES])
+{
+	char secret[EXCHANGE_SECRET_BYTES], reason[EXCHANGE_WHY_BYTES];
+	int rc;
+
+	if (strcmp(h->observer, "none") != 0)
+		*observer = xasprintf("x-ps-observer: %s", h->observer);
+	if (strcmp(h->authorization_file, "none") == 0)
+		return NW_OK;
+	if ((rc = exchange_secret(h->authorization_file, secret, NULL, reason)) < 0) {
+		snprintf(why, CONF_WHY_BYTES, "%.200s", reason);
+		return rc;
+	}
+	*credential = xasprintf("Authorization: %s", secret);
+	explicit_bzero(secret, sizeof(secret));
+	return NW_OK;
+}
+
 static int
 body_post(
-    const struct hook *h, const char *body, const char *const lines[4], char why[CONF_WHY_BYTES])
+    const struct hook *h, const char *body, const char *const lines[6], char why[CONF_WHY_BYTES])
 {
-	const struct exchange x = { .url = h->url,
+	struct exchange x = { .url = h->url,
 		.ca_file = h->ca_file,
 		.proxy = strcmp(h->proxy, "none") != 0 ? h->proxy : NULL,
 		.body = body,
 		.body_len = strlen(body),
-		.lines = { lines[0], lines[1], lines[2], lines[3] } };
+		.method = strcmp(h->method, "POST") != 0 ? h->method : NULL };
 	char reason[EXCHANGE_WHY_BYTES];
-	int status, rc = exchange(&x, NULL, NULL, &status, reason);
+	size_t i, n = 0;
+	int status, rc;
 
+	for (i = 0; i < 6; i++)
+		if (lines[i] != NULL)
+			x.lines[n++] = lines[i];
+	rc = exchange(&x, NULL, NULL, &status, reason);
 	if (rc == NW_OK && (status < 200 || status > 299)) {
 		snprintf(reason, sizeof(reason), "the answer is %d", status);
 		rc = NW_EPROTO;
@@ -84,25 +109,44 @@ body_post(
 	return rc;
 }
 
+/* The body, for free(). An archive keeps every document: there is no test for archives. */
+static int
+body_make(const struct hook *h, const json_t *event, char **body, char why[CONF_WHY_BYTES])
+{
+	json_t *document = hook_archives(h) ? hook_archive_document(event) : NULL;
+
+	*body = NULL;
+	if (hook_archives(h) && document == NULL) {
+		snprintf(why, CONF_WHY_BYTES,
+		    "an archive takes sessions between two hosts alone, and keeps what it gets");
+		return NW_EINVAL;
+	}
+	*body = json_dumps(document != NULL ? document : event, JSON_COMPACT | JSON_SORT_KEYS);
+	json_decref(document);
+	return *body != NULL ? NW_OK : NW_ENOMEM;
+}
+
 static int
 delivery_post(const struct hook *h, const json_t *event, const char *id, int64_t now_wall_s,
     char why[CONF_WHY_BYTES])
 {
 	const char *name = result_text(event, KEY_hook_event_event);
-	char *body = json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS), *signature = NULL, *named,
-	     *delivery;
-	int rc = body != NULL ? NW_OK : NW_ENOMEM;
+	char *body, *signature = NULL, *observer = NULL, *credential = NULL, *named, *delivery;
+	int rc = body_make(h, event, &body, why);
 
-	if (rc == NW_OK && (rc = signature_make(h, body, now_wall_s, &signature, why)) == NW_OK) {
+	if (rc == NW_OK && (rc = signature_make(h, body, now_wall_s, &signature, why)) == NW_OK &&
+	    (rc = archive_lines(h, &observer, &credential, why)) == NW_OK) {
 		named = xasprintf("Narrows-Event: %s", name != NULL ? name : "?");
 		delivery = xasprintf("Narrows-Delivery: %s", id);
 		rc = body_post(h, body,
-		    (const char *const[]){
-			"Content-Type: application/json", named, delivery, signature },
+		    (const char *const[6]){ "Content-Type: application/json", named, delivery,
+			signature, observer, credential },
 		    why);
 		free(named);
 		free(delivery);
 	}
+	free(credential);
+	free(observer);
 	free(signature);
 	free(body);
 	return rc;

@@ -121,6 +121,7 @@ options_set(CURL *curl, const struct exchange *x, struct answer *a, struct curl_
 		curl_easy_setopt(curl, CURLOPT_POST, 1L);
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, x->body);
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->body_len);
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, x->method);
 	}
 }
 

@@ -13,6 +13,7 @@ static const struct exchange asked = { .url = "https://host/path?a=b c",
 	.proxy = "http://proxy:3128",
 	.body = "line\n\nurl x\n\0end",
 	.body_len = 16,
+	.method = "PUT",
 	.lines = { "Content-Type: text/plain", "Other: two words" },
 	.user = "site",
 	.password = "pass word",
@@ -44,6 +45,7 @@ check_whole(void)
 	CHECK_STR(x.url, asked.url);
 	CHECK_STR(x.ca_file, asked.ca_file);
 	CHECK_STR(x.proxy, asked.proxy);
+	CHECK_STR(x.method, asked.method);
 	CHECK_STR(x.user, asked.user);
 	CHECK_STR(x.password, asked.password);
 	CHECK_STR(x.lines[0], asked.lines[0]);

@@ -17,7 +17,7 @@
 
 enum { ROUTES_MAX = 2000, POINTS_MAX = 100000, KEY_BYTES = 17, WORD_BYTES = 24 };
 #define SEC_NS INT64_C(1000000000)
-#define S_MAX  INT64_C(9000000000) /* a time that int64_t has in nanoseconds */
+#define S_MAX  INT64_C(9000000000) /* int64_t has room for the nanoseconds */
 static const char ARROW[] = " -> ";
 
 /* --- the query --- */
@@ -31,7 +31,7 @@ struct query {
 	size_t why_size;
 };
 
-/* Parameters that are no property of a metadata. */
+/* Parameters beside the properties of a metadata. */
 static const char *const not_compared[] = { "limit", "offset", "format", "time", "time-start",
 	"time-end", "time-range", "dns-match-rule" };
 
@@ -321,10 +321,10 @@ struct listing {
 	struct store_reader *r;
 	const struct query *q;
 	json_t *list;
-	size_t n_all; /* that pass, on all pages */
+	size_t n_all; /* passing ones, on all pages */
 };
 
-/* Whether a list of objects has one whose `key` is the text. */
+/* Whether an object of the list has the text under `key`. */
 static bool
 any_is(const json_t *list, const char *key, const char *text)
 {
@@ -373,7 +373,7 @@ property_passes(const json_t *doc, const char *key, const char *text)
 	return v != NULL && strcmp(v, text) == 0;
 }
 
-/* Every parameter that asks for no page and no time is a property with this value. */
+/* All parameters but those of page and time are properties with a value. */
 static bool
 metadata_passes(const json_t *doc, const struct query *q)
 {

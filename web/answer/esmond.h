@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions in the shapes of esmond, the archive of perfSONAR, so that clients of that archive read
- * transfers beside active tests. A route with a program is one metadata; its sessions are the
- * points, each at its end. Routes within one host have no second end and are left out.
+ * Sessions in the shapes of esmond, the archive of perfSONAR, for clients that read transfers beside
+ * active tests. A route with a program is one metadata, and each session a point at the end of the
+ * session. Routes within one host have no second end and are left out.
  */
 #ifndef NARROWS_WEB_ESMOND_H
 #define NARROWS_WEB_ESMOND_H
@@ -20,8 +20,8 @@ enum { ESMOND_PAGE = 1000 };
 
 /*
  * The answer to `path` behind ESMOND_BASE, a new document. query: encoded, or NULL. After NW_EINVAL
- * `why` says which parameter is wrong. NW_ENOTFOUND: no such metadata, event type or summary.
- * O(routes) for lists; O(sessions of the route that are asked for) for points.
+ * `why` names the wrong parameter. NW_ENOTFOUND: no such metadata, event type or summary.
+ * O(routes) for lists; O(sessions of the route within the time asked for) for points.
  */
 int esmond_document(struct store_reader *r, const char *path, const char *query, char *why,
     size_t why_size, json_t **out);

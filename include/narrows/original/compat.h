@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of words by the names that programs for the original library use. */
+/* Lists of words, by the names in programs for the original library. */
 #ifndef COMPAT_H
 #define COMPAT_H
 
@@ -16,7 +16,7 @@ strlist_free(char **list, int list_length)
 }
 
 /*
- * The words between bytes of `delimiters`, none of them empty, in a list that strlist_free() frees.
+ * The non-empty words between bytes of `delimiters`, in a list for strlist_free().
  * Returns NULL with *count 0 if there is no word or no memory.
  */
 static inline char **

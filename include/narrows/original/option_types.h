@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Options of messages by the names that programs for the original library use. A box reads the
+ * Options of messages by the names in programs for the original library. A box reads the
  * options of BLiPP (0x20, 0x21) and of XIO-XSP (0x30 to 0x32; narrows-xsp(7)), and passes over the
  * others.
  */

@@ -319,7 +319,7 @@ test_path_and_sockets(void)
 	peer_end();
 }
 
-/* --- what programs include beside the calls --- */
+/* --- headers beside the calls --- */
 
 static void
 test_words(void)

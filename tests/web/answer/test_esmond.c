@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions as esmond has them: which routes are metadata, which points a client gets that asks page
- * by page as esmond's own client does, means, filters, and what is refused. */
+/* Sessions in the form of esmond: routes as metadata, points page by page for a client like
+ * esmond's own, means, filters, refusals. */
 #include "web/answer/esmond.h"
 
 #include <math.h>
@@ -54,8 +54,8 @@ route_put(struct nw_batch *b, const char *route, const char *program, int64_t n,
 		.json = "{}" });
 }
 
-/* 2,600 sessions of rsync, five of which end within one second, the thousandth among them; two of
- * scp, of which one failed; one within a host. */
+/* 2,600 sessions of rsync, five with an end in the same second, the thousandth among the five; two of
+ * scp, one of the two failed; one within a host. */
 enum { SESSIONS = 2600, SAME = 998 };
 
 static int64_t
@@ -122,7 +122,7 @@ count(const char *query)
 	return n;
 }
 
-/* The path of an event type, as its own address leads there. */
+/* The path of an event type. */
 static void
 path_of(const char *query, size_t type, char *path, size_t size)
 {

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The keys of the document are pScheduler's, as its HTTP archiver sends them. */
+#include "cli/hook/hook.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "narrows/fnv.h"
+#include "narrows/result.h"
+#include "narrows/xmalloc.h"
+
+/* The same session has the same id whenever it is sent, so that an archive keeps it once. */
+static json_t *
+id_make(const json_t *session)
+{
+	const char *task = result_text(session, KEY_listed_task_id),
+		   *start = result_text(session, KEY_listed_start);
+	uint64_t a = fnv_text(
+		     fnv_text(FNV_BEGIN, task != NULL ? task : ""), start != NULL ? start : ""),
+		 b = fnv_byte(a, 'n');
+
+	/* an UUID of version 8: its bits are the maker's own */
+	return json_sprintf("%08" PRIx32 "-%04" PRIx32 "-8%03" PRIx32 "-%04" PRIx32 "-%012" PRIx64,
+	    (uint32_t)(a >> 32), (uint32_t)(a >> 16 & 0xffff), (uint32_t)(a & 0xfff),
+	    (uint32_t)(b >> 48 & 0x3fff) | 0x8000, b & UINT64_C(0xffffffffffff));
+}
+
+static json_t *
+text_or_null(const json_t *session, enum result_key key)
+{
+	const char *text = result_text(session, key);
+
+	return text != NULL ? json_string(text) : json_null();
+}
+
+static json_t *
+number_or_null(double v)
+{
+	return isfinite(v) ? json_real(v) : json_null();
+}
+
+/* A time span as ISO 8601 has it. */
+static json_t *
+span(double seconds)
+{
+	return json_sprintf("PT%.3fS", isfinite(seconds) ? seconds : 0);
+}
+
+static json_t *
+result_make(const json_t *session, double took_s)
+{
+	const double status = result_number(session, KEY_listed_exit_status),
+		     bytes = result_number(session, KEY_listed_bytes),
+		     rate = result_number(session, KEY_listed_bytes_per_s);
+	json_t *result =
+	    json_pack("{s:b s:o s:o s:o}", "succeeded", !(status > 0), "time", span(took_s),
+		"bytes-sent", isfinite(bytes) ? json_integer((json_int_t)bytes) : json_null(),
+		"throughput", number_or_null(8 * rate));
+
+	if (status > 0)
+		json_object_set_new(
+		    result, "error", json_sprintf("the program ended with status %.0f", status));
+	return result;
+}
+
+json_t *
+hook_archive_document(const json_t *event)
+{
+	static const char arrow[] = " -> ";
+	const json_t *session = result_get(event, KEY_hook_event_session);
+	const char *route = session != NULL ? result_text(session, KEY_listed_route) : NULL,
+		   *to = route != NULL ? strstr(route, arrow) : NULL;
+	const double took_s = to != NULL ? result_number(session, KEY_listed_duration_s) : NAN;
+	const int from_len = to != NULL ? (int)(to - route) : 0;
+
+	if (to == NULL)
+		return NULL;
+	to += strlen(arrow);
+	return json_pack("{s:o s:{s:s s:{s:i s:o s:o}} s:{s:s s:s} s:{s:o s:o s:o s:o s:o} "
+			 "s:{s:o s:{s:s} s:{s:o}} s:[s#,s] s:o s:{s:{s:o s:o s:o s:o s:o s:o}}}",
+	    "id", id_make(session), "test", "type", "disk-to-disk", "spec", "schema", 1, "source",
+	    json_sprintf("file://%.*s/", from_len, route), "dest", json_sprintf("file://%s/", to),
+	    "tool", "name", "narrows", "version", NW_VERSION, "run", "added",
+	    text_or_null(session, KEY_listed_start), "start-time",
+	    text_or_null(session, KEY_listed_start), "end-time",
+	    text_or_null(session, KEY_listed_end), "duration", span(took_s), "href",
+	    text_or_null(event, KEY_hook_event_link), "task", "href",
+	    text_or_null(event, KEY_hook_event_link), "schedule", "slip", "PT0S", "detail",
+	    "duration", span(took_s), "participants", route, from_len, to, "result",
+	    result_make(session, took_s), "reference", "narrows", "session",
+	    json_integer((json_int_t)result_number(session, KEY_listed_id)), "program",
+	    text_or_null(session, KEY_listed_program), "stage",
+	    text_or_null(session, KEY_listed_stage), "confidence",
+	    text_or_null(session, KEY_listed_confidence), "usual",
+	    number_or_null(result_number(session, KEY_listed_usual)), "sentence",
+	    text_or_null(session, KEY_listed_sentence));
+}
