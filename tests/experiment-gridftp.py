@@ -82,6 +82,8 @@ def disk_share(cell, which):
 # --- the two hosts ---
 
 class Site(World):
+    link_options = ("large",)       # at the paper's rates
+
     def servers_start(self, library):
         for i, host in enumerate("ab", 1):
             write(f"{self.tmp}/hosts-{host}", "127.0.0.1 localhost\n" + "".join(f"{ADDRESS[h]} host{h} {os.uname().nodename}\n" for h in (host,)))

@@ -95,4 +95,42 @@ case_run "a queue of 20,000 bytes" "1 0 0 20000" 100 1400 0 "n >= 13 && n <= 15 
 case_run "5 % lost" "0 0 5 0" 2000 50 0.0001 "n > 1861 && n < 1939"
 counters_told
 tail -n 2 "$tmp/counters" | grep -q '^a-b .*lost=[1-9][0-9]* dropped=[1-9]' || { cat "$tmp/counters"; echo "FAIL: counters"; status=1; }
+
+# large packets: bytes stay as they are around lost and dropped segments, of which so many are lost as of small packets
+kill $link $answer
+wait $link
+echo "400 1 1 100000
+0 1 0 0" >"$tmp/parameters"
+"$B/tests/rig/link" $a wan $b wan "$tmp/parameters" large >"$tmp/counters" &
+link=$!
+until grep -q ready "$tmp/counters"; do sleep 0.05; kill -0 "$link" || exit 1; done
+for i in 1 2; do
+	[ $i = 1 ] && ns=$a || ns=$b
+	ip -n $ns addr add 10.233.0.$i/30 dev wan && ip -n $ns link set wan mtu 1500 txqueuelen 10000 up || exit 1
+done
+cat >"$tmp/bytes.py" <<'PYTHON'
+import hashlib, socket, sys
+if sys.argv[1] == "take":
+    with socket.create_server(("10.233.0.2", 9)) as server:
+        print("ready", flush=True)
+        c, digest = server.accept()[0], hashlib.sha1()
+        while data := c.recv(1 << 20):
+            digest.update(data)
+        print(digest.hexdigest())
+else:
+    with socket.create_connection(("10.233.0.2", 9)) as c, open(sys.argv[1], "rb") as f:
+        c.sendall(f.read())
+PYTHON
+$in_b python3 "$tmp/bytes.py" take >"$tmp/taken" &
+answer=$!
+until grep -q ready "$tmp/taken"; do sleep 0.05; kill -0 $answer || exit 1; done
+head -c 12M /dev/urandom >"$tmp/sent"
+$in_a python3 "$tmp/bytes.py" "$tmp/sent" || exit 1
+wait $answer
+[ "$(tail -n 1 "$tmp/taken")" = "$(sha1sum <"$tmp/sent" | cut -d ' ' -f 1)" ] || { echo "FAIL: large packets arrive otherwise"; status=1; }
+counters_told
+# at least 8,700 segments; 1 % of them are lost, give or take four standard deviations
+grep '^a-b' "$tmp/counters" | tail -n 1 | tee "$tmp/large" | tr ' =' '\n\n' | paste -sd ' ' |
+	awk '{ n = $3; lost = $7; bytes = $5; exit !(n > 8700 && bytes / n > 1300 && lost > n / 100 - 4 * sqrt(n / 100) && lost < n / 100 + 4 * sqrt(n / 100)) }' ||
+	{ echo "FAIL: large packets: $(cat "$tmp/large")"; status=1; }
 exit $status

@@ -172,6 +172,8 @@ class Disk:
 # --- the world ---
 
 class World:
+    link_options = ()
+
     def __init__(self, bin_, rig_bin, out, disk_bytes=900 << 20, shielded=True, replays=False):
         """shielded: other work on the machine hardly disturbs the rig; else its programs and the kernel's threads share
         the processors with all others, and only the link comes first. replays: hosts repeat stages that the box orders."""
@@ -284,7 +286,7 @@ class World:
         self.link_write(NO_LIMIT, NO_LIMIT)
         first = [] if self.shielded else ["chrt", "-f", "1"]
         self.link = self.start(None, [*first, f"{self.rig_bin}/link", self.tag + "a", "wan", self.tag + "b", "wan",
-                                      self.link_text], log="link.log")
+                                      self.link_text, *self.link_options], log="link.log")
         for host in "ab":
             ns = self.tag + host
             until(5, "the link", lambda: "wan" in run("ip", "-n", ns, "-br", "link"))
