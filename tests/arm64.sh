@@ -101,6 +101,7 @@ beyond='test_unit	filters of system calls
 test_nwrun	filters of system calls, which a program of this test sets
 test_sockuser	sockets of the kind NETLINK_SOCK_DIAG
 test_flow_notices	sockets of the kind NETLINK_SOCK_DIAG
+test_launch	programs for arm64 in its root, which are those of this machine
 test_probe_process	/proc/self/stat: it is QEMU'"'"'s
 '
 if wants units; then
