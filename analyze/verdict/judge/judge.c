@@ -678,7 +678,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    j, kernels_decide, j->limit.stage, claim_text(nw_says_name(j->kernel.says)));
 	if (j->unseen > UNSEEN_DOUBT)
 		REASON_SAY(j, bytes_not_seen, CLAIM_NO_STAGE, claim_number(j->unseen));
-	if (j->by_replay && !against)
+	if (j->by_replay && !against && !replayed_is_brief(&j->replayed, j->path.n))
 		j->confidence = "medium";
 	else if (against || (j->limit.claim == LIMIT_ACCOUNT && !j->pace.found))
 		j->confidence = "low";
@@ -857,7 +857,7 @@ judge_decide(const struct evidence *e, const struct judge_params *params, struct
 	announced_find(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
 	kernelwaits_find(e, &out->path, &out->kernel);
-	replayed_find(e, &out->path, &out->resources, &out->replayed);
+	replayed_find(e, &out->path, &out->resources, out->bytes_per_s, &out->replayed);
 	decide(out, e);
 	gain_set(out);
 	little_decide(out);

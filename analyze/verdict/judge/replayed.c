@@ -14,6 +14,9 @@ static const double LOWER = 0.7, HIGHER = 1.38, HIGHER_SHORT = 1.65, SHORT_S = 0
 /* A throttle lets bytes pass in slices of a tenth of a second: what is not slower than this part of
  * the throttle's rate, over a short time, is the throttle. Measured: 0.64 to 140 times the rate. */
 static const double SLICED = 0.5;
+/* A replay of no more bytes than pass in this time of the transfer may be all burst: the stage is
+ * as fast as found, or slower. */
+static const double BRIEF_S = 0.1;
 /* Memory took what a disk carried alone so many times more slowly. */
 static const double CACHED = 1.25;
 /* Of two stages, the limit worked so many times as long for the same bytes as the other stage, and
@@ -53,7 +56,7 @@ replay_of(const struct evidence *e, const struct nw_path_stage *s)
 
 void
 replayed_find(const struct evidence *e, const struct nw_path *p, const struct resources *r,
-    struct replayed *out)
+    double bytes_per_s, struct replayed *out)
 {
 	const struct evidence_replay *y;
 	struct replayed_stage *s;
@@ -71,6 +74,7 @@ replayed_find(const struct evidence *e, const struct nw_path *p, const struct re
 			continue;
 		s->bytes_per_s = s->by->bytes / s->by->took_s;
 		s->calls_s_per_byte = s->by->calls_s / s->by->bytes;
+		s->brief = s->by->bytes < BRIEF_S * bytes_per_s;
 		if (s->bytes_per_s >= SLICED * r->throttle[i]) {
 			s->bytes_per_s = r->throttle[i];
 			s->calls_s_per_byte = 1 / r->throttle[i];
@@ -96,6 +100,24 @@ worked(const struct replayed *y, const struct nw_path *p, const struct limit *l,
 						 : gain_worked(p, l, r, i);
 }
 
+/* Whether a stage may be named since the other had room: what was repeated briefly shows room only
+ * beside a stage that was found slow alone, too. */
+static bool
+is_met(const struct replayed *y, size_t stage, size_t other)
+{
+	return !y->stage[other].brief || y->stage[stage].by != NULL;
+}
+
+bool
+replayed_is_brief(const struct replayed *y, size_t n_stages)
+{
+	size_t i;
+
+	for (i = 0; i < n_stages && !y->stage[i].brief; i++)
+		continue;
+	return i < n_stages;
+}
+
 enum replayed_says
 replayed_compare(const struct replayed *y, const struct nw_path *p, const struct limit *l,
     const struct resources *r, double bytes_per_s, size_t first, size_t second)
@@ -110,9 +132,9 @@ replayed_compare(const struct replayed *y, const struct nw_path *p, const struct
 	a = worked(y, p, l, r, bytes_per_s, first);
 	b = worked(y, p, l, r, bytes_per_s, second);
 	if (a >= MOSTLY && a >= APART * b)
-		return REPLAYED_FIRST;
+		return is_met(y, first, second) ? REPLAYED_FIRST : REPLAYED_NOTHING;
 	if (b >= MOSTLY && b >= APART * a)
-		return REPLAYED_SECOND;
+		return is_met(y, second, first) ? REPLAYED_SECOND : REPLAYED_NOTHING;
 	if (y->stage[first].by != NULL && y->stage[second].by != NULL && a >= MOSTLY &&
 	    b >= MOSTLY && a <= TOGETHER * b && b <= TOGETHER * a)
 		return REPLAYED_BOTH;
@@ -143,7 +165,7 @@ turns_s_per_byte(const struct replayed *y, const struct nw_path *p, const struct
 	for (i = 0; i < p->n; i++) {
 		if (i == limit || !is_of_end(p, i, sending))
 			continue;
-		sum += isfinite(y->stage[i].calls_s_per_byte)
+		sum += isfinite(y->stage[i].calls_s_per_byte) && !y->stage[i].brief
 		    ? y->stage[i].calls_s_per_byte
 		    : gain_worked(p, l, r, i) / bytes_per_s;
 	}
@@ -167,7 +189,8 @@ replayed_gain(const struct replayed *y, const struct nw_path *p, const struct li
 
 	for (i = 0; i < p->n; i++) {
 		one = higher_of(&y->stage[i]) * y->stage[i].bytes_per_s / bytes_per_s;
-		if (i != limit && one < found.high && !is_cached(&y->stage[i], p, i, bytes_per_s)) {
+		if (i != limit && !y->stage[i].brief && one < found.high &&
+		    !is_cached(&y->stage[i], p, i, bytes_per_s)) {
 			found.high = fmax(1, one);
 			found.next = i;
 		}

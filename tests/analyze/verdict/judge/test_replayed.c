@@ -50,7 +50,7 @@ session_set(const double held[5], double read, double send, double write, struct
 				.took_s = bytes / rate[i],
 				.cost_bytes = 2e7,
 				.cost_s = 1 };
-	replayed_find(&evidence, &path, &resources, out);
+	replayed_find(&evidence, &path, &resources, RATE, out);
 }
 
 static void
@@ -104,6 +104,32 @@ test_throttle(void)
 	session_set(held, 0, 0, 0.5 * RATE, &y);
 	CHECK_NEAR(y.stage[4].bytes_per_s, 0.5 * RATE, 1e-9, 0);
 	throttle = 0;
+}
+
+/* What may be all burst shows room only beside a stage that was slow alone, and bounds nothing. */
+static void
+test_brief(void)
+{
+	static const double held[5] = { .1, .1, .9, .1, .9 };
+	struct gain g = { .low = NAN, .high = NAN, .about = NAN };
+	struct replayed y;
+
+	bytes = 0.05 * RATE;
+	session_set(held, 0, 0, 3 * RATE, &y);
+	CHECK(replayed_is_brief(&y, 5) && !replayed_is_brief(&y, 4));
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_NOTHING);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 2, 4), REPLAYED_NOTHING);
+	replayed_gain(&y, &path, &limit, &resources, RATE, 2, &g);
+	CHECK(!isfinite(g.high) && g.source != GAIN_REPLAY);
+	session_set(held, 0, RATE, 3 * RATE, &y);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_SECOND);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 2, 4), REPLAYED_FIRST);
+	/* both slow, in spite of a burst: both; both fast: nothing */
+	session_set(held, 0, RATE, 1.1 * RATE, &y);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_BOTH);
+	session_set(held, 0, 3 * RATE, 3 * RATE, &y);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_NOTHING);
+	bytes = 1e9;
 }
 
 static void
@@ -169,6 +195,7 @@ main(void)
 {
 	test_compare();
 	test_throttle();
+	test_brief();
 	test_gain();
 	return check_done("test_replayed");
 }
