@@ -549,7 +549,8 @@ gain_set(struct judgement *j)
 		replayed_gain(&j->replayed, &j->path, &j->limit, &j->resources, j->bytes_per_s,
 		    j->limit.stage, &j->gain);
 	if (lifts)
-		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
+		gain_by_throttle(
+		    &j->path, &j->limit, &j->resources, &j->replayed, j->limit.stage, &j->gain);
 	if (is_starved(j)) { /* as may all programs on the same processors */
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;

@@ -50,6 +50,8 @@ enum replayed_says {
 enum replayed_says
 replayed_compare(const struct replayed *y, const struct nw_path *p, const struct limit *l,
     const struct resources *r, double bytes_per_s, size_t first, size_t second);
+/* Whether a stage alone, not repeated briefly, surely carries so much. */
+bool replayed_carries(const struct replayed *y, size_t stage, double bytes_per_s);
 /* Bounds the gain of lifting `limit`, if the bounds are nearer than those of *g. */
 void replayed_gain(const struct replayed *y, const struct nw_path *p, const struct limit *l,
     const struct resources *r, double bytes_per_s, size_t limit, struct gain *g);

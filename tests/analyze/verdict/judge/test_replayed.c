@@ -124,6 +124,13 @@ test_brief(void)
 	session_set(held, 0, RATE, 3 * RATE, &y);
 	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_SECOND);
 	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 2, 4), REPLAYED_FIRST);
+	/* a link looks slower than it is in its first round trips: 1.34 times as fast, and 1.28 */
+	session_set(held, 0, 1.25 * RATE, RATE, &y);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_FIRST);
+	session_set(held, 0, 1.2 * RATE, RATE, &y);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_BOTH);
+	session_set(held, 0, RATE, 1.45 * RATE, &y);
+	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_SECOND);
 	/* both slow, in spite of a burst: both; both fast: nothing */
 	session_set(held, 0, RATE, 1.1 * RATE, &y);
 	CHECK_INT(replayed_compare(&y, &path, &limit, &resources, RATE, 4, 2), REPLAYED_BOTH);
@@ -178,6 +185,11 @@ test_gain(void)
 	replayed_gain(&y, &path, &limit, &resources, RATE, 4, &g);
 	CHECK_NEAR(g.high, 1.65 * 5, 1e-9, 0);
 	CHECK(g.low <= 0.7 * 5 && g.low > 0.6 * 5);
+	/* .. and a disk is not */
+	session_set((const double[5]){ .1, 0, .05, 0, .9 }, 5 * RATE, 0, 0, &y);
+	g = (struct gain){ .low = NAN, .high = NAN, .about = NAN };
+	replayed_gain(&y, &path, &limit, &resources, RATE, 4, &g);
+	CHECK_NEAR(g.high, 1.38 * 5, 1e-9, 0);
 	bytes = 1e9;
 	/* nearer bounds stay */
 	g = (struct gain){ .low = 2, .high = 2.5, .source = GAIN_THROTTLE };
