@@ -9,15 +9,15 @@
  * of a tenth of a second pass. Likewise fewer operations. */
 static const double WORTH_S = 0.25;
 enum { MANY_OPS = 4 };
-/* .. but a burst only makes a stage look faster: of two stages that are repeated for so long each,
- * the stage that is slow alone, too, is told. */
+/* .. but a burst only makes a stage look faster: two stages are repeated for so long each, and a
+ * stage with a slow replay is the limit. */
 static const double WORTH_EACH_S = 0.05;
-/* One behind the other, operations of this size are as fast as larger ones: few larger operations
- * give way to more. */
+/* Operations of this size, in order, are as fast as larger operations: few larger operations give
+ * way to many of this size. */
 static const int64_t LARGE_OP = 65536;
 static const double IN_ORDER = 0.1; /* share of other steps, at most */
 /* A young connection sends so many bytes in the first round trip, and twice as many in each next
- * one. Its start may take this share of a replay, or the network would look slow. */
+ * round trip. The start may take this share of a replay, or the network would look slow. */
 static const double FIRST_BYTES = 14600, START_SHARE = 0.15;
 /* Bounds of a gain as near as this need no replay. */
 static const double TOLD = 2;
@@ -220,8 +220,7 @@ bounds_set(struct nw_replay *y, const struct judgement *j, double share, size_t 
 	return bytes >= worth_s * j->bytes_per_s && y->bytes >= MANY_OPS * y->op_bytes;
 }
 
-/* Keeps of the `known` replays of a question those that are worth their cost, each alone or as one
- * of n. */
+/* Keeps the replays of a question that are worth the cost, each alone or as a part of n. */
 static size_t
 worth_keep(const struct evidence *e, const struct judgement *j, struct nw_question *q, size_t known,
     double share, size_t n, double worth_s)

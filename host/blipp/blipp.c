@@ -409,7 +409,7 @@ note_refused(struct blipp *b)
 		log_line(LOG_WARNING, "order.refused why=\"%s\"", text);
 }
 
-/* Orders of replays that nothing will come of: the box need not wait. */
+/* Orders of replays without a result to come: the box need not wait. */
 static void
 note_declined(struct blipp *b, int64_t now_mono_ns)
 {

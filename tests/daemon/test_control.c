@@ -318,8 +318,7 @@ decline(struct control_peer *p, const char *ids)
 	nw_doc_buf_clear(&doc);
 }
 
-/* A host that declines the replay in hand is not waited for; what else it declines changes
- * nothing. */
+/* The box does not wait for a host that declines the replay in hand; other ids change no order. */
 static void
 test_rule_declined(void)
 {

@@ -8,9 +8,10 @@
 
 /* A stage alone differs from the stage in a transfer, and from one minute to the next, by so
  * much. Measured by lifting planted limits: replays of a second told 0.95 to 1.1 times what was
- * reached. Behind those of 0.05 to 0.1 s, in which a connection is still slow, 0.66 to 1.63 times
+ * reached. Behind sends of 0.05 to 0.1 s, in which a connection is still slow, 0.62 to 1.63 times
  * the rate alone was reached. */
-static const double LOWER = 0.7, HIGHER = 1.38, HIGHER_SHORT = 1.65, SHORT_S = 0.25;
+static const double LOWER = 0.7, HIGHER = 1.38;
+static const double LOWER_SHORT = 0.6, HIGHER_SHORT = 1.65, SHORT_S = 0.25;
 /* A throttle lets bytes pass in slices of a tenth of a second: what is not slower than this part of
  * the throttle's rate, over a short time, is the throttle. Measured: 0.64 to 140 times the rate. */
 static const double SLICED = 0.5;
@@ -22,8 +23,7 @@ static const double CACHED = 1.25;
 /* Of two stages, the limit worked so many times as long for the same bytes as the other stage, and
  * for most of the time. */
 static const double APART = 1.4, MOSTLY = 0.6;
-/* .. by brief replays of both, which differ less from a session of seconds. Measured: round trips of
- * the start made a link look 0 to 12 % slower in a brief replay. */
+/* .. by brief replays of both stages. Measured: round trips of the start made a link look 0 to 12 % slower in a brief replay. */
 static const double APART_BRIEF = 1.3, STARTED = 0.07;
 /* Two stages whose work differs by less limit together. */
 static const double TOGETHER = 1.3;
@@ -106,8 +106,8 @@ worked(const struct replayed *y, const struct nw_path *p, const struct limit *l,
 					: gain_worked(p, l, r, i);
 }
 
-/* Whether a stage may be named since the other had room: what was repeated briefly shows room only
- * beside a stage that was found slow alone, too. */
+/* Whether a stage may be named since the other had room: a brief replay shows room only beside the
+ * slow replay of the named stage. */
 static bool
 is_met(const struct replayed *y, size_t stage, size_t other)
 {
@@ -187,13 +187,11 @@ replayed_carries(const struct replayed *y, size_t stage, double bytes_per_s)
 	return s->by != NULL && !s->brief && LOWER * s->bytes_per_s >= bytes_per_s;
 }
 
-/* Most of a stage's rate in a transfer, against the rate alone; of a stage not repeated, any. */
-static double
-higher_of(const struct replayed_stage *s)
+/* Whether a stage is the network by a short send. */
+static bool
+is_short_send(const struct replayed_stage *s)
 {
-	return s->by != NULL && s->by->way == NW_REPLAY_SEND && s->by->took_s < SHORT_S
-	    ? HIGHER_SHORT
-	    : HIGHER;
+	return s->by != NULL && s->by->way == NW_REPLAY_SEND && s->by->took_s < SHORT_S;
 }
 
 void
@@ -205,7 +203,8 @@ replayed_gain(const struct replayed *y, const struct nw_path *p, const struct li
 	size_t i;
 
 	for (i = 0; i < p->n; i++) {
-		one = higher_of(&y->stage[i]) * y->stage[i].bytes_per_s / bytes_per_s;
+		one = (is_short_send(&y->stage[i]) ? HIGHER_SHORT : HIGHER) *
+		    y->stage[i].bytes_per_s / bytes_per_s;
 		if (i != limit && !y->stage[i].brief && one < found.high &&
 		    !is_cached(&y->stage[i], p, i, bytes_per_s)) {
 			found.high = fmax(1, one);
@@ -224,8 +223,9 @@ replayed_gain(const struct replayed *y, const struct nw_path *p, const struct li
 	turns_s = fmax(turns_s_per_byte(y, p, l, r, bytes_per_s, limit, true),
 	    turns_s_per_byte(y, p, l, r, bytes_per_s, limit, false));
 	/* stages of several threads take less than the sum of their times */
-	found.low = fmin(LOWER * y->stage[found.next].bytes_per_s / bytes_per_s,
-	    LOWER / (turns_s * bytes_per_s));
+	one = is_short_send(&y->stage[found.next]) ? LOWER_SHORT : LOWER;
+	found.low = fmin(
+	    one * y->stage[found.next].bytes_per_s / bytes_per_s, LOWER / (turns_s * bytes_per_s));
 	found.low = fmax(1, found.low);
 	if (found.high <= TELLING * found.low)
 		found.about = sqrt(found.low * found.high);

@@ -221,7 +221,7 @@ unsigned peer_address(const char *host, uint16_t port, struct sockaddr_storage *
 /* --- replays --- */
 struct nw_order;
 /* Whether the probe of this state will not repeat what the box orders: the configuration does not
- * allow the replay, the replay failed, or its turn does not come within seconds. False of other
+ * allow the replay, the replay failed, or the turn does not come within seconds. False of other
  * orders. */
 bool
 replay_declines(void *state, const struct report *r, const struct nw_order *o, int64_t now_mono_ns);

@@ -172,9 +172,8 @@ test_asks(void)
 	analysis_clear(&a);
 }
 
-/* 1 % of a short transfer may pass as a burst: both stages are repeated, for half of that each. Of
- * a shorter transfer, or of large operations, or where a new connection is slow for a while,
- * nothing is asked. */
+/* 1 % of a short transfer may pass as a burst: both stages are repeated, for half of the bytes each.
+ * Of a shorter transfer, or if a new connection is slow for a while, no stage is repeated. */
 static void
 test_short(void)
 {
@@ -205,7 +204,7 @@ test_short(void)
 	analysis_clear(&a);
 }
 
-/* Few large operations give way to more smaller ones, where they follow each other. */
+/* Few large operations give way to many smaller operations, if in order. */
 static void
 test_large(void)
 {
@@ -240,8 +239,8 @@ test_far(void)
 	analysis_clear(&a);
 }
 
-/* Of a short transfer the stage is named that is slow alone, and not surely; room that one brief
- * replay shows says nothing. */
+/* Of a short transfer the stage with the slow replay is named, and not surely; a single brief replay
+ * that shows room does not decide. */
 static void
 test_short_answers(void)
 {

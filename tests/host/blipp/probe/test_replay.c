@@ -222,8 +222,7 @@ carry_out(void *state, struct report *r)
 	CHECK(done);
 }
 
-/* A replay that fails is declined from then on, and so is, for as long as its turn lasts, another
- * session's. */
+/* A replay that fails is declined from then on, and so is another session's until the turn ends. */
 static void
 test_declined(void)
 {
