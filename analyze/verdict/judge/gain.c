@@ -147,8 +147,8 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	return g;
 }
 
-/* Whether a stage had room for `rate` times the bytes: by its account, by its rate alone, or, of the
- * network, by its better windows. */
+/* Whether a stage had room for `rate` times the bytes: by its account, by its rate alone, or, of
+ * the network, by its better windows. */
 static bool
 carries(const struct nw_path *p, const struct limit *l, const struct resources *r,
     const struct replayed *y, size_t i, double rate)

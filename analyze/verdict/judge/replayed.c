@@ -23,7 +23,8 @@ static const double CACHED = 1.25;
 /* Of two stages, the limit worked so many times as long for the same bytes as the other stage, and
  * for most of the time. */
 static const double APART = 1.4, MOSTLY = 0.6;
-/* .. by brief replays of both stages. Measured: round trips of the start made a link look 0 to 12 % slower in a brief replay. */
+/* .. by brief replays of both stages. Measured: round trips of the start made a link look 0 to 12 %
+ * slower in a brief replay. */
 static const double APART_BRIEF = 1.3, STARTED = 0.07;
 /* Two stages whose work differs by less limit together. */
 static const double TOGETHER = 1.3;

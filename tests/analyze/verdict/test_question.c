@@ -172,8 +172,8 @@ test_asks(void)
 	analysis_clear(&a);
 }
 
-/* 1 % of a short transfer may pass as a burst: both stages are repeated, for half of the bytes each.
- * Of a shorter transfer, or if a new connection is slow for a while, no stage is repeated. */
+/* 1 % of a short transfer may pass as a burst: both stages are repeated, for half of the bytes
+ * each. Of a shorter transfer, or if a new connection is slow for a while, no stage is repeated. */
 static void
 test_short(void)
 {
@@ -239,8 +239,8 @@ test_far(void)
 	analysis_clear(&a);
 }
 
-/* Of a short transfer the stage with the slow replay is named, and not surely; a single brief replay
- * that shows room does not decide. */
+/* Of a short transfer the stage with the slow replay is named, and not surely; a single brief
+ * replay that shows room does not decide. */
 static void
 test_short_answers(void)
 {

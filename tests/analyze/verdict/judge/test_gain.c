@@ -147,7 +147,8 @@ test_throttle(void)
 }
 
 /* The disk read is the limit, and the written disk's throttle lets through twice the rate. Between
- * the two a replay may show that a stage carries as much, and so do the network's better windows. */
+ * the two a replay may show that a stage carries as much, and so may the network's better
+ * windows. */
 static void
 test_others_carry(void)
 {

@@ -81,8 +81,8 @@ test_files(void)
 	CHECK_INT(names_count(dir), 2);
 }
 
-/* Pauses of the program count in one time, and not in the other. The three pauses of the second half
- * make up for late ends of earlier pauses. */
+/* Pauses of the program count in one time, and not in the other. The three pauses of the second
+ * half make up for late ends of earlier pauses. */
 static void
 test_pauses(void)
 {
