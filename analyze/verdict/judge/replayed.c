@@ -8,10 +8,10 @@
 
 /* A stage alone differs from the stage in a transfer, and from one minute to the next, by so
  * much. Measured by lifting planted limits: replays of a second told 0.95 to 1.1 times what was
- * reached. Behind sends of 0.05 to 0.1 s, in which a connection is still slow, 0.62 to 1.63 times
+ * reached. Behind sends of 0.05 to 0.1 s, in which a connection is still slow, 0.51 to 1.63 times
  * the rate alone was reached. */
 static const double LOWER = 0.7, HIGHER = 1.38;
-static const double LOWER_SHORT = 0.6, HIGHER_SHORT = 1.65, SHORT_S = 0.25;
+static const double LOWER_SHORT = 0.5, HIGHER_SHORT = 1.65, SHORT_S = 0.25;
 /* A throttle lets bytes pass in slices of a tenth of a second: what is not slower than this part of
  * the throttle's rate, over a short time, is the throttle. Measured: 0.64 to 140 times the rate. */
 static const double SLICED = 0.5;
