@@ -202,6 +202,7 @@ status_clear(struct nw_order_status *s)
 	free((char *)s->collecting);
 	free((char *)s->orders);
 	free((char *)s->refused);
+	free((char *)s->declined);
 	memset(s, 0, sizeof(*s));
 }
 
@@ -301,10 +302,13 @@ control_take_status(
 	s.collecting = xstrdup(s.collecting);
 	s.orders = xstrdup(s.orders);
 	s.refused = xstrdup(s.refused);
+	s.declined = xstrdup(s.declined);
 	log_refused(p, &s);
 	status_clear(&p->status);
 	p->status = s;
 	p->status_wall_ns = now_wall_ns;
+	if (p->control->rule.declined != NULL && s.declined != NULL)
+		p->control->rule.declined(p->control->rule.arg, p);
 	return NW_OK;
 }
 

@@ -62,6 +62,8 @@ struct control_rule {
 	void (*joined)(void *arg, struct control_peer *p); /* a provider has come */
 	void (*tick)(void *arg, bool renew);               /* renew: repeat every order */
 	bool (*is_idle)(const void *arg);                  /* no order is in force */
+	/* orders that the provider will not carry out are in status.declined */
+	void (*declined)(void *arg, const struct control_peer *p);
 	void *arg;
 };
 

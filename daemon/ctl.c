@@ -184,10 +184,9 @@ answer_diet(
 		fatalx("out of memory");
 	if (control_get_diets(c) == NULL || verb == NULL || (!all && (id <= 0 || *end != '\0')))
 		answer_error(out, "diet", "accept ID|all, or undo ID|all");
-	else if (strcmp(verb, "accept") == 0)
-		rc = diets_accept(control_get_diets(c), host, id, now_wall_ns, answer_line, lines);
-	else if (strcmp(verb, "undo") == 0)
-		rc = diets_undo(control_get_diets(c), host, id, now_wall_ns, answer_line, lines);
+	else if (strcmp(verb, "accept") == 0 || strcmp(verb, "undo") == 0)
+		rc = diets_decide(control_get_diets(c), host, id, strcmp(verb, "undo") == 0,
+		    now_wall_ns, answer_line, lines);
 	else
 		answer_error(out, verb, "accept or undo");
 	if (rc == NW_OK) {

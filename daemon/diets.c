@@ -276,8 +276,8 @@ one_decide(struct diets *d, struct one *one, bool end, int64_t now_wall_ns)
 	return NW_OK;
 }
 
-static int
-decide_each(struct diets *d, const char *host, int64_t id, bool end, int64_t now_wall_ns,
+int
+diets_decide(struct diets *d, const char *host, int64_t id, bool end, int64_t now_wall_ns,
     void (*line)(void *arg, const char *text), void *arg)
 {
 	char name[300], text[400];
@@ -299,20 +299,6 @@ decide_each(struct diets *d, const char *host, int64_t id, bool end, int64_t now
 		line(arg, text);
 	}
 	return rc;
-}
-
-int
-diets_accept(struct diets *d, const char *host, int64_t id, int64_t now_wall_ns,
-    void (*line)(void *arg, const char *text), void *arg)
-{
-	return decide_each(d, host, id, false, now_wall_ns, line, arg);
-}
-
-int
-diets_undo(struct diets *d, const char *host, int64_t id, int64_t now_wall_ns,
-    void (*line)(void *arg, const char *text), void *arg)
-{
-	return decide_each(d, host, id, true, now_wall_ns, line, arg);
 }
 
 /* --- orders --- */

@@ -32,9 +32,7 @@ int diets_load(struct diets *d, struct store_reader *r, int64_t now_wall_ns);
 void diets_tick(struct diets *d, struct control *c, int64_t now_mono_ns);
 /* Accepts a proposal, or ends a diet or proposal, of the host: by number, or all of them (id 0).
  * Calls `line` for each. NW_ENOTFOUND: nothing is open there; NW_EFULL: the store is busy. */
-int diets_accept(struct diets *d, const char *host, int64_t id, int64_t now_wall_ns,
-    void (*line)(void *arg, const char *text), void *arg);
-int diets_undo(struct diets *d, const char *host, int64_t id, int64_t now_wall_ns,
+int diets_decide(struct diets *d, const char *host, int64_t id, bool end, int64_t now_wall_ns,
     void (*line)(void *arg, const char *text), void *arg);
 
 #endif

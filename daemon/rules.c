@@ -72,13 +72,6 @@ struct rules {
 };
 
 static void
-connection_clear(struct connection *c)
-{
-	free(c->by);
-	free(c->far);
-}
-
-static void
 escalation_free(struct rules *r, struct escalation *e)
 {
 	size_t i;
@@ -87,8 +80,10 @@ escalation_free(struct rules *r, struct escalation *e)
 	session_release(e->session);
 	for (i = 0; i < e->n_hosts; i++)
 		free(e->hosts[i]);
-	for (i = 0; i < e->n_connections; i++)
-		connection_clear(&e->connections[i]);
+	for (i = 0; i < e->n_connections; i++) {
+		free(e->connections[i].by);
+		free(e->connections[i].far);
+	}
 	free(e->hosts);
 	free(e->connections);
 	free(e);
@@ -274,11 +269,11 @@ tell_newest_connection(struct control_peer *p, void *arg)
 
 /* --- the question behind a verdict --- */
 
-/* Subject of the order of a replay. */
+/* Subject of the order of a replay; without an order of any. */
 struct asking {
 	const struct escalation *e;
 	struct nw_order order;
-	size_t n; /* hosts that take the order */
+	size_t n; /* providers that take the order */
 };
 
 static void
@@ -287,11 +282,19 @@ tell_replay(struct control_peer *p, void *arg)
 	struct asking *a = arg;
 
 	if (!takes_part(a->e, p) || (p->can & CAN_REPLAY) == 0 ||
-	    !control_peer_is(p, a->e->question.ask[a->e->at].host))
+	    (a->order.opt != 0 && !control_peer_is(p, a->e->question.ask[a->e->at].host)))
+		return;
+	a->n++;
+	if (a->order.opt == 0)
 		return;
 	session_alias(a->e->session, p->host, a->order.task_id);
 	control_tell(p, &a->order);
-	a->n++;
+}
+
+static void
+replay_id(const struct escalation *e, char id[NW_ORDER_ID_BYTES])
+{
+	snprintf(id, NW_ORDER_ID_BYTES, "s%" PRId64 "/p%zu", e->session->id, e->at + 1);
 }
 
 /* Gives the order of the replay in hand, or ends it. Returns false if no host takes the order. */
@@ -305,17 +308,9 @@ replay_order(const struct rules *r, const struct escalation *e, uint16_t opt)
 		    .lease_ns = r->conf->escalate_lease_ns,
 		    .replay = e->question.ask[e->at].replay } };
 
-	snprintf(a.order.id, sizeof(a.order.id), "s%" PRId64 "/p%zu", e->session->id, e->at + 1);
+	replay_id(e, a.order.id);
 	control_each(r->control, tell_replay, &a);
 	return a.n > 0;
-}
-
-static void
-replayer_count(struct control_peer *p, void *arg)
-{
-	struct asking *a = arg;
-
-	a->n += takes_part(a->e, p) && (p->can & CAN_REPLAY) != 0;
 }
 
 /* Whether a provider of the session's hosts takes orders of replays. */
@@ -324,7 +319,7 @@ has_replayer(const struct rules *r, const struct escalation *e)
 {
 	struct asking a = { .e = e };
 
-	control_each(r->control, replayer_count, &a);
+	control_each(r->control, tell_replay, &a);
 	return a.n > 0;
 }
 
@@ -395,6 +390,24 @@ rules_replayed(struct rules *r, const struct session *s, const char *host, bool 
 	}
 	log_debug("session.replayed id=%" PRId64 " host=\"%s\"", s->id, host);
 	replay_end(r, e, now_mono_ns);
+}
+
+/* A host will not carry out the replay in hand: the next replay's turn. */
+static void
+on_declined(void *arg, const struct control_peer *p)
+{
+	struct escalation *e, *tmp;
+	char id[NW_ORDER_ID_BYTES];
+	struct rules *r = arg;
+
+	HASH_ITER (hh, r->escalations, e, tmp) {
+		replay_id(e, id);
+		if (e->at >= e->question.n || !nw_order_word(p->status.declined, id) ||
+		    !control_peer_is(p, e->question.ask[e->at].host))
+			continue;
+		log_info("session.declined id=%s", id);
+		replay_end(r, e, nw_mono_ns());
+	}
 }
 
 /* --- hosts and connections --- */
@@ -618,15 +631,9 @@ rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_
 }
 
 bool
-rules_is_idle(const struct rules *r)
+rules_is_idle(const void *rules)
 {
-	return r->escalations == NULL;
-}
-
-static bool
-is_idle(const void *arg)
-{
-	return rules_is_idle(arg);
+	return ((const struct rules *)rules)->escalations == NULL;
 }
 
 struct rules *
@@ -641,8 +648,11 @@ rules_new(struct control *c, const struct conf *conf)
 	    ruleline_parse(line, &r->lines[r->n_lines], &line, &why) == NW_OK)
 		r->n_lines++;
 	control_set_rule(c,
-	    &(struct control_rule){
-		.joined = on_joined, .tick = on_tick, .is_idle = is_idle, .arg = r });
+	    &(struct control_rule){ .joined = on_joined,
+		.tick = on_tick,
+		.is_idle = rules_is_idle,
+		.declined = on_declined,
+		.arg = r });
 	return r;
 }
 

@@ -2,18 +2,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Behind a session whose gain is unknown the box orders its stages to be repeated alone. The host repeats the stage that its
 # configuration allows, in the scratch directory and within the bounds, and the verdict is judged again with what came out.
+# A host whose scratch directory is on another mount than the file says at once that it declines.
 if [ -z "${NARROWS_INSIDE:-}" ]; then
 	unshare -n true 2>/dev/null || { echo "network namespaces cannot be made"; exit 77; }
-	exec env NARROWS_INSIDE=1 unshare -n sh "$0"
+	exec env NARROWS_INSIDE=1 unshare -mn sh "$0"
 fi
 . tests/lib.sh
+mount_end() { umount -l "$tmp/mount" 2>/dev/null || :; lib_cleanup; }
+trap mount_end EXIT
 ip link set lo up || skip "network namespaces cannot be made"
 start_box -o session-linger=1s
-mkdir "$tmp/scratch"
+mkdir "$tmp/scratch" "$tmp/mount"
 echo kept >"$tmp/scratch/file"
-for host in mover other; do
-	"$bin/blipp" -d -b "$xsp" -H $host -o probes=cpu -o configuration=no $([ $host = other ] || echo "-o scratch=$tmp/scratch") \
-		2>"$tmp/$host.log" &
+mount -t tmpfs none "$tmp/mount" || skip "a file system cannot be mounted"
+for host in mover other decliner; do
+	case $host in
+	mover) allowed="-o scratch=$tmp/scratch" ;;
+	decliner) allowed="-o scratch=$tmp/mount" ;;
+	*) allowed= ;;
+	esac
+	"$bin/blipp" -d -b "$xsp" -H $host -o probes=cpu -o configuration=no $allowed 2>"$tmp/$host.log" &
 	pids="$pids $!"
 	until_true 10 grep -q box.connected "$tmp/$host.log" || fail "blipp of $host does not connect"
 done
@@ -28,7 +36,7 @@ with open(sys.argv[1], "wb", buffering=0) as f:
         f.write(block)
 PY
 programs=
-for host in mover other; do
+for host in mover other decliner; do
 	"$bin/nwrun" -H $host -t work-$host -b "$xsp" python3 "$tmp/work.py" "$tmp/$host.out" &
 	programs="$programs $!"
 done
@@ -56,4 +64,7 @@ PY
 "$bin/narrows" -s "$tmp/state" report --check all >"$tmp/checked" || fail "sentences: $(cat "$tmp/checked")"
 [ "$(ls -A "$tmp/scratch")" = file ] && [ "$(cat "$tmp/scratch/file")" = kept ] || fail "the scratch directory has $(ls -A "$tmp/scratch")"
 has other '"replays":\[\]' || fail "a host without a scratch directory repeated a stage: $(grep -o '"replays":.\{200\}' "$tmp/other.json")"
+has decliner '"replays":\[\]' || fail "a file of another mount was repeated: $(grep -o '"replays":.\{200\}' "$tmp/decliner.json")"
+until_true 20 grep -q "session.declined id=s$session/p" "$tmp/box.log" ||
+	fail "the host does not decline the order of session $session: $(tail -n 5 "$tmp/box.log") $(tail -n 5 "$tmp/decliner.log")"
 echo "$(grep -o '"cost_bytes":[0-9.e+]*' "$tmp/mover.json" | head -n 1) behind the session"

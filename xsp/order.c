@@ -285,6 +285,7 @@ nw_order_status_encode(struct nw_doc_buf *out, const struct nw_order_status *s)
 	put_text(kv, &n, "collecting", s->collecting);
 	put_text(kv, &n, "orders", s->orders);
 	put_text(kv, &n, "refused", s->refused);
+	put_text(kv, &n, "declined", s->declined);
 	put_real(kv, &n, "collection_interval_s", s->collection_s);
 	put_real(kv, &n, "report_period_s", s->report_s);
 	put_real(kv, &n, "cpu_s", s->cpu_s);
@@ -319,6 +320,7 @@ nw_order_status_decode(struct nw_order_status *s, const uint8_t *buf, size_t len
 	s->collecting = nw_kv_text(kv, n, "collecting");
 	s->orders = nw_kv_text(kv, n, "orders");
 	s->refused = nw_kv_text(kv, n, "refused");
+	s->declined = nw_kv_text(kv, n, "declined");
 	s->collection_s = nw_kv_real(kv, n, "collection_interval_s", NAN);
 	s->report_s = nw_kv_real(kv, n, "report_period_s", NAN);
 	s->cpu_s = nw_kv_real(kv, n, "cpu_s", NAN);

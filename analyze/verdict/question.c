@@ -9,6 +9,16 @@
  * of a tenth of a second pass. Likewise fewer operations. */
 static const double WORTH_S = 0.25;
 enum { MANY_OPS = 4 };
+/* .. but a burst only makes a stage look faster: two stages are repeated for so long each, and a
+ * stage with a slow replay is the limit. */
+static const double WORTH_EACH_S = 0.05;
+/* Operations of this size, in order, are as fast as larger operations: few larger operations give
+ * way to many of this size. */
+static const int64_t LARGE_OP = 65536;
+static const double IN_ORDER = 0.1; /* share of other steps, at most */
+/* A young connection sends so many bytes in the first round trip, and twice as many in each next
+ * round trip. The start may take this share of a replay, or the network would look slow. */
+static const double FIRST_BYTES = 14600, START_SHARE = 0.15;
 /* Bounds of a gain as near as this need no replay. */
 static const double TOLD = 2;
 
@@ -59,20 +69,40 @@ sum_of(const double *a, size_t n)
 	return sum;
 }
 
+/* The sender's connection with most bytes; NULL: none is known. */
+static const struct evidence_connection *
+largest_find(const struct evidence *e, const struct nw_path *p)
+{
+	const struct evidence_connection *c, *found = NULL;
+
+	for (c = e->connections; c < e->connections + e->n_connections; c++)
+		if (c->host == p->sender_host && c->bytes_out > 0 &&
+		    (found == NULL || c->bytes_out > found->bytes_out))
+			found = c;
+	return found;
+}
+
 /* The size of send calls, and the far end of the connection with most bytes. */
 static void
 pattern_of_sends(const struct evidence *e, const struct nw_path *p, struct nw_replay *y)
 {
 	const struct evidence_process *s = &e->processes[p->sender_process];
-	double ops = sum_of(s->ops[NW_OP_NET_WRITE], e->n_windows), most = 0;
-	const struct evidence_connection *c;
+	const struct evidence_connection *c = largest_find(e, p);
+	double ops = sum_of(s->ops[NW_OP_NET_WRITE], e->n_windows);
 
 	y->op_bytes = ops > 0 ? llround(sum_of(s->bytes[NW_OP_NET_WRITE], e->n_windows) / ops) : 0;
-	for (c = e->connections; c < e->connections + e->n_connections; c++)
-		if (c->host == p->sender_host && c->bytes_out > most) {
-			most = c->bytes_out;
-			target_set(y, c->dst);
-		}
+	if (c != NULL)
+		target_set(y, c->dst);
+}
+
+/* How long a new connection takes until the connection can be as fast as the transfer. */
+static double
+start_s(const struct evidence *e, const struct judgement *j)
+{
+	const struct evidence_connection *c = largest_find(e, &j->path);
+	double on_way = c != NULL ? j->bytes_per_s * c->rtt_min_s : 0;
+
+	return on_way > FIRST_BYTES ? c->rtt_min_s * log2(on_way / FIRST_BYTES) : 0;
 }
 
 /* The program's own time of an operation, at the end of a stage; none where a program is the limit
@@ -170,18 +200,42 @@ pattern_find(const struct evidence *e, const struct iotime *t, const struct judg
 	return true;
 }
 
-/* Bytes and time of a replay: all of a decisive question's, or a part of those for the gain.
- * Returns false where the bytes would say little. */
+/* Bytes and time of a replay by a part of the session's bytes and of the question's time. Returns
+ * false where the bytes would pass in less than worth_s at the transfer's rate, or be few
+ * operations. */
 static bool
-bounds_set(struct nw_replay *y, const struct judgement *j, bool one, size_t n)
+bounds_set(struct nw_replay *y, const struct judgement *j, double share, size_t n, double worth_s)
 {
-	double bytes = (one ? QUESTION_SHARE : QUESTION_GAIN_SHARE / (double)n) * j->bytes;
+	double bytes = share / (double)n * j->bytes;
 
 	if (y->way == NW_REPLAY_READ) /* a file is written before it is read */
 		bytes /= 2;
 	y->bytes = llround(fmin(bytes, NW_REPLAY_BYTES_MAX));
-	y->time_ns = one ? QUESTION_NS : QUESTION_NS / (int64_t)n;
-	return bytes >= WORTH_S * j->bytes_per_s && y->bytes >= MANY_OPS * y->op_bytes;
+	y->time_ns = QUESTION_NS / (int64_t)n;
+	while (y->random_share <= IN_ORDER && y->op_bytes >= 2 * LARGE_OP &&
+	    y->bytes < 2 * MANY_OPS * y->op_bytes) {
+		y->op_bytes /= 2;
+		y->pause_ns /= 2;
+	}
+	return bytes >= worth_s * j->bytes_per_s && y->bytes >= MANY_OPS * y->op_bytes;
+}
+
+/* Keeps the replays of a question that are worth the cost, each alone or as a part of n. */
+static size_t
+worth_keep(const struct evidence *e, const struct judgement *j, struct nw_question *q, size_t known,
+    double share, size_t n, double worth_s)
+{
+	size_t i, kept = 0;
+	double least_s;
+
+	for (i = 0; i < known; i++) {
+		least_s = q->ask[i].replay.way == NW_REPLAY_SEND
+		    ? fmax(worth_s, start_s(e, j) / START_SHARE)
+		    : worth_s;
+		if (bounds_set(&q->ask[i].replay, j, share, n, least_s))
+			q->ask[kept++] = q->ask[i];
+	}
+	return kept;
 }
 
 void
@@ -202,7 +256,16 @@ question_find(const struct evidence *e, const struct iotime *t, const struct jud
 		    evidence_host_name(e, j->path.stage[chosen[i]].host, ""));
 		known++;
 	}
-	for (i = 0; i < known; i++)
-		if (bounds_set(&out->ask[i].replay, j, out->one, known))
-			out->ask[out->n++] = out->ask[i];
+	if (known == 0)
+		return;
+	if (!out->one) {
+		out->n = worth_keep(e, j, out, known, QUESTION_GAIN_SHARE, known, WORTH_S);
+		return;
+	}
+	out->n = worth_keep(e, j, out, known, QUESTION_SHARE, 1, WORTH_S);
+	if (out->n > 0 || known < 2)
+		return;
+	out->one = false;
+	if (worth_keep(e, j, out, known, QUESTION_SHARE, known, WORTH_EACH_S) == known)
+		out->n = known;
 }

@@ -409,12 +409,29 @@ note_refused(struct blipp *b)
 		log_line(LOG_WARNING, "order.refused why=\"%s\"", text);
 }
 
+/* Orders of replays without a result to come: the box need not wait. */
+static void
+note_declined(struct blipp *b, int64_t now_mono_ns)
+{
+	const struct leases *l = &b->control.leases;
+	size_t i;
+
+	b->control.declined[0] = '\0';
+	for (i = 0; i < l->n; i++)
+		if (replay_declines(
+			b->states[PROBE_replay], &b->report, &l->list[i].order, now_mono_ns))
+			control_client_id_add(b->control.declined, l->list[i].order.id);
+}
+
 static void
 say_status(struct blipp *b, struct clock_pair now)
 {
 	char words[COLLECTING_BYTES] = "";
 	size_t i, len = 0;
 
+	if (b->report.orders_failed)
+		b->control.status_mono_ns = 0;
+	b->report.orders_failed = false;
 	/* the box should know what is carried out, and looks once a second */
 	if (b->conf.diet && b->control.diet_series != (int64_t)b->diet.n_met &&
 	    b->control.status_mono_ns > now.mono_ns + DIET_SAID_NS)
@@ -422,6 +439,7 @@ say_status(struct blipp *b, struct clock_pair now)
 	if (now.mono_ns < b->control.status_mono_ns)
 		return;
 	note_refused(b);
+	note_declined(b, now.mono_ns);
 	for (i = 0; i < BLIPP_PROBES; i++)
 		if (is_wanted(b, i))
 			len += (size_t)snprintf(words + len, sizeof(words) - len, "%s%s",

@@ -14,8 +14,6 @@
 #define STATUS_PERIOD_NS (10 * INT64_C(1000000000))
 #define COST_STRETCH_NS  INT64_C(1000000000)
 
-enum { IDS_BYTES = 1024 };
-
 void
 control_client_init(struct control_client *o, const char *can)
 {
@@ -76,22 +74,13 @@ control_client_step(struct control_client *o, int64_t now_mono_ns)
 	return changed;
 }
 
-/* An id that does not fit is left out whole. */
-static void
-list_ids(const struct leases *l, char ids[IDS_BYTES])
+void
+control_client_id_add(char ids[CONTROL_IDS_BYTES], const char *id)
 {
-	size_t i, len = 0, n;
+	size_t len = strlen(ids);
 
-	ids[0] = '\0';
-	for (i = 0; i < l->n; i++) {
-		n = strlen(l->list[i].order.id);
-		if (len + n + 2 > IDS_BYTES)
-			break;
-		if (len > 0)
-			ids[len++] = ' ';
-		memcpy(ids + len, l->list[i].order.id, n + 1);
-		len += n;
-	}
+	if (len + strlen(id) + 2 <= CONTROL_IDS_BYTES)
+		snprintf(ids + len, CONTROL_IDS_BYTES - len, "%s%s", len > 0 ? " " : "", id);
 }
 
 /* 0: not to be had. */
@@ -152,16 +141,19 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 		.diet_series = o->diet_series,
 		.diet_unknown = o->diet_unknown,
 		.orders_rejected = (int64_t)o->rejected };
-	char ids[IDS_BYTES];
+	char ids[CONTROL_IDS_BYTES] = "";
+	size_t i;
 
 	if (now_mono_ns < o->status_mono_ns)
 		return;
 	o->status_mono_ns = now_mono_ns + STATUS_PERIOD_NS;
 	s.cpu_share = cpu_share(o, s.cpu_s, now_mono_ns);
 	nw_provider_get_stats(o->provider, &stats);
-	list_ids(&o->leases, ids);
+	for (i = 0; i < o->leases.n; i++)
+		control_client_id_add(ids, o->leases.list[i].order.id);
 	s.orders = ids;
 	s.refused = o->refused;
+	s.declined = o->declined;
 	s.docs_queued = (int64_t)stats.docs_queued;
 	s.docs_dropped = (int64_t)stats.docs_dropped;
 	if (nw_order_status_encode(&o->doc, &s) == NW_OK)

@@ -14,7 +14,7 @@
 #include "host/lib/lease.h"
 #include "narrows/provider.h"
 
-enum { CONTROL_REFUSED_BYTES = 256 };
+enum { CONTROL_REFUSED_BYTES = 256, CONTROL_IDS_BYTES = 1024 };
 
 struct control_client {
 	struct nw_provider *provider; /* provider of the process; set before orders come */
@@ -24,6 +24,7 @@ struct control_client {
 	const char *why; /* reason of the last rejection; static text, NULL before the first */
 	/* why an order in force is not carried out, for the box; empty: all orders are */
 	char refused[CONTROL_REFUSED_BYTES];
+	char declined[CONTROL_IDS_BYTES]; /* ids of orders in force that will not be carried out */
 	double budget, slowed; /* for STATUS, see order.h; 0: the provider has no budget */
 	int64_t samples;       /* for STATUS, see order.h */
 	/* Takes a DIET, and sets `changed` if the diet is another; a negative code comes with *why.
@@ -52,6 +53,8 @@ bool control_client_step(struct control_client *o, int64_t now_mono_ns);
 /* After control_client_step(): sends STATUS when due or after a change. collecting: words. */
 void control_client_status(struct control_client *o, int64_t now_mono_ns, const char *collecting,
     int64_t collection_ns, int64_t report_ns);
+/* Adds an id to a list of ids parted by blanks; an id that does not fit is left out whole. */
+void control_client_id_add(char ids[CONTROL_IDS_BYTES], const char *id);
 /* Processor time of the process since its start. */
 double control_client_cpu_s(void);
 /* Call control_client_step() by then. */

@@ -115,6 +115,8 @@ struct nw_order_status {
 	const char *collecting; /* words: probes, connections; NULL: nothing said */
 	const char *orders;     /* ids of the orders in force, separated by blanks */
 	const char *refused;    /* why an order is not carried out; empty or NULL: all orders are */
+	/* ids of the orders in force that will not be carried out, separated by blanks */
+	const char *declined;
 	double collection_s, report_s;
 	double cpu_s;  /* since the provider began */
 	double budget; /* share of a core that the provider may take; 0: any */

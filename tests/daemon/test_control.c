@@ -306,6 +306,47 @@ test_rule_asks(void)
 	CHECK(rules_is_idle(net.r));
 }
 
+static void
+decline(struct control_peer *p, const char *ids)
+{
+	const struct nw_order_status s = { .declined = ids, .cpu_s = 1 };
+	struct nw_doc_buf doc = { 0 };
+	const char *why;
+
+	CHECK_INT(nw_order_status_encode(&doc, &s), NW_OK);
+	CHECK_INT(control_take_status(p, doc.data, doc.len, S, &why), NW_OK);
+	nw_doc_buf_clear(&doc);
+}
+
+/* The box does not wait for a host that declines the replay in hand; other ids change no order. */
+static void
+test_rule_declined(void)
+{
+	struct session s = session_made(13, (char *)"task 13");
+	struct session_outcome o = outcome_made(13);
+	struct control_peer *pc = join(net.ctl, &net.c, "dtn-c", "192.0.2.3", NULL,
+	    "start stop rate status clock replay", true);
+	const struct nw_order *order;
+
+	rules_host(net.r, &s, "dtn-c");
+	s.state = SESSION_CLOSED;
+	control_tick(net.ctl, 501 * S);
+	rules_judged(net.r, &o, S);
+	net.c.n = 0;
+	decline(pc, "s13/p2 s12/p1 s13");
+	CHECK_INT(net.c.n, 0);
+	decline(net.pa, "s13/p1"); /* nobody asked dtn-a */
+	CHECK_INT(net.c.n, 0);
+	decline(pc, "s9/p1 s13/p1");
+	CHECK((order = heard(&net.c, "s13/p1")) != NULL && order->opt == NW_OPT_STOP);
+	CHECK((order = heard(&net.c, "s13/p2")) != NULL && order->opt == NW_OPT_START);
+	CHECK(!rules_is_idle(net.r));
+	decline(pc, "s13/p2");
+	control_tick(net.ctl, 502 * S);
+	CHECK(rules_is_idle(net.r));
+	control_leave(pc);
+}
+
 /* Of two stages that tie one answer is enough; a replay without a number is none. */
 static void
 test_rule_asks_once(void)
@@ -352,6 +393,7 @@ test_rule(void)
 	test_rule_renews();
 	test_rule_follows_merge();
 	test_rule_asks();
+	test_rule_declined();
 	test_rule_asks_once();
 	net.conf.escalate = false;
 	net.s.state = SESSION_OPEN;

@@ -178,7 +178,7 @@ class World:
         """shielded: other work on the machine hardly disturbs the rig; else its programs and the kernel's threads share
         the processors with all others, and only the link comes first. replays: hosts repeat stages that the box orders."""
         sweep_dead()
-        self.shielded, self.replays = shielded, replays
+        self.shielded, self.replays, self.disk_mib = shielded, replays, disk_bytes >> 20
         self.contradictions = 0    # of the sentences of all documents, by narrows report --check
         self.bin, self.rig_bin, self.out = bin_, rig_bin, out
         self.tag = f"nwrig{os.getpid()}"

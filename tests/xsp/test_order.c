@@ -200,6 +200,7 @@ test_status(void)
 	struct nw_order_status s = { .collecting = "cpu disk",
 		.refused = "tcp: no socket diagnostics",
 		.orders = "s1 h2",
+		.declined = "s1/p1 s2/p1",
 		.collection_s = 0.1,
 		.report_s = 0.5,
 		.cpu_s = 1.25,
@@ -220,6 +221,7 @@ test_status(void)
 	CHECK_STR(t.refused, s.refused);
 	CHECK_STR(t.collecting, "cpu disk");
 	CHECK_STR(t.orders, "s1 h2");
+	CHECK_STR(t.declined, "s1/p1 s2/p1");
 	CHECK_NEAR(t.collection_s, 0.1, 0, 0);
 	CHECK_NEAR(t.report_s, 0.5, 0, 0);
 	CHECK_NEAR(t.cpu_s, 1.25, 0, 0);

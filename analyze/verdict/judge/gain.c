@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "analyze/verdict/judge/replayed.h"
+
 /* Measured with link and disk limits of known ratio: 1 / (share in flight) was 0.8 to 1.25 of the
  * gain found by lifting the other limit. */
 static const double NET_LOW = 0.75, NET_HIGH = 1.33;
@@ -18,6 +20,8 @@ static const double PACING = 2;
 /* A smaller gain needs no explanation by the route's history. */
 static const double HISTORY_WORTH = 1.1;
 
+/* A network in use for less of the time has the room that its better windows show. */
+static const double NET_IN_USE = 0.85;
 /* Measured: a transfer at the next disk's throttle had this share of the throttle's rate. */
 static const double THROTTLE_LOW = 0.7, THROTTLE_ABOUT = 0.92, THROTTLE_HIGH = 1.05;
 
@@ -143,22 +147,33 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 	return g;
 }
 
-/* Whether each stage but two had room for `rate` times the bytes, as far as its account tells. */
+/* Whether a stage had room for `rate` times the bytes: by its account, by its rate alone, or, of
+ * the network, by its better windows. */
+static bool
+carries(const struct nw_path *p, const struct limit *l, const struct resources *r,
+    const struct replayed *y, size_t i, double rate)
+{
+	return gain_worked(p, l, r, i) * rate <= 1 ||
+	    replayed_carries(y, i, rate * p->bytes / p->active_s) ||
+	    (stage_kind_is_net(p->stage[i].kind) && resources_net(r) < NET_IN_USE &&
+		ROOM_LOW * r->room >= rate);
+}
+
 static bool
 others_carry(const struct nw_path *p, const struct limit *l, const struct resources *r,
-    size_t limit, size_t next, double rate)
+    const struct replayed *y, size_t limit, size_t next, double rate)
 {
 	size_t i;
 
 	for (i = 0; i < p->n; i++)
-		if (i != limit && i != next && !(gain_worked(p, l, r, i) * rate <= 1))
+		if (i != limit && i != next && !carries(p, l, r, y, i, rate))
 			return false;
 	return true;
 }
 
 void
 gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r,
-    size_t limit, struct gain *g)
+    const struct replayed *y, size_t limit, struct gain *g)
 {
 	double room = NAN, one;
 	size_t i, next = p->n;
@@ -176,7 +191,7 @@ gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct re
 	g->source = GAIN_THROTTLE;
 	g->next = next;
 	g->about = NAN;
-	if (others_carry(p, l, r, limit, next, room)) {
+	if (others_carry(p, l, r, y, limit, next, room)) {
 		g->low = fmax(1, THROTTLE_LOW * room);
 		g->about = fmax(1, THROTTLE_ABOUT * room);
 	} else if (g->low > g->high)

@@ -30,6 +30,8 @@
 	X(REPLAY, "replay")     \
 	X(CHAIN, "chain")
 
+struct replayed;
+
 enum gain_source {
 	GAIN_UNKNOWN,
 #define X(id, name) GAIN_##id,
@@ -61,9 +63,10 @@ gain_find(const struct nw_path *p, const struct limit *l, const struct resources
 /* Bounds by the network's rate in its better windows. Returns false, without a change of *g, if
  * the network has much room, or if a buffer or an unmeasured end hides the room. */
 bool gain_by_room(const struct nw_path *p, const struct resources *r, size_t limit, struct gain *g);
-/* Bounds by the throttles of the other disks: a throttle tells the load of its disk. */
+/* Bounds by the throttles of the other disks: a throttle tells the load of its disk. From below
+ * where every other stage carries as much, by its account or by its replay. */
 void gain_by_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r,
-    size_t limit, struct gain *g);
+    const struct replayed *y, size_t limit, struct gain *g);
 /* Bounds by the level that the route reached earlier, of a path of n_stages. The narrower bounds
  * stay; a bound of this session that excludes the level stays, too. */
 void

@@ -549,7 +549,8 @@ gain_set(struct judgement *j)
 		replayed_gain(&j->replayed, &j->path, &j->limit, &j->resources, j->bytes_per_s,
 		    j->limit.stage, &j->gain);
 	if (lifts)
-		gain_by_throttle(&j->path, &j->limit, &j->resources, j->limit.stage, &j->gain);
+		gain_by_throttle(
+		    &j->path, &j->limit, &j->resources, &j->replayed, j->limit.stage, &j->gain);
 	if (is_starved(j)) { /* as may all programs on the same processors */
 		j->gain.about = j->gain.high = NAN;
 		j->gain.low = j->gain.low > 1 ? fmin(j->gain.low, GAIN_TIE_MAX) : NAN;
@@ -678,7 +679,7 @@ confidence_set(struct judgement *j, const struct evidence *e)
 		    j, kernels_decide, j->limit.stage, claim_text(nw_says_name(j->kernel.says)));
 	if (j->unseen > UNSEEN_DOUBT)
 		REASON_SAY(j, bytes_not_seen, CLAIM_NO_STAGE, claim_number(j->unseen));
-	if (j->by_replay && !against)
+	if (j->by_replay && !against && !replayed_is_brief(&j->replayed, j->path.n))
 		j->confidence = "medium";
 	else if (against || (j->limit.claim == LIMIT_ACCOUNT && !j->pace.found))
 		j->confidence = "low";
@@ -857,7 +858,7 @@ judge_decide(const struct evidence *e, const struct judge_params *params, struct
 	announced_find(out, e);
 	resources_find(e, &out->path, 0, e->n_windows, &out->resources);
 	kernelwaits_find(e, &out->path, &out->kernel);
-	replayed_find(e, &out->path, &out->resources, &out->replayed);
+	replayed_find(e, &out->path, &out->resources, out->bytes_per_s, &out->replayed);
 	decide(out, e);
 	gain_set(out);
 	little_decide(out);

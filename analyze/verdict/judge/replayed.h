@@ -22,6 +22,7 @@ struct replayed_stage {
 	const struct evidence_replay *by; /* on loan from the evidence; NULL: not repeated */
 	double bytes_per_s;               /* alone, with the program's pauses */
 	double calls_s_per_byte;          /* without the pauses */
+	bool brief; /* may be all burst: tells only that the stage was no faster */
 };
 
 struct replayed {
@@ -35,7 +36,9 @@ enum nw_replay_way replayed_way(enum nw_stage_kind kind);
 /* A disk with a throttle is as fast as the throttle, whatever passed in a short burst, or did not,
  * unless the disk is far slower. */
 void replayed_find(const struct evidence *e, const struct nw_path *p, const struct resources *r,
-    struct replayed *out);
+    double bytes_per_s, struct replayed *out);
+/* Whether a stage of the path was repeated briefly. */
+bool replayed_is_brief(const struct replayed *y, size_t n_stages);
 
 /* What replays say of two stages between which the test did not decide. */
 enum replayed_says {
@@ -47,6 +50,8 @@ enum replayed_says {
 enum replayed_says
 replayed_compare(const struct replayed *y, const struct nw_path *p, const struct limit *l,
     const struct resources *r, double bytes_per_s, size_t first, size_t second);
+/* Whether a stage alone, not repeated briefly, surely carries so much. */
+bool replayed_carries(const struct replayed *y, size_t stage, double bytes_per_s);
 /* Bounds the gain of lifting `limit`, if the bounds are nearer than those of *g. */
 void replayed_gain(const struct replayed *y, const struct nw_path *p, const struct limit *l,
     const struct resources *r, double bytes_per_s, size_t limit, struct gain *g);

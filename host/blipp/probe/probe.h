@@ -218,6 +218,14 @@ struct sockaddr_storage;
 /* Length of the address; 0: the host is not in numbers. */
 unsigned peer_address(const char *host, uint16_t port, struct sockaddr_storage *out);
 
+/* --- replays --- */
+struct nw_order;
+/* Whether the probe of this state will not repeat what the box orders: the configuration does not
+ * allow the replay, the replay failed, or the turn does not come within seconds. False of other
+ * orders. */
+bool
+replay_declines(void *state, const struct report *r, const struct nw_order *o, int64_t now_mono_ns);
+
 /* --- control groups and processes --- */
 /* The sum of the numbers behind a key, or the number of a file without keys (NULL). NaN: none. */
 double cgroup_number(const char *text, const char *key);

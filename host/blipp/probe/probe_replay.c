@@ -27,6 +27,7 @@
 
 #define PATIENCE_NS INT64_C(10000000000) /* beyond the time of a replay */
 #define AGAIN_NS    INT64_C(2000000000)  /* after a replay that yielded, or found a busy peer */
+#define SOON_NS     INT64_C(15000000000) /* a turn that comes later is declined: a box waits */
 
 enum field { BYTES, CALLS_S, TOOK_S, COST_BYTES, COST_S };
 static const struct series_field fields[] = {
@@ -39,10 +40,11 @@ static const struct series_field fields[] = {
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 static const struct series_kind kind = { NW_TYPE_REPLAY, NULL, fields, N_FIELDS };
 
-/* The session whose replays hold the place of a measurement, and the ways that are done. */
+/* The session whose replays hold the place of a measurement, the ways that are done, and those of
+ * them that failed. */
 struct turn {
 	char task_id[NW_ORDER_TEXT_BYTES];
-	unsigned ways;
+	unsigned ways, failed;
 	int64_t until_mono_ns;
 };
 
@@ -129,10 +131,16 @@ is_allowed(struct work *w, const struct report *r)
 }
 
 static bool
+turn_is_of(const struct turn *t, const struct nw_order *o)
+{
+	return strcmp(t->task_id, o->task_id) == 0;
+}
+
+static bool
 turn_is_free(const struct turn *t, const struct nw_order *o, int64_t now_mono_ns)
 {
 	return now_mono_ns >= t->until_mono_ns ||
-	    (strcmp(t->task_id, o->task_id) == 0 && (t->ways & 1U << o->replay.way) == 0);
+	    (turn_is_of(t, o) && (t->ways & 1U << o->replay.way) == 0);
 }
 
 static void
@@ -140,7 +148,7 @@ turn_take(struct turn *t, const struct nw_order *o, int64_t every_ns, int64_t no
 {
 	if (now_mono_ns >= t->until_mono_ns) {
 		memcpy(t->task_id, o->task_id, sizeof(t->task_id));
-		t->ways = 0;
+		t->ways = t->failed = 0;
 		t->until_mono_ns = now_mono_ns + every_ns;
 	}
 	t->ways |= 1U << o->replay.way;
@@ -150,6 +158,29 @@ static struct turn *
 turn_of(struct replay_probe *p, const struct nw_order *o)
 {
 	return o->replay.way == NW_REPLAY_SEND ? &p->peers : &p->files;
+}
+
+static bool
+is_replay(const struct nw_order *o)
+{
+	return o->opt == NW_OPT_START && o->replay.way != NW_REPLAY_NONE &&
+	    strcmp(o->event_type, NW_TYPE_REPLAY) == 0;
+}
+
+bool
+replay_declines(void *state, const struct report *r, const struct nw_order *o, int64_t now_mono_ns)
+{
+	struct work w = { .order = *o };
+	const struct turn *t;
+
+	if (!is_replay(o))
+		return false;
+	t = turn_of(state, o);
+	if (now_mono_ns < t->until_mono_ns &&
+	    (turn_is_of(t, o) ? (t->failed & 1U << o->replay.way) != 0
+			      : now_mono_ns + SOON_NS < t->until_mono_ns))
+		return true;
+	return !is_allowed(&w, r);
 }
 
 /* --- results --- */
@@ -185,6 +216,14 @@ result_send(struct replay_probe *p, struct report *r, const double values[N_FIEL
 	return rc;
 }
 
+/* The replay on its way gives no result: the box is to know. */
+static void
+result_give_up(struct replay_probe *p, struct report *r)
+{
+	turn_of(p, &p->work.order)->failed |= 1U << p->work.order.replay.way;
+	r->orders_failed = true;
+}
+
 /* "67108864 130271244 142606336 134217728 260542488" */
 static void
 ready(void *state, struct report *r)
@@ -201,8 +240,10 @@ ready(void *state, struct report *r)
 		return;
 	}
 	if (sscanf(p->aside.text, "%" SCNu64 " %" SCNd64 " %" SCNd64 " %" SCNu64 " %" SCNd64,
-		&m.bytes, &m.calls_ns, &m.took_ns, &m.cost_bytes, &m.cost_ns) != 5)
+		&m.bytes, &m.calls_ns, &m.took_ns, &m.cost_bytes, &m.cost_ns) != 5) {
+		result_give_up(p, r);
 		return;
+	}
 	all[BYTES] = m.bytes > 0 ? (double)m.bytes : NAN;
 	all[CALLS_S] = m.bytes > 0 ? (double)m.calls_ns / 1e9 : NAN;
 	all[TOOK_S] = m.bytes > 0 ? (double)m.took_ns / 1e9 : NAN;
@@ -215,7 +256,7 @@ ready(void *state, struct report *r)
 
 /* Ends a replay beside a transfer, or of a disk or peer that does not answer. */
 static void
-replay_look(struct replay_probe *p, const struct report *r, int64_t now_mono_ns)
+replay_look(struct replay_probe *p, struct report *r, int64_t now_mono_ns)
 {
 	if (p->aside.pid == 0 ||
 	    (!r->transfers &&
@@ -223,6 +264,8 @@ replay_look(struct replay_probe *p, const struct report *r, int64_t now_mono_ns)
 		return;
 	if (r->transfers)
 		turn_of(p, &p->work.order)->ways &= ~(1U << p->work.order.replay.way);
+	else
+		result_give_up(p, r);
 	p->next_mono_ns = now_mono_ns + AGAIN_NS;
 	aside_end(&p->aside);
 }
@@ -236,9 +279,7 @@ work_find(struct replay_probe *p, const struct report *r, int64_t now_mono_ns)
 
 	for (i = 0; i < r->leases->n; i++) {
 		o = &r->leases->list[i].order;
-		if (o->opt != NW_OPT_START || o->replay.way == NW_REPLAY_NONE ||
-		    strcmp(o->event_type, NW_TYPE_REPLAY) != 0 ||
-		    !turn_is_free(turn_of(p, o), o, now_mono_ns))
+		if (!is_replay(o) || !turn_is_free(turn_of(p, o), o, now_mono_ns))
 			continue;
 		p->work = (struct work){ .order = *o };
 		if (is_allowed(&p->work, r))

@@ -89,6 +89,7 @@ struct report {
 	const struct scratch_conf *scratch;     /* NULL: nothing is written */
 	bool scratch_ordered;                   /* an order of the box wants the probe, still */
 	const struct leases *leases;            /* orders in force, for replays; NULL: none */
+	bool orders_failed; /* a probe gave an order up since the reader cleared the mark */
 	double interval_s;
 	int64_t t_wall_ns;
 	const char *why; /* a probe's reason beside the error of sample(); NULL: the error tells */

@@ -8,18 +8,21 @@
 #include "tests/transfer.h"
 
 enum { OP = 65536, TARGET_HOST = 2 };
+static int op_bytes = OP;          /* of a program's operation on a file */
+static double random_share = 0.25; /* of the steps */
 
 /* Bytes per second, and the shares of the time in calls of each stage. */
 struct story {
 	int seconds;
 	double bytes_per_s, read, network, write;
 	double flight; /* share of the time with data in flight, by the kernel; 0: not told */
+	double rtt_s;  /* shortest round trip, by the kernel; 0: not told */
 };
 
 /* Receives and writes at once, by two threads: 90 % of the time in both. */
-static const struct story tie = { 40, 40e6, 0.1, 0.9, 0.9, 0 };
+static const struct story tie = { 40, 40e6, 0.1, 0.9, 0.9, 0, 0 };
 /* The calls name the disk, but the network was full: lifting the disk alone gains nothing. */
-static const struct story little = { 40, 40e6, 0.8, 0.05, 0.1, 0.97 };
+static const struct story little = { 40, 40e6, 0.8, 0.05, 0.1, 0.97, 0 };
 
 struct row_of {
 	const struct story *story;
@@ -69,7 +72,7 @@ row_put(struct nw_batch *b, int64_t id, int64_t host, const char *event, const c
 	CHECK(nw_batch_rows(b, id, n, 1, &at, values, hist, hist_len) == NW_OK);
 }
 
-/* The operations of a file: a quarter of the steps goes elsewhere. */
+/* The operations of a file: some of the steps go elsewhere. */
 static void
 file_put(struct nw_batch *b, int64_t id, int64_t host, const char *event, const char *subject,
     const struct story *s)
@@ -77,13 +80,15 @@ file_put(struct nw_batch *b, int64_t id, int64_t host, const char *event, const 
 	static const char *const fields[] = { "ops", "bytes", "s", "forward", "random" };
 	static uint64_t counts[NW_HIST_BUCKETS];
 	uint8_t packed[NW_HIST_ENCODED_MAX_BYTES];
-	double bytes = s->bytes_per_s * s->seconds, ops = bytes / OP;
+	double bytes = s->bytes_per_s * s->seconds, ops = floor(bytes / op_bytes);
 
 	memset(counts, 0, sizeof(counts));
-	counts[nw_cell_octave(OP) * NW_HIST_SUB + nw_cell_duration(1000000)] = (uint64_t)ops;
+	counts[nw_cell_octave((uint64_t)op_bytes) * NW_HIST_SUB + nw_cell_duration(1000000)] =
+	    (uint64_t)ops;
 	row_put(b, id, host, event, subject, fields,
-	    (const double[]){ ops, bytes, s->seconds * s->write, 3 * ops / 4, ops / 4 }, 5, packed,
-	    nw_hist_encode(packed, counts));
+	    (const double[]){
+		ops, bytes, s->seconds * s->write, (1 - random_share) * ops, random_share * ops },
+	    5, packed, nw_hist_encode(packed, counts));
 }
 
 /* A stage alone at a rate, in the store as blipp sends the stage's series; NaN: no number. */
@@ -121,9 +126,10 @@ judged(const struct story *s, double write, double send, struct analysis *out)
 	    b, 6, TARGET_HOST, "nw:cells:write", "{\"resource\":\"/data/out\",\"pid\":102}", s);
 	row_put(b, 7, 1, "nw:connection",
 	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}",
-	    (const char *const[]){ "bytes_out", "busy_s", "rwnd_limited_s", "sndbuf_limited_s" },
-	    (const double[]){ s->bytes_per_s * s->seconds, s->flight * s->seconds, 0, 0 },
-	    s->flight > 0 ? 4 : 1, NULL, 0);
+	    (const char *const[]){
+		"bytes_out", "rtt_min_s", "busy_s", "rwnd_limited_s", "sndbuf_limited_s" },
+	    (const double[]){ s->bytes_per_s * s->seconds, s->rtt_s, s->flight * s->seconds, 0, 0 },
+	    s->flight > 0 ? 5 : 2, NULL, 0);
 	if (write != 0)
 		replay_put(b, 8, TARGET_HOST, "write", write);
 	if (send != 0)
@@ -166,16 +172,93 @@ test_asks(void)
 	analysis_clear(&a);
 }
 
-/* 1 % of a short transfer passes before a throttle acts: nothing is asked. */
+/* 1 % of a short transfer may pass as a burst: both stages are repeated, for half of the bytes
+ * each. Of a shorter transfer, or if a new connection is slow for a while, no stage is repeated. */
 static void
 test_short(void)
 {
 	struct story s = tie;
 	struct analysis a;
+	const struct nw_question *q = &a.question;
 
 	s.seconds = 20;
 	json_decref(judged(&s, 0, 0, &a));
+	CHECK(!q->one && q->n == 2);
+	CHECK_INT(q->ask[0].replay.way, NW_REPLAY_WRITE);
+	CHECK_INT(q->ask[1].replay.way, NW_REPLAY_SEND);
+	CHECK_INT(q->ask[0].replay.bytes, 4000000);
+	CHECK_INT(q->ask[1].replay.bytes, 4000000);
+	CHECK_INT(q->ask[0].replay.time_ns + q->ask[1].replay.time_ns, QUESTION_NS);
+	analysis_clear(&a);
+	s.rtt_s = 0.01;
+	json_decref(judged(&s, 0, 0, &a));
+	CHECK_INT(q->n, 0);
+	analysis_clear(&a);
+	s.rtt_s = 0.001;
+	json_decref(judged(&s, 0, 0, &a));
+	CHECK_INT(q->n, 2);
+	analysis_clear(&a);
+	s.seconds = 9;
+	json_decref(judged(&s, 0, 0, &a));
+	CHECK_INT(q->n, 0);
+	analysis_clear(&a);
+}
+
+/* Few large operations give way to many smaller operations, if in order. */
+static void
+test_large(void)
+{
+	struct story s = tie;
+	struct analysis a;
+
+	s.seconds = 20;
+	op_bytes = 1 << 20;
+	json_decref(judged(&s, 0, 0, &a));
 	CHECK_INT(a.question.n, 0);
+	analysis_clear(&a);
+	random_share = 0;
+	json_decref(judged(&s, 0, 0, &a));
+	CHECK_INT(a.question.n, 2);
+	CHECK_INT(a.question.ask[0].replay.op_bytes >> 12, 64); /* a quarter */
+	analysis_clear(&a);
+	op_bytes = OP;
+	random_share = 0.25;
+}
+
+/* On a long way a new connection is slow for seconds: the disk alone is repeated. */
+static void
+test_far(void)
+{
+	struct story s = tie;
+	struct analysis a;
+
+	s.rtt_s = 0.1;
+	json_decref(judged(&s, 0, 0, &a));
+	CHECK(a.question.one && a.question.n == 1);
+	CHECK_INT(a.question.ask[0].replay.way, NW_REPLAY_WRITE);
+	analysis_clear(&a);
+}
+
+/* Of a short transfer the stage with the slow replay is named, and not surely; a single brief
+ * replay that shows room does not decide. */
+static void
+test_short_answers(void)
+{
+	struct story s = tie;
+	struct analysis a;
+	json_t *doc;
+
+	s.seconds = 20;
+	s.bytes_per_s = 200e6; /* a replay of 8 MB is brief */
+	doc = judged(&s, 2e9, 205e6, &a);
+	CHECK_STR(text_of(doc, "stage"), "network");
+	CHECK_STR(text_of(doc, "confidence"), "low");
+	CHECK_INT(a.question.n, 0);
+	json_decref(doc);
+	analysis_clear(&a);
+	doc = judged(&s, 2e9, 0, &a);
+	CHECK(text_of(doc, "stage") == NULL);
+	json_decref(doc);
 	analysis_clear(&a);
 }
 
@@ -246,6 +329,9 @@ main(void)
 	transfer_init();
 	test_asks();
 	test_short();
+	test_large();
+	test_far();
+	test_short_answers();
 	test_answers();
 	test_little();
 	filled_remove();

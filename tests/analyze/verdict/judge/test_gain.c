@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analyze/verdict/judge/replayed.h"
 #include "narrows/result_keys.h"
 #include "tests/check.h"
 
@@ -117,6 +118,7 @@ test_throttle(void)
 		{ 8, NAN, .1, 1.1, 2, 1.1, 2, SENDER },  /* another stage is next */
 		{ NAN, NAN, .1, 0, 0, 0, 0, SENDER },    /* no throttle */
 	};
+	const struct replayed none = { .n = 0 };
 	struct resources r;
 	struct nw_path p;
 	struct limit l;
@@ -137,10 +139,63 @@ test_throttle(void)
 			.low = throttles[c].before_low > 0 ? throttles[c].before_low : NAN,
 			.high = throttles[c].before_high > 0 ? throttles[c].before_high : NAN,
 			.next = SENDER };
-		gain_by_throttle(&p, &l, &r, NET, &g);
+		gain_by_throttle(&p, &l, &r, &none, NET, &g);
 		CHECK_INT(g.next, throttles[c].next);
 		CHECK_NEAR(isnan(g.low) ? 0 : g.low, throttles[c].low, 0.01, 1e-9);
 		CHECK_NEAR(isnan(g.high) ? 0 : g.high, throttles[c].high, 0.01, 1e-9);
+	}
+}
+
+/* The disk read is the limit, and the written disk's throttle lets through twice the rate. Between
+ * the two a replay may show that a stage carries as much, and so may the network's better
+ * windows. */
+static void
+test_others_carry(void)
+{
+	static const struct {
+		double held_program, held_net, in_flight, room, sent; /* sent: alone, in MB/s */
+		bool brief;
+		double low;
+	} others[] = {
+		{ .1, .1, NAN, NAN, 0, false, 1.4 },
+		{ .1, .9, NAN, NAN, 0, false, 0 },    /* calls wait for the network */
+		{ .1, .9, NAN, NAN, 30, false, 1.4 }, /* .. which carries three times as much */
+		{ .1, .9, NAN, NAN, 25, false, 0 },   /* .. or hardly twice as much */
+		{ .1, .9, NAN, NAN, 30, true, 0 },    /* .. or may be a burst */
+		{ .9, .9, NAN, NAN, 30, false, 0 },   /* the program is in the way */
+		{ .1, .1, .6, 3.6, 0, false, 1.4 },   /* data in flight behind a slow receiver */
+		{ .1, .1, .6, 3.3, 0, false, 0 },
+		{ .1, .1, .9, 3.6, 0, false, 0 }, /* a full network's bursts say nothing */
+	};
+	const struct evidence_replay by = { .way = NW_REPLAY_SEND };
+	struct resources r;
+	struct replayed y;
+	struct nw_path p;
+	struct limit l;
+	struct gain g;
+	size_t i, c;
+
+	for (c = 0; c < sizeof(others) / sizeof(others[0]); c++) {
+		path_fill(&p, &l, 2); /* the disk read is the limit */
+		p.bytes = 1e8;
+		p.active_s = 10;
+		l.tests[SENDER].group.mean = 1 - others[c].held_program;
+		l.tests[NET].group.mean = 1 - others[c].held_net;
+		r = (struct resources){ .net_low = others[c].in_flight,
+			.net_high = others[c].in_flight,
+			.room = others[c].room };
+		y = (struct replayed){ .n = others[c].sent > 0 };
+		if (others[c].sent > 0)
+			y.stage[NET] = (struct replayed_stage){ .by = &by,
+				.bytes_per_s = others[c].sent * 1e6,
+				.brief = others[c].brief };
+		for (i = 0; i < STAGES; i++)
+			r.throttle[i] = i == WRITE ? 2e7 : NAN;
+		g = (struct gain){ .about = NAN, .low = NAN, .high = NAN, .next = SENDER };
+		gain_by_throttle(&p, &l, &r, &y, READ, &g);
+		CHECK_INT(g.next, WRITE);
+		CHECK_NEAR(isnan(g.low) ? 0 : g.low, others[c].low, 0.01, 1e-9);
+		CHECK_NEAR(g.high, 2.1, 0.01, 0);
 	}
 }
 
@@ -196,6 +251,7 @@ main(void)
 	test_history();
 	test_sources();
 	test_throttle();
+	test_others_carry();
 	test_one_end();
 	return check_done("test_gain");
 }

@@ -81,20 +81,21 @@ test_files(void)
 	CHECK_INT(names_count(dir), 2);
 }
 
-/* Pauses of the program count in one time, and not in the other. */
+/* Pauses of the program count in one time, and not in the other. The three pauses of the second
+ * half make up for late ends of earlier pauses. */
 static void
 test_pauses(void)
 {
 	const struct scratch_conf of = { .directory = dir, .time_ns = LONG_NS, .bytes = SIZE };
 	const struct nw_replay p = { .way = NW_REPLAY_WRITE,
-		.op_bytes = SIZE / 16,
-		.pause_ns = 5000000,
+		.op_bytes = SIZE / 4,
+		.pause_ns = 50000000,
 		.bytes = SIZE,
 		.time_ns = LONG_NS };
 	struct replay_result m;
 
 	CHECK_INT(replay_file(&p, &of, &m), NW_OK);
-	CHECK(m.took_ns - m.calls_ns >= 7 * p.pause_ns);
+	CHECK(m.took_ns - m.calls_ns >= p.pause_ns);
 }
 
 /* The far end of one probe, in a child: serves until killed. */
@@ -188,6 +189,80 @@ is_begun(const struct nw_replay *replay, const struct scratch_conf *scratch,
 	return carried;
 }
 
+/* Whether the probe declines an order of a session. */
+static bool
+is_declined(void *state, const struct nw_replay *replay, const char *task_id,
+    const struct scratch_conf *scratch, const struct bandwidth_conf *bandwidth, int64_t now_mono_ns)
+{
+	const struct report r = { .scratch = scratch, .bandwidth = bandwidth };
+	struct nw_order o = {
+		.opt = NW_OPT_START, .event_type = NW_TYPE_REPLAY, .replay = *replay
+	};
+
+	snprintf(o.task_id, sizeof(o.task_id), "%s", task_id);
+	return replay_declines(state, &r, &o, now_mono_ns);
+}
+
+/* Runs the probe with the order until its child is done, or the order is given up. */
+static void
+carry_out(void *state, struct report *r)
+{
+	struct procfs_buf buf = { 0 };
+	const int64_t until_ns = nw_mono_ns() + 6 * LONG_NS;
+	bool done = false;
+	struct pollfd p;
+
+	while (!done && nw_mono_ns() < until_ns) {
+		CHECK(probe_replay.sample(state, r, &buf) >= NW_OK);
+		p = (struct pollfd){ .fd = probe_replay.fd(state), .events = POLLIN };
+		if (poll(&p, 1, 120) > 0)
+			probe_replay.ready(state, r);
+		done = r->orders_failed;
+	}
+	procfs_buf_clear(&buf);
+	CHECK(done);
+}
+
+/* A replay that fails is declined from then on, and so is another session's until the turn ends. */
+static void
+test_declined(void)
+{
+	struct scratch_conf scratch = {
+		.directory = dir, .time_ns = LONG_NS, .every_ns = 100 * LONG_NS, .bytes = SIZE
+	};
+	struct nw_replay write = {
+		.way = NW_REPLAY_WRITE, .op_bytes = 2 * SIZE, .bytes = 2 * SIZE, .time_ns = LONG_NS
+	};
+	struct nw_replay read = write;
+	void *state = calloc(1, probe_replay.state_bytes);
+	static struct leases leases = { .n = 1 };
+	struct report r = { .leases = &leases, .scratch = &scratch };
+	int64_t now;
+
+	read.way = NW_REPLAY_READ;
+	snprintf(write.target, sizeof(write.target), "%s/file", dir);
+	memcpy(read.target, write.target, sizeof(read.target));
+	leases.list[0].order = (struct nw_order){ .opt = NW_OPT_START,
+		.id = "s1/p1",
+		.event_type = NW_TYPE_REPLAY,
+		.task_id = "order:1",
+		.replay = write };
+	now = nw_mono_ns();
+	CHECK(!is_declined(state, &write, "order:1", &scratch, NULL, now));
+	carry_out(state, &r); /* an operation larger than scratch-size */
+	now = nw_mono_ns();
+	CHECK(is_declined(state, &write, "order:1", &scratch, NULL, now));
+	CHECK(!is_declined(state, &read, "order:1", &scratch, NULL, now));
+	CHECK(is_declined(state, &read, "order:2", &scratch, NULL, now));
+	/* .. whose turn comes soon */
+	CHECK(!is_declined(state, &read, "order:2", &scratch, NULL, now + 99 * LONG_NS));
+	CHECK(!is_declined(state, &write, "order:1", &scratch, NULL, now + 101 * LONG_NS));
+	strcpy(read.target, "/proc/version"); /* another mount */
+	CHECK(is_declined(state, &read, "order:1", &scratch, NULL, now));
+	probe_replay.clear(state);
+	free(state);
+}
+
 static void
 test_allowed(void)
 {
@@ -202,6 +277,7 @@ test_allowed(void)
 		.way = NW_REPLAY_WRITE, .op_bytes = OP, .bytes = SIZE, .time_ns = LONG_NS
 	};
 	struct nw_replay send = write;
+	void *state;
 
 	send.way = NW_REPLAY_SEND;
 	snprintf(write.target, sizeof(write.target), "%s/file", dir);
@@ -211,19 +287,30 @@ test_allowed(void)
 	    !is_begun(&write, &scratch, &bandwidth, true, SHORT_NS)); /* never beside a transfer */
 	CHECK(is_begun(&send, &scratch, &bandwidth, false, 3 * LONG_NS));
 	/* peers without a line of their own */
+	state = calloc(1, probe_replay.state_bytes);
+	CHECK(!is_declined(state, &write, "order:1", &scratch, &bandwidth, 1));
+	CHECK(!is_declined(state, &send, "order:1", &scratch, &bandwidth, 1));
 	strcpy(send.target, "127.0.0.2");
+	CHECK(is_declined(state, &send, "order:1", &scratch, &bandwidth, 1));
 	CHECK(!is_begun(&send, &scratch, &bandwidth, false, SHORT_NS));
 	bandwidth.peers = NULL;
 	strcpy(send.target, "127.0.0.1");
+	CHECK(is_declined(state, &send, "order:1", &scratch, &bandwidth, 1));
 	CHECK(!is_begun(&send, &scratch, &bandwidth, false, SHORT_NS));
 	/* another mount, a path that is none, and a host without the directive */
 	strcpy(write.target, "/proc/version");
+	CHECK(is_declined(state, &write, "order:1", &scratch, &bandwidth, 1));
 	CHECK(!is_begun(&write, &scratch, &bandwidth, false, SHORT_NS));
 	strcpy(write.target, "file");
-	CHECK(!is_begun(&write, &scratch, &bandwidth, false, SHORT_NS));
+	CHECK(is_declined(state, &write, "order:1", &scratch, &bandwidth, 1));
 	scratch.directory = NULL;
 	snprintf(write.target, sizeof(write.target), "%s/file", dir);
+	CHECK(is_declined(state, &write, "order:1", &scratch, &bandwidth, 1));
 	CHECK(!is_begun(&write, &scratch, &bandwidth, false, SHORT_NS));
+	/* other orders are none of the probe's */
+	write.way = NW_REPLAY_NONE;
+	CHECK(!is_declined(state, &write, "order:1", &scratch, &bandwidth, 1));
+	free(state);
 	CHECK_INT(names_count(dir), 2);
 }
 
@@ -235,6 +322,7 @@ main(void)
 	test_pauses();
 	test_send();
 	test_allowed();
+	test_declined();
 	rmdir(dir);
 	return check_done("test_replay");
 }
