@@ -15,8 +15,9 @@
  * Opening. For each of the latest begins, one to some dozens of sessions back, the models are
  * fitted with a step from there on. The odds of a step against none, summed over the begins, open
  * the incident (Shiryaev 1963, Roberts 1966). The chance of a single session alone opens, too. Both
- * must lie beyond the far sessions that the route is known for. The thresholds hold for every look,
- * and are set by simulation (tests/calibrate).
+ * allow for noise with tails as long as the sessions so far have shown: normal, or Student's with
+ * 8, 4 or 3 degrees of freedom. The thresholds hold for every look, and are set by simulation
+ * (tests/calibrate).
  *
  * Bound. Opened after 15 independent sessions of unknown mean and spread, with a chance of 1 in
  * 2,000 to be wrong at a look: the best invariant test, which knows the begin and the mean size,
