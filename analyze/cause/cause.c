@@ -198,6 +198,7 @@ reach_chance(const struct nw_reach *r, enum nw_cause_place place, double shared)
 	switch (place) {
 	case NW_CAUSE_FROM: return at_from;
 	case NW_CAUSE_TO: return at_to;
+	case NW_CAUSE_BETWEEN: return from * to;
 	case NW_CAUSE_ANYWHERE: break;
 	}
 	return (at_from + at_to + from * to) / 3;
