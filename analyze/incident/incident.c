@@ -26,7 +26,9 @@ enum {
 static const double ODDS = 4, ODDS_RISE = 2.4, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
 static const double OLD_FROM = 15;
 /* Of the chance of a rate as low as that of a single session, by the sessions before. */
-static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 2;
+static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 0.5;
+/* The score from which on a session since a suspect may be far and no step. */
+static const double FAR = 2;
 /* The exact chance is asked for up to so many times the chance that opens. */
 static const double NEAR_CHANCE = 4;
 /* Smallest step worth an incident, as a ratio of rates. */
@@ -63,7 +65,7 @@ chance_allowed(size_t n_before)
 struct suspect {
 	size_t begin;
 	struct tails tails_before;      /* of the sessions before */
-	struct tails tails;             /* with the sessions since, as if there were no step */
+	struct tails tails;             /* with the far sessions since, as if without a step */
 	struct forecast before;         /* without the sessions from the begin on */
 	double weight[FORECAST_MODELS]; /* of `before` */
 	struct forecast step;           /* with a step at the begin */
@@ -250,9 +252,9 @@ suspect_rows(const struct telling *t, const struct suspect *s, size_t i, struct 
 	return before;
 }
 
-/* `ratio` is of the session's score on the level. */
+/* `far` has the ratios of the session's score on the level, or is NULL. */
 static void
-suspects_see(struct telling *t, size_t now, const double ratio[TAILS])
+suspects_see(struct telling *t, size_t now, const double *far)
 {
 	struct forecast_row row, before;
 	const struct forecast_row *prior;
@@ -272,7 +274,8 @@ suspects_see(struct telling *t, size_t now, const double ratio[TAILS])
 		s = t->suspect[i];
 		prior = suspect_rows(t, s, now, &row, &before);
 		forecast_step_see(&s->step, s->weight, &row, prior);
-		tails_see(&s->tails, ratio);
+		if (far != NULL)
+			tails_see(&s->tails, far);
 	}
 }
 
@@ -675,9 +678,10 @@ level_go_on(struct telling *t, size_t now)
 {
 	const bool is_known = t->level.n >= NW_USUAL_MIN;
 	double p, score, ratio[TAILS] = { 0 };
-	bool is_slow;
+	bool is_slow, is_far;
 
 	score = is_known ? forecast_score(&t->level, &t->row[now], row_before(t, now)) : 0;
+	is_far = fabs(score) > FAR;
 	if (is_known)
 		tails_ratios(score, ratio);
 	/* the exact score costs more, and is of use for what is told, and for a far session */
@@ -686,7 +690,7 @@ level_go_on(struct telling *t, size_t now)
 		score = usual_fill(t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s,
 		    &t->out->usual[now]);
 	is_slow = is_slow_alone(t, now, slow_chance(t, score));
-	suspects_see(t, now, ratio);
+	suspects_see(t, now, is_far ? ratio : NULL);
 	forecast_see(&t->level, &t->row[now], row_before(t, now));
 	members_take(t, now, now + 1);
 	if (steps_odds(t, now, true, 1, &p) >= 0 || is_slow)
