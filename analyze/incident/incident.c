@@ -15,6 +15,7 @@ enum {
 	FASTER_MIN = 5,       /* sessions of a lasting faster level */
 	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
 	DRIFT_MIN = 20,       /* sessions of a level that may drift */
+	CLOCKED_MIN = 3,      /* jobs before that tell a job that ended by the clock */
 };
 
 /* --- thresholds, by simulation (tests/calibrate/incidents.c) --- */
@@ -31,6 +32,8 @@ static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHA
 static const double FAR = 2;
 /* The exact chance is asked for up to so many times the chance that opens. */
 static const double NEAR_CHANCE = 4;
+/* Durations of jobs that end by the clock differ by this share at most. */
+static const double CLOCKED_SAME = 0.01;
 /* Smallest step worth an incident, as a ratio of rates. */
 static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
@@ -712,6 +715,28 @@ incident_compare(const void *a, const void *b)
 				    : (x->opened > y->opened) - (x->opened < y->opened);
 }
 
+static double
+duration_of(const struct nw_job *j)
+{
+	return j->bytes / j->bytes_per_s;
+}
+
+/* Whether a job ended by the clock, for the jobs before took as long. The size of such a job
+ * follows from its rate, and explains nothing. */
+static bool
+is_clocked(const struct nw_job *job, size_t i)
+{
+	const double own = duration_of(&job[i]);
+	size_t k;
+
+	if (i < CLOCKED_MIN || !(own > 0))
+		return false;
+	for (k = i - CLOCKED_MIN; k < i; k++)
+		if (!(fabs(duration_of(&job[k]) - own) <= CLOCKED_SAME * own))
+			return false;
+	return true;
+}
+
 static int
 telling_begin(struct telling *t)
 {
@@ -726,8 +751,13 @@ telling_begin(struct telling *t)
 		return NW_ENOMEM;
 	for (i = 0; i < SUSPECTS_MAX; i++)
 		t->suspect[i] = &t->room[i];
-	for (i = 0; i < t->n; i++)
+	for (i = 0; i < t->n; i++) {
 		forecast_row(&t->job[i], &t->job[0], i, &t->row[i]);
+		if (!is_clocked(t->job, i))
+			continue;
+		t->row[i].x[COLUMN_SIZE] = t->row[i - 1].x[COLUMN_SIZE];
+		t->row[i].x[COLUMN_SIZE_BEND] = t->row[i - 1].x[COLUMN_SIZE_BEND];
+	}
 	if (t->n > 0) {
 		t->row[t->n] = t->row[t->n - 1];
 		t->row[t->n].y = NAN;
