@@ -68,8 +68,8 @@ double forecast_chance(
 double forecast_quantile(const struct forecast *f, const struct forecast_row *row,
     const struct forecast_row *before, double p);
 
-/* About the normal score of row->y, at a fraction of the cost of its chance; 0 without a model that
- * knows its noise. */
+/* About the normal score of row->y, at a fraction of the cost of its chance; 0 without a model
+ * with known noise. */
 double forecast_score(
     const struct forecast *f, const struct forecast_row *row, const struct forecast_row *before);
 

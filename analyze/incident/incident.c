@@ -15,7 +15,7 @@ enum {
 	FASTER_MIN = 5,       /* sessions of a lasting faster level */
 	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
 	DRIFT_MIN = 20,       /* sessions of a level that may drift */
-	CLOCKED_MIN = 3,      /* jobs before that tell a job that ended by the clock */
+	CLOCKED_MIN = 3,      /* jobs before a job that ended by the clock */
 };
 
 /* --- thresholds, by simulation (tests/calibrate/incidents.c) --- */
@@ -312,8 +312,7 @@ effect_of(const struct forecast *f, unsigned column)
 	return forecast_effect(f, weight, column);
 }
 
-/* Whether a step at the suspect is large enough. *p is the chance of such a step without a change.
- */
+/* Whether a step at the suspect is large enough. *p: the chance of the step without a change. */
 static bool
 is_suspicious(const struct suspect *s, bool slower, double *p)
 {
@@ -323,7 +322,7 @@ is_suspicious(const struct suspect *s, bool slower, double *p)
 	return *p < 0.5 && fabs(e.mean) >= log(STEP_MIN);
 }
 
-/* How much likelier the sessions since the suspect are without a step than normal noise has them,
+/* How much likelier the sessions since the suspect are without a step than with normal noise,
  * because the route's tails are long; a log, never negative. */
 static double
 tails_excuse(const struct suspect *s)
@@ -667,7 +666,7 @@ slow_chance(const struct telling *t, double score)
 	return t->level.n >= NW_USUAL_MIN && score < 0 ? tails_upper(&t->tails, -score) : 1;
 }
 
-/* Whether a session is too slow to be alone the usual noise, by its chance. */
+/* Whether a session is too slow to be alone the usual noise, by the chance. */
 static bool
 is_slow_alone(const struct telling *t, size_t now, double chance)
 {
@@ -721,8 +720,8 @@ duration_of(const struct nw_job *j)
 	return j->bytes / j->bytes_per_s;
 }
 
-/* Whether a job ended by the clock, for the jobs before took as long. The size of such a job
- * follows from its rate, and explains nothing. */
+/* Whether a job ended by the clock, for the jobs before took as long. The size of the job
+ * follows from the rate, and explains nothing. */
 static bool
 is_clocked(const struct nw_job *job, size_t i)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How far a route's noise reaches. Normal scores of sessions come from normal noise, or from
- * Student's with 8, 4 or 3 degrees of freedom and the same variance; each kind has the weight that
- * the scores so far have given it. A far session of a route with long tails is then no wonder.
+ * Student's with 8, 4 or 3 degrees of freedom and the same variance; each kind has a weight by
+ * the scores so far. A far session of a route with long tails is then no wonder.
  */
 #ifndef ANALYZE_TAILS_H
 #define ANALYZE_TAILS_H

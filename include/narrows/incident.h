@@ -6,8 +6,8 @@
  * the hour, the weekday, a slow drift, and noise with a memory from session to session. Bayesian
  * linear models with and without each part, and with memories from none to .95, predict each
  * session from the earlier ones by Student's distribution; each has the weight that its predictions
- * so far have earned. A job that ends by the clock, as the jobs before, has the size that its rate
- * gave: such a size explains nothing.
+ * so far have earned. A job that ends by the clock, as the jobs before, has a size by the
+ * rate: the size explains nothing.
  *
  * Usual. The weighted predictions of the models give the median and the interval for the next
  * session of this size at this hour. They stand on the newest level that is no open incident:

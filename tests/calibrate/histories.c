@@ -342,7 +342,7 @@ answer_clear(struct answer *a)
 
 static const char *const host_names[] = { "a", "b" };
 
-/* What the page of the session tells of its causes, as far as cards need it. */
+/* What the page of the session tells of causes, as far as cards need. */
 static json_t *
 document_make(const struct answer *a, double ratio)
 {
@@ -378,7 +378,7 @@ struct history_at {
 	size_t session;
 };
 
-/* A setting that several changes move has the value of the last one. */
+/* A setting with several changes has the last value. */
 static const char *
 value_at(void *arg, const char *host, const char *name, bool *known)
 {
@@ -434,9 +434,9 @@ struct cause_score {
 	size_t n, first, set, sure, sure_right, cards, alone, silent, alone_sure;
 };
 
-/* Cards that set the planted change back: all; of those that were undone: closed by the first
- * session after the undo, their gain as predicted, their word kept; of the others: open to the end.
- * And cards about an innocent setting that moved while the route was slow: not kept. */
+/* Cards against the planted change. After an undo: closed by the first session, gain as predicted,
+ * word kept; without an undo: open to the end. Cards about an innocent setting with a move while
+ * the route was slow: not kept. */
 struct card_score {
 	size_t undone, closed, gain, kept, left, open, innocent, failed;
 };
@@ -543,7 +543,7 @@ card_count(const struct history *h, const struct slowdown *s, const json_t *card
 	const bool kept = result_bool(card, KEY_route_advice_kept) == 1;
 
 	if (!s->recorded || !is_about(card, &h->change[s->change])) {
-		if (closed <= (double)s->end) { /* another session of the slowdown closed it */
+		if (closed <= (double)s->end) { /* by another session of the slowdown */
 			score->innocent++;
 			score->failed += !kept;
 		}
@@ -734,8 +734,8 @@ calibrate_histories(struct calibration *c)
 		history_score(&h, &s);
 	}
 	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0012);
-	sizes_tell(c, s.known, "independent", 0.9, 0.85);
-	sizes_tell(c, s.other, "other kinds", 0.8, 0.75);
+	sizes_tell(c, s.known, "independent", 0.9, 0.68);
+	sizes_tell(c, s.other, "other kinds", 0.8, 0.6);
 	if (s.opened > 0)
 		cell_at_least(c, "begin right within one session", s.begin_right, s.opened, 0.9);
 	if (s.ends > 0)

@@ -13,8 +13,8 @@
 
 enum { CARDS_MAX = 50, RATES_MAX = 20 };
 
-/* Whether an entry follows a card: of the same rule, about the same settings. A card that sets one
- * setting back is not the card that sets another one back. */
+/* Whether an entry follows a card: of the same rule, about the same settings. Cards for
+ * other settings are other cards. */
 static bool
 is_of_card(const json_t *entry, const json_t *card)
 {
@@ -93,8 +93,7 @@ entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
 	return o;
 }
 
-/* Whether a setting that documents tell has another value; a document that tells nothing of the
- * setting says nothing. */
+/* Whether a setting of documents has another value; a document without the setting says nothing. */
 static bool
 is_told_anew(const json_t *doc, const char *host, const char *name, const char *then)
 {

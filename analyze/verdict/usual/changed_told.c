@@ -28,7 +28,7 @@ struct changed_told {
 };
 
 enum { TRACKS_MAX = 200 };
-/* A move on this very route without an effect says as much as so many on any route. */
+/* A move on the very route without an effect says as much as so many on any route. */
 enum { QUIET_HERE = 3 };
 
 static const struct {
@@ -158,7 +158,7 @@ ways_tell(const json_t *session, told_fn *tell, void *arg)
 	}
 }
 
-/* The ports of a host, as one text; free() it. */
+/* The ports of a host; free() the text. */
 static char *
 ports_of(const json_t *ports, const char *host)
 {

@@ -2,7 +2,7 @@
 /*
  * What the documents of sessions tell as a setting would: directories of the data ("data.source",
  * "data.destination"), ways to the other ends ("way.PEER.hops", "way.PEER.mtu"), and switch ports
- * ("switch.port", "switch.NAME.PORT.speed_mbit_s"). Any thread; a history belongs to one at a time.
+ * ("switch.port", "switch.NAME.PORT.speed_mbit_s"). Any thread; a history belongs to a thread at a time.
  */
 #ifndef CHANGED_TOLD_H
 #define CHANGED_TOLD_H
@@ -24,7 +24,7 @@ int changed_told_compare(
     const struct changed_told *told, const struct changed_ask *ask, struct changed *out);
 void changed_told_free(struct changed_told *told);
 
-/* Whether documents tell the setting of this name, and not the host's own report. */
+/* Whether documents tell the setting of the name, and not the host's own report. */
 bool changed_told_is(const char *name);
 /* The value that a document tells, or NULL. free() the text. */
 char *changed_told_value(const json_t *doc, const char *host, const char *name);

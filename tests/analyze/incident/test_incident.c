@@ -40,7 +40,7 @@ story(const struct nw_job *job, size_t n, struct nw_story *s)
 	CHECK_INT(nw_story_make(job, n, NULL, 0, s), 0);
 }
 
-/* The size of a job that ends by the clock is no reason for its rate. */
+/* The size of a job that ends by the clock is no reason for the rate. */
 static void
 clocked_jobs_have_incidents(void)
 {

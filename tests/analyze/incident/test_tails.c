@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Long tails: densities are densities, their chances follow from them, and scores from long-tailed
- * noise make a far session less of a wonder, those from normal noise do not. */
+ * noise make a far session less of a wonder, scores from normal noise do not. */
 #include "analyze/incident/tails.h"
 
 #include <math.h>

@@ -220,7 +220,7 @@ test_closing(void)
 	json_decref(list);
 }
 
-/* The list after a session whose document has cards that set each of the names back, and a file of
+/* The list after a session whose document has cards against each of the names, and a file of
  * the most bytes in the directory. */
 static json_t *
 after_set_back(json_t *list, const char *const *name, size_t n, const char *directory, int64_t id)
