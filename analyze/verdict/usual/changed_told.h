@@ -2,7 +2,7 @@
 /*
  * What the documents of sessions tell as a setting would: directories of the data ("data.source",
  * "data.destination"), ways to the other ends ("way.PEER.hops", "way.PEER.mtu"), and switch ports
- * ("switch.port", "switch.NAME.PORT.speed_mbit_s"). Any thread; a history belongs to a thread at a time.
+ * ("switch.port", "switch.NAME.PORT.speed_mbit_s"). A history belongs to a thread at a time.
  */
 #ifndef CHANGED_TOLD_H
 #define CHANGED_TOLD_H
