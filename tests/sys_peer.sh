@@ -22,7 +22,7 @@ in_ns 0 ip route add default via 10.77.0.2
 in_ns 1 ip route add 10.77.2.0/24 via 10.77.1.2
 in_ns 2 ip route add 10.77.0.0/24 via 10.77.1.1
 in_ns 3 ip route add default via 10.77.2.1
-in_ns 3 python3 -c '
+ip netns exec "nwp3-$$" python3 -c '
 import socket
 s = socket.create_server(("10.77.2.2", 7777))
 while True:
@@ -50,14 +50,14 @@ chmod 755 "$tmp/in0/narrowsd"
 real=$bin bin=$tmp/in0
 start_box -o session-linger=1s
 bin=$real
-in_ns 3 python3 -c '
+ip netns exec "nwp3-$$" python3 -c '
 import socket
 s = socket.create_server(("10.77.2.2", 7778))
 c, _ = s.accept()
 while c.recv(65536): pass' &
 pids="$pids $!"
 until_true 20 in_ns 3 grep -q ":1E62 " /proc/net/tcp || fail "nobody listens at port 7778"
-in_ns 0 "$bin/blipp" -b "$xsp" -i 1s -o probes=peer -o peer=10.77.2.2/7777 -o peer=10.77.1.2/7 2>>"$tmp/blipp.log" &
+ip netns exec "nwp0-$$" "$bin/blipp" -b "$xsp" -i 1s -o probes=peer -o peer=10.77.2.2/7777 -o peer=10.77.1.2/7 2>>"$tmp/blipp.log" &
 pids="$pids $!"
 known() { [ "$(nw sql "SELECT count(*) FROM v_sample WHERE field = 'hops' AND value > 0" | tail -n 1)" -ge 2 ]; }
 until_true 30 known || fail "the box knows no hops: $(cat "$tmp/blipp.log")"
