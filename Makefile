@@ -284,7 +284,7 @@ $B/bin/stat-cases: $B/obj/tests/stat-cases.o $(call archives,cli/stat)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,cli/stat)
 # simulations of what the box concludes by itself; sys_calibrate.sh runs a short version
-$B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.c))) $B/lib/analyze/lifeline.a $(call archives,analyze/verdict)
+$B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.c))) $B/lib/analyze/lifeline.a $B/lib/analyze/verdict/route.a $(call archives,analyze/verdict)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,analyze/verdict)
 $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/experiment/*.c))) $(call archives,analyze)

@@ -37,6 +37,7 @@ look=$(tr -d '\n\t' <<'JS'
 		const r = e.getBoundingClientRect();
 		if (e.closest('.scroll, pre, .skip, .defs, thead, [aria-hidden]')) continue;
 		if (r.width > 0 && r.right > width + 1) say('beyond the edge', e);
+		if (e.tagName == 'TIME' && e.closest('td') && r.right > e.closest('td').getBoundingClientRect().right + 1) say('wider than its cell', e);
 		const svg = e.closest('svg');
 		if (svg ? e.tagName != 'text' : ![...e.childNodes].some(n => n.nodeType == 3 && n.data.trim())) continue;
 		const s = getComputedStyle(e);

@@ -79,6 +79,11 @@ rm "$tmp/go"
 until_true 20 sh -c "'$bin/narrows' -s '$tmp/state' report last --json | grep -q '\"name\": *\"switch\"'" || fail "no witness: $(nw report last --json | grep -A60 witnesses | head -60)"
 nw report last --json | tr '{' '\n' | grep '"switch"' >"$tmp/witness"
 grep -q 'port xe-0/0/7 of core, of dtn-a, dropped [0-9,]* packets' "$tmp/witness" || fail "the witness says: $(cat "$tmp/witness")"
+nw report last --json | python3 -c '
+import json, sys
+p, = json.load(sys.stdin)["session"]["ports"]
+assert (p["switch"], p["port"], p["host"], p["speed_bit_s"]) == ("core", "xe-0/0/7", "dtn-a", 1e10) and p["dropped"] > 0, p' ||
+	fail "the port of the session: $(nw report last --json | grep -A12 '"ports"')"
 kill "$switch" && wait "$switch" || fail "nwswitch ended with status $?"
 
 # --- a secret that is wrong, and a switch that is not there, take nobody else's answers ---

@@ -16,7 +16,7 @@ static const double CONTRADICTED = 0.2, BESIDE = 0.05;
 /* Observations that a prior is worth against earlier moves without effect. */
 static const double QUIET_WORTH = 4;
 /* The same for changes of all kinds, for a host that is changed daily survives its changes. */
-static const double SURVIVED_WORTH = 15;
+static const double SURVIVED_WORTH = 8;
 static const double METRIC_FACTOR_MAX = 50;
 /* The chance that a change of a host which slows one route slows the host's other routes, too: in
  * general, of a disk or mount, and of a program. */
@@ -198,6 +198,7 @@ reach_chance(const struct nw_reach *r, enum nw_cause_place place, double shared)
 	switch (place) {
 	case NW_CAUSE_FROM: return at_from;
 	case NW_CAUSE_TO: return at_to;
+	case NW_CAUSE_BETWEEN: return from * to;
 	case NW_CAUSE_ANYWHERE: break;
 	}
 	return (at_from + at_to + from * to) / 3;

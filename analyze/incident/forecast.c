@@ -302,28 +302,25 @@ forecast_chance(
 	return mix.n > 0 ? mixture_chance(&mix, row->y) : NAN;
 }
 
-/* At most the chance of Student's t to be so low. */
+/* The normal score of a value of Student's t, within a hundredth (Wallace 1959). */
 static double
-least_chance(double t)
+score_of(double t, double df)
 {
-	return t >= 0 ? 0.5 : nw_norm_upper(-t) * (1 - 1e-9);
+	return copysign((8 * df + 1) / (8 * df + 3) * sqrt(df * log1p(t * t / df)), t);
 }
 
-bool
-forecast_may_be_far(const struct forecast *f, const struct forecast_row *row,
-    const struct forecast_row *before, double tail)
+double
+forecast_score(
+    const struct forecast *f, const struct forecast_row *row, const struct forecast_row *before)
 {
 	struct mixture mix;
-	double low = 0, high = 0, t;
+	double score = 0;
 	size_t i;
 
 	mixture_make(f, row, before, &mix);
-	for (i = 0; i < mix.n; i++) {
-		t = (row->y - mix.mean[i]) / mix.sd[i];
-		low += mix.weight[i] * least_chance(t);
-		high += mix.weight[i] * least_chance(-t);
-	}
-	return !(low * (1 - 1e-9) > tail && high * (1 - 1e-9) > tail);
+	for (i = 0; i < mix.n; i++)
+		score += mix.weight[i] * score_of((row->y - mix.mean[i]) / mix.sd[i], mix.df[i]);
+	return score;
 }
 
 /* By bisection with the secant's guess, between bounds that hold the quantile. */

@@ -68,10 +68,10 @@ double forecast_chance(
 double forecast_quantile(const struct forecast *f, const struct forecast_row *row,
     const struct forecast_row *before, double p);
 
-/* Returns false only if the chance of a log rate as low as row->y, and of one as high, is above
- * `tail`. The normal tail, cheaper than Student's, is never above Student's. */
-bool forecast_may_be_far(const struct forecast *f, const struct forecast_row *row,
-    const struct forecast_row *before, double tail);
+/* About the normal score of row->y, at a fraction of the cost of its chance; 0 without a model
+ * with known noise. */
+double forecast_score(
+    const struct forecast *f, const struct forecast_row *row, const struct forecast_row *before);
 
 /* Adds a step of unknown size from the next row on; its column of a row is set by the caller. */
 void forecast_step_begin(struct forecast *f);

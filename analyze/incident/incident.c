@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/incident/forecast.h"
+#include "analyze/incident/tails.h"
 #include "narrows/err.h"
 #include "narrows/incident.h"
 #include "narrows/special.h"
@@ -14,6 +15,7 @@ enum {
 	FASTER_MIN = 5,       /* sessions of a lasting faster level */
 	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
 	DRIFT_MIN = 20,       /* sessions of a level that may drift */
+	CLOCKED_MIN = 3,      /* jobs before a job that ended by the clock */
 };
 
 /* --- thresholds, by simulation (tests/calibrate/incidents.c) --- */
@@ -22,13 +24,16 @@ enum {
  * OLD_FROM sessions; the rise with the log of the sessions, to the most; and the rise towards a
  * younger route. A young route is watched with less suspicion, for the few looks at a young route
  * hardly add to the openings of a route's whole life. */
-static const double ODDS = 4, ODDS_RISE = 2, ODDS_MOST = 7.2, ODDS_YOUNG = 2;
+static const double ODDS = 4, ODDS_RISE = 2.4, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
 static const double OLD_FROM = 15;
 /* Of the chance of a rate as low as that of a single session, by the sessions before. */
-static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 2;
-/* A step over few sessions lies this many times beyond the farthest session before, and TAIL times
- * the farther where that session is farther than one in ten routes of normal noise has. */
-static const double BEYOND_FAR[] = { 1, 0.95, 0.85 }, TAIL = 4;
+static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 0.5;
+/* The score from which on a session since a suspect may be far and no step. */
+static const double FAR = 2;
+/* The exact chance is asked for up to so many times the chance that opens. */
+static const double NEAR_CHANCE = 4;
+/* Durations of jobs that end by the clock differ by this share at most. */
+static const double CLOCKED_SAME = 0.01;
 /* Smallest step worth an incident, as a ratio of rates. */
 static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
@@ -37,17 +42,6 @@ static const double USUAL_ALPHA = 0.05;
 /* A drift: chance of a level that falls so, weight of the models with a drift, and the fall so far.
  * The drift ends where its chance is above DRIFT_OVER, or its weight below DRIFT_GONE. */
 static const double DRIFT_CHANCE = 1e-4, DRIFT_SHARE = 0.7, DRIFT_OVER = 0.05, DRIFT_GONE = 0.1;
-
-/* The normal score that a step over few sessions needs. */
-static double
-score_needed(double far, size_t n_before, size_t n_since)
-{
-	const double normal = nw_norm_quantile(1 - 0.05 / fmax(1, (double)n_before));
-
-	if (n_since > sizeof(BEYOND_FAR) / sizeof(BEYOND_FAR[0]))
-		return 0;
-	return BEYOND_FAR[n_since - 1] * (far + TAIL * fmax(0, far - normal));
-}
 
 static double
 odds_needed(size_t n_before)
@@ -73,7 +67,8 @@ chance_allowed(size_t n_before)
  * is a step, and so they see the sessions since only once there is (suspects_complete()). */
 struct suspect {
 	size_t begin;
-	double far;                     /* of the sessions before */
+	struct tails tails_before;      /* of the sessions before */
+	struct tails tails;             /* with the far sessions since, as if without a step */
 	struct forecast before;         /* without the sessions from the begin on */
 	double weight[FORECAST_MODELS]; /* of `before` */
 	struct forecast step;           /* with a step at the begin */
@@ -94,13 +89,12 @@ struct telling {
 	struct forecast_row *row;
 	struct forecast level;                 /* of the newest level without an open incident */
 	size_t *member, n_members;             /* sessions of that level */
-	double far;                            /* farthest normal score of a session of the route */
+	struct tails tails;                    /* of the level's noise */
 	struct suspect *room;                  /* of SUSPECTS_MAX */
 	struct suspect *suspect[SUSPECTS_MAX]; /* rising in begin, then the unused */
 	size_t n_suspects;
 	size_t told_from;         /* usual rates of earlier sessions are not asked for */
 	struct nw_incident *open; /* the open step, or NULL */
-	double open_score;        /* normal score of its first session */
 	struct forecast incident; /* the level before, with a step */
 	struct comeback back;
 	bool drifts;
@@ -261,8 +255,9 @@ suspect_rows(const struct telling *t, const struct suspect *s, size_t i, struct 
 	return before;
 }
 
+/* `far` has the ratios of the session's score on the level, or is NULL. */
 static void
-suspects_see(struct telling *t, size_t now)
+suspects_see(struct telling *t, size_t now, const double *far)
 {
 	struct forecast_row row, before;
 	const struct forecast_row *prior;
@@ -273,7 +268,7 @@ suspects_see(struct telling *t, size_t now)
 	if (t->level.n >= NW_USUAL_MIN && t->n_suspects < SUSPECTS_MAX) {
 		s = t->suspect[t->n_suspects++];
 		s->begin = now;
-		s->far = t->far;
+		s->tails_before = s->tails = t->tails;
 		forecast_copy(&s->before, &t->level);
 		forecast_weights(&s->before, s->weight);
 		forecast_step_watch(&s->step, &s->before, s->weight);
@@ -282,6 +277,8 @@ suspects_see(struct telling *t, size_t now)
 		s = t->suspect[i];
 		prior = suspect_rows(t, s, now, &row, &before);
 		forecast_step_see(&s->step, s->weight, &row, prior);
+		if (far != NULL)
+			tails_see(&s->tails, far);
 	}
 }
 
@@ -315,16 +312,22 @@ effect_of(const struct forecast *f, unsigned column)
 	return forecast_effect(f, weight, column);
 }
 
-/* Whether a step at the suspect is large enough, and beyond the far sessions before. *p is the
- * chance of such a step without a change. */
+/* Whether a step at the suspect is large enough. *p: the chance of the step without a change. */
 static bool
-is_suspicious(const struct suspect *s, size_t now, bool slower, double *p)
+is_suspicious(const struct suspect *s, bool slower, double *p)
 {
 	const struct forecast_effect e = forecast_effect(&s->step, s->weight, COLUMN_STEP);
 
 	*p = fmax(1e-15, slower ? e.chance : 1 - e.chance);
-	return *p < 0.5 && fabs(e.mean) >= log(STEP_MIN) &&
-	    -nw_norm_quantile(*p) >= score_needed(s->far, s->before.n, now - s->begin + 1);
+	return *p < 0.5 && fabs(e.mean) >= log(STEP_MIN);
+}
+
+/* How much likelier the sessions since the suspect are without a step than with normal noise,
+ * because the route's tails are long; a log, never negative. */
+static double
+tails_excuse(const struct suspect *s)
+{
+	return fmax(0, tails_evidence(&s->tails) - tails_evidence(&s->tails_before));
 }
 
 /* Log of the odds of a step that way, at any suspect of at least so many sessions, over what is
@@ -347,9 +350,10 @@ steps_odds(const struct telling *t, size_t now, bool slower, size_t n_since, dou
 		return -INFINITY;
 	for (i = 0; i < t->n_suspects && now - t->suspect[i]->begin + 1 >= n_since; i++) {
 		s = t->suspect[i];
-		if (!is_suspicious(s, now, slower, &chance))
+		if (!is_suspicious(s, slower, &chance))
 			continue;
-		sum += exp(forecast_step_evidence(&s->step, s->weight, way) - level);
+		sum +=
+		    exp(forecast_step_evidence(&s->step, s->weight, way) - level - tails_excuse(s));
 		*p = fmin(*p, chance);
 	}
 	return log(sum) - needed;
@@ -501,18 +505,32 @@ incident_open(struct telling *t, size_t now, double p)
 	in.begin = s->begin;
 	t->level = s->before;
 	t->incident = s->step;
-	t->far = s->far;
+	t->tails = s->tails_before;
 	members_cut(t, in.begin);
 	in.n_before = t->n_members;
 	if ((t->open = incident_add(t, &in)) == NULL)
 		return NW_ENOMEM;
 	for (i = in.begin; i <= now; i++)
 		usual_of_incident(t, i, i == in.begin ? row_before(t, i) : NULL);
-	t->open_score = nw_norm_quantile(fmax(1e-15, t->out->usual[in.begin].p));
 	t->n_suspects = 0;
 	t->back.watched = false;
 	incident_measure(t, now + 1);
 	return NW_OK;
+}
+
+/* The far sessions of a dip tell how far the noise reaches. */
+static void
+dip_remember(struct telling *t, const struct nw_incident *in)
+{
+	double ratio[TAILS];
+	size_t i;
+
+	for (i = in->begin; i < in->end; i++) {
+		if (isnan(t->out->usual[i].p))
+			continue;
+		tails_ratios(nw_norm_quantile(fmax(1e-15, t->out->usual[i].p)), ratio);
+		tails_see(&t->tails, ratio);
+	}
 }
 
 static void
@@ -528,7 +546,7 @@ incident_end(struct telling *t, size_t now)
 	t->level = t->back.usual;
 	t->contiguous_from = in->end + 1;
 	if (in->end - in->begin <= DIP_MAX)
-		t->far = fmax(t->far, fabs(t->open_score));
+		dip_remember(t, in);
 	for (i = in->end; i <= now; i++)
 		usual_fill(
 		    t, &t->row[i], row_before(t, i), t->job[i].bytes_per_s, &t->out->usual[i]);
@@ -631,6 +649,7 @@ level_rise(struct telling *t, size_t now)
 	level.before = exp(forecast_quantile(&s->before, &t->row[s->begin], NULL, 0.5));
 	level.after = level.before * exp(e.mean);
 	t->level = s->step;
+	t->tails = s->tails_before;
 	forecast_step_end(&t->level);
 	t->n_members = 0;
 	members_take(t, level.begin, now + 1);
@@ -640,45 +659,47 @@ level_rise(struct telling *t, size_t now)
 	return level_add(t, &level);
 }
 
-/* Whether a session is too slow to be alone the usual noise, by its normal score. */
-static bool
-is_slow_alone(const struct telling *t, size_t now, double score)
+/* The chance of a session so slow, if the noise is as before; 1 of a session that is not slow. */
+static double
+slow_chance(const struct telling *t, double score)
 {
-	const size_t n = t->level.n;
-
-	return n >= NW_USUAL_MIN && score < 0 && -score >= score_needed(t->far, n, 1) &&
-	    nw_norm_upper(-score) <= chance_allowed(n) &&
-	    forecast_quantile(&t->level, &t->row[now], row_before(t, now), 0.5) - t->row[now].y >=
-	    log(STEP_MIN);
+	return t->level.n >= NW_USUAL_MIN && score < 0 ? tails_upper(&t->tails, -score) : 1;
 }
 
-/* Whether the session may lie farther off than all sessions before. */
+/* Whether a session is too slow to be alone the usual noise, by the chance. */
 static bool
-may_be_farther(const struct telling *t, size_t now)
+is_slow_alone(const struct telling *t, size_t now, double chance)
 {
-	return forecast_may_be_far(
-	    &t->level, &t->row[now], row_before(t, now), nw_norm_upper(t->far) * (1 + 1e-6));
+	return chance <= chance_allowed(t->level.n) &&
+	    forecast_quantile(&t->level, &t->row[now], row_before(t, now), 0.5) - t->row[now].y >=
+	    log(STEP_MIN);
 }
 
 static int
 level_go_on(struct telling *t, size_t now)
 {
-	double p, score = 0;
-	bool is_slow;
+	const bool is_known = t->level.n >= NW_USUAL_MIN;
+	double p, score, ratio[TAILS] = { 0 };
+	bool is_slow, is_far;
 
-	if (now >= t->told_from || t->level.n <= NW_USUAL_MIN || may_be_farther(t, now))
+	score = is_known ? forecast_score(&t->level, &t->row[now], row_before(t, now)) : 0;
+	is_far = fabs(score) > FAR;
+	if (is_known)
+		tails_ratios(score, ratio);
+	/* the exact score costs more, and is of use for what is told, and for a far session */
+	if (now >= t->told_from || t->level.n <= NW_USUAL_MIN ||
+	    slow_chance(t, score) <= NEAR_CHANCE * chance_allowed(t->level.n))
 		score = usual_fill(t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s,
 		    &t->out->usual[now]);
-	is_slow = is_slow_alone(t, now, score);
-	suspects_see(t, now);
+	is_slow = is_slow_alone(t, now, slow_chance(t, score));
+	suspects_see(t, now, is_far ? ratio : NULL);
 	forecast_see(&t->level, &t->row[now], row_before(t, now));
 	members_take(t, now, now + 1);
 	if (steps_odds(t, now, true, 1, &p) >= 0 || is_slow)
-		return incident_open(t, now, is_slow ? fmin(p, nw_norm_upper(-score)) : p);
+		return incident_open(t, now, is_slow ? fmin(p, slow_chance(t, score)) : p);
 	if (steps_odds(t, now, false, FASTER_MIN, &p) >= 0)
 		return level_rise(t, now);
-	if (t->level.n > NW_USUAL_MIN)
-		t->far = fmax(t->far, fabs(score));
+	tails_see(&t->tails, ratio);
 	return drift_look(t, now);
 }
 
@@ -691,6 +712,28 @@ incident_compare(const void *a, const void *b)
 
 	return x->begin != y->begin ? (x->begin > y->begin) * 2 - 1
 				    : (x->opened > y->opened) - (x->opened < y->opened);
+}
+
+static double
+duration_of(const struct nw_job *j)
+{
+	return j->bytes / j->bytes_per_s;
+}
+
+/* Whether a job ended by the clock, for the jobs before took as long. The size of the job
+ * follows from the rate, and explains nothing. */
+static bool
+is_clocked(const struct nw_job *job, size_t i)
+{
+	const double own = duration_of(&job[i]);
+	size_t k;
+
+	if (i < CLOCKED_MIN || !(own > 0))
+		return false;
+	for (k = i - CLOCKED_MIN; k < i; k++)
+		if (!(fabs(duration_of(&job[k]) - own) <= CLOCKED_SAME * own))
+			return false;
+	return true;
 }
 
 static int
@@ -707,13 +750,19 @@ telling_begin(struct telling *t)
 		return NW_ENOMEM;
 	for (i = 0; i < SUSPECTS_MAX; i++)
 		t->suspect[i] = &t->room[i];
-	for (i = 0; i < t->n; i++)
+	for (i = 0; i < t->n; i++) {
 		forecast_row(&t->job[i], &t->job[0], i, &t->row[i]);
+		if (!is_clocked(t->job, i))
+			continue;
+		t->row[i].x[COLUMN_SIZE] = t->row[i - 1].x[COLUMN_SIZE];
+		t->row[i].x[COLUMN_SIZE_BEND] = t->row[i - 1].x[COLUMN_SIZE_BEND];
+	}
 	if (t->n > 0) {
 		t->row[t->n] = t->row[t->n - 1];
 		t->row[t->n].y = NAN;
 	}
 	t->contiguous_from = 1;
+	tails_init(&t->tails);
 	forecast_init(&t->level);
 	return level_add(t, &(struct nw_level){ .before = NAN, .after = NAN });
 }

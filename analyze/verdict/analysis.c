@@ -35,6 +35,8 @@ analysis_read(struct store_reader *r, int64_t session_id, const struct analysis_
 	if (rc == NW_OK)
 		rc = evidence_switches(r, &p->speakers, &out->evidence);
 	if (rc == NW_OK)
+		rc = evidence_paths(r, &out->evidence);
+	if (rc == NW_OK)
 		rc = iotime_load(r, &out->evidence, &out->iotime);
 	if (rc == NW_OK)
 		rc = reductions_load(r, &out->evidence, &p->reduction, &out->reductions);

@@ -221,6 +221,46 @@ announced_doc(const struct evidence *e)
 }
 
 static json_t *
+ways_doc(const struct evidence *e)
+{
+	const struct evidence_path *p;
+	json_t *list = json_array(), *o;
+
+	for (p = e->paths; p < e->paths + e->n_paths; p++) {
+		o = json_object();
+		put_text(o, KEY_way_host, e->hosts[p->host].name);
+		put_text(o, KEY_way_peer, p->peer);
+		put_real(o, KEY_way_hops, p->hops);
+		put_real(o, KEY_way_mtu_bytes, p->mtu_bytes);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* A port without a look during the session is another life of the sender. */
+static json_t *
+ports_doc(const struct evidence *e)
+{
+	const struct evidence_switch *p;
+	json_t *list = json_array(), *o;
+
+	for (p = e->switches; p < e->switches + e->n_switches; p++) {
+		if (p->rows == 0)
+			continue;
+		o = json_object();
+		put_text(o, KEY_port_switch, p->name);
+		put_text(o, KEY_port_port, p->port);
+		put_text(o, KEY_port_host, p->serves);
+		put_real(o, KEY_port_speed_bit_s, p->speed_bit_s);
+		put_real(o, KEY_port_dropped, p->dropped);
+		put_real(o, KEY_port_errors, p->errors);
+		put_real(o, KEY_port_used, p->used);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
 session_doc(const struct evidence *e, const struct judgement *j)
 {
 	int64_t start = j->first_wall_ns ? j->first_wall_ns : e->opened_wall_ns;
@@ -245,6 +285,8 @@ session_doc(const struct evidence *e, const struct judgement *j)
 	result_set(s, KEY_session_files, files_doc(e));
 	result_set(s, KEY_session_mounts, mounts_doc(e));
 	result_set(s, KEY_session_connections, connections_doc(e));
+	result_set(s, KEY_session_ways, ways_doc(e));
+	result_set(s, KEY_session_ports, ports_doc(e));
 	result_set(s, KEY_session_announced, announced_doc(e));
 	result_set(s, KEY_session_announced_alone, json_boolean(j->announced.alone));
 	return s;

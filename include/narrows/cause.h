@@ -69,7 +69,7 @@ struct nw_begin {
 };
 
 /* Where a cause is. */
-enum nw_cause_place { NW_CAUSE_ANYWHERE, NW_CAUSE_FROM, NW_CAUSE_TO };
+enum nw_cause_place { NW_CAUSE_ANYWHERE, NW_CAUSE_FROM, NW_CAUSE_TO, NW_CAUSE_BETWEEN };
 
 struct nw_cause {
 	const char *name, *before, *after; /* on loan; a value of NULL is absent */

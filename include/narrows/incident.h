@@ -6,7 +6,8 @@
  * the hour, the weekday, a slow drift, and noise with a memory from session to session. Bayesian
  * linear models with and without each part, and with memories from none to .95, predict each
  * session from the earlier ones by Student's distribution; each has the weight that its predictions
- * so far have earned.
+ * so far have earned. A job that ends by the clock, as the jobs before, has a size by the
+ * rate: the size explains nothing.
  *
  * Usual. The weighted predictions of the models give the median and the interval for the next
  * session of this size at this hour. They stand on the newest level that is no open incident:
@@ -15,8 +16,9 @@
  * Opening. For each of the latest begins, one to some dozens of sessions back, the models are
  * fitted with a step from there on. The odds of a step against none, summed over the begins, open
  * the incident (Shiryaev 1963, Roberts 1966). The chance of a single session alone opens, too. Both
- * must lie beyond the far sessions that the route is known for. The thresholds hold for every look,
- * and are set by simulation (tests/calibrate).
+ * allow for noise with tails as long as the sessions so far have shown: normal, or Student's with
+ * 8, 4 or 3 degrees of freedom. The thresholds hold for every look, and are set by simulation
+ * (tests/calibrate).
  *
  * Bound. Opened after 15 independent sessions of unknown mean and spread, with a chance of 1 in
  * 2,000 to be wrong at a look: the best invariant test, which knows the begin and the mean size,

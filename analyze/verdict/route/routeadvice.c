@@ -2,28 +2,48 @@
 #include "analyze/verdict/route/routeadvice.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/quantile.h"
 #include "analyze/verdict/advice/advice.h"
 #include "analyze/verdict/put/resultdoc_put.h"
+#include "analyze/verdict/usual/changed_told.h"
 #include "narrows/result.h"
 
 enum { CARDS_MAX = 50, RATES_MAX = 20 };
 
+/* Whether an entry follows a card: of the same rule, about the same settings. Cards for
+ * other settings are other cards. */
 static bool
-is_shown(const json_t *cards, const char *rule)
+is_of_card(const json_t *entry, const json_t *card)
+{
+	const char *rule = result_text(entry, KEY_route_advice_rule),
+		   *name = result_text(card, KEY_advice_rule);
+	const json_t *list = result_list(card, KEY_advice_settings), *o, *own;
+	size_t i;
+
+	if (rule == NULL || name == NULL || strcmp(rule, name) != 0)
+		return false;
+	json_array_foreach(list, i, o)
+	{
+		own = json_array_get(result_list(entry, KEY_route_advice_settings), i);
+		if (!json_equal(json_object_get(own, result_key_name(KEY_advice_setting_host)),
+			json_object_get(o, result_key_name(KEY_advice_setting_host))) ||
+		    !json_equal(json_object_get(own, result_key_name(KEY_advice_setting_name)),
+			json_object_get(o, result_key_name(KEY_advice_setting_name))))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_shown(const json_t *cards, const json_t *entry)
 {
 	const json_t *o;
 	size_t i;
 
-	json_array_foreach(cards, i, o)
-	{
-		const char *name = result_text(o, KEY_advice_rule);
-
-		if (rule != NULL && name != NULL && strcmp(name, rule) == 0)
-			return true;
-	}
+	json_array_foreach(cards, i, o) if (is_of_card(entry, o)) return true;
 	return false;
 }
 
@@ -73,25 +93,45 @@ entry_new(const json_t *card, int64_t session_id, double bytes_per_s)
 	return o;
 }
 
+/* Whether a setting of documents has another value; a document without the setting says nothing. */
+static bool
+is_told_anew(const json_t *doc, const char *host, const char *name, const char *then)
+{
+	char *now = changed_told_value(doc, host, name);
+	const bool anew = now != NULL && (then == NULL || strcmp(now, then) != 0);
+
+	free(now);
+	return anew;
+}
+
+/* Whether a setting has another value than `then` at the session's end. */
+static bool
+has_moved(const struct routeadvice_session *s, const char *host, const char *name, const char *then)
+{
+	const char *now;
+	bool known;
+
+	if (changed_told_is(name))
+		return is_told_anew(s->doc, host, name, then);
+	now = s->value(s->arg, host, name, &known);
+	return known &&
+	    ((now == NULL) != (then == NULL) || (now != NULL && strcmp(now, then) != 0));
+}
+
 /* Whether one of the entry's settings has another value than at the card. */
 static bool
 is_tried(const json_t *entry, const struct routeadvice_session *s)
 {
 	const json_t *o;
-	const char *host, *name, *now, *then;
-	bool known;
+	const char *host, *name;
 	size_t i;
 
 	json_array_foreach(result_list(entry, KEY_route_advice_settings), i, o)
 	{
 		host = result_text(o, KEY_advice_setting_host);
 		name = result_text(o, KEY_advice_setting_name);
-		then = result_text(o, KEY_advice_setting_value);
-		if (host == NULL || name == NULL)
-			continue;
-		now = s->value(s->arg, host, name, &known);
-		if (known &&
-		    ((now == NULL) != (then == NULL) || (now != NULL && strcmp(now, then) != 0)))
+		if (host != NULL && name != NULL &&
+		    has_moved(s, host, name, result_text(o, KEY_advice_setting_value)))
 			return true;
 	}
 	return false;
@@ -132,26 +172,20 @@ open_entries_judge(json_t *list, const json_t *cards, const struct routeadvice_s
 			continue;
 		if (is_tried(o, s))
 			entry_close(o, s);
-		else if (is_shown(cards, result_text(o, KEY_route_advice_rule)))
+		else if (is_shown(cards, o))
 			entry_go_on(o, s->bytes_per_s);
 	}
 }
 
 static bool
-has_open(const json_t *list, const char *rule)
+has_open(const json_t *list, const json_t *card)
 {
 	const json_t *o;
 	size_t i;
 
-	if (rule == NULL)
+	if (result_text(card, KEY_advice_rule) == NULL)
 		return true;
-	json_array_foreach(list, i, o)
-	{
-		const char *name = result_text(o, KEY_route_advice_rule);
-
-		if (is_open(o) && name != NULL && strcmp(name, rule) == 0)
-			return true;
-	}
+	json_array_foreach(list, i, o) if (is_open(o) && is_of_card(o, card)) return true;
 	return false;
 }
 
@@ -163,7 +197,7 @@ routeadvice_after(const json_t *before, const struct routeadvice_session *s)
 	size_t i;
 
 	open_entries_judge(list, cards, s);
-	json_array_foreach(cards, i, card) if (!has_open(list, result_text(card, KEY_advice_rule)))
+	json_array_foreach(cards, i, card) if (!has_open(list, card))
 	    json_array_insert_new(list, 0, entry_new(card, s->id, s->bytes_per_s));
 	while (json_array_size(list) > CARDS_MAX)
 		json_array_remove(list, json_array_size(list) - 1);

@@ -43,7 +43,8 @@ differences_weigh(const struct changed_ask *ask, const struct nw_reach *reach, s
 			.before = d->before_text,
 			.after = d->after_text,
 			.host = d->host_at,
-			.place = changed_place(ask, d->host),
+			.place = strncmp(d->name, "way.", 4) == 0 ? NW_CAUSE_BETWEEN
+								  : changed_place(ask, d->host),
 			.moved = d->moved,
 			.n_quiet = d->n_quiet,
 			.chance = d->p,

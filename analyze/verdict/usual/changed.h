@@ -75,17 +75,6 @@ void changed_clear(struct changed *c);
 /* Each adds what differs, and sets the number of what was compared. */
 int changed_settings(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
 int changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct changed *out);
-/*
- * Moved data. The places of all sessions are read from their documents, each once, and compared at
- * the end. Memory of changed_data_new() goes with changed_data_free().
- */
-char **changed_data_new(const struct changed_ask *ask);
-void
-changed_data_read(const struct changed_ask *ask, size_t session, const json_t *doc, char **place);
-int changed_data(const struct changed_ask *ask, char *const *place, struct changed *out);
-void changed_data_free(const struct changed_ask *ask, char **place);
-/* Whether a place may come from this file: the most bytes of its host, read or written. */
-bool changed_data_is_most(const json_t *files, const json_t *file);
 /* What other routes over the two hosts vouch for; the store's code. */
 int changed_reach(struct store_reader *r, const struct changed_ask *ask, struct nw_reach *out);
 /* The end of the route that the host is. */

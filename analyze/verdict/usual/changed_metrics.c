@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/usual/changed_told.h"
 #include "analyze/verdict/usual/memo.h"
 #include "narrows/differ.h"
 #include "narrows/err.h"
@@ -139,6 +140,19 @@ connections_read(struct metrics *m, const json_t *doc)
 	metric_put(m, "Congestion window", NULL, "By", window > 0 ? window : NAN);
 }
 
+/* What the switch ports of a host dropped; a port may serve an address. */
+static void
+ports_read(struct metrics *m, const json_t *s)
+{
+	const json_t *list = result_list(s, KEY_session_ports), *o;
+	const double gb = result_number(s, KEY_session_bytes) / 1e9;
+	size_t i;
+
+	json_array_foreach(list, i, o)
+	    metric_put(m, "Packets lost at the switch port per GB", result_text(o, KEY_port_host),
+		"1", (result_number(o, KEY_port_dropped) + result_number(o, KEY_port_errors)) / gb);
+}
+
 static void
 session_read(struct metrics *m, const json_t *doc)
 {
@@ -157,6 +171,7 @@ session_read(struct metrics *m, const json_t *doc)
 	stages_read(m, doc);
 	hosts_read(m, doc);
 	connections_read(m, doc);
+	ports_read(m, s);
 }
 
 /* --- comparing --- */
@@ -192,7 +207,7 @@ changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct ch
 	const char *limit =
 	    result_text(result_get(ask->own, KEY_result_verdict), KEY_verdict_stage);
 	struct metrics m = { .n_sessions = ask->n };
-	char **place = changed_data_new(ask);
+	struct changed_told *told = changed_told_new(ask->n);
 	json_t *doc;
 	size_t i;
 	int rc = NW_OK;
@@ -202,20 +217,20 @@ changed_metrics(struct store_reader *r, const struct changed_ask *ask, struct ch
 		m.at = i;
 		if ((rc = memo_document(r, ask->memo, ask->session[i].id, &doc)) == NW_OK) {
 			session_read(&m, doc);
-			changed_data_read(ask, i, doc, place);
+			changed_told_read(told, i, doc);
 		}
 		json_decref(doc);
 	}
 	m.at = ask->n - 1;
 	session_read(&m, ask->own);
-	changed_data_read(ask, ask->n - 1, ask->own, place);
+	changed_told_read(told, ask->n - 1, ask->own);
 	for (i = 0; i < m.n; i++) {
 		metric_compare(&m, &m.metric[i], ask->split, out);
 		free(m.metric[i].value);
 	}
 	free(m.metric);
 	if (rc == NW_OK || rc == NW_ENOTFOUND)
-		rc = changed_data(ask, place, out);
-	changed_data_free(ask, place);
+		rc = changed_told_compare(told, ask, out);
+	changed_told_free(told);
 	return rc;
 }

@@ -8,7 +8,7 @@
 
 #include <uthash.h>
 
-#include "analyze/verdict/usual/changed.h"
+#include "analyze/verdict/usual/changed_told.h"
 #include "narrows/err.h"
 #include "narrows/result.h"
 
@@ -131,7 +131,8 @@ hosts(const json_t *list)
 static json_t *
 session(const json_t *from)
 {
-	static const enum result_key keys[] = { KEY_session_bytes, KEY_session_connections };
+	static const enum result_key keys[] = { KEY_session_bytes, KEY_session_connections,
+		KEY_session_ways, KEY_session_ports };
 	static const enum result_key of_file[] = { KEY_file_host, KEY_file_path,
 		KEY_file_read_bytes, KEY_file_write_bytes };
 	const json_t *all = result_list(from, KEY_session_files), *file;
@@ -139,7 +140,7 @@ session(const json_t *from)
 	size_t i;
 
 	json_array_foreach(all, i, file) json_array_append_new(files,
-	    changed_data_is_most(all, file)
+	    changed_told_is_most(all, file)
 		? of_keys(file, of_file, sizeof(of_file) / sizeof(of_file[0]))
 		: json_null());
 	result_set(to, KEY_session_files, files);

@@ -40,6 +40,26 @@ story(const struct nw_job *job, size_t n, struct nw_story *s)
 	CHECK_INT(nw_story_make(job, n, NULL, 0, s), 0);
 }
 
+/* The size of a job that ends by the clock is no reason for the rate. */
+static void
+clocked_jobs_have_incidents(void)
+{
+	struct nw_job job[LONGEST];
+	struct nw_story s;
+	size_t i, n;
+
+	for (n = 9; n <= 24; n += 3) {
+		jobs_make(job, 30);
+		jobs_slow(job, n, 30, 2.5);
+		for (i = 0; i < 30; i++)
+			job[i].bytes = 10 * (1 + 0.002 * noise_uniform()) * job[i].bytes_per_s;
+		story(job, 30, &s);
+		CHECK_INT(s.n_incidents, 1);
+		CHECK(s.n_incidents == 0 || s.incident[0].begin == n);
+		nw_story_clear(&s);
+	}
+}
+
 static void
 incident_is_told(void)
 {
@@ -314,5 +334,6 @@ main(int argc, char **argv)
 	later_sessions_change_nothing();
 	newest_alone_is_the_same();
 	odd_jobs();
+	clocked_jobs_have_incidents();
 	return check_done("incident");
 }

@@ -220,6 +220,54 @@ test_closing(void)
 	json_decref(list);
 }
 
+/* The list after a session whose document has cards against each of the names, and a file of
+ * the most bytes in the directory. */
+static json_t *
+after_set_back(json_t *list, const char *const *name, size_t n, const char *directory, int64_t id)
+{
+	json_t *advice = json_array(), *doc, *next;
+	char path[64];
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		json_array_append_new(advice,
+		    json_pack("{s:s, s:s, s:f, s:[{s:s, s:s, s:s}]}", "rule", "set-back", "title",
+			name[i], "gain_history", 2.0, "settings", "host", "a", "name", name[i],
+			"value", "/new"));
+	doc = json_pack("{s:o, s:{s:[]}}", "advice", advice, "session", "files");
+	snprintf(path, sizeof(path), "%s/x", directory != NULL ? directory : "");
+	if (directory != NULL)
+		json_array_append_new(json_object_get(json_object_get(doc, "session"), "files"),
+		    json_pack("{s:s, s:s, s:f}", "host", "a", "path", path, "read_bytes", 1e9));
+	next =
+	    routeadvice_after(list, &(struct routeadvice_session){ doc, id, 100, value_now, NULL });
+	json_decref(doc);
+	json_decref(list);
+	return next;
+}
+
+/* Two settings that are set back are two cards, and what documents tell is asked of documents. */
+static void
+test_told_cards(void)
+{
+	static const char *const names[] = { "net.eth0.qdisc", "data.source" };
+	json_t *list = after_set_back(NULL, names, 2, "/new", 1);
+
+	qdisc_now = "/new";
+	CHECK_INT(json_array_size(list), 2);
+	list = after_set_back(list, names, 2, "/new", 2);
+	CHECK_INT(json_array_size(list), 2);
+	list = after_set_back(list, NULL, 0, NULL, 3); /* a session without files tells nothing */
+	CHECK(result_get(json_array_get(list, 0), KEY_route_advice_closed) == NULL);
+	list = after_set_back(list, NULL, 0, "/old", 4);
+	CHECK_STR(result_text(json_array_get(list, 0), KEY_route_advice_title), "data.source");
+	CHECK_INT(
+	    json_integer_value(result_get(json_array_get(list, 0), KEY_route_advice_closed)), 4);
+	CHECK(result_get(json_array_get(list, 1), KEY_route_advice_closed) == NULL);
+	qdisc_now = "tbf #1";
+	json_decref(list);
+}
+
 /* What held the one connection of a session whose verdict has this cause (NULL: none). */
 static void
 held_test(struct store_reader *r, const char *cause, const double held_s[2], double retrans,
@@ -430,5 +478,6 @@ main(void)
 	test_rules();
 	test_bad_conditions();
 	test_closing();
+	test_told_cards();
 	return check_done("advice");
 }

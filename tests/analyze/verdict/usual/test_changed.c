@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What changed: histories of 30 sessions of one route, with a sysctl, a queueing discipline, a
- * mount option, a slower disk or a moved directory planted in some, among settings that change
- * without any effect. The planted change must come first in nine of ten histories, and nothing be
- * named in 19 of 20 without one.
+ * mount option, a slower disk, a moved directory, a longer way or a slower switch port planted in
+ * some, among settings that change without any effect. The planted change must come first in nine
+ * of ten histories, and nothing be named in 19 of 20 without one.
  */
 #include "analyze/verdict/usual/changed.h"
 #include "analyze/verdict/usual/usual.h"
@@ -22,6 +22,8 @@ enum plant {
 	PLANT_MOUNT,
 	PLANT_DISK,
 	PLANT_DATA,
+	PLANT_WAY,
+	PLANT_PORT,
 	PLANTS
 };
 
@@ -33,6 +35,8 @@ static const struct {
 	    true },
 	[PLANT_QDISC] = { "net.eth0.qdisc", "fq", "tbf", false },
 	[PLANT_DATA] = { "data.destination", NULL, NULL, true },
+	[PLANT_WAY] = { "way.192.0.2.2.hops", NULL, NULL, false },
+	[PLANT_PORT] = { "switch.core.ge-1.speed_mbit_s", NULL, NULL, true },
 	[PLANT_MOUNT] = { "mount./data.options", "rw,noatime", "rw,noatime,sync", true },
 };
 
@@ -134,7 +138,8 @@ rates_of(const struct trial *t, size_t i)
 
 	if (i < t->at || t->plant == PLANT_NOTHING)
 		return r;
-	if (t->plant == PLANT_SYSCTL || t->plant == PLANT_QDISC)
+	if (t->plant == PLANT_SYSCTL || t->plant == PLANT_QDISC || t->plant == PLANT_WAY ||
+	    t->plant == PLANT_PORT)
 		r.network /= 2;
 	else
 		r.write /= 8;
@@ -201,22 +206,44 @@ files_make(const struct trial *t, size_t i)
 	    json_pack("{s:s, s:s, s:f}", "host", "b", "path", "/var/log/run", "write_bytes", 1e3));
 }
 
+/* The way back and the MTU stay as they are; routers are silent at times. */
+static json_t *
+ways_make(const struct trial *t, size_t i)
+{
+	const double hops = t->plant == PLANT_WAY && i >= t->at ? 11 : 7;
+
+	return json_pack("[{s:s, s:s, s:o, s:f}, {s:s, s:s, s:f}]", "host", "a", "peer",
+	    "192.0.2.2", "hops", noise_uniform() < 0.2 ? json_null() : json_real(hops), "mtu_bytes",
+	    1500.0, "host", "b", "peer", "192.0.2.1", "hops", 7.0);
+}
+
+static json_t *
+ports_make(const struct trial *t, size_t i)
+{
+	const double speed = t->plant == PLANT_PORT && i >= t->at ? 1e9 : 1e10;
+
+	return json_pack("[{s:s, s:s, s:s, s:f, s:f, s:f}]", "switch", "core", "port", "ge-1",
+	    "host", "b", "speed_bit_s", speed, "dropped", floor(3 * noise_uniform()), "errors",
+	    0.0);
+}
+
 static json_t *
 document_make(const struct trial *t, size_t i, const struct rates *r)
 {
 	double rate = lowest(r);
 
-	return json_pack("{s:{s:f, s:o, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
-			 "s:{s:[oo]}, s:o}",
-	    "session", "bytes", 1e10, "files", files_make(t, i), "connections", "host", "a",
-	    "bytes_out", 1e10, "bytes_in", 1e6, "retrans", floor(20 * exp(noise_normal())),
-	    "rtt_min_s", 0.02 * exp(0.02 * noise_normal()), "cwnd_bytes",
-	    2e6 * exp(0.2 * noise_normal()), "verdict", "stage",
-	    r->network < r->write ? "network" : "disk.write", "bottleneck", "stages",
-	    stage_make("disk.read", "a", r->read), stage_make("network", "a -> b", r->network),
-	    stage_make("disk.write", "b", r->write), "timeline", "hosts",
-	    host_make("a", rate / r->read), host_make("b", fmin(1, rate / r->write)), "density",
-	    durations_make());
+	return json_pack(
+	    "{s:{s:f, s:o, s:o, s:o, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
+	    "s:{s:[oo]}, s:o}",
+	    "session", "bytes", 1e10, "files", files_make(t, i), "ways", ways_make(t, i), "ports",
+	    ports_make(t, i), "connections", "host", "a", "bytes_out", 1e10, "bytes_in", 1e6,
+	    "retrans", floor(20 * exp(noise_normal())), "rtt_min_s",
+	    0.02 * exp(0.02 * noise_normal()), "cwnd_bytes", 2e6 * exp(0.2 * noise_normal()),
+	    "verdict", "stage", r->network < r->write ? "network" : "disk.write", "bottleneck",
+	    "stages", stage_make("disk.read", "a", r->read),
+	    stage_make("network", "a -> b", r->network), stage_make("disk.write", "b", r->write),
+	    "timeline", "hosts", host_make("a", rate / r->read),
+	    host_make("b", fmin(1, rate / r->write)), "density", durations_make());
 }
 
 static void
