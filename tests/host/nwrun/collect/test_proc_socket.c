@@ -18,25 +18,30 @@ inode_of(int fd)
 	return fstat(fd, &st) == 0 ? (uint32_t)st.st_ino : 0;
 }
 
-/* A child that has `keeps` open until this process closes the other end of a pipe. */
+/* A child that has `keeps` open until this process closes the other end of a pipe. When the call
+ * returns, the child has closed `drops`. */
 static pid_t
 child_start(int keeps, int drops, int *hold)
 {
-	int fds[2];
-	char end;
+	int end[2], ready[2];
+	char byte = 0;
 	pid_t pid;
 
-	if (pipe(fds) != 0)
+	if (pipe(end) != 0 || pipe(ready) != 0)
 		exit(1);
 	if ((pid = fork()) == 0) {
-		close(fds[1]);
+		close(end[1]);
 		close(drops);
-		(void)!read(fds[0], &end, 1);
+		(void)!write(ready[1], &byte, 1);
+		(void)!read(end[0], &byte, 1);
 		close(keeps);
 		_exit(0);
 	}
-	close(fds[0]);
-	*hold = fds[1];
+	CHECK_INT(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	close(end[0]);
+	*hold = end[1];
 	return pid;
 }
 
