@@ -207,16 +207,28 @@ shortest_of(double v)
 
 /* --- integers --- */
 
+/* Two digits at a time, because each division waits for the one before. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+			    "25262728293031323334353637383940414243444546474849"
+			    "50515253545556575859606162636465666768697071727374"
+			    "75767778798081828384858687888990919293949596979899";
+
 size_t
 shortest_put_int(char out[static SHORTEST_INT_ROOM], uint64_t v)
 {
 	char text[SHORTEST_INT_ROOM], *at = text + sizeof(text);
 	size_t n;
 
-	do {
-		*--at = (char)('0' + v % 10);
-		v /= 10;
-	} while (v > 0);
+	for (; v >= 100; v /= 100) {
+		at -= 2;
+		memcpy(at, pairs + 2 * (v % 100), 2);
+	}
+	if (v >= 10) {
+		at -= 2;
+		memcpy(at, pairs + 2 * v, 2);
+	} else {
+		*--at = (char)('0' + v);
+	}
 	n = (size_t)(text + sizeof(text) - at);
 	memcpy(out, at, n);
 	return n;

@@ -65,19 +65,47 @@ stat_of_odd(const double *v, size_t n)
 	return s;
 }
 
+static double
+first_zero(const double *v)
+{
+	while (*v != 0)
+		v++;
+	return *v;
+}
+
+/* The extremes of n numbers, n > 0, by two pairs, because a comparison waits for the comparison
+ * before. Equal numbers of both signs are zeros: the first one stays. */
+static void
+extremes_of(const double *v, size_t n, struct bucket_stat *s)
+{
+	double min = v[0], max = v[0], min2 = v[n - 1], max2 = v[n - 1];
+	size_t i;
+
+	for (i = 1; i + 2 < n; i += 2) {
+		min = v[i] < min ? v[i] : min;
+		max = v[i] > max ? v[i] : max;
+		min2 = v[i + 1] < min2 ? v[i + 1] : min2;
+		max2 = v[i + 1] > max2 ? v[i + 1] : max2;
+	}
+	for (; i < n; i++) {
+		min = v[i] < min ? v[i] : min;
+		max = v[i] > max ? v[i] : max;
+	}
+	min = min2 < min ? min2 : min;
+	max = max2 > max ? max2 : max;
+	s->min = min == 0 ? first_zero(v) : min;
+	s->max = max == 0 ? first_zero(v) : max;
+}
+
 /* n values of a field, n > 0. */
 static struct bucket_stat
 bucket_stat_of(const double *v, size_t n)
 {
 	struct bucket_stat s = { (double)n, sum_of(v, n), v[0], v[0], 0 };
-	size_t i;
 
 	if (isnan(s.sum))
 		return stat_of_odd(v, n); /* NaN among the values, or infinities of both signs */
-	for (i = 1; i < n; i++) {
-		s.min = v[i] < s.min ? v[i] : s.min;
-		s.max = v[i] > s.max ? v[i] : s.max;
-	}
+	extremes_of(v, n, &s);
 	if (s.min != s.max)
 		s.m2 = m2_of(v, n, s.sum / s.n);
 	return s;

@@ -24,6 +24,7 @@ struct merge {
 	uint32_t *stat_columns;       /* columns to read of roll-ups; NULL: all */
 	size_t n_stat_columns;
 	int64_t bucket_ns; /* length of the longest carried bucket */
+	size_t kept_bytes; /* of buckets, put into the reader's cache */
 	struct columns carry, next, stats;
 	struct columns_piece piece;
 	struct bucketer fold;

@@ -59,7 +59,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 	" ORDER BY t0_ns DESC, t1_ns DESC LIMIT 1)"
 /* Chunks do not overlap, so only the last chunk before ?2 can reach ?2. */
 #define PIECES(tier, table, and_tier)                                                          \
-	"SELECT data, " tier ", t0_ns, t1_ns FROM " table " WHERE layout_id = ?1 " and_tier    \
+	"SELECT id, " tier ", t0_ns, t1_ns FROM " table " WHERE layout_id = ?1 " and_tier      \
 	" AND t0_ns < ?3 AND t1_ns >= ?2 AND t0_ns >= coalesce((SELECT max(t0_ns) FROM " table \
 	" WHERE layout_id = ?1 " and_tier " AND t0_ns < ?2), ?2)"
 
@@ -225,6 +225,7 @@ static const char *const sql[R_STMTS] = {
 	    " coalesce((SELECT max(t0_ns) FROM chunk WHERE layout_id = ?1 AND t0_ns < ?2), ?2) "
 	    "ORDER BY t0_ns, t1_ns",
 	[R_CHUNK_DATA] = "SELECT data FROM chunk WHERE id = ?",
+	[R_ROLLUP_DATA] = "SELECT data FROM rollup WHERE id = ?",
 	[R_CHUNK_LAST] = "SELECT t1_ns, last FROM chunk WHERE layout_id = ? ORDER BY t0_ns DESC, "
 			 "t1_ns DESC LIMIT 1",
 	[R_CHUNKS_ALL] =

@@ -275,12 +275,32 @@ labels_follow(struct writer *w, const struct nw_batch *b, const struct batch_rec
 					   : NW_OK;
 }
 
+/* A connection is recorded with every batch, and keeps its host, session and provider nearly
+ * always. *done is false if the record needs more than new numbers in its row. */
 static int
-record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+xsp_update(struct writer *w, const struct nw_batch *b, const struct batch_rec *r, bool *done)
 {
 	sqlite3_stmt *st;
 	int rc;
 
+	if ((rc = db_take(&w->c.stmts, W_XSP_UPDATE, &st, "")) != NW_OK)
+		return rc;
+	if ((rc = record_bind(st, b, r)) == NW_OK)
+		rc = db_code(sqlite3_step(st));
+	*done = rc == NW_OK && sqlite3_changes(w->c.db) > 0;
+	db_give(&w->c.stmts, W_XSP_UPDATE, st);
+	return rc;
+}
+
+static int
+record_run(struct writer *w, const struct nw_batch *b, const struct batch_rec *r)
+{
+	sqlite3_stmt *st;
+	bool done = false;
+	int rc;
+
+	if (r->kind == BATCH_XSP && ((rc = xsp_update(w, b, r, &done)) != NW_OK || done))
+		return rc;
 	if (r->kind == BATCH_LAYOUT && (rc = fieldset_add(w, b, r)) != NW_OK)
 		return rc;
 	if ((rc = db_take(&w->c.stmts, (int)r->kind, &st, "")) != NW_OK)

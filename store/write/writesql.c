@@ -301,6 +301,14 @@ const char *const write_sql[W_STMTS] = {
 	    "max(coalesce(opened_ns, 0),"
 	    " coalesce((SELECT last_data_ns FROM session s WHERE s.id = session_id),"
 	    " (SELECT last_seen_ns FROM host h WHERE h.id = host_id), 0)) WHERE closed_ns IS NULL",
+	/* without the columns of an index, whose pages would be written each time */
+	[W_XSP_UPDATE] =
+	    "UPDATE xsp_session SET sess_id = ?4, peer = ?5, software = ?6, opened_ns = ?8, "
+	    "closed_ns = ?9,"
+	    " docs = ?10, samples = ?11, rejected = ?12, bytes = ?13, dropped = ?14, end_reason = "
+	    "?15,"
+	    " owner = ?16, addresses = ?17"
+	    " WHERE id = ?1 AND host_id IS ?2 AND session_id IS ?3 AND provider IS ?7",
 	[W_SESSION_OLDEST] =
 	    "SELECT s.id FROM session s WHERE s.id > ?1 AND NOT s.pinned AND s.closed_ns < ?2"
 	    " AND (?5 < 0 OR (EXISTS (SELECT 1 FROM xsp_session x WHERE x.session_id = s.id AND "

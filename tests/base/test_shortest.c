@@ -112,7 +112,8 @@ test_edges(void)
 static void
 test_int(void)
 {
-	char text[SHORTEST_INT_ROOM + 1];
+	char text[SHORTEST_INT_ROOM + 1], want[SHORTEST_INT_ROOM + 1];
+	int i;
 
 	text[shortest_put_int(text, 0)] = '\0';
 	CHECK_STR(text, "0");
@@ -120,6 +121,14 @@ test_int(void)
 	CHECK_STR(text, "18446744073709551615");
 	text[shortest_put_int(text, 10)] = '\0';
 	CHECK_STR(text, "10");
+	/* beside printf, for all lengths */
+	for (i = 0; i < 6400; i++) {
+		uint64_t v = rnd() >> (i % 64);
+
+		snprintf(want, sizeof(want), "%" PRIu64, v);
+		text[shortest_put_int(text, v)] = '\0';
+		CHECK_STR(text, want);
+	}
 }
 
 int

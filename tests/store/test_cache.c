@@ -170,6 +170,63 @@ same(const struct got *a, const struct got *b)
 	    memcmp(a->v, b->v, a->n * sizeof(a->v[0])) == 0;
 }
 
+/* --- buckets in a reader --- */
+
+enum { STATISTICS = 5 };
+struct got_buckets {
+	size_t n;
+	int64_t t[ROWS_MAX];
+	double v[ROWS_MAX][FIELDS][STATISTICS];
+};
+static struct got_buckets kept_buckets, fresh_buckets;
+
+static int
+on_buckets(void *arg, const struct store_bucket_block *b)
+{
+	const double *const *const all[STATISTICS] = { b->n, b->sum, b->min, b->max, b->m2 };
+	struct got_buckets *g = arg;
+	size_t i, f, s;
+
+	for (i = 0; i < b->n_buckets && g->n < ROWS_MAX; i++, g->n++) {
+		g->t[g->n] = b->t_wall_ns[i];
+		for (f = 0; f < FIELDS; f++)
+			for (s = 0; s < STATISTICS; s++)
+				g->v[g->n][f][s] = is_wanted((uint32_t)f) ? all[s][f][i] : 0;
+	}
+	return 0;
+}
+
+static int
+ask_buckets(struct store_reader *r, int64_t layout, int64_t t0, int64_t t1, int64_t step_ns,
+    struct got_buckets *out)
+{
+	out->n = 0;
+	return store_buckets(r, layout, wanted, wanted_n, t0, t1, step_ns, on_buckets, out);
+}
+
+static bool
+same_buckets(const struct got_buckets *a, const struct got_buckets *b)
+{
+	return a->n == b->n && memcmp(a->t, b->t, a->n * sizeof(a->t[0])) == 0 &&
+	    memcmp(a->v, b->v, a->n * sizeof(a->v[0])) == 0;
+}
+
+static void
+check_buckets_agree(
+    struct store_reader *r, struct store_reader *other, int64_t layout, int64_t t0, int64_t t1)
+{
+	static const int64_t steps[] = { 1, 10 * SECOND, 60 * SECOND, 600 * SECOND,
+		INT64_C(1) << 46, INT64_C(1) << 50 };
+	int64_t step_ns = steps[rnd(sizeof(steps) / sizeof(steps[0]))];
+	int again;
+
+	CHECK_INT(ask_buckets(other, layout, t0, t1, step_ns, &fresh_buckets), NW_OK);
+	for (again = 0; again < 2; again++) {
+		CHECK_INT(ask_buckets(r, layout, t0, t1, step_ns, &kept_buckets), NW_OK);
+		CHECK(same_buckets(&kept_buckets, &fresh_buckets));
+	}
+}
+
 static void
 check_agree(struct store_reader *r, int64_t now)
 {
@@ -188,6 +245,7 @@ check_agree(struct store_reader *r, int64_t now)
 			CHECK_INT(ask(r, layout, t0, t1, &kept), NW_OK);
 			CHECK(same(&kept, &fresh));
 		}
+		check_buckets_agree(r, other, layout, t0, t1);
 	}
 	store_reader_close(other);
 }
@@ -376,6 +434,31 @@ test_damaged(struct writer *w)
 	store_reader_close(r);
 }
 
+/* Buckets of a whole chunk are kept if they are much shorter than its rows: then the chunk is not
+ * read again. */
+static void
+test_keep_buckets(struct writer *w)
+{
+	struct store_reader *r = open_reader();
+
+	wanted_n = 1;
+	wanted[0] = 2;
+	CHECK_INT(ask_buckets(r, 2, BASE + SECOND, INT64_MAX, 600 * SECOND, &kept_buckets), NW_OK);
+	CHECK_INT(ask_buckets(r, 2, INT64_MIN, INT64_MAX, SECOND, &kept_buckets), NW_OK);
+	CHECK_INT(cache_bytes(r->cache), 0);
+	CHECK_INT(ask_buckets(r, 2, INT64_MIN, INT64_MAX, 600 * SECOND, &fresh_buckets), NW_OK);
+	CHECK(fresh_buckets.n > 0 && cache_bytes(r->cache) > 0);
+	CHECK_INT(db_exec(w->c.db, "UPDATE chunk SET data = x'00' WHERE layout_id = 2"), NW_OK);
+	CHECK_INT(ask_buckets(r, 2, INT64_MIN, INT64_MAX, 600 * SECOND, &kept_buckets), NW_OK);
+	CHECK(same_buckets(&kept_buckets, &fresh_buckets));
+	wanted[0] = 1;
+	CHECK_INT(
+	    ask_buckets(r, 2, INT64_MIN, INT64_MAX, 600 * SECOND, &kept_buckets), NW_ECORRUPT);
+	wanted[0] = 2;
+	CHECK_INT(ask_buckets(r, 2, INT64_MIN, INT64_MAX, 60 * SECOND, &kept_buckets), NW_ECORRUPT);
+	store_reader_close(r);
+}
+
 /* What was decoded outlives a commit, and is not mistaken for what takes its place. Damage is not
  * kept. */
 static void
@@ -419,6 +502,7 @@ test_keep(void)
 	CHECK(kept.n == 21 && kept.v[7][0] == 107 && kept.v[8][0] == -1);
 	store_reader_close(r);
 	test_damaged(w);
+	test_keep_buckets(w);
 	writer_close(w);
 }
 

@@ -517,6 +517,94 @@ test_open_faults(long *at, long *seen)
 	CHECK(n > 10);
 }
 
+/* --- connections --- */
+
+static int
+on_xsp(void *arg, const struct nw_xsp_rec *x)
+{
+	*(struct nw_xsp_rec *)arg = *x;
+	return 0;
+}
+
+/* Pages that a commit of the record writes into the log. */
+static int
+xsp_commit(struct writer *w, const struct nw_xsp_rec *x)
+{
+	struct nw_batch *b = nw_batch_new();
+	int before = w->c.wal_frames;
+
+	CHECK_INT(nw_batch_xsp(b, x), NW_OK);
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	return w->c.wal_frames - before;
+}
+
+/* All of a connection's record may change. Numbers alone cost the page of the row. */
+static void
+test_xsp(void)
+{
+	struct nw_xsp_rec x = { .id = 1,
+		.host_id = 1,
+		.session_id = 1,
+		.provider = "one",
+		.opened_wall_ns = 5,
+		.docs = 1 },
+			  is = { 0 };
+	struct writer *w = open_new();
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r;
+
+	nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "h1" });
+	nw_batch_host(b, &(struct nw_host_rec){ .id = 2, .name = "h2" });
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 1 });
+	nw_batch_session(b, &(struct nw_session_rec){ .id = 2 });
+	CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	CHECK(xsp_commit(w, &x) > 3);
+	x.docs = 2;
+	x.samples = 3;
+	x.rejected = 4;
+	x.bytes = 5;
+	x.dropped = 6;
+	x.closed_wall_ns = 7;
+	x.peer = "peer";
+	x.software = "software";
+	x.sess_id_hex = "0f";
+	x.end_reason = "end";
+	x.owner = "owner";
+	x.addresses = "::1";
+	CHECK_INT(xsp_commit(w, &x), 1);
+	r = open_reader();
+	CHECK_INT(store_xsp_get(r, 1, on_xsp, &is), NW_OK);
+	CHECK(is.docs == 2 && is.samples == 3 && is.rejected == 4 && is.bytes == 5 &&
+	    is.dropped == 6 && is.opened_wall_ns == 5 && is.closed_wall_ns == 7);
+	CHECK(is.host_id == 1 && is.session_id == 1);
+	store_reader_close(r);
+	CHECK_INT(count(w,
+		      "SELECT count(*) FROM xsp_session WHERE peer = 'peer' AND software ="
+		      " 'software' AND sess_id = '0f' AND end_reason = 'end' AND owner ="
+		      " 'owner' AND addresses = '::1' AND provider = 'one'"),
+	    1);
+	x.provider = NULL;
+	xsp_commit(w, &x);
+	CHECK_INT(count(w, "SELECT count(*) FROM xsp_session WHERE provider IS NULL"), 1);
+	x.docs++;
+	CHECK_INT(xsp_commit(w, &x), 1);
+	x.session_id = 2;
+	xsp_commit(w, &x);
+	x.host_id = 2;
+	xsp_commit(w, &x);
+	CHECK_INT(count(w,
+		      "SELECT count(*) FROM xsp_session WHERE id = 1 AND host_id = 2 AND "
+		      "session_id = 2"),
+	    1);
+	x.session_id = 0;
+	xsp_commit(w, &x);
+	CHECK_INT(count(w, "SELECT count(*) FROM xsp_session WHERE session_id IS NULL"), 1);
+	CHECK_INT(count(w, "SELECT count(*) FROM xsp_session"), 1);
+	writer_close(w);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -528,6 +616,7 @@ main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_model((int)check_repeats(3000, 1500));
 	test_seal();
+	test_xsp();
 	shim_register();
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false,
 	    check_repeats(6, 20));

@@ -64,15 +64,15 @@ cells(const struct frame *f, const char *subject, size_t k)
 static int
 put_rows(struct frame_out *o, const struct frame *f, const char *before, size_t k)
 {
-	size_t n = o->columns.n, i, c;
+	size_t n = o->columns.n, len = strlen(before), i, c;
 	int rc = NW_OK;
 
 	for (i = 0; i < f->n_rows; i++) {
 		if (frame_is_missing(f, k, i))
 			continue;
-		if ((rc = textout_puts(&o->out, before)) < 0 ||
+		if ((rc = textout_put(&o->out, before, len)) < 0 ||
 		    (rc = textout_put(&o->out, ",", 1)) < 0 ||
-		    (rc = textout_puts(&o->out, fmt_int(f->t_wall_ns[i]).s)) < 0)
+		    (rc = textout_int(&o->out, f->t_wall_ns[i])) < 0)
 			return rc;
 		for (c = 0; c < n; c++)
 			if ((rc = textout_put(&o->out, ",", 1)) < 0 ||

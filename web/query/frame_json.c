@@ -118,7 +118,7 @@ put_times(struct frame_out *o, const struct frame *f)
 
 	for (i = 0; i < f->n_rows && rc == NW_OK; i++)
 		if ((rc = textout_puts(&o->out, i > 0 ? "\",\"" : "\"")) == NW_OK)
-			rc = textout_puts(&o->out, fmt_int(f->t_wall_ns[i]).s);
+			rc = textout_int(&o->out, f->t_wall_ns[i]);
 	return rc == NW_OK ? textout_puts(&o->out, f->n_rows > 0 ? "\"]" : "]") : rc;
 }
 

@@ -4,7 +4,11 @@
 #include <string.h>
 
 #include "narrows/err.h"
-#include "narrows/format.h"
+
+/* Fibonacci hashing: the product's upper bits depend on all bits of the number. */
+#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+enum { HASH_SHIFT = 64 - 8 };
+_Static_assert(TEXTOUT_NUMBERS == 1 << (64 - HASH_SHIFT), "a hash is a place");
 
 void
 textout_begin(struct textout *o, stream_write_fn *write, void *arg)
@@ -48,10 +52,40 @@ textout_puts(struct textout *o, const char *text)
 	return textout_put(o, text, strlen(text));
 }
 
+/* Finds the number among those written lately, or makes its text in the place of another. */
+static const struct textout_number *
+number_text(struct textout *o, double v)
+{
+	struct textout_number *number;
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	number = &o->number[(bits * HASH_FACTOR) >> HASH_SHIFT];
+	if (number->bits != bits || number->len == 0) {
+		number->bits = bits;
+		number->len = fmt_exact_put(number->text, v);
+	}
+	return number;
+}
+
 int
 textout_exact(struct textout *o, double v)
 {
-	char text[FMT_EXACT_ROOM];
+	const struct textout_number *number = number_text(o, v);
+	int rc;
 
-	return textout_put(o, text, fmt_exact_put(text, v));
+	if (sizeof(number->text) > sizeof(o->text) - o->len && (rc = textout_flush(o)) != NW_OK)
+		return rc;
+	memcpy(o->text + o->len, number->text, sizeof(number->text)); /* a fixed length is fast */
+	o->len += number->len;
+	o->n_bytes += number->len;
+	return NW_OK;
+}
+
+int
+textout_int(struct textout *o, int64_t v)
+{
+	struct fmt text = fmt_int(v);
+
+	return textout_puts(o, text.s);
 }

@@ -49,8 +49,8 @@ struct proc_socket {
 	char program[48]; /* by title.h; empty without a process */
 };
 
-/* Looks at the guess first, then at all processes that the caller may look into, a bounded number.
- * Falls back to the guess. */
+/* Looks at the guess first, then at the numbers right behind not_pid, where its children are, then
+ * at all processes that the caller may look into, a bounded number. Falls back to the guess. */
 void proc_socket_find(struct proc_socket *s);
 /* `wanted` is a set of enum proc_wanted. */
 void proc_facts_read(int pid, unsigned wanted, struct proc_facts *out);

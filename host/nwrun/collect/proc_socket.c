@@ -14,6 +14,8 @@
 
 /* A host may have very many descriptors: the search is given up then. */
 enum { LINKS_MAX = 100000, INIT = 1 };
+/* So many numbers behind that of a process are looked at first: those of its children. */
+enum { NEXT_PIDS = 32 };
 
 static bool
 has_socket(int pid, const char *wanted, unsigned *left)
@@ -49,6 +51,11 @@ search(const struct proc_socket *s)
 	snprintf(wanted, sizeof(wanted), "socket:[%u]", s->ino);
 	if (s->pid > 0 && s->pid != s->not_pid && has_socket(s->pid, wanted, &left))
 		return s->pid;
+	/* The kernel names the process that made a pair of sockets. Its child, which has the other
+	 * end, would be found last, after the descriptors of all processes of the host. */
+	for (at = s->not_pid + 1; s->not_pid > 0 && at <= s->not_pid + NEXT_PIDS; at++)
+		if (has_socket(at, wanted, &left))
+			return at;
 	if ((d = opendir("/proc")) == NULL)
 		return 0;
 	while (pid == 0 && left > 0 && (e = readdir(d)) != NULL) {
