@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The two lines of a session that can be read at arm's length: how fast, where, since when, in at
  * most twelve words; and the cause with its remedy. */
+#include "analyze/verdict/claim/setting_text.h"
 #include "analyze/verdict/resultdoc_in.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DAY_BYTES = 64, VALUE_SHOWN = 40 };
+enum { DAY_BYTES = 64 };
 
 /* "12 November", with the year if it is not that of the session. */
 static void
@@ -67,21 +68,12 @@ headline_say(const struct analysis *a, struct claims *c)
 	}
 }
 
-static void
-value_cut(const char *value, char out[VALUE_SHOWN + 4])
-{
-	const bool some = value != NULL && *value != '\0';
-
-	snprintf(out, VALUE_SHOWN + 4, "%.*s%s", VALUE_SHOWN, some ? value : "absent",
-	    some && strlen(value) > VALUE_SHOWN ? "..." : "");
-}
-
 /* The cause as far as one change is likelier than all others, else how many share the weight. */
 static void
 cause_say(const struct changed *changed, struct claims *c)
 {
 	const struct difference *d = changed->difference;
-	char before[VALUE_SHOWN + 4], after[VALUE_SHOWN + 4];
+	char *before, *after;
 
 	if (changed->n_named == 0)
 		CLAIM_SAY(c, remedy_unexplained, CLAIM_NO_STAGE);
@@ -91,11 +83,13 @@ cause_say(const struct changed *changed, struct claims *c)
 	else if (d->kind == DIFFERENCE_METRIC)
 		claims_append(c, &d->told);
 	else {
-		value_cut(d->before_text, before);
-		value_cut(d->after_text, after);
+		before = setting_text(d->before_text, d->after_text);
+		after = setting_text(d->after_text, d->before_text);
 		CLAIM_SAY(c, remedy_cause, CLAIM_NO_STAGE, claim_text(d->name),
 		    claim_text(d->host != NULL ? " on " : ""), claim_text(d->host),
 		    claim_text(before), claim_text(after));
+		free(before);
+		free(after);
 	}
 }
 

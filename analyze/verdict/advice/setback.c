@@ -6,12 +6,11 @@
 
 #include "analyze/verdict/advice/advice.h"
 #include "analyze/verdict/advice/advice_in.h"
+#include "analyze/verdict/claim/setting_text.h"
 #include "narrows/cause.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
-
-enum { VALUE_SHOWN = 200 };
 
 /* Least weight of a cause that is worth an undo. */
 static const double WORTH_AN_UNDO = 0.25;
@@ -101,11 +100,11 @@ command_fill(
 	return well ? xstrdup(out) : NULL;
 }
 
-/* A discipline with parameters is reported as "tbf #HASH": no command can set the parameters. */
+/* No command can set options of which the hash alone is known. */
 static bool
 is_settable(const char *value)
 {
-	return value != NULL && *value != '\0' && strstr(value, " #") == NULL;
+	return value != NULL && *value != '\0' && setting_mark(value) == NULL;
 }
 
 /* Whether the value's first word is one of the texts apart by '|'. */
@@ -166,35 +165,33 @@ setting_words(const char *name)
 static char *
 change_words(const char *host, const char *words, const char *value, char *command)
 {
+	const char *mark;
 	char *out;
 
 	if (command != NULL)
 		out = xasprintf("On %s: %s", host, command);
 	else if (value == NULL || *value == '\0')
 		out = xasprintf("Remove %s on %s.", words, host);
+	else if ((mark = setting_mark(value)) != NULL)
+		out = xasprintf("Bring %s on %s back to %.*s, with the options of that time.",
+		    words, host, (int)(mark - value), value);
 	else
 		out = xasprintf("Bring %s on %s back to %.200s.", words, host, value);
 	free(command);
 	return out;
 }
 
-/* A value on a card: cut, and with a word where there is none. */
-static struct claim_value
-value_shown(const char *value, char out[VALUE_SHOWN])
-{
-	snprintf(out, VALUE_SHOWN, "%s", value != NULL && *value != '\0' ? value : "absent");
-	return claim_text(out);
-}
-
 static void
 card_say(struct advice_card *c, const char *words, const char *before, const char *after,
     int64_t at_wall_ns)
 {
-	char was[VALUE_SHOWN], is[VALUE_SHOWN];
+	char *was = setting_text(before, after), *is = setting_text(after, before);
 
-	CLAIM_SAY(&c->told, card_was, CLAIM_NO_STAGE, claim_text(words), value_shown(before, was),
-	    claim_text(fmt_time(at_wall_ns).s), value_shown(after, is));
+	CLAIM_SAY(&c->told, card_was, CLAIM_NO_STAGE, claim_text(words), claim_text(was),
+	    claim_text(fmt_time(at_wall_ns).s), claim_text(is));
 	c->evidence = claims_text(&c->told);
+	free(was);
+	free(is);
 }
 
 static void
@@ -204,14 +201,16 @@ card_make(const json_t *d, double gain, struct advice_card *c)
 		   *name = result_text(d, KEY_difference_name),
 		   *before = result_text(d, KEY_difference_before),
 		   *after = result_text(d, KEY_difference_after);
-	char *words = setting_words(name), *check, *set, *undo, *unused;
 	const bool some = before != NULL && *before != '\0';
+	const char *mark = some ? setting_mark(before) : NULL;
+	char *words = setting_words(name), *check, *set, *undo, *unused;
 
 	setback_commands(name, before, &check, &set);
 	setback_commands(name, after, &unused, &undo);
 	free(unused);
 	*c = (struct advice_card){ .rule = &set_back,
-		.title = some ? xasprintf("Set %s on %s back to %.80s", words, host, before)
+		.title = some ? xasprintf("Set %s on %s back to %.*s", words, host,
+				    mark != NULL ? (int)(mark - before) : 80, before)
 			      : xasprintf("Remove %s on %s again", words, host),
 		.check = check,
 		.change = change_words(host, words, before, set),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/verdict/claim/setting_text.h"
 #include "narrows/differ.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
@@ -156,42 +157,6 @@ metric_text(const struct difference *d, double v)
 	if (strcmp(d->unit, "%") == 0)
 		return fmt_share(v);
 	return fmt_ratio(v);
-}
-
-enum { SETTING_SHOWN = 80 };
-
-/* The blank before the mark of a value's options, as in "tbf #e3cc8837"; NULL without a mark. */
-static const char *
-hash_at(const char *value)
-{
-	const char *at = strrchr(value, ' ');
-
-	return at != NULL && at[1] == '#' && strlen(at + 2) == 8 &&
-		strspn(at + 2, "0123456789abcdef") == 8
-	    ? at
-	    : NULL;
-}
-
-/* A value, cut to the part that differs from another value; of a value with a mark of its options
- * the mark alone tells nothing, unless the other value differs by the mark alone. */
-static char *
-setting_text(const char *value, const char *other)
-{
-	const char *hashed;
-	size_t same = 0;
-
-	if (value == NULL || value[strspn(value, " \t")] == '\0')
-		return xstrdup(value == NULL ? "absent" : "empty");
-	if ((hashed = hash_at(value)) != NULL)
-		return other != NULL && strncmp(value, other, (size_t)(hashed - value) + 2) == 0
-		    ? xasprintf("%.*s (options %s)", (int)(hashed - value), value, hashed + 1)
-		    : xasprintf("%.*s", (int)(hashed - value), value);
-	while (other != NULL && value[same] != '\0' && value[same] == other[same])
-		same++;
-	while (same > 0 && value[same - 1] != ' ') /* whole words */
-		same--;
-	return same < SETTING_SHOWN ? xasprintf("%.*s", SETTING_SHOWN, value)
-				    : xasprintf("... %.*s", SETTING_SHOWN, value + same);
 }
 
 /* A value before or after; free() the text. */
