@@ -70,7 +70,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
-         host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
+         host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -148,6 +148,7 @@ MAY_host/blipp               := host/blipp/settings host/blipp/probe host/lib ba
 MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
+MAY_host/nwfts               := field host/lib pki xsp base/fatal base
 MAY_host/outside             := host/notice host/nwrun/collect host/nwrun/preload host/lib base/fatal base
 MAY_host/join                := host/outside host/nwrun host/lib pki/ask pki base/fatal base
 MAY_dpss                     := pki base
@@ -199,9 +200,10 @@ LIBS_analyze/verdict/evidence := jansson
 LIBS_pki/account := libargon2
 EXTRA_host/switch := -lnetsnmp
 EXTRA_fleet   := -lmbedcrypto
+EXTRA_daemon/gate := -lmbedcrypto
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c host/join/narrows-host.c \
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/nwfts/nwfts.c host/outside/nwflow.c host/join/narrows-host.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 MAINS    += $(if $(CURL),send/curl/narrows-send.c)
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
@@ -223,7 +225,7 @@ BENCHES := $(call found,bench)
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,narrows-host nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,narrows-host nwrun blipp magnet iomodel nwlog nwfts nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 # programs without shared libraries are compiled by themselves, for size
 STATIC := nwrun blipp iomodel nwlog
@@ -491,14 +493,15 @@ MANUALS := $(sort $(foreach d,conf $(filter-out gridftp/%,$(ROOMS)),$(wildcard $
 GRIDFTP_PLACES = $(foreach l,$(GRIDFTP),$l:lib/$(notdir $l)) gridftp/narrows-gridftp:sbin/narrows-gridftp \
            $(foreach m,$(wildcard gridftp/*/*.[1-8]),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m))
 SLURM_PLACES = $(SLURM:%=%:lib/slurm/narrows_spank.so)
-HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
+HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwfts nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/nwflow.conf:share/doc/narrows/examples/nwflow.conf conf/nwflow.service:lib/systemd/system/nwflow.service \
+           conf/nwfts.conf:share/doc/narrows/examples/nwfts.conf conf/nwfts.service:lib/systemd/system/nwfts.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwfts nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun nwrun-collect narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(if $(CURL),$B/bin/narrows-send:lib/narrows/narrows-send) $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \

@@ -11,12 +11,12 @@ box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-d
 send="libcurl4-openssl-dev"                                                                           # builds narrows-send
 demo="rsync iproute2 procps"
 tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
-field="xrootd-server xrootd-client nginx rclone vsftpd slurmctld slurmd slurm-client munge" # programs that announce or log their transfers, or start them
+field="xrootd-server xrootd-client nginx rclone vsftpd slurmctld slurmd slurm-client munge rabbitmq-server openssl" # programs that announce or log their transfers, or start them
 gridftp="globus-gridftp-server-progs globus-gass-copy-progs libglobus-xio-net-manager-driver libglobus-xio-udt-driver
 	libglobus-xio-dev libglobus-net-manager-dev libglobus-gridftp-server-dev" # builds what GridFTP's programs load, and tests it with them
 slurm="libslurm-dev" # builds Slurm's plug-in
 fuzz="clang"
-packages="build-essential debhelper fakeroot lintian libsnmp-dev libglobus-xio-dev libglobus-net-manager-dev" # makes and checks Debian packages
+packages="build-essential debhelper fakeroot lintian libsnmp-dev libglobus-xio-dev libglobus-net-manager-dev libslurm-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools python3-torch" # programs whose transfers the rig judges; it skips what is missing
 works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headless nodejs ruby php-cli borgbackup git socat netcat-openbsd
 	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
