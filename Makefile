@@ -27,6 +27,7 @@
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb
 #   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
+#   make kubernetes  the manifest of conf/kubernetes.yaml by podman, with an image that is made here; root, three minutes
 #   make old-roots  static agents in roots of Debian 11 and of musl alone, and their bytes on Debian 13; root, five minutes
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make install-gridftp and install-slurm what these load; make uninstall removes all
@@ -221,7 +222,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -480,6 +481,10 @@ arm64:
 	@sh conf/deps.sh box
 	@sh conf/build.sh all
 	@B=$B sh tests/arm64.sh
+kubernetes:
+	@sh conf/deps.sh kubernetes
+	$(Q)$(MAKE) --no-print-directory all
+	@B=$B sh tests/kubernetes.sh
 old-roots:
 	@sh conf/deps.sh tests
 	$(Q)$(MAKE) --no-print-directory all host-static
@@ -506,6 +511,7 @@ PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp 
            $(if $(CURL),$B/bin/narrows-send:lib/narrows/narrows-send) $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
+           $(foreach k,kubernetes.yaml Containerfile,conf/$k:share/doc/narrows/examples/$k) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 TO       = $(DESTDIR)$(PREFIX)

@@ -205,6 +205,15 @@ static const struct program {
 	    "/var/log/rclone.log\n"
 	    "# \"nwrun rclone ...\" makes a session with a verdict, without these options.\n",
 	    &by_events },
+	{ "kubernetes",
+	    "# Kubernetes: nwflow and magnet on every node. The image: Containerfile beside the "
+	    "manifest.\n"
+	    "# Each node's certificate, of \"narrows enroll NODE\", stands in its "
+	    "/etc/narrows/tls.\n"
+	    "sed 's|tls://BOX.example.net/5007|tls://%1$s/PORT|; "
+	    "s|localhost/narrows-host|REGISTRY/narrows-host|' \\\n"
+	    "    /usr/share/doc/narrows/examples/kubernetes.yaml | kubectl apply -f -\n",
+	    &by_sessions },
 	{ "slurm",
 	    "#!/bin/sh\n"
 	    "# Slurm: a script for the line TaskProlog=FILE of slurm.conf; then restart slurmd.\n"
@@ -260,7 +269,8 @@ run(const struct command_env *env, int argc, char **argv)
 		return command_misused(env->command);
 	if ((program = program_find(argv[optind])) == NULL)
 		return command_failed(argv[optind],
-		    "not known: write xrootd, dcache, gridftp, fts, nginx, rclone or slurm");
+		    "not known: write xrootd, dcache, gridftp, fts, nginx, rclone, kubernetes or "
+		    "slurm");
 	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
 		return command_failed(NULL, "this machine has no name: give --box");
 	if (port == 0 && program->listener == &by_box)
@@ -275,7 +285,8 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "print the lines with which other programs tell of their transfers",
-	.usage = "xrootd|dcache|gridftp|fts|nginx|rclone|slurm [--box HOST] [--check[=SECONDS]]",
+	.usage = "xrootd|dcache|gridftp|fts|nginx|rclone|kubernetes|slurm [--box HOST] "
+		 "[--check[=SECONDS]]",
 	.help =
 	    "Changes no file. --check waits for the first announcement (60 s), and says what\n"
 	    "came; the exit status is 0 if the box took it, or for gridftp an agent of a host.\n"

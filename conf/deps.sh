@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before, but the demo needs no hooks; installs what is
-# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
+# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64. arm64 adds that architecture to dpkg.
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -21,6 +21,7 @@ rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt
 works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headless nodejs ruby php-cli borgbackup git socat netcat-openbsd
 	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
 machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
+kubernetes="podman runc catatonit debootstrap" # runs the pods of the manifest
 # compiles and packs for arm64 on another machine, and runs the results; tests/arm64.sh installs this in a root of its own
 arm64="make build-essential debhelper fakeroot crossbuild-essential-arm64 qemu-user-static clang llvm bpftool python3-minimal iproute2 procps
 	pkg-config:arm64 libsnmp-dev:arm64 rsync:arm64"
@@ -40,8 +41,9 @@ packages) wanted="$host $box $send $packages" ;;
 rig) wanted="$host $box $send $demo $tests $rig" ;;
 works) wanted="$host $box $send $demo $tests $works" ;;
 machines) wanted="$host $box $send $demo $tests $machines" ;;
+kubernetes) wanted="$host $box $send $demo $tests $kubernetes" ;;
 arm64) wanted="$arm64 $(printf '%s\n' $host $box $send | sed -n '/-dev$/s/$/:arm64/p')" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|arm64" >&2; exit 2 ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64" >&2; exit 2 ;;
 esac
 
 missing=
