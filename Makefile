@@ -28,6 +28,7 @@
 #   make soak       runs a box at full rate for MINUTES (60) and prints its memory over time
 #   make deb        makes Debian packages in build/deb
 #   make arm64      packages for arm64 in build/deb-arm64, made and tried by emulation in a root of Debian 12; root, half an hour
+#   make kubernetes  the manifest of conf/kubernetes.yaml by podman, with an image that is made here; root, three minutes
 #   make old-roots  static agents in roots of Debian 11 and of musl alone, and their bytes on Debian 13; root, five minutes
 #   make format     lays out all C files by .clang-format
 #   make install    installs below PREFIX (/usr/local), into DESTDIR; make install-gridftp and install-slurm what these load; make uninstall removes all
@@ -71,7 +72,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
          web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
-         host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/outside host/join \
+         host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
 SNMP   := $(wildcard /usr/include/net-snmp/net-snmp-config.h)
@@ -149,6 +150,7 @@ MAY_host/blipp               := host/blipp/settings host/blipp/probe host/lib ba
 MAY_host/magnet              := host/lib base
 MAY_host/iomodel             := host/lib base/fatal base
 MAY_host/nwlog               := host/lib xsp base/fatal base
+MAY_host/nwfts               := field host/lib pki xsp base/fatal base
 MAY_host/outside             := host/notice host/nwrun/collect host/nwrun/preload host/lib base/fatal base
 MAY_host/join                := host/outside host/nwrun host/lib pki/ask pki base/fatal base
 MAY_dpss                     := pki base
@@ -200,9 +202,10 @@ LIBS_analyze/verdict/evidence := jansson
 LIBS_pki/account := libargon2
 EXTRA_host/switch := -lnetsnmp
 EXTRA_fleet   := -lmbedcrypto
+EXTRA_daemon/gate := -lmbedcrypto
 EXTRA_pki     := -lmbedtls -lmbedx509 -lmbedcrypto   # 2.28 has no pkg-config file
 
-MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/outside/nwflow.c host/join/narrows-host.c \
+MAINS    := daemon/narrowsd.c cli/narrows.c host/blipp/blipp.c host/nwrun/nwrun.c host/magnet/magnet.c host/iomodel/iomodel.c host/nwlog/nwlog.c host/nwfts/nwfts.c host/outside/nwflow.c host/join/narrows-host.c \
             dpss/master/dpss-master.c dpss/server/dpss-server.c dpss/tool/dpss.c dpss/sim/tv_sim.c
 MAINS    += $(if $(CURL),send/curl/narrows-send.c)
 MAINS    += $(if $(SNMP),host/switch/nwswitch.c)
@@ -220,11 +223,11 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
-host: $(foreach p,narrows-host nwrun blipp magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
+host: $(foreach p,narrows-host nwrun blipp magnet iomodel nwlog nwfts nwflow $(SWITCH),$B/bin/$p) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 # programs without shared libraries are compiled by themselves, for size
 STATIC := nwrun blipp iomodel nwlog
@@ -485,6 +488,10 @@ arm64:
 	@sh conf/deps.sh box
 	@sh conf/build.sh all
 	@B=$B sh tests/arm64.sh
+kubernetes:
+	@sh conf/deps.sh kubernetes
+	$(Q)$(MAKE) --no-print-directory all
+	@B=$B sh tests/kubernetes.sh
 old-roots:
 	@sh conf/deps.sh tests
 	$(Q)$(MAKE) --no-print-directory all host-static
@@ -499,18 +506,20 @@ MANUALS := $(sort $(foreach d,conf $(filter-out gridftp/%,$(ROOMS)),$(wildcard $
 GRIDFTP_PLACES = $(foreach l,$(GRIDFTP),$l:lib/$(notdir $l)) gridftp/narrows-gridftp:sbin/narrows-gridftp \
            $(foreach m,$(wildcard gridftp/*/*.[1-8]),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m))
 SLURM_PLACES = $(SLURM:%=%:lib/slurm/narrows_spank.so)
-HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
+HOST_PLACES = $(foreach p,narrows-host blipp nwrun magnet iomodel nwlog nwfts nwflow $(SWITCH),$B/bin/$p:bin/$p) $(foreach x,nwrun nwrun-collect,$B/bin/$x.so:lib/narrows/$x.so) \
            $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(foreach h,$(filter-out %/dpss.h,$(HEADERS)),$h:$h) $(foreach m,$(filter host/%,$(MANUALS)),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            conf/blipp.conf:share/doc/narrows/examples/blipp.conf conf/blipp.service:lib/systemd/system/blipp.service \
            conf/nwflow.conf:share/doc/narrows/examples/nwflow.conf conf/nwflow.service:lib/systemd/system/nwflow.service \
+           conf/nwfts.conf:share/doc/narrows/examples/nwfts.conf conf/nwfts.service:lib/systemd/system/nwfts.service \
            conf/magnet.conf:share/doc/narrows/examples/magnet.conf conf/magnet.service:lib/systemd/system/magnet.service \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
-PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
+PLACES   = $B/bin/narrowsd:sbin/narrowsd $(foreach p,narrows narrows-host blipp nwrun magnet iomodel nwlog nwfts nwflow $(SWITCH) dpss dpss-master dpss-server tv_sim,$B/bin/$p:bin/$p) \
            $(foreach x,nwrun nwrun-collect narrows_sqlite,$B/bin/$x.so:lib/narrows/$x.so) $B/lib/libnarrows.a:lib/libnarrows.a $B/lib/libmagnet.a:lib/libmagnet.a $B/lib/libnarrows.so:lib/libnarrows.so.0 \
            $(if $(CURL),$B/bin/narrows-send:lib/narrows/narrows-send) $B/lib/libdpss.a:lib/libdpss.a $B/lib/libdpss.so:lib/libdpss.so.0 dpss/dpss.pc.in:lib/pkgconfig/dpss.pc \
            $(foreach h,$(HEADERS),$h:$h) $(foreach h,event kernel,host/magnet/bpf/$h.h:share/narrows/bpf/$h.h) $(foreach m,$(MANUALS),$m:share/man/man$(subst .,,$(suffix $m))/$(notdir $m)) \
            $(foreach c,$(wildcard conf/*.conf),$c:share/doc/narrows/examples/$(notdir $c)) \
+           $(foreach k,kubernetes.yaml Containerfile,conf/$k:share/doc/narrows/examples/$k) \
            $(foreach u,$(wildcard conf/*.service),$u:lib/systemd/system/$(notdir $u)) \
            host/lib/narrows.pc.in:lib/pkgconfig/narrows.pc
 TO       = $(DESTDIR)$(PREFIX)

@@ -177,6 +177,17 @@ static const struct program {
 	    "#   watch yes\n"
 	    "#   box %1$s/PORT, or tls://%1$s/PORT\n",
 	    &by_agents },
+	{ "fts",
+	    "# FTS3 publishes to a broker (/etc/fts3/fts-msg-monitoring.conf: ACTIVE=true); nwfts\n"
+	    "# brings the messages here. Lines for /etc/narrows/nwfts.conf, on any host that "
+	    "reaches\n"
+	    "# the broker by STOMP; then: systemctl enable --now nwfts\n"
+	    "broker     tls://BROKER/61614\n"
+	    "broker-ca  /etc/narrows/broker-ca.crt\n"
+	    "# a line with the user and a line with the password, mode 0600\n"
+	    "login-file /etc/narrows/broker.login\n"
+	    "box        tls://%1$s/PORT\n",
+	    &by_events },
 	{ "nginx",
 	    "# nginx: lines for the block http of nginx.conf; then reload the server.\n"
 	    "log_format narrows '$msec $remote_addr $remote_port $server_port $request_method "
@@ -194,6 +205,15 @@ static const struct program {
 	    "/var/log/rclone.log\n"
 	    "# \"nwrun rclone ...\" makes a session with a verdict, without these options.\n",
 	    &by_events },
+	{ "kubernetes",
+	    "# Kubernetes: nwflow and magnet on every node. The image: Containerfile beside the "
+	    "manifest.\n"
+	    "# Each node's certificate, of \"narrows enroll NODE\", stands in its "
+	    "/etc/narrows/tls.\n"
+	    "sed 's|tls://BOX.example.net/5007|tls://%1$s/PORT|; "
+	    "s|localhost/narrows-host|REGISTRY/narrows-host|' \\\n"
+	    "    /usr/share/doc/narrows/examples/kubernetes.yaml | kubectl apply -f -\n",
+	    &by_sessions },
 	{ "slurm",
 	    "#!/bin/sh\n"
 	    "# Slurm: a script for the line TaskProlog=FILE of slurm.conf; then restart slurmd.\n"
@@ -249,7 +269,8 @@ run(const struct command_env *env, int argc, char **argv)
 		return command_misused(env->command);
 	if ((program = program_find(argv[optind])) == NULL)
 		return command_failed(argv[optind],
-		    "not known: write xrootd, dcache, gridftp, nginx, rclone or slurm");
+		    "not known: write xrootd, dcache, gridftp, fts, nginx, rclone, kubernetes or "
+		    "slurm");
 	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
 		return command_failed(NULL, "this machine has no name: give --box");
 	if (port == 0 && program->listener == &by_box)
@@ -264,11 +285,13 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "print the lines with which other programs tell of their transfers",
-	.usage = "xrootd|dcache|gridftp|nginx|rclone|slurm [--box HOST] [--check[=SECONDS]]",
+	.usage = "xrootd|dcache|gridftp|fts|nginx|rclone|kubernetes|slurm [--box HOST] "
+		 "[--check[=SECONDS]]",
 	.help =
 	    "Changes no file. --check waits for the first announcement (60 s), and says what\n"
 	    "came; the exit status is 0 if the box took it, or for gridftp an agent of a host.\n"
-	    "nginx and rclone are events by nwlog; slurm names the sessions of nwrun by the job.\n",
+	    "nginx, rclone and fts are events by nwlog and nwfts; slurm names the sessions of "
+	    "nwrun by the job.\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,
 };

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes Debian packages of this tree in build/deb: narrows, narrows-host, narrows-switch, libnarrows0, libnarrows-dev, and
-# narrows-gridftp where Globus' headers are. usage: conf/deb.sh
+# narrows-gridftp where Globus' headers are, narrows-slurm where Slurm's are. usage: conf/deb.sh
 # [ARCHITECTURE]; those of another architecture are not checked by lintian.
 # The folder debian/ that the tools want stands in conf/debian/ here, so a copy of the tree is built.
 set -eu
@@ -28,9 +28,10 @@ step() {
 	echo "packages: ${step:-begins}, $(find build -name '*.o' 2>/dev/null | wc -l) files compiled"
 }
 profile=
-[ $# = 0 ] && pkg-config --exists globus-net-manager globus-xio 2>/dev/null || profile=-Ppkg.narrows.nogridftp
+[ $# = 0 ] && pkg-config --exists globus-net-manager globus-xio 2>/dev/null || profile=pkg.narrows.nogridftp
+[ $# = 0 ] && [ -e /usr/include/slurm/spank.h ] || profile=$profile${profile:+,}pkg.narrows.noslurm
 # shellcheck disable=SC2086
-dpkg-buildpackage $profile -b -us -uc ${1:+-a"$1"} -j"$(nproc)" >../build.log 2>&1 &
+dpkg-buildpackage ${profile:+-P"$profile"} -b -us -uc ${1:+-a"$1"} -j"$(nproc)" >../build.log 2>&1 &
 progress $! step || { tail -n 30 ../build.log >&2; exit 1; }
 cd ..
 echo "packages: lintian"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before, but the demo needs no hooks; installs what is
-# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|arm64. arm64 adds that architecture to dpkg.
+# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64. arm64 adds that architecture to dpkg.
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -11,16 +11,17 @@ box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-d
 send="libcurl4-openssl-dev"                                                                           # builds narrows-send
 demo="rsync iproute2 procps"
 tests="chrony faketime libsnmp-dev snmpd python3 sqlite3 curl iperf3 e2fsprogs tar gzip xz-utils zstd clang-format chromium musl-tools sshfs openssh-sftp-server"
-field="xrootd-server xrootd-client nginx rclone vsftpd slurmctld slurmd slurm-client munge" # programs that announce or log their transfers, or start them
+field="xrootd-server xrootd-client nginx rclone vsftpd slurmctld slurmd slurm-client munge rabbitmq-server openssl" # programs that announce or log their transfers, or start them
 gridftp="globus-gridftp-server-progs globus-gass-copy-progs libglobus-xio-net-manager-driver libglobus-xio-udt-driver
 	libglobus-xio-dev libglobus-net-manager-dev libglobus-gridftp-server-dev" # builds what GridFTP's programs load, and tests it with them
 slurm="libslurm-dev" # builds Slurm's plug-in
 fuzz="clang"
-packages="build-essential debhelper fakeroot lintian libsnmp-dev libglobus-xio-dev libglobus-net-manager-dev" # makes and checks Debian packages
+packages="build-essential debhelper fakeroot lintian libsnmp-dev libglobus-xio-dev libglobus-net-manager-dev libslurm-dev" # makes and checks Debian packages
 rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools python3-torch" # programs whose transfers the rig judges; it skips what is missing
 works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headless nodejs ruby php-cli borgbackup git socat netcat-openbsd
 	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
 machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
+kubernetes="podman runc catatonit debootstrap" # runs the pods of the manifest
 # compiles and packs for arm64 on another machine, and runs the results; tests/arm64.sh installs this in a root of its own
 arm64="make build-essential debhelper fakeroot crossbuild-essential-arm64 qemu-user-static clang llvm bpftool python3-minimal iproute2 procps
 	pkg-config:arm64 libsnmp-dev:arm64 rsync:arm64"
@@ -40,8 +41,9 @@ packages) wanted="$host $box $send $packages" ;;
 rig) wanted="$host $box $send $demo $tests $rig" ;;
 works) wanted="$host $box $send $demo $tests $works" ;;
 machines) wanted="$host $box $send $demo $tests $machines" ;;
+kubernetes) wanted="$host $box $send $demo $tests $kubernetes" ;;
 arm64) wanted="$arm64 $(printf '%s\n' $host $box $send | sed -n '/-dev$/s/$/:arm64/p')" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|arm64" >&2; exit 2 ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64" >&2; exit 2 ;;
 esac
 
 missing=

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon/announced.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#include <mbedtls/md.h>
 
 #include "daemon/gate/hearsay.h"
+#include "daemon/gate/hidekey.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -19,15 +15,10 @@
 #include "daemon/session.h"
 #include "narrows/announce.h"
 #include "narrows/err.h"
-#include "narrows/hex.h"
 #include "narrows/log.h"
-#include "narrows/ownfile.h"
 #include "narrows/provoked.h"
 #include "narrows/task.h"
-#include "narrows/tls.h"
 #include "narrows/xmalloc.h"
-
-enum { HIDDEN_BYTES = 12 }; /* of a name's HMAC: 96 bits tell all names of a site apart */
 
 /* A flow's reference to its session: sessions merge. */
 struct flow_session {
@@ -190,49 +181,10 @@ on_lost(void *arg, unsigned n)
 	counter_add(&((struct box *)arg)->counters.announcements_lost, n);
 }
 
-/* HMAC-SHA-256: a plain hash of a name can be found by trying names. */
 static void
 on_hide(void *arg, const char *name, char out[ANNOUNCE_HIDDEN_BYTES])
 {
-	static const char prefix[] = "hidden:";
-	const struct box *box = arg;
-	uint8_t mac[32];
-
-	if (mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), box->announce_key,
-		sizeof(box->announce_key), (const uint8_t *)name, strlen(name), mac) != 0)
-		fatalx("announce-hide: SHA-256 fails");
-	memcpy(out, prefix, sizeof(prefix));
-	nw_hex_put(out + sizeof(prefix) - 1, mac, HIDDEN_BYTES);
-}
-
-/* The site's key: a file that the administrator may copy to the site's other boxes. */
-static int
-key_read(struct box *box, char why[CONF_WHY_BYTES])
-{
-	char *path = xasprintf("%s/announce.key", box->conf->state_dir);
-	char text[2 * sizeof(box->announce_key) + 2] = "";
-	int fd = ownfile_open(path, O_RDONLY), rc = NW_OK;
-	bool is_new = fd < 0 && errno == ENOENT;
-
-	if (is_new && nw_tls_random(NULL, box->announce_key, sizeof(box->announce_key)) == 0 &&
-	    (fd = ownfile_make(path, 0600)) >= 0) {
-		nw_hex_put(text, box->announce_key, sizeof(box->announce_key));
-		text[sizeof(text) - 2] = '\n';
-		if (write(fd, text, sizeof(text) - 1) != (ssize_t)sizeof(text) - 1 ||
-		    fsync(fd) != 0)
-			rc = NW_EIO;
-	} else if (fd < 0 || is_new ||
-	    read(fd, text, sizeof(text) - 1) < (ssize_t)sizeof(text) - 2 ||
-	    !nw_hex_take(text, box->announce_key, sizeof(box->announce_key))) {
-		rc = NW_EIO;
-	}
-	if (rc < 0)
-		snprintf(why, CONF_WHY_BYTES,
-		    "announce-hide: %.150s cannot be made, or has no 64 hexadecimal digits", path);
-	if (fd >= 0)
-		close(fd);
-	free(path);
-	return rc;
+	hidekey_hide(((struct box *)arg)->announce_key, name, out);
 }
 
 int
@@ -244,7 +196,8 @@ announced_start(struct box *box, const struct nw_scitags *names, struct announce
 	const struct announce_ops ops = { on_begin, on_more, on_end, on_host, on_batch, on_full,
 		on_note, on_charge, on_lost, on_hide, &box->next, box };
 
-	if (c.hide != ANNOUNCE_HIDE_NONE && key_read(box, why) < 0)
+	if (c.hide != ANNOUNCE_HIDE_NONE &&
+	    hidekey_read(box->conf->state_dir, box->announce_key, why) < 0)
 		return NW_EIO;
 	return announce_start(box->base, &c, &ops, out, why);
 }

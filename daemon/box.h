@@ -75,7 +75,8 @@ struct box {
 	struct commit *commit;
 	struct control *control;
 	struct rules *rules;
-	struct ends *ends; /* of connections */
+	struct ends *ends;         /* of connections */
+	struct announce *announce; /* NULL in tests */
 	struct schedule *schedule;
 	struct tlsctx *tlsctx; /* TLS contexts, NULL if no port speaks TLS */
 	char *speakers;        /* grants (narrows/speakers.h), NULL: none */

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "daemon/box.h"
+#include "daemon/gate/hearsay.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
 #include "daemon/hostlist.h"
@@ -88,5 +89,7 @@ event_put(struct box *box, const struct event_source *from, const struct nw_even
 				.key = "said_host", .type = NW_ATTR_TEXT, .v.text = e->host
 			};
 	}
+	if (box->announce != NULL && from->session_id == 0)
+		announce_event(box->announce, from->host->name, &kept);
 	return nw_batch_event(commit_batch(box->commit), from->session_id, from->host->id, &kept);
 }

@@ -80,7 +80,6 @@ struct daemon {
 	char *store_path, *run_path, *web_names;
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls, *listeners_lines, *listeners_lines_tls;
-	struct announce *announce;
 	struct nw_scitags *scitags; /* names in announcements */
 	struct keepjob *keepjob;
 	struct diets *diets;
@@ -244,7 +243,8 @@ run_file_write(struct daemon *d)
 		(long)getpid(), listeners_addresses(d->listeners),
 		listeners_addresses(d->listeners_tls), web_address(d->web),
 		web_address_https(d->web), listeners_addresses(d->listeners_lines),
-		listeners_addresses(d->listeners_lines_tls), announce_addresses(d->announce)) < 0 ||
+		listeners_addresses(d->listeners_lines_tls),
+		announce_addresses(d->box.announce)) < 0 ||
 	    fclose(f) != 0 || rename(tmp, d->run_path) != 0)
 		fatal("%s", d->run_path);
 	free(tmp);
@@ -514,7 +514,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	schedule_outcomes(d->box.schedule, on_outcome, d);
 	control_tick(d->box.control, now);
 	diets_tick(d->diets, d->box.control, now);
-	announce_tick(d->announce);
+	announce_tick(d->box.announce);
 	peer_tick(&d->box);
 }
 
@@ -851,7 +851,7 @@ daemon_start(struct daemon *d)
 		&d->listeners_lines_tls, why) < 0)
 		fatalx("%s", why);
 	listen_lines(d);
-	if (announced_start(&d->box, d->scitags, &d->announce, why) < 0)
+	if (announced_start(&d->box, d->scitags, &d->box.announce, why) < 0)
 		fatalx("%s", why);
 	d->box.xsp_tls = listeners_addresses(d->listeners_tls);
 	if (web_start(&wo, &d->web, why) < 0)
@@ -875,7 +875,7 @@ daemon_stop(struct daemon *d)
 	listeners_stop(d->listeners_lines);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
-	announce_stop(d->announce);
+	announce_stop(d->box.announce);
 	peer_drain_all(&d->box);
 	session_close_all(&d->box);
 	commit_drain(d->box.commit);

@@ -184,13 +184,20 @@ nw_flows_may(struct nw_flows *f, const char *source, int64_t now_mono_ns)
 	return fairrate_allows(f->rate, source, now_mono_ns, &refused);
 }
 
+bool
+nw_flows_may_begin(struct nw_flows *f, const char *source, int64_t now_mono_ns)
+{
+	uint64_t refused;
+
+	return fairrate_allows(f->new_rate, source, now_mono_ns, &refused);
+}
+
 enum nw_flows_answer
 nw_flows_take(struct nw_flows *f, const char *source, const struct nw_announcement *a,
     int64_t now_wall_ns, int64_t now_mono_ns)
 {
 	bool is_end = a->state == NW_ANNOUNCE_END;
 	char key[KEY_BYTES];
-	uint64_t refused;
 	struct flow *w;
 
 	if (!is_near(a->t_wall_ns, now_wall_ns))
@@ -201,7 +208,7 @@ nw_flows_take(struct nw_flows *f, const char *source, const struct nw_announceme
 		(a->t_wall_ns == w->t_wall_ns && !is_end)))
 		return NW_FLOWS_REPEATED;
 	if (w == NULL &&
-	    (!fairrate_allows(f->new_rate, source, now_mono_ns, &refused) ||
+	    (!nw_flows_may_begin(f, source, now_mono_ns) ||
 		(w = flow_new(f, source, a, key, now_mono_ns)) == NULL))
 		return NW_FLOWS_LIMIT;
 	w->t_wall_ns = a->t_wall_ns;

@@ -51,14 +51,15 @@ joined='
 in_root "$joined" || fail "a host cannot join"
 in_root "! ldd /usr/bin/narrows-host | grep -e sqlite -e libevent" || fail "narrows-host links libraries of the box"
 in_root "! ldd /usr/sbin/narrowsd /usr/bin/* 2>/dev/null | grep 'not found'" || fail "a library is missing"
+in_root "grep -q ^optional /usr/share/doc/narrows-slurm/examples/plugstack.conf && test -f \$(sed -n 's/^optional //p' /usr/share/doc/narrows-slurm/examples/plugstack.conf)" || fail "Slurm's plug-in is not where its example says"
 in_root "narrows-gridftp install && narrows-gridftp check" || fail "GridFTP's network manager does not load"
 in_root "test -f /etc/chrony/conf.d/narrows.conf && chronyd -p -f /etc/chrony/chrony.conf >/dev/null" || fail "chrony refuses the fragment"
 in_root "echo '# mine' >>/etc/narrows/narrowsd.conf && apt-get install -yq --no-install-recommends /newer/*.deb" >"$work/deb.log" 2>&1 ||
 	{ tail -n 20 "$work/deb.log"; fail "the packages cannot be upgraded"; }
 in_root "grep -q '# mine' /etc/narrows/narrowsd.conf" || fail "an upgrade overwrites the configuration"
-in_root "apt-get remove -yq narrows narrows-host narrows-switch narrows-gridftp libnarrows0" >"$work/deb.log" 2>&1 || fail "the packages cannot be removed"
+in_root "apt-get remove -yq narrows narrows-host narrows-switch narrows-gridftp narrows-slurm libnarrows0" >"$work/deb.log" 2>&1 || fail "the packages cannot be removed"
 in_root "test -f /etc/narrows/narrowsd.conf && ! test -e /usr/sbin/narrowsd && mkdir -p /var/lib/narrows" || fail "a removal leaves programs or takes the configuration"
-in_root "dpkg --purge narrows narrows-host narrows-switch narrows-gridftp libnarrows0 libnarrows-dev" >"$work/deb.log" 2>&1 || { cat "$work/deb.log"; fail "the packages cannot be purged"; }
+in_root "dpkg --purge narrows narrows-host narrows-switch narrows-gridftp narrows-slurm libnarrows0 libnarrows-dev" >"$work/deb.log" 2>&1 || { cat "$work/deb.log"; fail "the packages cannot be purged"; }
 left=$(in_root "find / -xdev '(' -path /proc -o -path /sys -o -path /dev -o -path /src -o -path /packages -o -path /newer ')' -prune -o -iname '*narrows*' -print")
 [ -z "$left" ] || fail "a purge leaves $left"
 rm -f "$work/deb.log"

@@ -167,7 +167,7 @@ awk '/^\.Sh STATISTICS/ { on = 1 } /^\.Sh ENV/ { on = 0 } on && /^\.It Ic / { pr
     diff "$tmp/kinds" - || fail "narrows.1: < kinds of the program, > of the page"
 
 # --- help and version of every program ---
-for p in narrowsd narrows narrows-host nwrun blipp nwflow nwlog magnet iomodel dpss dpss-master dpss-server; do
+for p in narrowsd narrows narrows-host nwrun blipp nwflow nwlog nwfts magnet iomodel dpss dpss-master dpss-server; do
 	[ -x "$bin/$p" ] || continue # nwflow and magnet are not made everywhere
 	"$bin/$p" --help 2>"$tmp/err" | grep -q "usage: $p" && [ ! -s "$tmp/err" ] || fail "$p --help"
 	"$bin/$p" --version 2>"$tmp/err" | grep -q -x "$p [0-9][0-9.]*.*" && [ ! -s "$tmp/err" ] || fail "$p --version"

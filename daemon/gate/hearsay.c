@@ -230,6 +230,24 @@ datagram_take(struct announce *a, const struct datagram *d, const char **why)
 	return fate_of(nw_flows_take(a->flows, d->source, &n, nw_wall_ns(), now));
 }
 
+void
+announce_event(struct announce *a, const char *host, const struct nw_event *e)
+{
+	struct nw_announcement n;
+	enum announce_fate fate = ANNOUNCE_OVER_LIMIT;
+	void *flow;
+
+	if (!nw_transfer_event_read(e, host, &n))
+		return;
+	if (!a->ops.is_full(a->ops.arg) && nw_flows_may_begin(a->flows, host, nw_mono_ns()) &&
+	    (flow = on_begin(a, host, &n)) != NULL) {
+		on_row(a, flow, &n);
+		on_end(a, flow);
+		fate = ANNOUNCE_TAKEN;
+	}
+	a->ops.note(a->ops.arg, fate, host, NULL);
+}
+
 static void
 on_datagram(void *arg, const struct datagram *d)
 {

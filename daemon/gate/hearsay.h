@@ -68,6 +68,10 @@ int announce_names(const char *path, struct nw_scitags **out, char why[CONF_WHY_
 /* Opens the sockets. c->names must live as long. After a negative code, why has the fault. */
 int announce_start(struct event_base *base, const struct announce_conf *c,
     const struct announce_ops *ops, struct announce **out, char why[CONF_WHY_BYTES]);
+struct nw_event;
+/* An event came from a host of the box. The event of a whole transfer (narrows/announce.h) begins
+ * and ends a flow at once. */
+void announce_event(struct announce *a, const char *host, const struct nw_event *e);
 /* Once a second. */
 void announce_tick(struct announce *a);
 /* Ends the flows; accepts NULL. */

@@ -25,6 +25,7 @@
 #include "host/outside/flow_notices.h"
 #include "host/outside/flow_rules.h"
 #include "host/outside/look_budget.h"
+#include "host/outside/pod.h"
 #include "host/outside/targets.h"
 #include "host/outside/trace.h"
 #include "narrows/clock.h"
@@ -195,6 +196,7 @@ static void
 worker_main(const struct agent *a, int fd, pid_t parent)
 {
 	struct attach_ready ready;
+	char pod[POD_LABEL_BYTES];
 	struct order order;
 	struct attach_opts o = { .ready = &ready,
 		.only_peer = &order.peer,
@@ -231,6 +233,8 @@ worker_main(const struct agent *a, int fd, pid_t parent)
 	close(fd);
 	o.pid = order.pid;
 	o.run.collect.task_id = order.task;
+	if (pod_label(order.pid, POD_LOGS, pod))
+		o.run.collect.label = pod;
 	_exit(attach_run(&o));
 }
 

@@ -23,13 +23,21 @@ enum {
 	NW_ANNOUNCE_GROUP_BYTES = 112
 };
 
-enum nw_announce_form { NW_ANNOUNCE_FIREFLY, NW_ANNOUNCE_XROOTD, NW_ANNOUNCE_XROOTD_TPC };
+enum nw_announce_form {
+	NW_ANNOUNCE_FIREFLY,
+	NW_ANNOUNCE_XROOTD,
+	NW_ANNOUNCE_XROOTD_TPC,
+	NW_ANNOUNCE_FTS,
+	NW_ANNOUNCE_LOG
+};
 static inline const char *
 nw_announce_form_name(enum nw_announce_form form)
 {
 	static const char *const names[] = { [NW_ANNOUNCE_FIREFLY] = "firefly",
 		[NW_ANNOUNCE_XROOTD] = "xrootd",
-		[NW_ANNOUNCE_XROOTD_TPC] = "xrootd tpc" };
+		[NW_ANNOUNCE_XROOTD_TPC] = "xrootd tpc",
+		[NW_ANNOUNCE_FTS] = "fts",
+		[NW_ANNOUNCE_LOG] = "log" };
 
 	return names[form];
 }
@@ -39,6 +47,7 @@ nw_announce_form_name(enum nw_announce_form form)
  * Directions are those of `src`: bytes_out went from src to dst. `read` and `write` are those of
  * the announcer's storage: wait_s is time waiting for storage, net_s time for the network. `lost`
  * is the number of XRootD's datagrams lost since the start, slack_s how wrong elapsed_s may be.
+ * FTS's phases stand outside of elapsed_s: in its queue, preparing, checksums at source and target.
  */
 /* clang-format off */
 #define NW_ANNOUNCED_FIELDS(X) \
@@ -46,7 +55,7 @@ nw_announce_form_name(enum nw_announce_form form)
 	X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(snd_wnd) X(snd_mss) \
 	X(storage_bytes) X(connection_s) X(read_wait_s) X(read_net_s) X(write_wait_s) \
 	X(write_net_s) X(elapsed_s) X(over) X(reads) X(vector_reads) X(writes) X(size_bytes) \
-	X(lost) X(slack_s)
+	X(lost) X(slack_s) X(queue_s) X(prepare_s) X(source_check_s) X(target_check_s)
 /* clang-format on */
 
 enum nw_announced_field {
@@ -99,6 +108,16 @@ void nw_announcement_init(struct nw_announcement *a);
  */
 int
 nw_firefly_read(const uint8_t *bytes, size_t len, struct nw_announcement *out, const char **why);
+
+struct nw_event;
+/*
+ * Reads an event of a whole transfer, whose name begins with "transfer.": a line of a log
+ * (nwlog(1)) with seconds and bytes, or a message of FTS (narrows/fts.h). `host` sent the event.
+ * Returns false for any other event, and for a log's transfer below a second, of which no stage can
+ * be told.
+ */
+bool
+nw_transfer_event_read(const struct nw_event *e, const char *host, struct nw_announcement *out);
 
 /* --- networks --- */
 
@@ -171,6 +190,8 @@ struct nw_flows *nw_flows_new(const struct nw_flows_ops *ops, unsigned per_s);
 void nw_flows_free(struct nw_flows *f);
 /* Whether another datagram of a source may be read. */
 bool nw_flows_may(struct nw_flows *f, const char *source, int64_t now_mono_ns);
+/* Whether another flow of a source may begin that is told of as a whole, outside of this table. */
+bool nw_flows_may_begin(struct nw_flows *f, const char *source, int64_t now_mono_ns);
 enum nw_flows_answer nw_flows_take(struct nw_flows *f, const char *source,
     const struct nw_announcement *a, int64_t now_wall_ns, int64_t now_mono_ns);
 /* Once a second: ends silent flows, forgets ended flows after ten minutes. */

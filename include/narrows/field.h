@@ -59,7 +59,7 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(storage_bytes) X(connection_s) X(read_wait_s) X(read_net_s) X(write_wait_s) \
 	X(write_net_s) X(elapsed_s) X(over) X(reads) X(vector_reads) X(writes) X(size_bytes) \
 	X(lost) X(slack_s) X(read_s) X(write_s) X(steps) X(inside_s) X(between_s) \
-	X(first_s)
+	X(first_s) X(queue_s) X(prepare_s) X(source_check_s) X(target_check_s)
 /* clang-format on */
 
 #endif

@@ -216,8 +216,14 @@ announced_find(struct judgement *j, const struct evidence *e)
 
 	if (j->path.n > 0 || e->n_announced == 0)
 		return;
-	j->announced.alone = true;
+	j->announced.alone = j->announced.is_told = true;
 	transfer_announced(j, e);
+	for (a = e->announced; a < e->announced + e->n_announced; a++) {
+		if (is_form(a, NW_ANNOUNCE_FTS))
+			j->announced.phases = a;
+		else if (!is_form(a, NW_ANNOUNCE_LOG))
+			j->announced.is_told = false;
+	}
 	for (a = e->announced; a < e->announced + e->n_announced; a++)
 		if (storage_says(&j->announced, a))
 			return;

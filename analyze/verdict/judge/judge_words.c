@@ -535,6 +535,8 @@ close_words(struct judgement *j, const struct evidence *e, const struct judge_pa
 
 /* With a smaller share of the time in flight, the sending end held the bytes. */
 static const double FLIGHT_IDLE = 0.3;
+/* Shorter phases explain no slow transfer. */
+static const double PHASE_LEAST_S = 1;
 
 static const char *
 announced_text(const char *s)
@@ -574,10 +576,39 @@ kernel_reasons(struct judgement *j)
 		    claim_text(announced_text(a->by->src)), claim_number(1 - a->share));
 }
 
+static double
+phase_of(const struct announced *a, enum nw_announced_field field)
+{
+	return a->phases != NULL ? a->phases->value[field] : NAN;
+}
+
+/* Phases that FTS announces, each from a second. */
+static void
+phase_reasons(struct judgement *j)
+{
+	const struct announced *a = &j->announced;
+	const double queue = phase_of(a, NW_ANNOUNCED_queue_s),
+		     prepare = phase_of(a, NW_ANNOUNCED_prepare_s),
+		     source = phase_of(a, NW_ANNOUNCED_source_check_s),
+		     target = phase_of(a, NW_ANNOUNCED_target_check_s);
+
+	if (queue >= PHASE_LEAST_S)
+		REASON_SAY(j, announced_queue, CLAIM_NO_STAGE, claim_number(queue));
+	if (prepare >= PHASE_LEAST_S)
+		REASON_SAY(j, announced_prepare, CLAIM_NO_STAGE, claim_number(prepare));
+	if (source >= PHASE_LEAST_S)
+		REASON_SAY(
+		    j, announced_check, CLAIM_NO_STAGE, claim_text("source"), claim_number(source));
+	if (target >= PHASE_LEAST_S)
+		REASON_SAY(
+		    j, announced_check, CLAIM_NO_STAGE, claim_text("target"), claim_number(target));
+}
+
 static void
 announced_words(struct judgement *j)
 {
 	const struct announced *a = &j->announced;
+	const double queue = phase_of(a, NW_ANNOUNCED_queue_s);
 
 	if (a->known) {
 		announced_say(j);
@@ -585,6 +616,9 @@ announced_words(struct judgement *j)
 		CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
 		CLAIM_SAY(&j->said, announced_alone, CLAIM_NO_STAGE);
 	}
+	if (queue >= PHASE_LEAST_S && queue > j->duration_s)
+		CLAIM_SAY(&j->said, announced_queued, CLAIM_NO_STAGE, claim_number(queue));
+	phase_reasons(j);
 	if (a->from == ANNOUNCED_TCP)
 		kernel_reasons(j);
 	else if (a->from == ANNOUNCED_STORAGE && !a->known)
@@ -594,7 +628,8 @@ announced_words(struct judgement *j)
 		REASON_SAY(j, announced_lost, CLAIM_NO_STAGE, claim_number(a->lost));
 	if (a->slack_s > 0)
 		REASON_SAY(j, announced_slack, CLAIM_NO_STAGE, claim_number(a->slack_s));
-	REASON_SAY(j, announced_hearsay, CLAIM_NO_STAGE);
+	if (!a->is_told)
+		REASON_SAY(j, announced_hearsay, CLAIM_NO_STAGE);
 	REASON_SAY(j, announced_missing, CLAIM_NO_STAGE, claim_text(announced_text(a->sender)),
 	    claim_text(announced_text(a->receiver)));
 	j->words = xstrdup(a->known ? nw_stage_kind_words(a->stage) : "cannot tell");
