@@ -28,7 +28,7 @@ struct exchange {
 	const char *proxy;   /* address of a proxy; NULL: none, whatever the environment says */
 	const char *body;    /* NULL: GET, else POST of body_len bytes, or what `method` says */
 	size_t body_len;
-	const char *method; /* "PUT"; NULL: as above */
+	const char *method;                        /* "PUT"; NULL: as above */
 	const char *lines[EXCHANGE_LINES_MAX + 1]; /* "Name: value" of the question, up to NULL */
 	const char *user, *password;               /* of HTTP's basic login; NULL: none */
 	int64_t timeout_ns; /* of the whole exchange, names included; 0: none */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions in the shapes of esmond, the archive of perfSONAR, for clients that read transfers beside
- * active tests. A route with a program is one metadata, and each session a point at the end of the
- * session. Routes within one host have no second end and are left out.
+ * Sessions in the shapes of esmond, the archive of perfSONAR, for clients that read transfers
+ * beside active tests. A route with a program is one metadata, and each session a point at the end
+ * of the session. Routes within one host have no second end and are left out.
  */
 #ifndef NARROWS_WEB_ESMOND_H
 #define NARROWS_WEB_ESMOND_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents in BSON by the calls of MongoDB's first C driver, as in the original examples: int32, int64, double, boolean and text, without nesting. Programs with more
- * to say use libbson. A document belongs to one thread at a time.
+ * Documents in BSON by the calls of MongoDB's first C driver, as in the original examples: int32,
+ * int64, double, boolean and text, without nesting. Programs with more to say use libbson. A
+ * document belongs to one thread at a time.
  */
 #ifndef NARROWS_ORIGINAL_MONGO_H
 #define NARROWS_ORIGINAL_MONGO_H

@@ -54,8 +54,8 @@ route_put(struct nw_batch *b, const char *route, const char *program, int64_t n,
 		.json = "{}" });
 }
 
-/* 2,600 sessions of rsync, five with an end in the same second, the thousandth among the five; two of
- * scp, one of the two failed; one within a host. */
+/* 2,600 sessions of rsync, five with an end in the same second, the thousandth among the five; two
+ * of scp, one of the two failed; one within a host. */
 enum { SESSIONS = 2600, SAME = 998 };
 
 static int64_t
