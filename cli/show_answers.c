@@ -80,12 +80,12 @@ changed_words(const json_t *changed)
 
 /* "Set ... back. On b: sysctl -w ...". */
 static void
-remedy_put(const json_t *cards, bool markdown)
+remedy_put(const json_t *doc, bool markdown)
 {
-	const json_t *card = json_array_get(cards, 0);
+	const json_t *card = json_array_get(result_list(doc, KEY_result_advice), 0);
 
 	if (card == NULL) {
-		answer_put("What to do?", "No rule fits what was measured.", markdown);
+		answer_put("What to do?", result_no_advice(doc), markdown);
 		return;
 	}
 	printf(markdown ? "- **%s** " : "%-14s ", "What to do?");
@@ -126,5 +126,5 @@ show_answers(const json_t *doc, const json_t *incident, bool markdown)
 	answer_put("Since when?", since_words(usual), markdown);
 	answer_put("What changed?", changed_words(result_get(doc, KEY_result_changed)), markdown);
 	later_put(doc, incident, markdown);
-	remedy_put(result_list(doc, KEY_result_advice), markdown);
+	remedy_put(doc, markdown);
 }

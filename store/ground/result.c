@@ -175,3 +175,13 @@ result_numbers(const json_t *list, double *out, size_t n)
 		out[i] = json_is_number(v) ? json_number_value(v) : NAN;
 	}
 }
+
+const char *
+result_no_advice(const json_t *doc)
+{
+	const char *said = result_text(result_get(doc, KEY_result_usual), KEY_usual_said);
+
+	return said != NULL && (strcmp(said, "as usual") == 0 || strcmp(said, "faster") == 0)
+	    ? "Nothing: the session ran at the usual rate of its route or faster."
+	    : "No rule has a proposal for what was measured.";
+}

@@ -990,7 +990,7 @@ test_words(void)
 			"<code>mount | grep /data</code>", "Expected: 2.10\xc2\xa0GB/s" } },
 		{ "/session/1",
 		    { "<span class=\"soft\">1</span> Was it slow?</h2>",
-			"<span class=\"soft\">5</span> What to do?</h2>", "No rule fits", NULL } },
+			"<span class=\"soft\">5</span> What to do?</h2>", "No rule has a proposal", NULL } },
 		{ "/session/4",
 		    { "The box cannot tell.", "It may have been disk read or network path.",
 			"Only 14 windows", "disagrees", "neutral", NULL } },

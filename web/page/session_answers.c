@@ -696,8 +696,11 @@ answer_advice(struct html *h, const json_t *doc, const json_t *incident)
 		json_array_foreach(list, i, card) if (i < CARDS_SAID) write_advice(h, card, rate);
 		html_raw(h, "</ol><p><a href=\"#advice\">Why, how, and how to undo</a></p>");
 	}
-	if (write_later_cards(h, list, incident) == 0 && json_array_size(list) == 0)
-		html_raw(h, "<p>No rule fits what was measured.</p>");
+	if (write_later_cards(h, list, incident) == 0 && json_array_size(list) == 0) {
+		html_raw(h, "<p>");
+		html_text(h, result_no_advice(doc));
+		html_raw(h, "</p>");
+	}
 	html_raw(h, "</section>");
 }
 
