@@ -43,6 +43,7 @@ NETWORK = {"network", "net.read", "net.write"}
 ENDS = {"sender.host", "receiver.host", "host"}     # UDT computes in the programs
 FULL = 0.03            # of a processor idle; less is a full processor
 TIE = 1.1
+LOSSY_BYTES = 24 << 20
 HEADER = 17            # bytes of a header in mode E; its reads are operations of their own
 
 
@@ -183,8 +184,8 @@ def named(stage, cell):
 def cell_run(site, cell, rates, link_mbit, seconds):
     link_bytes = link_mbit * 1e6 / 8 * 0.9625
     _, parts = truth(cell, rates, link_bytes)
-    expected = min(parts.values(), default=link_bytes if cell["protocol"] == "TCP" else link_bytes / 4)
-    bytes_ = max(8 << 20, int(min(expected, link_bytes) * seconds))
+    expected = min(parts.values(), default=link_bytes)
+    bytes_ = max(8 << 20, int(expected * seconds))
     for d in site.disks.values():
         d.lift()
     if cell["what"] == "d2d":
@@ -193,6 +194,13 @@ def cell_run(site, cell, rates, link_mbit, seconds):
     if cell["what"] != "m2m":
         site.disks["b"].throttle(write_bps=disk_share(cell, "write") * link_bytes)
     site.link_is(link_mbit, cell["ms"], cell["loss"])
+    if cell["what"] == "m2m" and cell["loss"]:      # a stream has some ten Mbit/s
+        bytes_ = LOSSY_BYTES * cell["streams"]
+    elif cell["what"] == "m2m":                     # nobody knows this network yet
+        bytes_, took = 64 << 20, 0
+        while took < seconds / 2 and bytes_ < link_bytes * seconds:
+            took = site.copy(cell, "none", bytes_)
+            bytes_ = int(min(bytes_ * min(16, seconds / took), link_bytes * seconds))
     for attempt in range(3):
         task = re.sub(r"[^a-zA-Z0-9]+", "-", cell["id"]) + f"-{os.getpid()}-{attempt}"
         for d in site.disks.values():
@@ -388,7 +396,7 @@ def experiment(o, doc, build):
     todo = [c for c in cells(o.short) if re.search(o.only, c["id"]) and c["id"] not in {r["id"] for r in doc["rows"]}]
     seconds = 4 if o.short else o.seconds
     rates = {r["id"]: r["bytes_per_s"] for r in doc["rows"] if r["what"] == "m2m"}
-    site = Site(os.path.abspath(f"{build}/bin"), os.path.abspath(f"{build}/tests/rig"), os.path.abspath(o.output), disk_bytes=2 << 30)
+    site = Site(os.path.abspath(f"{build}/bin"), os.path.abspath(f"{build}/tests/rig"), os.path.abspath(o.output), disk_bytes=20 << 30)
     try:
         site.buffers_set(send="4096 65536 268435456", receive="4096 131072 268435456")
         site.servers_start(os.path.abspath(f"{build}/lib"))
