@@ -14,7 +14,13 @@
 #include "narrows/err.h"
 #include "narrows/xmalloc.h"
 
-enum { IN_BYTES = NW_STOMP_FRAME_MAX_BYTES + 4096, OUT_BYTES = 1 << 20, WIRE_BYTES = 16 << 10 };
+enum {
+	WIRE_BYTES = 16 << 10,
+	/* plain text of so many bytes of the wire, behind a record that was incomplete so far */
+	STEP_BYTES = 2 * WIRE_BYTES + 1024,
+	IN_BYTES = NW_STOMP_FRAME_MAX_BYTES + STEP_BYTES,
+	OUT_BYTES = 1 << 20
+};
 #define MS_NS INT64_C(1000000)
 
 struct brokerwire {
@@ -125,8 +131,7 @@ plain_read(struct brokerwire *w)
 
 	while ((n = nw_tls_read(w->tls, w->in + w->in_len, IN_BYTES - w->in_len)) > 0)
 		w->in_len += (size_t)n;
-	return n == NW_EAGAIN || w->in_len == IN_BYTES ? NW_OK
-						       : lose(w, (int)n, nw_tls_why(w->tls));
+	return n == NW_EAGAIN ? NW_OK : lose(w, (int)n, nw_tls_why(w->tls));
 }
 
 static int
@@ -255,7 +260,9 @@ in_step(struct brokerwire *w)
 	int rc;
 
 	if (w->tls != NULL) {
-		while (w->in_len < IN_BYTES && (rc = input_feed(w, wire)) != NW_EAGAIN)
+		/* the bytes are on loan until all of them are plain text: there must be room */
+		while (
+		    IN_BYTES - w->in_len >= STEP_BYTES && (rc = input_feed(w, wire)) != NW_EAGAIN)
 			if (rc < 0 || (rc = plain_read(w)) < 0)
 				return rc;
 		return NW_OK;

@@ -23,6 +23,7 @@
 #include "host/lib/conn_addr.h"
 #include "host/nwfts/brokerwire.h"
 #include "host/nwfts/told.h"
+#include "narrows/address.h"
 #include "narrows/clock.h"
 #include "narrows/conftable.h"
 #include "narrows/err.h"
@@ -147,13 +148,6 @@ login_read(const char *path, char user[SECRET_BYTES], char password[SECRET_BYTES
 	if (f != NULL)
 		fclose(f);
 	return rc;
-}
-
-static bool
-is_here(const char *host)
-{
-	return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-	    strcmp(host, "::1") == 0;
 }
 
 static int
@@ -517,7 +511,7 @@ conf_check(struct nwfts *n, const char *path)
 	if (fault == NULL && (n->conf.broker_cert == NULL) != (n->conf.broker_key == NULL))
 		fault = "broker-cert and broker-key belong together";
 	if (fault == NULL && !n->broker.tls && n->conf.login_file != NULL &&
-	    !is_here(n->broker.host))
+	    !address_is_loopback(n->broker.host))
 		fault = "login-file: a password in clear crosses the network; write tls://";
 	for (p = n->conf.topics; fault == NULL && *p != '\0'; p += strspn(p, " \t")) {
 		p += strcspn(p, " \t");
