@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -331,6 +332,16 @@ static inline const char *
 evidence_host_name(const struct evidence *e, size_t host, const char *unknown)
 {
 	return host < e->n_hosts ? e->hosts[host].name : unknown;
+}
+/* The host of a name, or the number of hosts: no host has the name. */
+static inline size_t
+evidence_host_find(const struct evidence *e, const char *name)
+{
+	size_t i = 0;
+
+	while (i < e->n_hosts && strcmp(e->hosts[i].name, name) != 0)
+		i++;
+	return i;
 }
 /* The operation described by caliper metadata of any generation. False if the metadata describes
  * none of the four. */

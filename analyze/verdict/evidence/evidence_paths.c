@@ -64,15 +64,12 @@ static bool
 is_other_end(const struct evidence *e, size_t host, const char *address)
 {
 	const struct evidence_connection *c;
-	size_t i;
+	const size_t named = evidence_host_find(e, address);
 
 	for (c = e->connections; c < e->connections + e->n_connections; c++)
 		if (c->host == host && strcmp(c->dst, address) == 0)
 			return true;
-	for (i = 0; i < e->n_hosts; i++)
-		if (i != host && strcmp(e->hosts[i].name, address) == 0)
-			return true;
-	return false;
+	return named < e->n_hosts && named != host;
 }
 
 static bool

@@ -34,9 +34,8 @@ is_of_session(const struct evidence *e, const char *host)
 {
 	size_t i;
 
-	for (i = 0; i < e->n_hosts; i++)
-		if (strcmp(e->hosts[i].name, host) == 0)
-			return true;
+	if (evidence_host_find(e, host) < e->n_hosts)
+		return true;
 	for (i = 0; i < e->n_connections; i++)
 		if (strcmp(e->connections[i].src, host) == 0 ||
 		    strcmp(e->connections[i].dst, host) == 0)

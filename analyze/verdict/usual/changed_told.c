@@ -45,30 +45,6 @@ enum { DIRECTORIES = sizeof(directories) / sizeof(directories[0]) };
 /* Takes both texts. */
 typedef void told_fn(void *arg, char *name, const char *host, char *value);
 
-bool
-changed_told_is_most(const json_t *files, const json_t *file)
-{
-	const char *host = result_text(file, KEY_file_host), *other;
-	const json_t *o;
-	size_t i, w;
-	bool most;
-
-	for (w = 0; w < DIRECTORIES && host != NULL; w++) {
-		const double bytes = result_number(file, directories[w].bytes);
-
-		most = bytes > 0;
-		json_array_foreach(files, i, o)
-		{
-			other = result_text(o, KEY_file_host);
-			most &= other == NULL || strcmp(other, host) != 0 ||
-			    !(result_number(o, directories[w].bytes) > bytes);
-		}
-		if (most)
-			return true;
-	}
-	return false;
-}
-
 /* Whether an earlier file is of the same host. */
 static bool
 is_told(const json_t *files, size_t until, const char *host)
@@ -103,6 +79,18 @@ largest_of(const json_t *files, const char *host, enum result_key bytes)
 		}
 	}
 	return best;
+}
+
+bool
+changed_told_is_most(const json_t *files, const json_t *file)
+{
+	const char *host = result_text(file, KEY_file_host);
+	size_t w;
+
+	for (w = 0; w < DIRECTORIES && host != NULL; w++)
+		if (largest_of(files, host, directories[w].bytes) == file)
+			return true;
+	return false;
 }
 
 static void
@@ -374,17 +362,6 @@ track_compare(
 	return rc;
 }
 
-/* The index of a host in the evidence, or the number of hosts: a port may serve an address. */
-static size_t
-host_at(const struct evidence *e, const char *host)
-{
-	size_t i = 0;
-
-	while (i < e->n_hosts && (e->hosts[i].name == NULL || strcmp(e->hosts[i].name, host) != 0))
-		i++;
-	return i;
-}
-
 int
 changed_told_compare(
     const struct changed_told *told, const struct changed_ask *ask, struct changed *out)
@@ -393,6 +370,6 @@ changed_told_compare(
 	int rc = NW_OK;
 
 	for (t = told->track; t < told->track + told->n && rc == NW_OK; t++)
-		rc = track_compare(ask, host_at(ask->evidence, t->host), t, out);
+		rc = track_compare(ask, evidence_host_find(ask->evidence, t->host), t, out);
 	return rc;
 }
