@@ -269,11 +269,11 @@ tell_newest_connection(struct control_peer *p, void *arg)
 
 /* --- the question behind a verdict --- */
 
-/* Subject of the order of a replay; without an order of any. */
+/* Subject of the order of a replay. */
 struct asking {
 	const struct escalation *e;
 	struct nw_order order;
-	size_t n; /* providers that take the order */
+	size_t n; /* hosts that take the order */
 };
 
 static void
@@ -282,13 +282,11 @@ tell_replay(struct control_peer *p, void *arg)
 	struct asking *a = arg;
 
 	if (!takes_part(a->e, p) || (p->can & CAN_REPLAY) == 0 ||
-	    (a->order.opt != 0 && !control_peer_is(p, a->e->question.ask[a->e->at].host)))
-		return;
-	a->n++;
-	if (a->order.opt == 0)
+	    !control_peer_is(p, a->e->question.ask[a->e->at].host))
 		return;
 	session_alias(a->e->session, p->host, a->order.task_id);
 	control_tell(p, &a->order);
+	a->n++;
 }
 
 static void
@@ -313,13 +311,21 @@ replay_order(const struct rules *r, const struct escalation *e, uint16_t opt)
 	return a.n > 0;
 }
 
+static void
+replayer_count(struct control_peer *p, void *arg)
+{
+	struct asking *a = arg;
+
+	a->n += takes_part(a->e, p) && (p->can & CAN_REPLAY) != 0;
+}
+
 /* Whether a provider of the session's hosts takes orders of replays. */
 static bool
 has_replayer(const struct rules *r, const struct escalation *e)
 {
 	struct asking a = { .e = e };
 
-	control_each(r->control, tell_replay, &a);
+	control_each(r->control, replayer_count, &a);
 	return a.n > 0;
 }
 
@@ -631,9 +637,15 @@ rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_
 }
 
 bool
-rules_is_idle(const void *rules)
+rules_is_idle(const struct rules *r)
 {
-	return ((const struct rules *)rules)->escalations == NULL;
+	return r->escalations == NULL;
+}
+
+static bool
+is_idle(const void *arg)
+{
+	return rules_is_idle(arg);
 }
 
 struct rules *
@@ -650,7 +662,7 @@ rules_new(struct control *c, const struct conf *conf)
 	control_set_rule(c,
 	    &(struct control_rule){ .joined = on_joined,
 		.tick = on_tick,
-		.is_idle = rules_is_idle,
+		.is_idle = is_idle,
 		.declined = on_declined,
 		.arg = r });
 	return r;

@@ -30,7 +30,7 @@ void rules_replayed(struct rules *r, const struct session *s, const char *host, 
 /* A session was analysed. */
 void rules_judged(struct rules *r, const struct session_outcome *o, int64_t now_mono_ns);
 /* True while no order is in force. */
-bool rules_is_idle(const void *rules);
+bool rules_is_idle(const struct rules *r);
 
 /* A host (name or address) takes part in an open session. */
 void rules_host(struct rules *r, struct session *s, const char *host);
