@@ -255,7 +255,8 @@ hooks_list(struct hooking *h)
 
 	for (i = 0; i < h->n_hooks; i++)
 		printf("%-24s  %s  (%s; routes: %s; %s)\n", h->hooks[i].name, h->hooks[i].url,
-		    h->hooks[i].events, h->hooks[i].routes,
+		    hook_archives(&h->hooks[i]) ? "sessions" : h->hooks[i].events,
+		    h->hooks[i].routes,
 		    strcmp(h->hooks[i].secret_file, "none") == 0 ? "not signed" : "signed");
 	return 0;
 }

@@ -198,21 +198,18 @@ nw_fts_file(const struct nw_fts_message *m, char out[NW_FTS_ID_BYTES])
 static void
 host_of(const char *url, char out[NW_FTS_NAME_BYTES])
 {
-	const char *at = strstr(url, "://");
+	const char *at = strstr(url, "://"), *user;
+	const char *ends = ":/?";
 	size_t n;
 
 	at = at != NULL ? at + 3 : url;
-	n = strcspn(at, "/?");
-	if (memchr(at, '@', n) != NULL) {
-		n -= (size_t)((const char *)memchr(at, '@', n) + 1 - at);
-		at = (const char *)memchr(at, '@', strcspn(at, "/?")) + 1;
-	}
-	if (n > 0 && *at == '[') {
+	if ((user = memchr(at, '@', strcspn(at, "/?"))) != NULL)
+		at = user + 1;
+	if (*at == '[') {
 		at++;
-		n = strcspn(at, "]/?");
-	} else {
-		n = strcspn(at, ":/?");
+		ends = "]/?";
 	}
+	n = strcspn(at, ends);
 	if (n >= NW_FTS_NAME_BYTES)
 		n = NW_FTS_NAME_BYTES - 1;
 	memcpy(out, at, n);

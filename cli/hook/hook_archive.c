@@ -26,18 +26,13 @@ id_make(const json_t *session)
 	    (uint32_t)(b >> 48 & 0x3fff) | 0x8000, b & UINT64_C(0xffffffffffff));
 }
 
+/* The value as it is, or null. */
 static json_t *
-text_or_null(const json_t *session, enum result_key key)
+value_of(const json_t *o, enum result_key key)
 {
-	const char *text = result_text(session, key);
+	json_t *v = json_object_get(o, result_key_name(key));
 
-	return text != NULL ? json_string(text) : json_null();
-}
-
-static json_t *
-number_or_null(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
+	return v != NULL ? json_incref(v) : json_null();
 }
 
 /* A time span as ISO 8601 has it. */
@@ -56,7 +51,7 @@ result_make(const json_t *session, double took_s)
 	json_t *result =
 	    json_pack("{s:b s:o s:o s:o}", "succeeded", !(status > 0), "time", span(took_s),
 		"bytes-sent", isfinite(bytes) ? json_integer((json_int_t)bytes) : json_null(),
-		"throughput", number_or_null(8 * rate));
+		"throughput", isfinite(rate) ? json_real(8 * rate) : json_null());
 
 	if (status > 0)
 		json_object_set_new(
@@ -82,17 +77,14 @@ hook_archive_document(const json_t *event)
 	    "id", id_make(session), "test", "type", "disk-to-disk", "spec", "schema", 1, "source",
 	    json_sprintf("file://%.*s/", from_len, route), "dest", json_sprintf("file://%s/", to),
 	    "tool", "name", "narrows", "version", NW_VERSION, "run", "added",
-	    text_or_null(session, KEY_listed_start), "start-time",
-	    text_or_null(session, KEY_listed_start), "end-time",
-	    text_or_null(session, KEY_listed_end), "duration", span(took_s), "href",
-	    text_or_null(event, KEY_hook_event_link), "task", "href",
-	    text_or_null(event, KEY_hook_event_link), "schedule", "slip", "PT0S", "detail",
-	    "duration", span(took_s), "participants", route, from_len, to, "result",
+	    value_of(session, KEY_listed_start), "start-time", value_of(session, KEY_listed_start),
+	    "end-time", value_of(session, KEY_listed_end), "duration", span(took_s), "href",
+	    value_of(event, KEY_hook_event_link), "task", "href",
+	    value_of(event, KEY_hook_event_link), "schedule", "slip", "PT0S", "detail", "duration",
+	    span(took_s), "participants", route, from_len, to, "result",
 	    result_make(session, took_s), "reference", "narrows", "session",
-	    json_integer((json_int_t)result_number(session, KEY_listed_id)), "program",
-	    text_or_null(session, KEY_listed_program), "stage",
-	    text_or_null(session, KEY_listed_stage), "confidence",
-	    text_or_null(session, KEY_listed_confidence), "usual",
-	    number_or_null(result_number(session, KEY_listed_usual)), "sentence",
-	    text_or_null(session, KEY_listed_sentence));
+	    value_of(session, KEY_listed_id), "program", value_of(session, KEY_listed_program),
+	    "stage", value_of(session, KEY_listed_stage), "confidence",
+	    value_of(session, KEY_listed_confidence), "usual", value_of(session, KEY_listed_usual),
+	    "sentence", value_of(session, KEY_listed_sentence));
 }

@@ -16,6 +16,9 @@
 
 struct evbuffer;
 
+/* A text of a document; null for NULL, for an empty text and for text that is not UTF-8. */
+json_t *api_text_or_null(const char *text);
+
 int api_sessions(struct evbuffer *out, struct store_reader *r, struct session_index *x,
     const struct session_filter *f);
 /*

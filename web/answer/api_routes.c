@@ -20,8 +20,8 @@
 
 enum { ROUTES_MAX = 2000, CSV_SESSIONS_MAX = 5000 };
 
-static json_t *
-text_or_null(const char *text)
+json_t *
+api_text_or_null(const char *text)
 {
 	json_t *v = text != NULL && *text != '\0' ? json_string(text) : NULL;
 
@@ -64,13 +64,13 @@ on_route(void *arg, const struct nw_route_rec *rec)
 	const struct listing *l = arg;
 	json_t *v = json_object();
 
-	result_set(v, KEY_route_listed_route, text_or_null(rec->route));
-	result_set(v, KEY_route_listed_program, text_or_null(rec->program));
+	result_set(v, KEY_route_listed_route, api_text_or_null(rec->route));
+	result_set(v, KEY_route_listed_program, api_text_or_null(rec->program));
 	result_put_int(v, KEY_route_listed_n_sessions, rec->n_sessions);
 	result_put_int(v, KEY_route_listed_newest_session, rec->newest_session_id);
 	result_put_real(v, KEY_route_listed_bytes_per_s, rec->bytes_per_s);
-	result_set(v, KEY_route_listed_stage, text_or_null(rec->stage));
-	result_set(v, KEY_route_listed_sentence, text_or_null(rec->sentence));
+	result_set(v, KEY_route_listed_stage, api_text_or_null(rec->stage));
+	result_set(v, KEY_route_listed_sentence, api_text_or_null(rec->sentence));
 	incident_put(v, l, rec);
 	result_put_text(v, KEY_route_listed_made, fmt_iso(rec->made_wall_ns, 3).s);
 	return json_array_append_new(l->list, v) == 0 ? 0 : NW_ENOMEM;
@@ -141,8 +141,8 @@ api_route_or_none(
 		return rc;
 	doc = json_object();
 	result_put_text(doc, KEY_route_schema, "narrows-route/1");
-	result_set(doc, KEY_route_route, text_or_null(route));
-	result_set(doc, KEY_route_program, text_or_null(program));
+	result_set(doc, KEY_route_route, api_text_or_null(route));
+	result_set(doc, KEY_route_program, api_text_or_null(program));
 	result_put_int(doc, KEY_route_n_sessions, 0);
 	return body_put_document(out, doc);
 }

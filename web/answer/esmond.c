@@ -14,6 +14,7 @@
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/fnv.h"
+#include "web/answer/api.h"
 
 enum { ROUTES_MAX = 2000, POINTS_MAX = 100000, KEY_BYTES = 17, WORD_BYTES = 24 };
 #define SEC_NS INT64_C(1000000000)
@@ -141,7 +142,7 @@ by_time(const void *a, const void *b)
 				  : (x->session > y->session) - (x->session < y->session);
 }
 
-/* A session begins before its end, so that a bound for ends is one for begins. */
+/* Every session begins before the session's end: the bound of ends holds for begins, too. */
 static int
 points_read(struct store_reader *r, const struct nw_route_rec *of, struct points *p)
 {
@@ -178,16 +179,10 @@ real_or_null(double v)
 }
 
 static json_t *
-text_or_null(const char *text)
-{
-	return *text != '\0' ? json_string(text) : json_null();
-}
-
-static json_t *
 value_verdict(const struct point *p)
 {
 	return json_pack("{s:I s:o s:o s:o s:o s:o}", "session", (json_int_t)p->session, "stage",
-	    text_or_null(p->stage), "confidence", text_or_null(p->confidence), "effect",
+	    api_text_or_null(p->stage), "confidence", api_text_or_null(p->confidence), "effect",
 	    real_or_null(p->effect), "bytes", real_or_null(p->bytes), "duration",
 	    real_or_null(p->duration_s));
 }
@@ -299,20 +294,19 @@ metadata_make(const struct nw_route_rec *rec, int64_t updated_s)
 	const char *to = strstr(rec->route, ARROW);
 	const int from_len = (int)(to - rec->route);
 	char key[KEY_BYTES];
-	json_t *doc, *types = json_array();
+	json_t *types = json_array();
 	size_t i;
 
 	key_make(rec, key);
 	to += strlen(ARROW);
 	for (i = 0; i < EVENT_TYPES; i++)
 		json_array_append_new(types, type_make(key, &event_types[i], updated_s));
-	doc = json_pack("{s:s s:o s:s s:s# s:s s:s# s:s s:s# s:o s:o}", "metadata-key", key, "uri",
+	return json_pack("{s:s s:o s:s s:s# s:s s:s# s:s s:s# s:o s:o}", "metadata-key", key, "uri",
 	    json_sprintf(ESMOND_BASE "%s/", key), "subject-type", "point-to-point", "source",
 	    rec->route, from_len, "destination", to, "input-source", rec->route, from_len,
 	    "input-destination", to, "measurement-agent", rec->route, from_len, "tool-name",
 	    json_sprintf("narrows/%s", *rec->program != '\0' ? rec->program : "unknown"),
 	    "event-types", types);
-	return doc;
 }
 
 /* --- lists --- */
@@ -492,19 +486,19 @@ on_sought(void *arg, const struct nw_route_rec *rec)
 	int64_t updated_s = 0;
 	int rc = 0;
 
-	if (f->doc != NULL || strstr(rec->route, ARROW) == NULL)
+	if (strstr(rec->route, ARROW) == NULL)
 		return 0;
 	key_make(rec, key);
 	if (strcmp(key, f->key) != 0)
 		return 0;
 	if (f->type != NULL && f->window_s >= 0)
-		return points_answer(f, rec);
+		return (rc = points_answer(f, rec)) == NW_OK ? 1 : rc;
 	rc = store_sessions_of_route(
 	    f->r, rec->route, rec->program, INT64_MAX, 1, on_newest, &updated_s);
 	if (rc == NW_OK)
 		f->doc = f->type == NULL ? metadata_make(rec, updated_s)
 					 : type_make(key, f->type, updated_s);
-	return rc;
+	return rc == NW_OK ? 1 : rc;
 }
 
 /* Reads EVENT-TYPE, EVENT-TYPE/base and EVENT-TYPE/averages/WINDOW. */
