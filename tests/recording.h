@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "narrows/err.h"
+#include "narrows/store.h"
 
 enum { GROUPS_MAX = 4096 };
 #define SECOND INT64_C(1000000000)
@@ -137,6 +138,37 @@ recording_invent(void)
 				    ? (counter += (double)(int)(recording_noise(&seed) * 300))
 				    : recording_noise(&seed) * 1e-3;
 		groups[g] = (struct group){ n_rows, n_columns, t, v };
+	}
+}
+
+/* Host, session, metadata and layouts of all groups, numbered from 1. */
+static inline void
+recording_describe(struct nw_batch *b, const char *subject_json)
+{
+	static char name[GROUPS_MAX][16];
+	const char *fields[GROUPS_MAX];
+	uint32_t g, c;
+
+	for (c = 0; c < GROUPS_MAX; c++) {
+		snprintf(name[c], sizeof(name[c]), "field_%u", c);
+		fields[c] = name[c];
+	}
+	need(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "bench" }), "host");
+	need(nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = 1 }),
+	    "session");
+	for (g = 0; g < n_groups; g++) {
+		need(nw_batch_meta(b,
+			 &(struct nw_meta_rec){ .id = g + 1,
+			     .session_id = 1,
+			     .host_id = 1,
+			     .mid = "m",
+			     .event_type = "bench",
+			     .subject_json = subject_json,
+			     .params_json = "{}" }),
+		    "metadata");
+		need(nw_batch_layout(
+			 b, &(struct nw_layout_rec){ g + 1, g + 1, groups[g].n_columns, fields }),
+		    "layout");
 	}
 }
 

@@ -67,25 +67,30 @@ python3 "$tmp/send.py" "$xsp" first || fail "the sender failed"
 until_true 30 known 19 15 || fail "$(sql "select route, n_sessions from route")"
 # an archive of perfSONAR gets the next session between hosts that are listed for it, once, and again until it takes it
 mkdir "$tmp/archives"
-cat >"$tmp/archive.py" <<'END'
+# archives put into one file, hooks post into another: a line for each, its parts apart by tabs; none is taken beside a file "broken"
+cat >"$tmp/receiver.py" <<'END'
 import http.server, os, sys
-class Archive(http.server.BaseHTTPRequestHandler):
+class Receiver(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
+        self.take("archived", "Content-Type", "Authorization", "x-ps-observer")
+    def do_POST(self):
+        self.take("got", "Narrows-Event")
+    def take(self, name, *headers):
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         broken = os.path.exists(sys.argv[1] + "/broken")
         if not broken:
-            with open(sys.argv[1] + "/archived", "a") as f:
-                print(self.path, self.headers["Content-Type"], self.headers["Authorization"], self.headers["x-ps-observer"], body, sep="\t", file=f)
-        self.send_response(500 if broken else 200)
+            with open(f"{sys.argv[1]}/{name}", "a") as f:
+                print(self.path, *(self.headers[h] for h in headers), body, sep="\t", file=f)
+        self.send_response(500 if broken else 204)
         self.end_headers()
     def log_message(self, *args): pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Archive)
+server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
 print(server.server_port, flush=True)
 server.serve_forever()
 END
-python3 -B "$tmp/archive.py" "$tmp" >"$tmp/port" &
+python3 -B "$tmp/receiver.py" "$tmp" >"$tmp/port" &
 pids="$pids $!"
-until_true 10 test -s "$tmp/port" || fail "no archive"
+until_true 10 test -s "$tmp/port" || fail "no receiver"
 echo 'Basic bmFycm93czpzZWNyZXQ=' >"$tmp/credential"
 for hosts in "a b" "a c"; do
 	printf 'url http://127.0.0.1:%s/logstash\nformat pscheduler\nmethod PUT\nhosts %s\nobserver box.example\nauthorization-file %s\nreport https://box.example\n' \
@@ -345,29 +350,13 @@ nw expected >"$tmp/list" || fail "narrows expected"
 grep -q '^missing   a -> b .*mover .*1' "$tmp/list" || fail "narrows expected: $(cat "$tmp/list")"
 
 # --- hooks: the begin and the name once, the end once, across runs; an operator accepts the rate ---
-cat >"$tmp/receiver.py" <<'END'
-import http.server, sys
-class Receiver(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        with open(sys.argv[1], "a") as f:
-            f.write(self.headers["Narrows-Event"] + " " + self.rfile.read(int(self.headers["Content-Length"])).decode() + "\n")
-        self.send_response(204)
-        self.end_headers()
-    def log_message(self, *args): pass
-server = http.server.HTTPServer(("127.0.0.1", 0), Receiver)
-print(server.server_port, flush=True)
-server.serve_forever()
-END
 mkdir "$tmp/hooks"
-python3 -B "$tmp/receiver.py" "$tmp/got" >"$tmp/port" &
-pids="$pids $!"
-until_true 10 test -s "$tmp/port" || fail "no receiver"
 printf 'url http://127.0.0.1:%s/\nsecret-file none\nevents incident\nroutes a -> b\n' "$(cat "$tmp/port")" >"$tmp/hooks/chat.conf"
 echo '{"session":1000,"incidents":[]}' >"$tmp/memory"
 look() { nw hook -d "$tmp/hooks" -m "$tmp/memory" -1 run 2>"$tmp/err" || fail "look: $(cat "$tmp/err")"; }
 look
 look
-[ "$(cut -d ' ' -f 1 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named " ] || fail "events: $(cat "$tmp/got")"
+[ "$(cut -f 2 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named " ] || fail "events: $(cat "$tmp/got")"
 grep -q "\"link\":\"$url/incident/9\"" "$tmp/got" || fail "no link: $(cat "$tmp/got")"
 ! nw accept 10 'moved' 2>"$tmp/err" && grep -q 'no open incident begins with this session' "$tmp/err" || fail "accept: $(cat "$tmp/err")"
 rc=0; nw accept 9 ' ' 2>/dev/null || rc=$?
@@ -383,6 +372,6 @@ curl -fs "$url/incident/9" | grep -q 'ann accepted it, .*moved to the slower lin
 nw route 'a -> b' | grep -q '^New levels$' || fail "no new level: $(nw route 'a -> b')"
 look
 look
-[ "$(cut -d ' ' -f 1 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named incident.ends " ] || fail "events: $(cat "$tmp/got")"
+[ "$(cut -f 2 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named incident.ends " ] || fail "events: $(cat "$tmp/got")"
 stop_box
 echo ok

@@ -253,36 +253,6 @@ commit(struct store *st, struct nw_batch *b)
 		store_run_completions(st);
 }
 
-static void
-describe(struct nw_batch *b)
-{
-	static char name[4096][16];
-	const char *fields[4096];
-	uint32_t g, c;
-
-	for (c = 0; c < 4096; c++) {
-		snprintf(name[c], sizeof(name[c]), "field_%u", c);
-		fields[c] = name[c];
-	}
-	need(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "bench" }), "host");
-	need(nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = 1 }),
-	    "session");
-	for (g = 0; g < n_groups; g++) {
-		need(nw_batch_meta(b,
-			 &(struct nw_meta_rec){ .id = g + 1,
-			     .session_id = 1,
-			     .host_id = 1,
-			     .mid = "m",
-			     .event_type = "bench",
-			     .subject_json = "{}",
-			     .params_json = "{}" }),
-		    "metadata");
-		need(nw_batch_layout(
-			 b, &(struct nw_layout_rec){ g + 1, g + 1, groups[g].n_columns, fields }),
-		    "layout");
-	}
-}
-
 /* --- queries --- */
 
 struct answer {
@@ -520,7 +490,7 @@ store_feed(struct store *st)
 	int64_t end;
 	size_t i;
 
-	describe(b);
+	recording_describe(b, "{}");
 	commit(st, b);
 	for (i = 0; i < n_arrivals;) {
 		b = nw_batch_new();

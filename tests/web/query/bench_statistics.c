@@ -12,14 +12,13 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "narrows/fnv.h"
 #include "narrows/store.h"
 #include "tests/recording.h"
 #include "tests/filled.h"
 #include "web/query/series_answer.h"
 
-enum { RUNS = 15, FIELDS_MAX = 4096, FIELD_BYTES = 16 };
-#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME UINT64_C(0x100000001b3)
+enum { RUNS = 15, FIELDS_MAX = 4096 };
 
 static const struct {
 	const char *what, *form;
@@ -40,36 +39,6 @@ cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static void
-describe(struct nw_batch *b)
-{
-	static char name[FIELDS_MAX][FIELD_BYTES];
-	const char *fields[FIELDS_MAX];
-	uint32_t g, c;
-
-	for (c = 0; c < FIELDS_MAX; c++) {
-		snprintf(name[c], sizeof(name[c]), "field_%u", c);
-		fields[c] = name[c];
-	}
-	need(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = "bench" }), "host");
-	need(nw_batch_session(b, &(struct nw_session_rec){ .id = 1, .opened_wall_ns = 1 }),
-	    "session");
-	for (g = 0; g < n_groups; g++) {
-		need(nw_batch_meta(b,
-			 &(struct nw_meta_rec){ .id = g + 1,
-			     .session_id = 1,
-			     .host_id = 1,
-			     .mid = "m",
-			     .event_type = "bench",
-			     .subject_json = "{\"type\":\"disk\"}",
-			     .params_json = "{}" }),
-		    "metadata");
-		need(nw_batch_layout(
-			 b, &(struct nw_layout_rec){ g + 1, g + 1, groups[g].n_columns, fields }),
-		    "layout");
-	}
-}
-
 /* A layout's rows after the other's, and all of them in chunks. */
 static void
 fill(struct store *st)
@@ -78,7 +47,7 @@ fill(struct store *st)
 	struct nw_batch *b = nw_batch_new();
 	uint32_t g, r, c;
 
-	describe(b);
+	recording_describe(b, "{\"type\":\"disk\"}");
 	filled_commit(st, b);
 	for (g = 0; g < n_groups; g++) {
 		b = nw_batch_new();
@@ -108,12 +77,11 @@ on_bytes(void *arg, const char *bytes, size_t len)
 {
 	static char to[1 << 20];
 	struct taken *t = arg;
-	size_t i;
 
 	t->n_bytes += len;
 	memcpy(to, bytes, len < sizeof(to) ? len : sizeof(to));
-	for (i = 0; t->hashes && i < len; i++)
-		t->hash = (t->hash ^ (uint8_t)bytes[i]) * FNV_PRIME;
+	if (t->hashes)
+		t->hash = fnv_bytes(t->hash, bytes, len);
 	return 0;
 }
 
@@ -146,7 +114,7 @@ compare(const void *a, const void *b)
 static void
 measure(struct store_reader *r, size_t which)
 {
-	struct taken t = { .hash = FNV_BASIS, .hashes = true };
+	struct taken t = { .hash = FNV_BEGIN, .hashes = true };
 	double took[RUNS], first = answer(r, answers[which].form, &t);
 	size_t i;
 
