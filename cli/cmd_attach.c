@@ -33,7 +33,7 @@ port_of(const char *state_dir)
 
 /* --- check --- */
 
-/* What became of what came, in the order of interest. */
+/* Fates of announcements, in the order of interest. */
 enum fate { TAKEN, FOREIGN, MALFORMED, STALE, OVER_LIMIT, FATES };
 struct heard {
 	double n[FATES]; /* so far */

@@ -17,7 +17,7 @@ struct tails {
 void tails_init(struct tails *t);
 /* Log of the density of a score with each kind of noise, over that with normal noise. */
 void tails_ratios(double score, double ratio[TAILS]);
-/* A session whose score has these ratios. */
+/* Learns from a session by the ratios of the score. */
 void tails_see(struct tails *t, const double ratio[TAILS]);
 /* Log of the density of all scores seen, over that with normal noise alone. */
 double tails_evidence(const struct tails *t);

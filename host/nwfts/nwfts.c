@@ -90,7 +90,7 @@ struct nwfts {
 	struct conn_addr broker;
 	struct told *told;
 	struct nw_provider *provider;
-	bool placed; /* the box has said which documents it has */
+	bool placed; /* the number of the last stored document is known */
 	struct nw_events *block;
 	uint64_t next_seq;
 	int64_t first_mono_ns; /* when the block's first event came */

@@ -77,15 +77,15 @@ struct nw_incident {
 	enum nw_incident_state state;
 	size_t begin;        /* first session */
 	size_t low, high;    /* first and last session that the begin may have */
-	size_t opened;       /* the session that convinced the test */
+	size_t opened;       /* session of the opening: the test was convinced */
 	size_t end;          /* first session that is not in the incident; n while it is open */
-	size_t closed;       /* the session that convinced the test of the end; n while open */
+	size_t closed;       /* session that convinced the test of the end; n while open */
 	size_t n_before;     /* sessions of the level before */
 	double usual, since; /* rates before and in the incident, of a job like its last one */
 	double ratio;        /* usual over since; of a drift from its first to its last session */
 	double ratio_low, ratio_high; /* 90 % lies between */
 	double per_week;              /* of a drift: share lost a week */
-	double p;                     /* of the test when it opened */
+	double p;                     /* of the test at the opening */
 	int64_t accepted_wall_ns;     /* time of the acceptance by the caller; 0: without */
 };
 
@@ -125,8 +125,8 @@ size_t nw_story_level(const struct nw_story *s, size_t end, size_t *out);
 
 enum { NW_AROUND_BEFORE = 40, NW_AROUND_AFTER = 40 };
 
-/* Sessions for the search of causes of the newest session, which is the last of them: those of its
- * incident from `split` on, or itself alone; before them the newest usual ones. */
+/* Sessions for the search of causes of the newest session. From `split` on: the sessions of the
+ * newest session's incident, or the newest session alone. Before: the newest usual sessions. */
 struct nw_around {
 	size_t session[NW_AROUND_BEFORE + NW_AROUND_AFTER]; /* indexes, rising */
 	size_t n, split;

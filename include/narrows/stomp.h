@@ -18,7 +18,7 @@ enum {
 	NW_STOMP_VALUE_BYTES = 1024 /* of a header's value, with its NUL */
 };
 
-/* A frame on loan from the bytes that it was cut from. */
+/* A frame, on loan from the received bytes. */
 struct nw_stomp_frame {
 	const char *command, *headers, *body; /* without NUL at the end */
 	size_t command_len, headers_len, body_len;

@@ -474,7 +474,7 @@ write_incident_link(struct html *h, const json_t *incident, const char *words)
 	html_raw(h, "</a>");
 }
 
-/* What the sessions since then told of the incident of this session. */
+/* Later knowledge of the incident of this session. */
 static void
 write_later(struct html *h, const json_t *own, const json_t *incident)
 {

@@ -40,8 +40,8 @@ static const struct series_field fields[] = {
 enum { N_FIELDS = sizeof(fields) / sizeof(fields[0]) };
 static const struct series_kind kind = { NW_TYPE_REPLAY, NULL, fields, N_FIELDS };
 
-/* The session whose replays hold the place of a measurement, the ways that are done, and those of
- * them that failed. */
+/* The session with the turn of a measurement, the ways of replays already done, and the failed
+ * ways. */
 struct turn {
 	char task_id[NW_ORDER_TEXT_BYTES];
 	unsigned ways, failed;

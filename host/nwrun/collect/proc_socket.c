@@ -14,7 +14,7 @@
 
 /* A host may have very many descriptors: the search is given up then. */
 enum { LINKS_MAX = 100000, INIT = 1 };
-/* So many numbers behind that of a process are looked at first: those of its children. */
+/* Numbers behind the number of a process, for the first look: numbers of children. */
 enum { NEXT_PIDS = 32 };
 
 static bool
