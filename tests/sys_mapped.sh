@@ -104,7 +104,9 @@ assert v["stage"] == "disk.read" and v["cause"] == "mmap", v
 assert "page faults of a mapped file" in v["sentence"] and "network" not in v["sentence"], v["sentence"]
 assert 28e6 < d["session"]["bytes"] < 36e6, d["session"]["bytes"]
 assert any(c["rule"] == "mapped-file" for c in d["advice"]), d["advice"]
-# looks at a busy machine may find too little of the disk for a word, but the network alone is never named
+# a reader that hardly uses a processor is told of from its first interval on: the rate is the disk's
+assert 6e6 < d["session"]["bytes_per_s"] < 11e6, d["session"]
+# the network alone is never named
 v = docs["sends"]["verdict"]
 assert v["stage"] in ("disk.read", None) or v["sentence"].startswith("Either"), v
 # the lift: three times the disk's rate is at least one and a half times the transfer's

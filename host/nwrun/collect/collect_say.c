@@ -267,7 +267,8 @@ positive(double x)
 	return x > 0 ? x : 0;
 }
 
-/* Shells start many processes that do next to nothing: such a process is not worth a series. */
+/* Shells start many processes that do next to nothing: such a process is not worth a series. A reader
+ * of a map that waits for its device uses hardly any processor time, and is no trifle. */
 static bool
 is_trifle(const struct watch *w)
 {
@@ -277,6 +278,7 @@ is_trifle(const struct watch *w)
 		w->pipe[NWSHM_WRITE].bytes ==
 	    0 &&
 	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002 &&
+	    !is_moved_past(w) &&
 	    unseen_now(w, NWSHM_READ) + unseen_now(w, NWSHM_WRITE) < UNSEEN_BYTES_MIN;
 }
 
