@@ -36,6 +36,7 @@ node_doc(const struct analysis *a, size_t i)
 	if (n->n_processes == 1 && p->pid >= 0)
 		result_set(o, KEY_chain_node_pid, json_integer(p->pid));
 	put_count(o, KEY_chain_node_processes, n->n_processes);
+	result_set(o, KEY_chain_node_workers, json_boolean(a->chain.node[i].workers));
 	put_real(o, KEY_chain_node_at_work_s, n->at_work_s);
 	put_real(o, KEY_chain_node_held_share, n->held_share);
 	put_real(o, KEY_chain_node_waited_share, n->waited_share);

@@ -285,6 +285,22 @@ card_clear(struct advice_card *c)
 	free(c->undo);
 }
 
+/* The gain of a rule that has one of its own, else that of lifting the limit. */
+static double
+card_gain(const struct facts *f, const struct advice_rule *rule, double limit)
+{
+	char name[NAME_BYTES];
+	const char *own;
+
+	snprintf(name, sizeof(name), "gain.%s", rule->name);
+	if ((own = facts_get(f, name)) != NULL)
+		return strtod(own, NULL);
+	return strstr(rule->when, "stage=") != NULL || strstr(rule->when, "cause=") != NULL ||
+		strstr(rule->when, "held_by=") != NULL
+	    ? limit
+	    : NAN;
+}
+
 static void
 cards_make(const struct facts *f, double gain, struct advice *out)
 {
@@ -301,11 +317,7 @@ cards_make(const struct facts *f, double gain, struct advice *out)
 			.evidence = text_fill(rule->evidence, f),
 			.change = text_fill(rule->change, f),
 			.undo = text_fill(rule->undo, f),
-			.gain = strstr(rule->when, "stage=") != NULL ||
-				strstr(rule->when, "cause=") != NULL ||
-				strstr(rule->when, "held_by=") != NULL
-			    ? gain
-			    : NAN,
+			.gain = card_gain(f, rule, gain),
 			.gain_history = NAN };
 		settings_of(rule->when, f, c);
 		if (is_set_back(out, c))

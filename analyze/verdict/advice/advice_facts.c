@@ -21,6 +21,10 @@ enum {
 /* The share of the time for which a window or buffer holds a connection by the kernel's account,
  * and the round trip from which on a larger one is worth a try. */
 static const double HELD_SHARE = 0.25, HELD_RTT_S = 0.005;
+/* Of workers: the part of their held time on a processor; the least share that bounds a gain by the
+ * next limit; the part of a processor that counts for one; the least gain worth a card. */
+static const double COMPUTING_SHARE = 0.7, NEXT_SHARE = 0.1, PROCESSOR_PART = 0.25,
+		    WORKERS_GAIN = 1.2;
 
 static void
 fact_add(struct facts *f, const char *name, const char *value)
@@ -232,6 +236,60 @@ document_put(struct facts *f, const json_t *doc)
 	files_put(f, s);
 	others_put(f, v);
 	clocks_put(f, s);
+}
+
+/* The share of a host's processors in use over the session; NaN if unknown. */
+static double
+busy_of(const struct evidence *e, const struct evidence_host *h)
+{
+	double sum = 0, n = 0;
+	size_t i;
+
+	for (i = 0; h->cpu_busy != NULL && i < e->n_windows; i++)
+		if (isfinite(h->cpu_busy[i])) {
+			sum += h->cpu_busy[i];
+			n++;
+		}
+	return n > 0 ? sum / n : NAN;
+}
+
+/* Workers that compute hold the bytes, and other processors are free: as many more as these have
+ * room for, and at most as many as the next limit of the chain can take. By the capacity of workers
+ * (their number over their held share, for they may wait, too) follows the gain. */
+static void
+workers_put(struct facts *f, const struct evidence *e, const json_t *doc)
+{
+	const json_t *chain = result_get(doc, KEY_result_chain),
+		     *limit = result_get(chain, KEY_chain_limit), *node;
+	const char *host, *count = facts_get(f, "at.cpu.count");
+	double n, held, cpu, next, more, busy = NAN;
+	size_t i;
+
+	if (count == NULL || !json_is_integer(limit))
+		return;
+	node =
+	    json_array_get(result_list(chain, KEY_chain_nodes), (size_t)json_integer_value(limit));
+	n = result_number(node, KEY_chain_node_processes);
+	held = result_number(node, KEY_chain_node_held_share);
+	cpu = result_number(node, KEY_chain_node_cpu_share);
+	host = result_text(node, KEY_chain_node_host);
+	for (i = 0; i < e->n_hosts && host != NULL; i++)
+		if (strcmp(e->hosts[i].name, host) == 0)
+			busy = busy_of(e, &e->hosts[i]);
+	if (!json_is_true(result_get(node, KEY_chain_node_workers)) || !isfinite(busy) ||
+	    !(cpu >= COMPUTING_SHARE * held))
+		return;
+	next = fmax(NEXT_SHARE, result_number(chain, KEY_chain_second_share));
+	busy = floor(strtod(count, NULL) * (1 - busy) + PROCESSOR_PART);
+	more = fmin(n + busy, ceil(n * held / next));
+	if (fmin(more / (n * held), 1 / next) < WORKERS_GAIN)
+		return;
+	number_put(f, "workers", n);
+	number_put(f, "more_workers", more);
+	number_put(f, "free_processors", busy);
+	number_put(f, "workers_percent", round(100 * cpu));
+	facts_put(f, "workers_name", result_text(node, KEY_chain_node_name));
+	number_put(f, "gain.more-workers", fmin(more / (n * held), 1 / next));
 }
 
 /* --- settings --- */
@@ -483,7 +541,21 @@ host_with_role(const json_t *doc, const char *role)
 	return NULL;
 }
 
-/* The host of the limiting stage; NULL for a network path. */
+/* The host of the program that held the bytes longest; NULL where none did. */
+static const char *
+host_of_chain(const json_t *doc)
+{
+	const json_t *chain = result_get(doc, KEY_result_chain),
+		     *limit = result_get(chain, KEY_chain_limit);
+
+	if (!json_is_integer(limit))
+		return NULL;
+	return result_text(
+	    json_array_get(result_list(chain, KEY_chain_nodes), (size_t)json_integer_value(limit)),
+	    KEY_chain_node_host);
+}
+
+/* The host of the limiting stage, or of the limit of the chain; NULL for a network path. */
 static const char *
 host_of_limit(const json_t *doc)
 {
@@ -496,12 +568,12 @@ host_of_limit(const json_t *doc)
 	    result_list(result_get(doc, KEY_result_bottleneck), KEY_bottleneck_stages), i,
 	    o) if (limit != NULL && (stage = result_text(o, KEY_stage_stage)) != NULL &&
 	    strcmp(stage, limit) == 0) return result_text(o, KEY_stage_host);
-	return NULL;
+	return host_of_chain(doc);
 }
 
 /* What follows from several facts. */
 static void
-derived_put(struct facts *f)
+derived_put(struct facts *f, const struct evidence *e, const json_t *doc)
 {
 	const char *a = facts_get(f, "src.net.*.mtu"), *b = facts_get(f, "dst.net.*.mtu"),
 		   *rate = facts_get(f, "rate"),
@@ -516,6 +588,7 @@ derived_put(struct facts *f)
 			slowest = fmin(slowest, speed * 1e6 / 8);
 	if (isfinite(slowest) && rate != NULL)
 		number_put(f, "link_share", strtod(rate, NULL) / slowest);
+	workers_put(f, e, doc);
 }
 
 int
@@ -532,7 +605,7 @@ facts_read(struct store_reader *r, const struct evidence *e, const json_t *doc, 
 	    (rc = host_put(out, r, e, doc, "dst", host_with_role(doc, "destination"), &k)) ==
 		NW_OK &&
 	    (rc = host_put(out, r, e, doc, "at", host_of_limit(doc), &k)) == NW_OK)
-		derived_put(out);
+		derived_put(out, e, doc);
 	for (i = 0; i < e->n_hosts; i++)
 		facts_clear(&k.hosts[i]);
 	free(k.hosts);

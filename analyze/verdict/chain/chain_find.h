@@ -13,6 +13,7 @@
 struct chain_node {
 	size_t process; /* the node's first, in the evidence */
 	char *name;     /* as sentences have it */
+	bool workers;   /* forks of the program of another node */
 };
 
 struct chain {

@@ -81,11 +81,11 @@ name_make(const struct evidence *e, const struct chain *c, size_t i)
 	const char *host = evidence_host_name(e, p->host, "a host");
 	size_t n = c->graph.node[i].n_processes;
 
-	if (n > 1 && is_worker(e, c, i))
+	if (n > 1 && c->node[i].workers)
 		return xasprintf("the %zu workers of %s", n, program);
 	if (n > 1)
 		return xasprintf("%zu processes of %s", n, program);
-	if (is_worker(e, c, i))
+	if (c->node[i].workers)
 		return xasprintf("the worker of %s", program);
 	if (has_namesake(e, c, i, true) && p->pid >= 0)
 		return xasprintf("%s (process %lld)", program, (long long)p->pid);
@@ -241,8 +241,10 @@ chain_tell(const struct evidence *e, struct chain *c)
 	const struct nw_chain_edge *edge;
 	size_t i, limit = g->longest;
 
-	for (i = 0; i < g->n_nodes; i++)
+	for (i = 0; i < g->n_nodes; i++) {
+		c->node[i].workers = is_worker(e, c, i);
 		c->node[i].name = name_make(e, c, i);
+	}
 	names_part(e, c);
 	if (g->known && g->limit_is_edge) {
 		edge = &g->edge[g->limit];

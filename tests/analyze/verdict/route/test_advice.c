@@ -377,6 +377,64 @@ small_files_test(struct store_reader *r)
 	CHECK(!small_files_say(r, 60e6, 30, 1e6, 0));
 }
 
+/* The number of workers that the card asks for, 0 without card, where `n` workers hold the bytes for
+ * `held` of their time, the next program for `next`, on four processors. */
+static double
+workers_say(struct store_reader *r, int n, double held, double cpu, double next, double busy,
+    bool forks, double *gain)
+{
+	static char name[] = "h";
+	struct evidence_host host = { .id = 1, .name = name, .cpu_busy = &busy };
+	struct evidence e = {
+		.hosts = &host, .n_hosts = 1, .n_windows = 1, .last_wall_ns = INT64_C(30000000000)
+	};
+	json_t *doc =
+	    json_pack("{s:{s:s, s:n}, s:{s:i, s:f, s:[{s:s}, {s:s, s:s, s:i, s:b, s:f, s:f}]}}",
+		"verdict", "cause", "computing", "stage", "chain", "limit", 1, "second_share", next,
+		"nodes", "name", "loop.py", "name", "the workers of loop.py", "host", "h",
+		"processes", n, "workers", forks, "held_share", held, "cpu_share", cpu);
+	const struct advice_rule *rule = advice_rules;
+	struct facts f;
+	double more = 0;
+
+	while (strcmp(rule->name, "more-workers") != 0)
+		rule++;
+	CHECK_INT(facts_read(r, &e, doc, &f), NW_OK);
+	*gain = NAN;
+	if (advice_holds(rule->when, &f, NULL)) {
+		more = strtod(facts_get(&f, "more_workers"), NULL);
+		*gain = strtod(facts_get(&f, "gain.more-workers"), NULL);
+	}
+	facts_clear(&f);
+	json_decref(doc);
+	return more;
+}
+
+/* More workers only where they compute, where processors are free, and for as many as count. */
+static void
+workers_test(struct store *store, struct store_reader *r)
+{
+	struct nw_batch *b = nw_batch_new();
+	static char name[] = "h";
+	double gain;
+
+	CHECK_INT(nw_batch_host(b, &(struct nw_host_rec){ .id = 1, .name = name }), NW_OK);
+	CHECK_INT(nw_batch_setting(b,
+		      &(struct nw_setting_rec){
+			  .host_id = 1, .t_wall_ns = 1, .name = "cpu.count", .value = "4" }),
+	    NW_OK);
+	filled_commit(store, b);
+	CHECK_INT((int)workers_say(r, 1, 1, 0.95, 0.4, 0.25, true, &gain), 3);
+	CHECK(fabs(gain - 2.5) < 0.01); /* until the loop is at its limit */
+	CHECK_INT((int)workers_say(r, 2, 1, 0.95, 0.1, 0.5, true, &gain), 4);
+	CHECK(fabs(gain - 2) < 0.01); /* until no processor is free */
+	CHECK_INT((int)workers_say(r, 4, 1, 0.95, 0.1, 0.99, true, &gain), 0);
+	CHECK_INT((int)workers_say(r, 1, 1, 0.3, 0.4, 0.25, true, &gain), 0);
+	CHECK_INT((int)workers_say(r, 1, 1, 0.95, 0.4, 0.25, false, &gain), 0);
+	CHECK_INT((int)workers_say(r, 2, 1, 0.95, 0.9, 0.25, true, &gain), 0);
+	CHECK_INT((int)workers_say(r, 1, 1, 0.95, 0.4, NAN, true, &gain), 0);
+}
+
 static void
 test_held(void)
 {
@@ -393,6 +451,7 @@ test_held(void)
 	held_test(r, NULL, neither, 1, NULL);
 	late_test(store, r);
 	small_files_test(r);
+	workers_test(store, r);
 	store_reader_close(r);
 	store_close(store);
 	filled_remove();
