@@ -36,9 +36,21 @@
 
 /* --- contexts --- */
 
-/* ChaCha20 first: mbedTLS deciphers 350 MB/s of ChaCha20 and 260 MB/s of AES-GCM, although
- * processors have instructions for AES. */
+/* In order of speed: with the processor's instructions for AES, mbedTLS seals 550 MB/s in CCM's mode,
+ * which needs no multiplication in a field, 350 MB/s of ChaCha20 and 220 MB/s in GCM's. Without such
+ * instructions, AES is the slowest, and the modes of CCM are left out. */
+enum {
+#ifdef MBEDTLS_TLS1_3_AES_128_GCM_SHA256
+	SUITES_CCM = 2
+#else
+	SUITES_CCM = 1
+#endif
+};
 static const int suites[] = {
+#ifdef MBEDTLS_TLS1_3_AES_128_GCM_SHA256
+	MBEDTLS_TLS1_3_AES_128_CCM_SHA256,
+#endif
+	MBEDTLS_TLS_ECDHE_ECDSA_WITH_AES_128_CCM,
 #ifdef MBEDTLS_TLS1_3_AES_128_GCM_SHA256
 	MBEDTLS_TLS1_3_CHACHA20_POLY1305_SHA256, MBEDTLS_TLS1_3_AES_128_GCM_SHA256,
 	MBEDTLS_TLS1_3_AES_256_GCM_SHA384,
@@ -178,6 +190,16 @@ files_load(struct nw_tls_ctx *c, const struct nw_tls_opts *o, char why[NW_TLS_WH
 	return NW_OK;
 }
 
+static bool
+processor_has_aes(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	return __builtin_cpu_supports("aes");
+#else
+	return false;
+#endif
+}
+
 /* In TLS 1.3 a client has finished its handshake before the server has looked at the client's
  * certificate, and mbedTLS servers then refuse the certificate under keys that the client has left
  * (against RFC 8446 section 7.3; no client can read the refusal). A client of ours with a
@@ -195,7 +217,7 @@ conf_make(struct nw_tls_ctx *c, const struct nw_tls_opts *o)
 		return NW_ENOMEM;
 	mbed_versions_limit(&c->conf, shows);
 	mbed_groups_limit(&c->conf);
-	mbedtls_ssl_conf_ciphersuites(&c->conf, suites);
+	mbedtls_ssl_conf_ciphersuites(&c->conf, suites + (processor_has_aes() ? 0 : SUITES_CCM));
 	mbedtls_ssl_conf_cert_profile(&c->conf, &mbedtls_x509_crt_profile_next);
 	mbedtls_ssl_conf_rng(&c->conf, nw_tls_random, NULL);
 	mbedtls_ssl_conf_authmode(
