@@ -25,10 +25,12 @@ static const double FLIGHT = 0.7;
 /* Beside a window closed for so much longer than the network worked, data in flight tell nothing:
  * the network's lift gained nothing with 0.28 beside 0.56, and with 0.45 beside 0.5 it did. */
 static const double REFUTED = 0.6;
-/* Parts of the time: of the network or the disk, and of a wait that a processor would have saved.
- * Of two stages that take turns, the lift of the one gains 1 / (1 - part) and that of the other
- * 1 / part: at least 1.18 within the bounds. */
-static const double PART_LOW = 0.2, PART_HIGH = 0.85, HARMED = 0.3;
+/* Parts of the time, of the network or the disk. Of two stages that take turns, the lift of the one
+ * gains 1 / (1 - part) and that of the other 1 / part: at least 1.18 within the bounds. */
+static const double PART_LOW = 0.2, PART_HIGH = 0.85;
+/* Likewise of a wait that a processor would have saved, beside the network, and beside a disk, whose
+ * kernel threads wait, too: at least 1.3. */
+static const double HARMED_NET = 0.23, HARMED_DISK = 0.4;
 
 static bool
 is_end(enum nw_stage_kind kind)
@@ -100,6 +102,12 @@ part_find(const struct nw_path *p, const struct resources *r)
 	return most <= PART_HIGH ? found : p->n;
 }
 
+static double
+harmed(const struct nw_path *p, size_t part)
+{
+	return stage_kind_is_net(p->stage[part].kind) ? HARMED_NET : HARMED_DISK;
+}
+
 /* Whether the network is the limit, and ran dry while a program had no processor. */
 static bool
 runs_dry(const struct nw_path *p, const struct limit *l, const struct resources *r)
@@ -124,8 +132,8 @@ crowd_find(const struct evidence *e, const struct nw_path *p, const struct limit
 		out->stage = l->stage;
 		out->room = r->room;
 		out->is_certain = r->room >= ROOM_CERTAIN;
-	} else if (starved_s[p->stage[waiter].process] >= HARMED * p->active_s &&
-	    (part = part_find(p, r)) < p->n) {
+	} else if ((part = part_find(p, r)) < p->n &&
+	    starved_s[p->stage[waiter].process] >= harmed(p, part) * p->active_s) {
 		out->limits = true;
 		out->stage = part;
 	}

@@ -42,11 +42,13 @@ static const struct crowd_case crowd_cases[] = {
 	{ "half each, sending", true, SENDER, 0.45, 3, 0, 0, { 7, 1 }, { 5, 0 }, true, NET,
 	    SENDER },
 	{ "hardly a network", true, RECEIVER, 0.1, 12, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false, 0, 0 },
-	{ "the wait cost little", true, RECEIVER, 0.45, 3, 0.5, 0, { 1, 7 }, { 0.2, 2.5 }, false, 0,
+	{ "the wait cost little", true, RECEIVER, 0.45, 3, 0.5, 0, { 1, 7 }, { 0.2, 2.2 }, false, 0,
 	    0 },
 	{ "a network with much room", false, RECEIVER, 0.1, 9, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false,
 	    0, 0 },
 	{ "half a disk", true, SENDER, 0.1, 9, 0, 0.5, { 7, 1 }, { 5, 0 }, true, READ, SENDER },
+	{ "half a disk, and a shorter wait", true, SENDER, 0.1, 12, 0, 0.5, { 7, 1 }, { 3.5, 0 },
+	    false, 0, 0 },
 	{ "a whole disk", true, READ, 0.1, 9, 0, 0.9, { 7, 1 }, { 5, 0 }, false, 0, 0 },
 };
 
