@@ -28,8 +28,8 @@ static const double REFUTED = 0.6;
 /* Parts of the time, of the network or the disk. Of two stages that take turns, the lift of the one
  * gains 1 / (1 - part) and that of the other 1 / part: at least 1.18 within the bounds. */
 static const double PART_LOW = 0.2, PART_HIGH = 0.85;
-/* Likewise of a wait that a processor would have saved, beside the network, and beside a disk, whose
- * kernel threads wait, too: at least 1.3. */
+/* Likewise of a wait that a processor would have saved, beside the network, and beside a disk, for
+ * which kernel threads wait, too: at least 1.3. */
 static const double HARMED_NET = 0.23, HARMED_DISK = 0.4;
 
 static bool
