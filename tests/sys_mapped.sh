@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# A program that reads a map of a file on a throttled disk: the disk is named, by page faults, with the bytes and the card. Where the
-# program sends what it reads, the network is not named. A faster disk makes the program faster.
+# A program that reads a map of a file on a throttled disk: the disk is named, by page faults, with the bytes and the card. So
+# they are where the program sends what it reads. A faster disk makes the program faster.
 . tests/lib.sh
 paced
 throttle=/sys/fs/cgroup/blkio/blkio.throttle.read_bps_device
@@ -87,6 +87,8 @@ mapped() {
 	echo "$device $2" >$throttle
 	shift 2
 	umount "$tmp/mnt" && mount "$loop" "$tmp/mnt" || fail "$task: mount"
+	# the mount may live on in another name space, with its pages
+	dd if="$tmp/mnt/file" iflag=nocache count=0 status=none || fail "$task: nocache"
 	timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H here -t "$task" "$tmp/mapped" "$tmp/mnt/file" "$@" >/dev/null || fail "$task"
 	until_true 20 judged "$task" || fail "$task: no verdict"
 }
@@ -106,9 +108,9 @@ assert 28e6 < d["session"]["bytes"] < 36e6, d["session"]["bytes"]
 assert any(c["rule"] == "mapped-file" for c in d["advice"]), d["advice"]
 # a reader that hardly uses a processor is told of from its first interval on: the rate is the disk's
 assert 6e6 < d["session"]["bytes_per_s"] < 11e6, d["session"]
-# the network alone is never named
+# looks at the socket, whose lock the program holds while it waits for the disk, do not make the windows few
 v = docs["sends"]["verdict"]
-assert v["stage"] in ("disk.read", None) or v["sentence"].startswith("Either"), v
+assert v["stage"] == "disk.read", v
 # the lift: three times the disk's rate is at least one and a half times the transfer's
 assert docs["fast"]["session"]["bytes_per_s"] > 1.5 * docs["reads"]["session"]["bytes_per_s"], docs["fast"]["session"]
 PY

@@ -88,6 +88,20 @@ set_aside_tell(struct analysis *a)
 		}
 }
 
+/* Tells why an undecided session is not repeated, among the reasons. */
+static void
+short_tell(struct analysis *a)
+{
+	struct claims told = { 0 };
+
+	if (a->question.short_s > 0) {
+		CLAIM_SAY(
+		    &told, too_short_to_repeat, CLAIM_NO_STAGE, claim_number(a->question.short_s));
+		judge_add_reason(&a->judgement, &told);
+	}
+	claims_clear(&told);
+}
+
 /* The differences from the usual sessions, if the session is unusual; and advice. */
 static int
 change_explain(struct store_reader *r, const struct analysis_params *p, struct analysis *a)
@@ -178,6 +192,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 		judge_add_reason(&out->judgement, &out->steps.loop[i].told);
 	set_aside_tell(out);
 	question_find(e, &out->iotime, &out->judgement, &out->question);
+	short_tell(out);
 	if (e->open)
 		judge_add_interim(&out->judgement);
 	if ((rc = strangers_judge(r, p, out)) < 0 || (rc = change_explain(r, p, out)) < 0) {

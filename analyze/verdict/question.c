@@ -245,6 +245,7 @@ question_find(const struct evidence *e, const struct iotime *t, const struct jud
 	size_t chosen[NW_STAGE_COUNT], n, i, known = 0;
 
 	out->n = 0;
+	out->short_s = 0;
 	if (!is_askable(e, j))
 		return;
 	out->one = !j->limit.known;
@@ -268,4 +269,6 @@ question_find(const struct evidence *e, const struct iotime *t, const struct jud
 	out->one = false;
 	if (worth_keep(e, j, out, known, QUESTION_SHARE, known, WORTH_EACH_S) == known)
 		out->n = known;
+	else if (QUESTION_SHARE * j->duration_s < (double)known * WORTH_EACH_S)
+		out->short_s = QUESTION_SHARE * j->duration_s;
 }

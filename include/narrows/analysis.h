@@ -71,6 +71,9 @@ struct nw_question {
 	} ask[NW_QUESTION_MAX];
 	size_t n; /* 0: no measurement would help, or all are there */
 	bool one; /* the first answer is enough */
+	/* of a session too short for any replay: how long the bytes pass that replays may cost, in
+	 * seconds; else 0 */
+	double short_s;
 };
 
 /* The outcome in short, for lists. All texts are on loan from the analysis. */

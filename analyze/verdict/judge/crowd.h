@@ -6,7 +6,8 @@
  * far as the kernels tell. Two signs are left that both limit. Where the network is the limit, but
  * delivered far more in its better windows than on average, its queue ran dry while a program had
  * no processor. And where neither the network (or the disk) nor the waiting program took nearly all
- * of the time, each took its part.
+ * of the time, each took its part. The network's part is what the network needed for the bytes at
+ * the rate of its better windows, if that rate is the network's own: it is even then.
  */
 #ifndef CROWD_H
 #define CROWD_H

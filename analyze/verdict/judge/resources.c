@@ -174,8 +174,10 @@ delivered(const struct evidence *e, const struct nw_path *p, size_t i)
 	return sum;
 }
 
+/* The room, and the spread of the rates, unless NULL. */
 static double
-room_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
+room_find(
+    const struct evidence *e, const struct nw_path *p, size_t first, size_t end, double *spread)
 {
 	double *best = xcalloc(end - first + 1, sizeof(*best)), sent = 0, work_s, v, room = NAN;
 	size_t i, k, n = 0;
@@ -189,8 +191,11 @@ room_find(const struct evidence *e, const struct nw_path *p, size_t first, size_
 			best[n++] = v;
 	}
 	work_s = at_work_s(p, first, end);
-	if (n >= ROOM_WINDOWS && sent > 0)
+	if (n >= ROOM_WINDOWS && sent > 0) {
 		room = quantile(best, n, ROOM_QUANTILE) * work_s / sent;
+		if (spread != NULL)
+			*spread = quantile(best, n, 0.75) / quantile(best, n, 0.25);
+	}
 	free(best);
 	return room;
 }
@@ -221,7 +226,7 @@ net_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t
 	out->net_low = fmin(out->net_high, busiest(e, p, first, end) / work_s);
 	out->rwnd = fmin(1, s.rwnd / work_s);
 	out->sndbuf = fmin(1, s.sndbuf / work_s);
-	out->room = room_find(e, p, first, end);
+	out->room = room_find(e, p, first, end, &out->spread);
 	out->window_bytes = largest->snd_wnd_bytes;
 	if (largest->snd_wnd_most_bytes > 0)
 		out->window_used =
@@ -256,14 +261,14 @@ fills_window(const struct nw_path *p, const struct evidence_connection *c)
 }
 
 /* The share of a window's flight that lay in the network's queues: a queue is there only while the
- * network is at work. Without queues a round trip takes the shortest. 0 where the kernel does not
- * tell. */
+ * network is at work. Without queues a round trip takes the shortest, which is 0 where it took less
+ * than the kernel's clock resolves. 0 where the kernel does not tell. */
 static double
 queued_share(const struct evidence_connection *c, size_t i)
 {
 	double trip = c->rtt != NULL && isfinite(c->rtt[i]) ? c->rtt[i] : c->rtt_s;
 
-	return trip > c->rtt_min_s && c->rtt_min_s > 0 ? 1 - c->rtt_min_s / trip : 0;
+	return trip > c->rtt_min_s && c->rtt_min_s >= 0 ? 1 - c->rtt_min_s / trip : 0;
 }
 
 /* The share of the time at work with data in flight, for whatever reason. */
@@ -289,7 +294,7 @@ resources_full(const struct evidence *e, const struct nw_path *p, bool for_sende
 	if (!is_covered(e, p) || flight_share(e, p) < FLIGHT_FULL)
 		return false;
 	/* a network that carries far more in its better windows is not at work all the time */
-	room = room_find(e, p, 0, p->n_windows);
+	room = room_find(e, p, 0, p->n_windows, NULL);
 	queued = room > QUEUE_ROOM && room <= QUEUE_BURSTS ? QUEUE_ROOM / room : 1;
 	for (k = 0; k < e->n_connections; k++) {
 		bool filled;
@@ -523,7 +528,8 @@ resources_find(const struct evidence *e, const struct nw_path *p, size_t first, 
 		.window_bytes = NAN,
 		.window_used = NAN,
 		.rtt_s = NAN,
-		.room = NAN };
+		.room = NAN,
+		.spread = NAN };
 	net_find(e, p, first, end, out);
 	for (i = 0; i < p->n; i++) {
 		out->device[i] = mean_between(e->hosts[p->stage[i].host].disk_busy, first, end);

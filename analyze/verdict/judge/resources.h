@@ -28,6 +28,8 @@ struct resources {
 	/* rate of the network in its better windows by the kernel's account (the 90th
 	 * percentile), all connections together, over the mean rate; NaN without account */
 	double room;
+	/* upper quartile of these rates of the windows over the lower; NaN without account */
+	double spread;
 	/* largest share of the windows that the busiest device of a stage's host was busy; NaN */
 	double device[NW_STAGE_COUNT];
 	/* share of the windows with nearly a third held by a stage; per stage of the path */

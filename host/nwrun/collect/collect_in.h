@@ -116,8 +116,10 @@ struct watch {
 	uint64_t rss_bytes;
 	int64_t objects_wall_ns; /* when its objects were reported last; 0 before the first time */
 	int64_t look_mono_ns;    /* time of the last look; 0 before the first */
-	bool quota_wanted;       /* the next look asks for the quota of processor time */
-	uint64_t reports;        /* rows sent about the process: the reader counts missing rows */
+	int64_t
+	    blocked_mono_ns; /* time of the last look that found it blocked by storage; 0: none */
+	bool quota_wanted;   /* the next look asks for the quota of processor time */
+	uint64_t reports;    /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct server server[WATCH_SERVERS];
 	uint32_t servers; /* count of changes */
@@ -146,6 +148,7 @@ struct object_seen {
 	uint32_t far_ino;
 	int64_t pipe_from_wall_ns; /* begin of unreported use; 0: there is none */
 	uint64_t tcp_busy_us;
+	int64_t tcp_rest_mono_ns; /* the kernel is not asked before; 0: at any time */
 	uint32_t renames;
 	struct label label;
 	struct nwshm_cells *cells;    /* as sent; NULL before the first time */
@@ -243,6 +246,13 @@ void window_clear(struct collect *c);
 
 enum { COLLECT_SERVERS_ASKED = 64 };
 enum { COLLECT_OBJECTS_SAID = 256, COLLECT_SMALL_SAID = 32, COLLECT_OBJECT_SMALL_BYTES = 1 << 20 };
+
+/* A kernel's answer on a connection that took longer than ANSWER_SLOW_NS costs a rest of
+ * ANSWER_RESTS times as long. Shorter delays are those of a collector without a processor. */
+enum { COLLECT_ANSWER_SLOW_NS = 50000000, COLLECT_ANSWER_RESTS = 10 };
+/* For so long behind a look that found a program blocked by storage, no question is asked about the
+ * connections of a program with maps. */
+enum { COLLECT_ANSWER_BLOCKED_NS = 1000000000 };
 
 /* Reports the work on the objects of a process; with `gone`, for the last time. */
 void object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns);

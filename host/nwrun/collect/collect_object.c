@@ -94,6 +94,39 @@ label_stage(struct watch *w, const struct object_seen *seen)
 	}
 }
 
+/* Whether a program that mapped files waited for a disk at its newest looks. */
+static bool
+faults_pages(const struct collect *c, uint32_t owner, int64_t now_mono_ns)
+{
+	const struct watch *w = &c->watch[owner];
+
+	return w->blocked_mono_ns != 0 &&
+	    now_mono_ns - w->blocked_mono_ns < COLLECT_ANSWER_BLOCKED_NS &&
+	    nwshm_get(&c->shm->proc[owner].mapped_bytes) >= COLLECT_OBJECT_SMALL_BYTES;
+}
+
+/*
+ * Asks the kernel, which answers no sooner than the program leaves the socket: a program that sends
+ * a mapped file waits for the file's disk inside send(2), and holds the socket's lock, so that a
+ * question may take as long as the transfer. While the program waits so, the connection rests;
+ * behind an answer that took long, too, so that such waits take a small share of the collector's
+ * time. Returns false without an answer, and while the connection rests.
+ */
+static bool
+tcp_ask_rested(const struct collect *c, struct object_seen *seen, struct tcp_sample *tcp)
+{
+	int64_t begin_mono_ns = nw_mono_ns(), took_ns;
+	bool found;
+
+	if (begin_mono_ns < seen->tcp_rest_mono_ns || faults_pages(c, seen->owner, begin_mono_ns))
+		return false;
+	found = tcp_ask(c->tcp_fd, &seen->label.local, &seen->label.peer, tcp);
+	took_ns = nw_mono_ns() - begin_mono_ns;
+	if (took_ns > COLLECT_ANSWER_SLOW_NS)
+		seen->tcp_rest_mono_ns = begin_mono_ns + COLLECT_ANSWER_RESTS * took_ns;
+	return found;
+}
+
 /*
  * A connection may be busy although its program sleeps; then the kernel's numbers are worth a
  * document of their own. For a connection that is closed already, or in another network name space,
@@ -109,7 +142,7 @@ tcp_look(struct collect *c, const struct nwshm_object *o, struct object_seen *se
 	*worked = false;
 	if (seen->label.kind != NWSHM_CONN)
 		return false;
-	if (!tcp_ask(c->tcp_fd, &seen->label.local, &seen->label.peer, tcp)) {
+	if (!tcp_ask_rested(c, seen, tcp)) {
 		len = atomic_load_explicit(&o->u.conn.tcp_info_len, memory_order_acquire);
 		if (len == 0 || len > NWSHM_TCP_INFO_BYTES)
 			return false;

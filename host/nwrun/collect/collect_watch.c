@@ -32,8 +32,10 @@ look_take(struct watch *w, const struct proc_facts *f, bool quota_asked)
 	int64_t now_mono_ns = nw_mono_ns();
 	double since_s = w->look_mono_ns != 0 ? (double)(now_mono_ns - w->look_mono_ns) * 1e-9 : 0;
 
-	if (f->blocked)
+	if (f->blocked) {
 		w->now.blocked_s += since_s;
+		w->blocked_mono_ns = now_mono_ns;
+	}
 	if (quota_asked) {
 		w->now.throttled_s = (double)f->quota.throttled_ns * 1e-9;
 		if (w->look_mono_ns == 0)

@@ -353,12 +353,15 @@ cached_check(
 }
 
 /* Writers held up while `writeback_kib` waited for the devices of their host, whose processors were
- * idle for a share of the time. */
+ * idle for a share of the time. Data was in flight for tcp_busy_s, of which the receive window was
+ * closed for rwnd_s. */
 static void
 idle_disk_check(const char *name, double writeback_kib, double idle, const struct times *receive,
-    const char *stage, const char *says)
+    double tcp_busy_s, double rwnd_s, const char *stage, const char *says)
 {
 	enum { ROWS = 50 };
+	static const char *const account[] = { "bytes_out", "busy_s", "rwnd_limited_s",
+		"sndbuf_limited_s" };
 	static const char *const memory[] = { "writeback" }, *const cpu[] = { "idle", "iowait" };
 	const struct transfer tr = { name, { .002, 0 }, { .003, .09 }, *receive, { .07, 0 }, 0.1,
 		40, stage, says };
@@ -378,6 +381,10 @@ idle_disk_check(const char *name, double writeback_kib, double idle, const struc
 	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
 	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &tr);
+	if (tcp_busy_s > 0)
+		single_write(b, 5, "nw:connection",
+		    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}",
+		    account, (const double[]){ 1.6e8, tcp_busy_s, rwnd_s, 0 }, 4);
 	transfer_host_series(
 	    b, 20, 2, "ps:tools:blipp:linux:memory:utilization", "{}", memory, 1, waiting, 5, ROWS);
 	transfer_host_series(
@@ -405,12 +412,16 @@ test_idle_disk(void)
 	static const struct times quick = { .026, 0 }, slow = { .002, 0 };
 
 	idle_disk_check(
-	    "disk at work", 4096, 0, &slow, "disk.write", "Disk write on dtn-b limited");
-	idle_disk_check("idle disk, idle processors", 100, 0.9, &slow, "disk.write",
+	    "disk at work", 4096, 0, &slow, 0, 0, "disk.write", "Disk write on dtn-b limited");
+	idle_disk_check("idle disk, idle processors", 100, 0.9, &slow, 0, 0, "disk.write",
 	    "Disk write on dtn-b limited");
-	idle_disk_check("idle disk, busy program", 100, 0, &slow, "receiver.host",
+	idle_disk_check("idle disk, busy program", 100, 0, &slow, 0, 0, "receiver.host",
 	    "In this transfer, the receiving program on dtn-b");
-	idle_disk_check("idle disk, nobody", 100, 0, &quick, NULL,
+	idle_disk_check("idle disk, nobody", 100, 0, &quick, 0, 0, NULL,
+	    "writes were slow, but the disk was idle and the processors were not");
+	idle_disk_check("idle disk, network at work", 100, 0, &quick, 3.9, 0.9, "network",
+	    "In this transfer, the network path from dtn-a to dtn-b");
+	idle_disk_check("idle disk, closed window", 100, 0, &quick, 3.9, 3, NULL,
 	    "writes were slow, but the disk was idle and the processors were not");
 }
 

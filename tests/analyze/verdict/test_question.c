@@ -172,8 +172,20 @@ test_asks(void)
 	analysis_clear(&a);
 }
 
+static bool
+has_reason(const struct analysis *a, const char *says)
+{
+	size_t i;
+
+	for (i = 0; i < a->judgement.n_reasons; i++)
+		if (strstr(a->judgement.reasons[i], says) != NULL)
+			return true;
+	return false;
+}
+
 /* 1 % of a short transfer may pass as a burst: both stages are repeated, for half of the bytes
- * each. Of a shorter transfer, or if a new connection is slow for a while, no stage is repeated. */
+ * each. Of a shorter transfer, which is told so, or if a new connection is slow for a while, no
+ * stage is repeated. */
 static void
 test_short(void)
 {
@@ -193,14 +205,17 @@ test_short(void)
 	s.rtt_s = 0.01;
 	json_decref(judged(&s, 0, 0, &a));
 	CHECK_INT(q->n, 0);
+	CHECK(!has_reason(&a, "too short to repeat"));
 	analysis_clear(&a);
 	s.rtt_s = 0.001;
 	json_decref(judged(&s, 0, 0, &a));
 	CHECK_INT(q->n, 2);
+	CHECK(!has_reason(&a, "too short to repeat"));
 	analysis_clear(&a);
 	s.seconds = 9;
 	json_decref(judged(&s, 0, 0, &a));
 	CHECK_INT(q->n, 0);
+	CHECK(has_reason(&a, "too short to repeat its stages alone: 1 % of its bytes pass in 90"));
 	analysis_clear(&a);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/check.h"
+#include "tests/noise.h"
 
 enum { READ, SENDER, NET, RECEIVER, STAGES };
 
@@ -30,16 +31,24 @@ static const struct crowd_case crowd_cases[] = {
 	{ "a window was closed", true, NET, 0.7, 1.7, 0.3, 0, { 1, 7 }, { 0.2, 2 }, false, 0, 0 },
 	{ "half each", false, RECEIVER, 0.45, 3, 0.5, 0, { 1, 7 }, { 0.2, 5 }, true, NET,
 	    RECEIVER },
-	{ "a window closed for most of the time", false, RECEIVER, 0.28, 3, 0.56, 0, { 1, 7 },
+	{ "a window closed for most of the time", false, RECEIVER, 0.28, 7, 0.56, 0, { 1, 7 },
 	    { 0.2, 5 }, false, 0, 0 },
+	{ "a window closed beside a slow network", true, RECEIVER, 0.1, 4.1, 0.86, 0, { 3, 8.7 },
+	    { 3.1, 8.2 }, true, NET, RECEIVER },
+	{ "in flight for longer than at work", true, SENDER, 0.83, 3.5, 0, 0, { 8, 7 }, { 3.5, 1 },
+	    true, NET, SENDER },
+	{ "a network hardly ever out of work", true, SENDER, 0.9, 1.2, 0, 0, { 8, 7 }, { 3.5, 1 },
+	    false, 0, 0 },
 	{ "half each, sending", true, SENDER, 0.45, 3, 0, 0, { 7, 1 }, { 5, 0 }, true, NET,
 	    SENDER },
-	{ "hardly a network", true, RECEIVER, 0.1, 3, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false, 0, 0 },
-	{ "the wait cost little", true, RECEIVER, 0.45, 3, 0.5, 0, { 1, 7 }, { 0.2, 3 }, false, 0,
+	{ "hardly a network", true, RECEIVER, 0.1, 12, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false, 0, 0 },
+	{ "the wait cost little", true, RECEIVER, 0.45, 3, 0.5, 0, { 1, 7 }, { 0.2, 2.2 }, false, 0,
 	    0 },
-	{ "a network with much room", false, RECEIVER, 0.45, 9, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false,
+	{ "a network with much room", false, RECEIVER, 0.1, 9, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false,
 	    0, 0 },
 	{ "half a disk", true, SENDER, 0.1, 9, 0, 0.5, { 7, 1 }, { 5, 0 }, true, READ, SENDER },
+	{ "half a disk, and a shorter wait", true, SENDER, 0.1, 12, 0, 0.5, { 7, 1 }, { 3.5, 0 },
+	    false, 0, 0 },
 	{ "a whole disk", true, READ, 0.1, 9, 0, 0.9, { 7, 1 }, { 5, 0 }, false, 0, 0 },
 };
 
@@ -54,6 +63,7 @@ crowd_check(const struct crowd_case *c)
 	struct resources r = { .net_low = c->net,
 		.net_high = c->net,
 		.room = c->room,
+		.spread = 1.5,
 		.rwnd = c->rwnd,
 		.in_flight = 0.9 };
 	struct crowd found;
@@ -71,15 +81,87 @@ crowd_check(const struct crowd_case *c)
 		CHECK_INT(found.stage, c->stage);
 		CHECK_INT(found.program, c->program);
 	}
+	if (c->limits && c->stage == NET && c->limit != NET) {
+		r.spread = 4; /* a network of all rates is as fast as the programs let it be */
+		crowd_find(&e, &p, &l, &r, c->harm_s, &found);
+		CHECK(!found.limits);
+	}
 	l.n_windows = LIMIT_WINDOWS_MIN - 1;
 	crowd_find(&e, &p, &l, &r, c->harm_s, &found);
 	CHECK(!found.limits);
 }
 
+/*
+ * A program and a network that take turns: work, a wait for a processor, and the network, of which
+ * a part passes during the wait. What the lifts of network and wait gain is known.
+ */
+struct turns {
+	double work, wait, net, overlap;
+};
+
+static bool
+turns_named(const struct turns *t, double bursts, double *lift_net, double *lift_wait)
+{
+	double all = t->work + t->wait + t->net - t->overlap, part = t->net / all;
+	struct evidence_process process[2] = { { .cpu_wait_s = 10 * t->wait / all } };
+	const struct evidence e = { .processes = process, .n_processes = 2 };
+	const double harm_s[2] = { 10 * (t->wait - t->overlap) / all, 0 };
+	struct nw_path p = { .n = STAGES, .active_s = 10 };
+	struct limit l = { .known = true, .stage = SENDER, .n_windows = 100 };
+	struct resources r = { .net_low = part, .net_high = part, .in_flight = part };
+	struct crowd found;
+
+	p.stage[READ] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
+	p.stage[SENDER] = (struct nw_path_stage){ .kind = NW_STAGE_SENDER_HOST };
+	p.stage[NET] = (struct nw_path_stage){ .kind = NW_STAGE_NETWORK };
+	p.stage[RECEIVER] = (struct nw_path_stage){ .kind = NW_STAGE_RECEIVER_HOST, .process = 1 };
+	r.queued[READ] = 0;
+	r.room = bursts / part;
+	r.spread = 1.5;
+	l.stage = harm_s[0] > 10 * part ? SENDER : NET;
+	crowd_find(&e, &p, &l, &r, harm_s, &found);
+	*lift_net = all / (t->work + t->wait);
+	*lift_wait = all / (t->work + t->net);
+	return found.limits;
+}
+
+/* Both are named where both lifts help, and never where one of the two gains next to nothing. */
+static void
+turns_simulate(void)
+{
+	enum { RUNS = 20000 };
+	size_t i, both = 0, named = 0, alone = 0, alone_named = 0;
+	double lift_net, lift_wait;
+	struct turns t;
+	bool found;
+
+	for (i = 0; i < RUNS; i++) {
+		t.work = 0.05 + noise_uniform();
+		t.wait = 4 * noise_uniform();
+		t.net = 4 * noise_uniform();
+		t.overlap = 0.25 * noise_uniform() * fmin(t.wait, t.net);
+		found = turns_named(&t, 1 + 0.4 * noise_uniform(), &lift_net, &lift_wait);
+		if (fmin(lift_net, lift_wait) >= 1.3) {
+			both++;
+			named += found;
+		} else if (fmin(lift_net, lift_wait) < 1.1) {
+			alone++;
+			alone_named += found;
+		}
+	}
+	printf("both help: named in %zu of %zu; one is worth nothing: named in %zu of %zu\n", named,
+	    both, alone_named, alone);
+	CHECK((double)named >= 0.85 * (double)both);
+	CHECK((double)alone_named <= 0.01 * (double)alone);
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
 	size_t i;
+
+	noise_seed(argc, argv, 27);
+	turns_simulate();
 
 	for (i = 0; i < sizeof(crowd_cases) / sizeof(crowd_cases[0]); i++)
 		crowd_check(&crowd_cases[i]);

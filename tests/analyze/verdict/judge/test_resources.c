@@ -70,10 +70,47 @@ test_room(void)
 	c.delivery = delivery;
 	find(&c, 1, 1e8, &r);
 	CHECK_NEAR(r.room, 2, 1e-9, 0);
+	CHECK_NEAR(r.spread, 4, 1e-9, 0);
 	for (i = 0; i < WINDOWS; i++)
 		rwnd[0][i] = busy[0][i]; /* the window was full: nothing was the network's */
 	find(&c, 1, 1e8, &r);
-	CHECK(isnan(r.room));
+	CHECK(isnan(r.room) && isnan(r.spread));
+}
+
+/* A window as large as ten round trips' bytes: of a sender's flight only what lay in queues tells of
+ * the network. A shortest round trip of 0 was too short for the kernel's clock. */
+static void
+test_queues(void)
+{
+	static double sent[WINDOWS], rtt[WINDOWS], cwnd[WINDOWS], full[WINDOWS], half[WINDOWS];
+	const double trips_s[] = { 0.01, 0, NAN }, expected[] = { 0.5, 1, 0 };
+	struct evidence_connection c = connection(0, 1, 0.9, 0);
+	struct nw_path_stage stage = { .free_share = half };
+	struct nw_path p = { .n = 1,
+		.n_windows = WINDOWS,
+		.end = WINDOWS,
+		.window_s = STEP,
+		.bytes = 1e8,
+		.active_s = WINDOWS * STEP };
+	const struct evidence e = { .connections = &c, .n_connections = 1 };
+	size_t i, k;
+
+	p.stage[0] = stage;
+	c.sent = sent;
+	c.rtt = rtt;
+	c.cwnd = cwnd;
+	for (i = 0; i < WINDOWS; i++) {
+		half[i] = 0.5;
+		sent[i] = 1e6;
+		rtt[i] = 0.02;
+		cwnd[i] = 2e6;
+	}
+	for (k = 0; k < sizeof(trips_s) / sizeof(trips_s[0]); k++) {
+		c.rtt_min_s = trips_s[k];
+		memset(full, 0, sizeof(full));
+		CHECK(resources_full(&e, &p, true, full));
+		CHECK_NEAR(full[3], 0.9 * STEP * expected[k], 1e-9, 0);
+	}
 }
 
 /* A disk that holds the windows with few bytes is at its limit; one that holds the windows with
@@ -240,6 +277,7 @@ main(void)
 	find(c, 1, 1e9, &r); /* nine tenths went another way */
 	CHECK(isnan(r.in_flight) && isnan(resources_net(&r)));
 	test_room();
+	test_queues();
 	test_pace();
 	test_throttle();
 	test_backlog();
