@@ -185,7 +185,8 @@ usual_of_incident(struct telling *t, size_t i, const struct forecast_row *before
 	struct nw_usual *u = &t->out->usual[i];
 
 	usual_fill(t, &t->row[i], before, t->job[i].bytes_per_s, u);
-	if (u->said == NW_AGAINST_USUAL && u->ratio > 1)
+	if (u->said == NW_AGAINST_USUAL && u->ratio > 1 &&
+	    (u->ratio >= NW_USEFUL || !(u->p > USUAL_ALPHA)))
 		u->said = NW_AGAINST_SLOWER;
 }
 

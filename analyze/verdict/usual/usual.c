@@ -16,7 +16,7 @@ usual_say(const struct usual *of, struct claims *told)
 	const struct nw_usual *u = &of->usual;
 	const struct claim_value n = claim_number((double)u->n), ratio = claim_number(u->ratio),
 				 inverse = claim_number(1 / u->ratio),
-				 share = claim_number(u->slower_than);
+				 share = claim_number(u->slower_than), chance = claim_number(u->p);
 
 	switch (u->said) {
 	case NW_AGAINST_SLOWER:
@@ -35,15 +35,15 @@ usual_say(const struct usual *of, struct claims *told)
 	case NW_AGAINST_USUAL:
 		if (of->has_incident && of->incident.kind == NW_INCIDENT_STEP)
 			CLAIM_SAY(told, usual_in_incident, CLAIM_NO_STAGE);
-		else if (u->slower_than >= 1 || u->slower_than <= 0)
-			CLAIM_SAY(told, usual_beyond, CLAIM_NO_STAGE,
-			    claim_text(u->slower_than >= 1 ? "Slower" : "Faster"), n);
+		else if (of->has_incident)
+			CLAIM_SAY(told, usual_in_drift, CLAIM_NO_STAGE);
 		else if (u->ratio >= NW_USEFUL)
-			CLAIM_SAY(told, usual_within_slower, CLAIM_NO_STAGE, ratio, n);
+			CLAIM_SAY(told, usual_within_slower, CLAIM_NO_STAGE, ratio, n, chance);
 		else if (u->ratio <= 1 / NW_USEFUL)
-			CLAIM_SAY(told, usual_within_faster, CLAIM_NO_STAGE, inverse, n);
+			CLAIM_SAY(told, usual_within_faster, CLAIM_NO_STAGE, inverse, n, chance);
 		else
-			CLAIM_SAY(told, usual_same, CLAIM_NO_STAGE, share, n);
+			CLAIM_SAY(told, usual_same, CLAIM_NO_STAGE,
+			    claim_number(fmax(u->ratio, 1 / u->ratio) - 1), n);
 		break;
 	case NW_AGAINST_TOO_FEW: break;
 	}
