@@ -26,7 +26,9 @@ enum {
  * hardly add to the openings of a route's whole life. */
 static const double ODDS = 4, ODDS_RISE = 2.4, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
 static const double OLD_FROM = 15;
-/* Of the chance of a rate as low as that of a single session, by the sessions before. */
+/* Of the chance of a rate as low as that of a single session, by the sessions before; at most with a
+ * recorded change. */
+static const double CHANCE_MOST = 0.01;
 static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 0.5;
 /* The score from which on a session since a suspect may be far and no step. */
 static const double FAR = 2;
@@ -331,6 +333,13 @@ tails_excuse(const struct suspect *s)
 	return fmax(0, tails_evidence(&s->tails) - tails_evidence(&s->tails_before));
 }
 
+/* What recorded changes add to the log odds of a slowdown that begins with a session. */
+static double
+suspicion_of(const struct telling *t, size_t begin, bool slower)
+{
+	return slower ? t->job[begin].suspicion : 0;
+}
+
 /* Log of the odds of a step that way, at any suspect of at least so many sessions, over what is
  * needed; negative infinity if nothing near. *p is the smallest chance of a step. */
 static double
@@ -345,7 +354,8 @@ steps_odds(const struct telling *t, size_t now, bool slower, size_t n_since, dou
 	*p = 1;
 	for (i = 0; i < t->n_suspects && now - t->suspect[i]->begin + 1 >= n_since; i++) {
 		s = t->suspect[i];
-		bound += exp(forecast_step_evidence(&s->step, s->weight, FORECAST_EITHER) - level);
+		bound += exp(suspicion_of(t, s->begin, slower) +
+		    forecast_step_evidence(&s->step, s->weight, FORECAST_EITHER) - level);
 	}
 	if (!(log(bound) >= needed))
 		return -INFINITY;
@@ -353,8 +363,8 @@ steps_odds(const struct telling *t, size_t now, bool slower, size_t n_since, dou
 		s = t->suspect[i];
 		if (!is_suspicious(s, slower, &chance))
 			continue;
-		sum +=
-		    exp(forecast_step_evidence(&s->step, s->weight, way) - level - tails_excuse(s));
+		sum += exp(suspicion_of(t, s->begin, slower) +
+		    forecast_step_evidence(&s->step, s->weight, way) - level - tails_excuse(s));
 		*p = fmin(*p, chance);
 	}
 	return log(sum) - needed;
@@ -667,11 +677,18 @@ slow_chance(const struct telling *t, double score)
 	return t->level.n >= NW_USUAL_MIN && score < 0 ? tails_upper(&t->tails, -score) : 1;
 }
 
+/* The chance of a rate as low as that of a session which opens an incident alone. */
+static double
+chance_opens(const struct telling *t, size_t now)
+{
+	return fmin(CHANCE_MOST, chance_allowed(t->level.n) * exp(t->job[now].suspicion));
+}
+
 /* Whether a session is too slow to be alone the usual noise, by the chance. */
 static bool
 is_slow_alone(const struct telling *t, size_t now, double chance)
 {
-	return chance <= chance_allowed(t->level.n) &&
+	return chance <= chance_opens(t, now) &&
 	    forecast_quantile(&t->level, &t->row[now], row_before(t, now), 0.5) - t->row[now].y >=
 	    log(STEP_MIN);
 }
@@ -689,7 +706,7 @@ level_go_on(struct telling *t, size_t now)
 		tails_ratios(score, ratio);
 	/* the exact score costs more, and is of use for what is told, and for a far session */
 	if (now >= t->told_from || t->level.n <= NW_USUAL_MIN ||
-	    slow_chance(t, score) <= NEAR_CHANCE * chance_allowed(t->level.n))
+	    slow_chance(t, score) <= NEAR_CHANCE * chance_opens(t, now))
 		score = usual_fill(t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s,
 		    &t->out->usual[now]);
 	is_slow = is_slow_alone(t, now, slow_chance(t, score));
