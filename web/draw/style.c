@@ -123,8 +123,8 @@ const char style_css[] =
     "div{display:flex;flex-direction:column;align-items:center;text-align:center;padding:.45rem "
     ".3rem 0;font-size:.9rem}\n"
     ".strip .fig{font-size:1.05rem;font-weight:600;font-variant-numeric:tabular-nums}\n"
-    ".strip .tag{margin-left:.4rem}.strip .at{max-width:100%;white-space:nowrap;overflow:hidden;"
-    "text-overflow:ellipsis}\n"
+    ".strip .tag{margin-left:.4rem}.strip .at{display:-webkit-box;-webkit-box-orient:vertical;"
+    "-webkit-line-clamp:1;overflow:hidden;overflow-wrap:anywhere;word-break:break-all}\n"
     /* tables */
     "table{border-collapse:collapse;width:100%;font-size:.9rem}\n"
     "caption{text-align:left;padding:.6rem 0}\n"
