@@ -41,6 +41,8 @@ static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
 static const double END_SURE = 4.5;
 static const double USUAL_ALPHA = 0.05;
+/* From this chance on a session of an incident ran as before the incident. */
+static const double AS_BEFORE = 0.2;
 /* A drift: chance of a level that falls so, weight of the models with a drift, and the fall so far.
  * The drift ends where its chance is above DRIFT_OVER, or its weight below DRIFT_GONE. */
 static const double DRIFT_CHANCE = 1e-4, DRIFT_SHARE = 0.7, DRIFT_OVER = 0.05, DRIFT_GONE = 0.1;
@@ -188,7 +190,7 @@ usual_of_incident(struct telling *t, size_t i, const struct forecast_row *before
 
 	usual_fill(t, &t->row[i], before, t->job[i].bytes_per_s, u);
 	if (u->said == NW_AGAINST_USUAL && u->ratio > 1 &&
-	    (u->ratio >= NW_USEFUL || !(u->p > USUAL_ALPHA)))
+	    (u->ratio >= NW_USEFUL || !(u->p > AS_BEFORE)))
 		u->said = NW_AGAINST_SLOWER;
 }
 

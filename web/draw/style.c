@@ -76,7 +76,7 @@ const char style_css[] =
     ".answers{display:grid;grid-template-columns:1fr 1fr 1fr;gap:.6rem 2rem;margin-top:.6rem;"
     "font-size:.9rem;line-height:1.4}"
     ".answers section{margin:0;min-width:0;border-top:1px solid var(--rule);padding-top:.35rem}"
-    ".answers h2{font-size:.95rem;margin:0 0 .15rem}.answers p,.answers ul,.answers "
+    ".answers h2,.answers h3{font-size:.95rem;margin:0 0 .15rem}.answers p,.answers ul,.answers "
     "ol{margin:.2rem "
     "0}"
     ".answers ol,.answers ul{padding-left:1.1rem}.answers .where,.answers .why,.answers "

@@ -60,13 +60,13 @@ write_reasons(struct html *h, const json_t *verdict)
 
 	if (n == 0)
 		return;
-	html_raw(h, "<section class=\"why\"><h2>Why there?</h2><ul class=\"reasons\">");
+	html_raw(h, "<div class=\"why\"><h3>Why there?</h3><ul class=\"reasons\">");
 	for (i = 0; i < n && i < LIST_MAX; i++) {
 		html_raw(h, "<li>");
 		html_text(h, json_string_value(json_array_get(reasons, i)));
 		html_raw(h, "</li>");
 	}
-	html_raw(h, "</ul></section>");
+	html_raw(h, "</ul></div>");
 }
 
 /* Whether the verdict is an answer, perhaps of two stages. */
