@@ -62,30 +62,32 @@ later_put(const json_t *doc, const json_t *incident, bool markdown)
 }
 
 static const char *
-since_words(const json_t *usual)
+since_words(const json_t *doc, bool in_incident)
 {
 	const char *since =
-	    result_text(result_get(usual, KEY_usual_incident), KEY_incident_sentence);
+	    result_text(result_get(result_get(doc, KEY_result_usual), KEY_usual_incident),
+		KEY_incident_sentence);
 
-	return since != NULL ? since : "No change of the route's rates is known.";
+	return since != NULL ? since : result_no_incident(doc, in_incident);
 }
 
 static const char *
-changed_words(const json_t *changed)
+changed_words(const json_t *doc, bool in_incident)
 {
-	const char *sentence = result_text(changed, KEY_changed_sentence);
+	const char *sentence =
+	    result_text(result_get(doc, KEY_result_changed), KEY_changed_sentence);
 
-	return sentence != NULL ? sentence : "Nothing to explain.";
+	return sentence != NULL ? sentence : result_no_change(doc, in_incident);
 }
 
 /* "Set ... back. On b: sysctl -w ...". */
 static void
-remedy_put(const json_t *doc, bool markdown)
+remedy_put(const json_t *doc, bool in_incident, bool markdown)
 {
 	const json_t *card = json_array_get(result_list(doc, KEY_result_advice), 0);
 
 	if (card == NULL) {
-		answer_put("What to do?", result_no_advice(doc), markdown);
+		answer_put("What to do?", result_no_advice(doc, in_incident), markdown);
 		return;
 	}
 	printf(markdown ? "- **%s** " : "%-14s ", "What to do?");
@@ -123,8 +125,8 @@ show_answers(const json_t *doc, const json_t *incident, bool markdown)
 	} else
 		printf("%s\n", terminal_text(sentence));
 	answer_put("Slow?", slow_words(usual), markdown);
-	answer_put("Since when?", since_words(usual), markdown);
-	answer_put("What changed?", changed_words(result_get(doc, KEY_result_changed)), markdown);
+	answer_put("Since when?", since_words(doc, incident != NULL), markdown);
+	answer_put("What changed?", changed_words(doc, incident != NULL), markdown);
 	later_put(doc, incident, markdown);
-	remedy_put(doc, markdown);
+	remedy_put(doc, incident != NULL, markdown);
 }

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What changed, by a real box: histories of thirty sessions of one route, with a change planted between them, and histories
 without one. The planted settings are real: blipp lists the configuration of a namespace before and after a sysctl, a queueing
-discipline or a mount option is changed there; a slower disk shows in the sessions alone. Sessions are synthetic, go through XSP,
+discipline or a mount option is changed there; a slower disk shows in the sessions alone, another way (hops) and a slower port of a
+switch in what is measured during a session. Sessions are synthetic, go through XSP,
 and are judged by the box. At the end the claims of all documents are checked. Usage: experiment-changes.py BIN [HISTORIES]   (root; some
 seconds for each history; KEEP=DIRECTORY keeps the box's state)"""
 import json, math, os, random, subprocess, sys, tempfile, time
@@ -27,8 +28,12 @@ PLANTS = {
     "limit": ("true", "sysctl -qw net.ipv4.tcp_limit_output_bytes=4096", "sysctl.net.ipv4.tcp_limit_output_bytes", "network"),
     "mount": ("mount -t tmpfs -o size=64m tmpfs /dev/shm", "mount -o remount,sync,noatime /dev/shm", "mount./dev/shm", "disk"),
     "disk": ("true", "true", None, "disk"),
+    # not listed: what the prober of the sending host and the switch measure while a session works
+    "hops": ("true", "true", "way.bhops", "network"),
+    "port": ("true", "true", "switch.core1.xe-0/0/7.speed_mbit_s", "network"),
     "nothing": ("true", "true", None, None),
 }
+UNLISTED = "disk", "hops", "port", "nothing"
 
 def listed(plant):
     """The configuration before and after, of a namespace of its own."""
@@ -82,6 +87,21 @@ class Box:
         p.sync()
         p.close()
 
+    def measured(self, host, t0, subject, values, event):
+        """Values of a series during a session of ten seconds."""
+        p = self.peer(host)
+        p.app(0x20, xsp.meta("m%d" % self.serial, event=event, **subject))
+        for i in range(0, 11, 5):
+            p.app(0x21, xsp.bson({"mid": "m%d" % self.serial, "data": {"ts": t0 + i + 0.5, **values}}))
+        p.sync()
+        p.close()
+
+    def surroundings(self, a, b, t0, hops, mbit_s):
+        self.measured(a, t0, {"type": "peer", "peer": b + "/9"}, {"hops": float(hops), "path_mtu": 1500.0},
+                      "ps:tools:blipp:linux:peer")
+        self.measured("collector", t0, {"hostname": "core1", "type": "switch", "port": 7, "interface": "xe-0/0/7", "serves": a},
+                      {"octets_in": 1e9, "octets_out": 1e9, "speed_bit_s": mbit_s * 1e6}, "ps:switch:port")
+
     def transfer(self, a, b, task, t0, rate, network):
         """`network`: the share of the time for which the network held the bytes, the destination's disk having the rest."""
         net = dict(type="network", src="192.0.2.1", dst="192.0.2.2", sport="50000", dport="50001")
@@ -114,7 +134,7 @@ def history(box, plant, number, lists):
     box.config(a, T0 - DAY, before)
     box.config(b, T0 - DAY, before)
     changes = [(rng.randrange(1, SESSIONS), "noise") for _ in range(4)]
-    if plant not in ("nothing", "disk"):
+    if plant not in UNLISTED:
         changes.append((at, "plant"))
     now = dict(before)
     for i in range(SESSIONS):
@@ -129,6 +149,8 @@ def history(box, plant, number, lists):
         rate = 1e8 * (0.4 if slow else 1) * math.exp(0.05 * rng.gauss(0, 1))
         if i >= at:  # a session is judged by those that are judged before
             wait(lambda: box.judged(a, b) == i)
+        if plant in ("hops", "port"):
+            box.surroundings(a, b, T0 + i * DAY, 9 if slow and plant == "hops" else 4, 1000 if slow and plant == "port" else 10000)
         box.transfer(a, b, "%s%d.%d" % (plant, number, i), T0 + i * DAY, rate, 0.08 if slow and PLANTS[plant][3] == "disk" else 0.9)
     wait(lambda: box.judged(a, b) == SESSIONS)
     ids = box.sql(f"SELECT session_id FROM result WHERE route = '{a} -> {b}' ORDER BY start_ns")

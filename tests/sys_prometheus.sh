@@ -87,7 +87,13 @@ top = ask(box, "query", query="topk(2, ps:disk:written)", time=T0)["data"]["resu
 all_now = sorted((float(r["value"][1]) for r in ask(box, "query", query="ps:disk:written", time=T0)["data"]["result"]), reverse=True)
 assert len(all_now) == 3 and [float(r["value"][1]) for r in top] == all_now[:2] and top[0]["metric"]["__name__"] == "ps:disk:written", (top, all_now)
 assert "11000" in ask(box, "query_range", query="x", start=0, end=T1, step=1)["error"]
-assert ask(box, "rules")["errorType"] == "not_found"
+assert ask(box, "rules", nothing=1)["errorType"] == "not_found"
+# what a path does not have is refused by name, in a form, too; what clients send unasked is taken
+for path in ("query", "query_range", "series", "labels", "label/host/values", "metadata", "status/buildinfo"):
+    for post in (False, True):
+        got = ask(box, path, post=post, query="1", time=T0, lookback_delta="1m") if path == "query" else ask(box, path, post=post, nothing=1)
+        assert got["errorType"] == "bad_data" and "there is no such parameter" in got["error"], (path, got)
+assert ask(box, "query", query="1", time=T0, timeout="5s", stats="all")["status"] == "success"
 assert ask(box, "series")["status"] == "error"
 EOF
 python3 "$tmp/check.py" "$url" "$tmp" || fail "/prometheus"

@@ -42,6 +42,17 @@ if sys.argv[2] == "last":
     serial[0] = 1000  # other providers than before
     transfer("a", "b", "t15", T0 + 15 * DAY, 4e7)
     sys.exit()
+if sys.argv[2] == "ways":  # the eleventh session takes another way
+    begin, end = int(sys.argv[3]), int(sys.argv[4])
+    serial[0] = 4000 + 100 * begin
+    for i in range(begin, end):
+        p = hello("d")
+        p.app(0x20, xsp.meta("way%d" % i, event="ps:tools:blipp:linux:peer", type="peer", peer="e/9"))
+        p.app(0x21, xsp.bson({"mid": "way%d" % i, "data": {"ts": T0 + i * DAY + 2.0, "hops": 9.0 if i == 10 else 4.0}}))
+        p.sync()
+        p.close()
+        transfer("d", "e", "w%d" % i, T0 + i * DAY, (4e7 if i == 10 else 1e8) * (1 + 0.05 * rng.gauss(0, 1)))
+    sys.exit()
 if sys.argv[2] in ("shaped", "free"):
     shaped = sys.argv[2] == "shaped"
     serial[0] = 2000 if shaped else 3000
@@ -144,7 +155,7 @@ curl -fsS "$url/health" | grep -q "<dt>File</dt><dd>$tmp/copy.db</dd>" || fail "
 last=$(sql "select max(session_id) from result where route = 'a -> b'")
 page=$(curl -fs "$url/session/$last")
 for what in 'times slower than usual, and slower than each of' 'this route reached ' 'This route: ' 'times slower since' 'sysctl.net.ipv4.tcp_rmem' \
-    'href="/route?route=a+-%3E+b&amp;program=mover"'; do
+    '<p class="command"><code>On b: sysctl -w net.ipv4.tcp_rmem=' 'href="/route?route=a+-%3E+b&amp;program=mover"'; do
 	case $page in *"$what"*) ;; *) fail "the session's page lacks $what" ;; esac
 done
 # the first slow session's page has what the later ones told
@@ -173,7 +184,7 @@ assert card["change"] == "On b: sysctl -w net.ipv4.tcp_rmem='4096 131072 6710886
 assert card["settings"] == [{"host": "b", "name": "sysctl.net.ipv4.tcp_rmem", "value": "4096 4096 65536"}], card
 head = d["headline"]
 assert "times slower than usual: " in head and ", since " in head and len(head.split()) <= 12, head
-assert "sysctl.net.ipv4.tcp_rmem on b was 4096 131072 67108864, and is 4096 4096 65536. Set sysctl" in d["remedy"], d["remedy"]
+assert "sysctl.net.ipv4.tcp_rmem on b was 4096 131072 67108864, and is 4096 4096 65536. Set it back" in d["remedy"], d["remedy"]
 END
 # the five answers in the first ten lines, and for a ticket
 nw report "$last" | head -n 10 >"$tmp/ten" || fail "report"
@@ -373,5 +384,15 @@ nw route 'a -> b' | grep -q '^New levels$' || fail "no new level: $(nw route 'a 
 look
 look
 [ "$(cut -f 2 "$tmp/got" | tr '\n' ' ')" = "incident.begins incident.named incident.ends " ] || fail "events: $(cat "$tmp/got")"
+# --- a way of other length is a cause ---
+on_the_way() { [ "$(sql "select n_sessions from route where route = 'd -> e'")" = "$1" ]; }
+for sessions in "0 10" "10 11"; do
+	python3 "$tmp/send.py" "$xsp" ways $sessions || fail "the sender failed"
+	until_true 30 on_the_way "${sessions#* }" || fail "$(sql "select route, n_sessions from route")"
+done
+nw report "$(sql "select session_id from result where route = 'd -> e' order by start_ns desc limit 1")" >"$tmp/way" || fail "report"
+for what in '^What changed?  .*way\.e\.hops on d was 4 and is 9' '^What to do?  .*Find out why way\.e\.hops on d is not 4 any more'; do
+	grep -q "$what" "$tmp/way" || fail "the report lacks $what: $(head -n 12 "$tmp/way")"
+done
 stop_box
 echo ok

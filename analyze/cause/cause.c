@@ -283,6 +283,24 @@ nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *begin,
 	*unexplained = unrecorded / all;
 }
 
+double
+nw_change_chance(const char *name, const char *before, const char *after, size_t n_quiet)
+{
+	const struct nw_cause c = { .name = name,
+		.before = before,
+		.after = after,
+		.n_quiet = n_quiet,
+		.mechanism = nw_mechanism_find(name) };
+
+	return prior_of(&c, NW_STAGE_COUNT) * step_weight(&c);
+}
+
+double
+nw_change_log_odds(double chance)
+{
+	return log(1 + chance / UNRECORDED);
+}
+
 size_t
 nw_causes_named(const double *weight, size_t n, double unexplained)
 {

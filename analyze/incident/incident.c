@@ -26,7 +26,9 @@ enum {
  * hardly add to the openings of a route's whole life. */
 static const double ODDS = 4, ODDS_RISE = 2.4, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
 static const double OLD_FROM = 15;
-/* Of the chance of a rate as low as that of a single session, by the sessions before. */
+/* Of the chance of a rate as low as that of a single session, by the sessions before; at most with a
+ * recorded change. */
+static const double CHANCE_MOST = 0.01;
 static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 0.5;
 /* The score from which on a session since a suspect may be far and no step. */
 static const double FAR = 2;
@@ -39,6 +41,8 @@ static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
 static const double END_SURE = 4.5;
 static const double USUAL_ALPHA = 0.05;
+/* From this chance on a session of an incident ran as before the incident. */
+static const double AS_BEFORE = 0.2;
 /* A drift: chance of a level that falls so, weight of the models with a drift, and the fall so far.
  * The drift ends where its chance is above DRIFT_OVER, or its weight below DRIFT_GONE. */
 static const double DRIFT_CHANCE = 1e-4, DRIFT_SHARE = 0.7, DRIFT_OVER = 0.05, DRIFT_GONE = 0.1;
@@ -185,7 +189,8 @@ usual_of_incident(struct telling *t, size_t i, const struct forecast_row *before
 	struct nw_usual *u = &t->out->usual[i];
 
 	usual_fill(t, &t->row[i], before, t->job[i].bytes_per_s, u);
-	if (u->said == NW_AGAINST_USUAL && u->ratio > 1)
+	if (u->said == NW_AGAINST_USUAL && u->ratio > 1 &&
+	    (u->ratio >= NW_USEFUL || !(u->p > AS_BEFORE)))
 		u->said = NW_AGAINST_SLOWER;
 }
 
@@ -330,6 +335,13 @@ tails_excuse(const struct suspect *s)
 	return fmax(0, tails_evidence(&s->tails) - tails_evidence(&s->tails_before));
 }
 
+/* What recorded changes add to the log odds of a slowdown that begins with a session. */
+static double
+suspicion_of(const struct telling *t, size_t begin, bool slower)
+{
+	return slower ? t->job[begin].suspicion : 0;
+}
+
 /* Log of the odds of a step that way, at any suspect of at least so many sessions, over what is
  * needed; negative infinity if nothing near. *p is the smallest chance of a step. */
 static double
@@ -344,7 +356,8 @@ steps_odds(const struct telling *t, size_t now, bool slower, size_t n_since, dou
 	*p = 1;
 	for (i = 0; i < t->n_suspects && now - t->suspect[i]->begin + 1 >= n_since; i++) {
 		s = t->suspect[i];
-		bound += exp(forecast_step_evidence(&s->step, s->weight, FORECAST_EITHER) - level);
+		bound += exp(suspicion_of(t, s->begin, slower) +
+		    forecast_step_evidence(&s->step, s->weight, FORECAST_EITHER) - level);
 	}
 	if (!(log(bound) >= needed))
 		return -INFINITY;
@@ -352,8 +365,8 @@ steps_odds(const struct telling *t, size_t now, bool slower, size_t n_since, dou
 		s = t->suspect[i];
 		if (!is_suspicious(s, slower, &chance))
 			continue;
-		sum +=
-		    exp(forecast_step_evidence(&s->step, s->weight, way) - level - tails_excuse(s));
+		sum += exp(suspicion_of(t, s->begin, slower) +
+		    forecast_step_evidence(&s->step, s->weight, way) - level - tails_excuse(s));
 		*p = fmin(*p, chance);
 	}
 	return log(sum) - needed;
@@ -666,11 +679,18 @@ slow_chance(const struct telling *t, double score)
 	return t->level.n >= NW_USUAL_MIN && score < 0 ? tails_upper(&t->tails, -score) : 1;
 }
 
+/* The chance of a rate as low as that of a session which opens an incident alone. */
+static double
+chance_opens(const struct telling *t, size_t now)
+{
+	return fmin(CHANCE_MOST, chance_allowed(t->level.n) * exp(t->job[now].suspicion));
+}
+
 /* Whether a session is too slow to be alone the usual noise, by the chance. */
 static bool
 is_slow_alone(const struct telling *t, size_t now, double chance)
 {
-	return chance <= chance_allowed(t->level.n) &&
+	return chance <= chance_opens(t, now) &&
 	    forecast_quantile(&t->level, &t->row[now], row_before(t, now), 0.5) - t->row[now].y >=
 	    log(STEP_MIN);
 }
@@ -688,7 +708,7 @@ level_go_on(struct telling *t, size_t now)
 		tails_ratios(score, ratio);
 	/* the exact score costs more, and is of use for what is told, and for a far session */
 	if (now >= t->told_from || t->level.n <= NW_USUAL_MIN ||
-	    slow_chance(t, score) <= NEAR_CHANCE * chance_allowed(t->level.n))
+	    slow_chance(t, score) <= NEAR_CHANCE * chance_opens(t, now))
 		score = usual_fill(t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s,
 		    &t->out->usual[now]);
 	is_slow = is_slow_alone(t, now, slow_chance(t, score));

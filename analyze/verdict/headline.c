@@ -3,6 +3,7 @@
  * most twelve words; and the cause with its remedy. */
 #include "analyze/verdict/claim/setting_text.h"
 #include "analyze/verdict/resultdoc_in.h"
+#include "analyze/verdict/usual/changed_told.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +26,22 @@ day_words(int64_t t_wall_ns, int64_t session_wall_ns, char *out, size_t size)
 		snprintf(out, size, "earlier");
 }
 
+/* Of a session that differs from the usual ones by no more than chance allows. */
+static void
+as_usual_say(const struct usual *of, struct claims *c)
+{
+	const double ratio = of->usual.ratio;
+
+	if (of->has_incident && of->incident.kind == NW_INCIDENT_STEP)
+		CLAIM_SAY(c, head_before, CLAIM_NO_STAGE);
+	else if (of->has_incident)
+		CLAIM_SAY(c, head_drifts, CLAIM_NO_STAGE, claim_number(of->incident.per_week));
+	else if (fmax(ratio, 1 / ratio) >= NW_USEFUL)
+		CLAIM_SAY(c, head_within, CLAIM_NO_STAGE);
+	else
+		CLAIM_SAY(c, head_usual, CLAIM_NO_STAGE);
+}
+
 static void
 speed_say(const struct analysis *a, struct claims *c)
 {
@@ -38,18 +55,30 @@ speed_say(const struct analysis *a, struct claims *c)
 	else if (u->said == NW_AGAINST_FASTER)
 		CLAIM_SAY(c, head_faster, CLAIM_NO_STAGE, claim_number(1 / u->ratio));
 	else if (u->said == NW_AGAINST_USUAL)
-		CLAIM_SAY(c, head_usual, CLAIM_NO_STAGE);
+		as_usual_say(&a->usual, c);
 	else if (rate > 0 && isfinite(rate))
 		CLAIM_SAY(c, head_rate, CLAIM_NO_STAGE, claim_number(rate));
 	else
 		CLAIM_SAY(c, head_nothing, CLAIM_NO_STAGE);
 }
 
+/* The first session of the incident, or the first slow one; 0 where neither is worth a word. */
+static int64_t
+since_of(const struct usual *u)
+{
+	if (u->usual.said == NW_AGAINST_SLOWER && u->n > u->split + 1)
+		return u->session[u->split].start_wall_ns;
+	return u->usual.said == NW_AGAINST_USUAL && u->has_incident &&
+		u->incident.kind == NW_INCIDENT_DRIFT
+	    ? u->incident.at_wall_ns
+	    : 0;
+}
+
 void
 headline_say(const struct analysis *a, struct claims *c)
 {
 	const struct judgement *j = &a->judgement;
-	const struct usual *u = &a->usual;
+	const int64_t since = since_of(&a->usual);
 	enum nw_stage_kind kind;
 	char day[DAY_BYTES];
 
@@ -60,10 +89,8 @@ headline_say(const struct analysis *a, struct claims *c)
 		CLAIM_SAY(c, head_where, CLAIM_NO_STAGE, claim_text(nw_stage_kind_words(kind)));
 	else
 		CLAIM_SAY(c, head_nowhere, CLAIM_NO_STAGE);
-	if (!(a->evidence.exit_status > 0) && u->usual.said == NW_AGAINST_SLOWER &&
-	    u->n > u->split + 1) {
-		day_words(u->session[u->split].start_wall_ns, u->session[u->n - 1].start_wall_ns,
-		    day, sizeof(day));
+	if (!(a->evidence.exit_status > 0) && since != 0) {
+		day_words(since, j->first_wall_ns, day, sizeof(day));
 		CLAIM_SAY(c, head_since, CLAIM_NO_STAGE, claim_text(day));
 	}
 }
@@ -104,8 +131,15 @@ remedy_say(const struct analysis *a, struct claims *c)
 		cause_say(&a->changed, c);
 	if (card == NULL)
 		return;
-	CLAIM_SAY(
-	    c, remedy_do, CLAIM_NO_STAGE, claim_text(before ? ". " : ""), claim_text(card->title));
+	/* the cause is the subject of the sentence already */
+	if (before && a->changed.n_named == 1 &&
+	    a->changed.difference->kind == DIFFERENCE_SETTING &&
+	    !changed_told_is(a->changed.difference->name) &&
+	    strcmp(card->rule->name, "set-back") == 0)
+		CLAIM_SAY(c, remedy_back, CLAIM_NO_STAGE);
+	else
+		CLAIM_SAY(c, remedy_do, CLAIM_NO_STAGE, claim_text(before ? ". " : ""),
+		    claim_text(card->title));
 	gain = isfinite(card->gain_history) ? card->gain_history : card->gain;
 	if (gain > 1 && isfinite(gain * a->judgement.bytes_per_s))
 		CLAIM_SAY(c, remedy_expect, CLAIM_NO_STAGE,

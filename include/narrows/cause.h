@@ -92,6 +92,13 @@ struct nw_cause {
 void nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *begin,
     enum nw_stage_kind stage, double *unexplained);
 
+/* The chance that a change slows down a transfer, whatever stage limits the transfer: 0 to 1.
+ * `n_quiet`: earlier moves of the setting without effect. */
+double nw_change_chance(const char *name, const char *before, const char *after, size_t n_quiet);
+/* Log of how much likelier a slowdown begins between two sessions with recorded changes between
+ * them than without; `chance` is the sum of nw_change_chance() of the changes. */
+double nw_change_log_odds(double chance);
+
 /* How many causes, from the heaviest, are worth naming: 0 if no recorded change is likelier than
  * all of them, else the smallest number with most of the explained weight, at most
  * NW_CAUSES_NAMED_MAX. Weights falling. */

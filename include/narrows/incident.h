@@ -18,7 +18,9 @@
  * the incident (Shiryaev 1963, Roberts 1966). The chance of a single session alone opens, too. Both
  * allow for noise with tails as long as the sessions so far have shown: normal, or Student's with
  * 8, 4 or 3 degrees of freedom. The thresholds hold for every look, and are set by simulation
- * (tests/calibrate).
+ * (tests/calibrate). A recorded change before a session raises the odds of a slowdown that begins
+ * there, and the chance that opens alone up to one in a hundred. The likeliest begin stands on the
+ * rates alone, for the causes are weighed by the begin.
  *
  * Bound. Opened after 15 independent sessions of unknown mean and spread, with a chance of 1 in
  * 2,000 to be wrong at a look: the best invariant test, which knows the begin and the mean size,
@@ -53,6 +55,9 @@ struct nw_job {
 	int64_t start_wall_ns;
 	double bytes_per_s, bytes;
 	unsigned hour, weekday; /* local, 0..23 and 0..6 */
+	/* log of how much likelier a slowdown begins with this session by the changes that are
+	 * recorded since the session before, nw_change_log_odds(); 0 without a change */
+	double suspicion;
 };
 
 enum nw_against { NW_AGAINST_TOO_FEW, NW_AGAINST_USUAL, NW_AGAINST_SLOWER, NW_AGAINST_FASTER };

@@ -72,7 +72,10 @@ int result_check(const json_t *doc, const char **why);
 /* JSON schema of result documents and of the list of sessions. A new reference, or NULL: no memory.
  * Objects may have keys that the schema does not name. */
 json_t *result_schema(void);
-/* What people read where a result document has no advice. */
-const char *result_no_advice(const json_t *doc);
+/* Sentences for people where a result document has no incident, no search for changes, and no
+ * advice. `in_incident`: later sessions showed an incident that the session belongs to. Static. */
+const char *result_no_incident(const json_t *doc, bool in_incident);
+const char *result_no_change(const json_t *doc, bool in_incident);
+const char *result_no_advice(const json_t *doc, bool in_incident);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "narrows/format.h"
+#include "narrows/incident.h"
 #include "narrows/task.h"
 
 void
@@ -176,12 +177,64 @@ result_numbers(const json_t *list, double *out, size_t n)
 	}
 }
 
-const char *
-result_no_advice(const json_t *doc)
-{
-	const char *said = result_text(result_get(doc, KEY_result_usual), KEY_usual_said);
+/* How a session stands against the usual rates, as its sentences begin. */
+enum standing { STANDS_UNKNOWN, STANDS_USUAL, STANDS_FAR, STANDS_FASTER, STANDS_SLOWER };
 
-	return said != NULL && (strcmp(said, "as usual") == 0 || strcmp(said, "faster") == 0)
-	    ? "Nothing: the session ran at the usual rate of its route or faster."
+static enum standing
+standing_of(const json_t *doc)
+{
+	const json_t *usual = result_get(doc, KEY_result_usual);
+	const char *said = result_text(usual, KEY_usual_said);
+	const double ratio = result_number(usual, KEY_usual_ratio);
+
+	if (said == NULL || result_text(usual, KEY_usual_sentence) == NULL)
+		return STANDS_UNKNOWN;
+	if (strcmp(said, "slower") == 0)
+		return STANDS_SLOWER;
+	if (strcmp(said, "faster") == 0)
+		return STANDS_FASTER;
+	return ratio >= NW_USEFUL || ratio <= 1 / NW_USEFUL ? STANDS_FAR : STANDS_USUAL;
+}
+
+const char *
+result_no_incident(const json_t *doc, bool in_incident)
+{
+	if (in_incident)
+		return "This route is in an incident, which later sessions showed.";
+	switch (standing_of(doc)) {
+	case STANDS_UNKNOWN: return "This route has too few earlier sessions to tell.";
+	case STANDS_SLOWER:
+		return "This session was slower than usual; alone it is no incident of the route.";
+	case STANDS_USUAL:
+	case STANDS_FAR:
+	case STANDS_FASTER: break;
+	}
+	return "This route is in no incident.";
+}
+
+const char *
+result_no_change(const json_t *doc, bool in_incident)
+{
+	if (in_incident)
+		return "No session of the incident has a cause so far.";
+	switch (standing_of(doc)) {
+	case STANDS_UNKNOWN: return "Too few earlier sessions to compare with.";
+	case STANDS_FAR:
+		return "Nothing to explain: chance allows as much of a difference on this route.";
+	case STANDS_FASTER:
+		return "Nothing to explain: causes are looked for behind slower sessions alone.";
+	case STANDS_USUAL:
+	case STANDS_SLOWER: break;
+	}
+	return "Nothing to explain: the session is as usual on its route.";
+}
+
+const char *
+result_no_advice(const json_t *doc, bool in_incident)
+{
+	const enum standing s = standing_of(doc);
+
+	return !in_incident && (s == STANDS_USUAL || s == STANDS_FAR || s == STANDS_FASTER)
+	    ? "Nothing: the session ran within the usual rates of its route, or faster."
 	    : "No rule has a proposal for what was measured.";
 }

@@ -51,6 +51,7 @@ struct calibrate_route {
 	double memory, drift, weekdays, day; /* in standard deviations of the noise */
 	bool two_sizes, sizes;
 	unsigned student;
+	unsigned changes; /* a recorded change that slows such routes down after so many sessions */
 	double hours;
 	double openings; /* bound on the openings by session */
 	size_t covers_from;

@@ -220,6 +220,26 @@ settle(struct history *h)
 		    (int64_t)(h->job[i].bytes / h->job[i].bytes_per_s * 1e9);
 }
 
+/* The sessions before which the settings moved, as a box knows these at the session's end. */
+static void
+suspect(struct history *h)
+{
+	double chance[SESSIONS] = { 0 };
+	const struct change *c;
+	size_t i, k;
+
+	for (c = h->change; c < h->change + h->n_changes; c++)
+		for (k = 0; k < c->n_lines; k++) {
+			for (i = 0; i < h->n && h->settled[i] < c->line[k].t_wall_ns; i++)
+				;
+			if (i > 0 && i < h->n)
+				chance[i] += nw_change_chance(
+				    c->name, c->line[k].before, c->line[k].value, k);
+		}
+	for (i = 0; i < h->n; i++)
+		h->job[i].suspicion = nw_change_log_odds(chance[i]);
+}
+
 static void
 history_make(struct history *h)
 {
@@ -241,6 +261,7 @@ history_make(struct history *h)
 	h->n_unrelated = unrelated[up_to(COUNT(unrelated))];
 	for (i = 0; i < h->n_unrelated; i++)
 		unrelated_make(h);
+	suspect(h);
 }
 
 /* --- what the box says --- */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "narrows/cause.h"
 #include "narrows/err.h"
 #include "narrows/incident.h"
 #include "tests/calibrate/calibrate.h"
@@ -29,7 +30,10 @@ static const struct calibrate_route routes[] = {
 	    .covers_from = 30 },
 	{ .name = "many sizes", .sizes = true, .hours = 8, .openings = 0.0005, .covers_from = 30 },
 	{ .name = "long tails", .student = 4, .hours = 8, .openings = 0.0018, .covers_from = 400 },
+	{ .name = "changes", .changes = 30, .hours = 8, .openings = 0.0007, .covers_from = 8 },
 };
+/* The chance that a recorded change is felt, causes.def. */
+static const double FELT = 0.4;
 
 void
 calibrate_jobs(const struct calibrate_route *r, size_t n, double spread, struct nw_job *job)
@@ -47,7 +51,9 @@ calibrate_jobs(const struct calibrate_route *r, size_t n, double spread, struct 
 		job[i] = (struct nw_job){ .start_wall_ns = (int64_t)(hours * (double)HOUR_NS),
 			.bytes = 1e10,
 			.hour = (unsigned)hours % 24,
-			.weekday = (unsigned)hours / 24 % 7 };
+			.weekday = (unsigned)hours / 24 % 7,
+			.suspicion = nw_change_log_odds(
+			    r->changes > 0 && i % r->changes == r->changes - 1 ? FELT : 0) };
 		y = state - r->drift * (double)i + weekday[job[i].weekday] +
 		    r->day * sin(0.2618 * job[i].hour + phase);
 		y *= spread;
@@ -123,16 +129,21 @@ static const struct {
 	size_t before, by; /* sessions before the incident; opened by its session of this number */
 	double low, high;  /* size, in standard deviations */
 	double opens;
+	bool recorded; /* with a change of a setting before the first slow session */
 } sizes[] = {
-	{ 15, 3, 4, 4, 0.84 },
-	{ 15, 1, 5, 6, 0.86 },
-	{ 15, 2, 5, 6, 0.93 },
-	{ 30, 3, 4, 4, 0.91 },
-	{ 30, 1, 5, 6, 0.75 },
-	{ 30, 2, 5, 6, 0.95 },
-	{ 100, 3, 4, 4, 0.97 },
-	{ 100, 1, 5, 6, 0.81 },
-	{ 100, 2, 5, 6, 0.97 },
+	{ 15, 3, 4, 4, 0.84, false },
+	{ 15, 1, 5, 6, 0.86, false },
+	{ 15, 2, 5, 6, 0.93, false },
+	{ 30, 3, 4, 4, 0.91, false },
+	{ 30, 1, 5, 6, 0.75, false },
+	{ 30, 2, 5, 6, 0.95, false },
+	{ 100, 3, 4, 4, 0.97, false },
+	{ 100, 1, 5, 6, 0.81, false },
+	{ 100, 2, 5, 6, 0.97, false },
+	{ 15, 3, 4, 4, 0.9, true },
+	{ 15, 1, 5, 6, 0.9, true },
+	{ 30, 1, 5, 6, 0.9, true },
+	{ 100, 1, 5, 6, 0.9, true },
 };
 
 /* Counts of one cell. */
@@ -181,13 +192,16 @@ planted(struct calibration *c)
 			calibrate_jobs(&routes[0], n, spread, job);
 			for (i = sizes[k].before; i < sizes[k].before + SLOW; i++)
 				job[i].bytes_per_s *= exp(-step * spread);
+			if (sizes[k].recorded)
+				job[sizes[k].before].suspicion = nw_change_log_odds(FELT);
 			if (nw_story_make(job, n, NULL, 0, &s) != NW_OK)
 				abort();
 			planted_count(&s, sizes[k].before, sizes[k].by, &p);
 			nw_story_clear(&s);
 		}
-		(void)snprintf(what, sizeof(what), "%g sd, %zu before: open by session %zu",
-		    sizes[k].low, sizes[k].before, sizes[k].by);
+		(void)snprintf(what, sizeof(what), "%g sd, %zu before%s: open by session %zu",
+		    sizes[k].low, sizes[k].before, sizes[k].recorded ? ", a change" : "",
+		    sizes[k].by);
 		cell_at_least(c, what, p.in_time, runs, sizes[k].opens);
 		cell_at_least(c, "  begin right within one session", p.begin_right, p.opened, 0.9);
 		cell_at_least(c, "  ended within three usual sessions", p.ended, p.opened, 0.95);

@@ -90,6 +90,21 @@ plot_axis_fit_dates(struct plot_axis *a, double low_s, double high_s, unsigned w
 
 /* --- events --- */
 
+enum { LETTER_PX = 12 };
+
+/* Letters stand beside each other where events are closer than NEAR of the plot's width. */
+static size_t
+letters_before(const struct drawing *d, size_t event)
+{
+	static const double NEAR = 0.02;
+	const double at = plot_axis_place(&d->x, d->p->events[event].at);
+	size_t i, n = 0;
+
+	for (i = 0; i < event; i++)
+		n += fabs(plot_axis_place(&d->x, d->p->events[i].at) - at) < NEAR;
+	return n;
+}
+
 void
 plot_write_events(const struct drawing *d)
 {
@@ -115,6 +130,8 @@ plot_write_events(const struct drawing *d)
 		html_int(h, d->height_px);
 		html_raw(h, "\"/><text class=\"name\" x=\"");
 		plot_percent(h, at);
+		html_raw(h, "\" dx=\"");
+		html_int(h, LETTER_PX * (int64_t)letters_before(d, i));
 		html_raw(h, "\" y=\"-3\">");
 		html_text(h, letter);
 		html_raw(h, "</text></g>");

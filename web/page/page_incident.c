@@ -134,7 +134,7 @@ page_incidents(struct html *h, struct store_reader *r, const struct incidents_qu
 
 /* --- what is slower now, on the list of sessions --- */
 
-enum { SLOWER_NOW_MAX = 5 };
+enum { SLOWER_NOW_MAX = 3 };
 
 int
 incidents_slower_now(struct html *h, struct store_reader *r)

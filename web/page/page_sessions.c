@@ -121,7 +121,8 @@ write_program(struct html *h, const struct nw_session_rec *s, const struct nw_re
 	}
 }
 
-/* "2.1 times slower" than usual, from a tenth on. */
+/* "2.1x slower" than the median, from a tenth on: whether chance allows as much, the session's page
+ * tells. */
 static void
 write_against(struct html *h, const struct nw_result_rec *res)
 {
@@ -132,9 +133,9 @@ write_against(struct html *h, const struct nw_result_rec *res)
 	html_raw(h, "<span class=\"soft under\">");
 	html_text(h, fmt_ratio(usual >= 1 ? usual : 1 / usual).s);
 	if (usual >= 1)
-		html_raw(h, "\xc3\x97 slower than usual</span>");
+		html_raw(h, "\xc3\x97 slower than the median</span>");
 	else
-		html_raw(h, "\xc3\x97 faster than usual</span>");
+		html_raw(h, "\xc3\x97 faster than the median</span>");
 }
 
 /* The fold is written when its number of sessions is known. */
@@ -352,7 +353,7 @@ write_more_filters(struct html *h, const struct session_filter *f)
 	static const struct {
 		const char *state, *words;
 	} states[] = { { "", "any" }, { "open", "still open" }, { "failed", "program failed" },
-		{ "slower", "slower than usual" } };
+		{ "slower", "slower than the median" } };
 	bool open = f->program[0] != '\0' || f->label[0] != '\0' || f->host[0] != '\0' ||
 	    f->state[0] != '\0' || f->since_wall_ns != 0 || f->until_wall_ns != 0 ||
 	    f->rate_min > 0 || f->rate_max > 0;
@@ -530,7 +531,7 @@ write_views(struct html *h, const struct session_filter *f)
 	} views[] = {
 		{ NULL, "/incidents?state=open", "Slower now" },
 		{ "", "/", "All" },
-		{ "slower", "/?state=slower", "Slower than usual" },
+		{ "slower", "/?state=slower", "Slower than the median" },
 		{ "failed", "/?state=failed", "Failed" },
 		{ "open", "/?state=open", "Running" },
 	};

@@ -60,13 +60,13 @@ write_reasons(struct html *h, const json_t *verdict)
 
 	if (n == 0)
 		return;
-	html_raw(h, "<ul class=\"reasons\">");
+	html_raw(h, "<div class=\"why\"><h3>Why there?</h3><ul class=\"reasons\">");
 	for (i = 0; i < n && i < LIST_MAX; i++) {
 		html_raw(h, "<li>");
 		html_text(h, json_string_value(json_array_get(reasons, i)));
 		html_raw(h, "</li>");
 	}
-	html_raw(h, "</ul>");
+	html_raw(h, "</ul></div>");
 }
 
 /* Whether the verdict is an answer, perhaps of two stages. */
@@ -160,6 +160,28 @@ write_confidence(struct html *h, const json_t *verdict)
 	html_raw(h, "</p>");
 }
 
+static bool
+is_set_back(const json_t *card)
+{
+	const char *rule = result_text(card, KEY_advice_rule);
+
+	return rule != NULL && strcmp(rule, "set-back") == 0;
+}
+
+/* The command that sets the likeliest cause back. */
+static void
+write_command(struct html *h, const json_t *advice)
+{
+	const json_t *card = json_array_get(advice, 0);
+	const char *change = is_set_back(card) ? result_text(card, KEY_advice_change) : NULL;
+
+	if (change == NULL)
+		return;
+	html_raw(h, "<p class=\"command\"><code>");
+	html_text(h, change);
+	html_raw(h, "</code></p>");
+}
+
 static void
 answer_verdict(struct html *h, const json_t *doc)
 {
@@ -187,6 +209,7 @@ answer_verdict(struct html *h, const json_t *doc)
 		html_text(h, result_text(doc, KEY_result_remedy));
 		html_raw(h, "</p>");
 	}
+	write_command(h, result_list(doc, KEY_result_advice));
 	html_raw(h, "<p class=\"sentence\">");
 	write_sentence(h, verdict, stage);
 	html_raw(h, "</p>");
@@ -407,11 +430,8 @@ answer_slow(struct html *h, const json_t *doc)
 static void
 answer_where(struct html *h, const json_t *doc)
 {
-	const json_t *verdict = result_get(doc, KEY_result_verdict);
-
 	ask(h, "2", "where", "Where?");
 	session_pipe(h, doc);
-	write_reasons(h, verdict);
 	html_raw(h, "</section>");
 }
 
@@ -447,20 +467,6 @@ write_segments(struct html *h, const json_t *list)
 	html_text(h, n > SEGMENTS_SAID ? "All " : "The ");
 	html_int(h, (int64_t)n);
 	html_raw(h, " stretches</a></p>");
-}
-
-/* Without an incident: a session that is slow may be the first of several. */
-static void
-write_no_incident(struct html *h, const json_t *usual)
-{
-	const char *said = result_text(usual, KEY_usual_said);
-
-	if (result_text(usual, KEY_usual_sentence) == NULL)
-		html_raw(h, "too few earlier sessions to tell.");
-	else if (said != NULL && strcmp(said, "slower") == 0)
-		html_raw(h, "slower than usual once; the next sessions tell whether this lasts.");
-	else
-		html_raw(h, "no incident.");
 }
 
 /* The link to the incident that a session is in. */
@@ -500,29 +506,18 @@ write_later(struct html *h, const json_t *own, const json_t *incident)
 static void
 answer_since(struct html *h, const json_t *doc, const json_t *incident)
 {
-	const json_t *usual = result_get(doc, KEY_result_usual),
-		     *own = result_get(usual, KEY_usual_incident);
+	const json_t *own = result_get(result_get(doc, KEY_result_usual), KEY_usual_incident);
 	const json_t *segments =
 	    result_list(result_get(doc, KEY_result_changes), KEY_changes_segments);
-	int64_t from = result_ns(own, KEY_incident_from_ns),
-		to = result_ns(own, KEY_incident_to_ns);
 
 	ask(h, "3", "since", "Since when?");
 	write_segments(h, segments);
-	html_raw(h, "<p>This route: ");
-	if (result_text(own, KEY_incident_sentence) != NULL)
+	html_raw(h, "<p>");
+	if (result_text(own, KEY_incident_sentence) != NULL) {
+		html_raw(h, "This route: ");
 		html_text(h, result_text(own, KEY_incident_sentence));
-	else if (incident != NULL)
-		html_raw(h, "in an incident that later sessions showed.");
-	else
-		write_no_incident(h, usual);
-	if (from > 0 && to > from) {
-		html_raw(h, "<span class=\"odd\"> It began between ");
-		page_time(h, from);
-		html_raw(h, " and ");
-		page_time(h, to);
-		html_raw(h, ".</span>");
-	}
+	} else
+		html_text(h, result_no_incident(doc, incident != NULL));
 	html_raw(h, "</p>");
 	write_later(h, own, incident);
 	html_raw(h, "</section>");
@@ -534,11 +529,14 @@ static void
 write_differences(struct html *h, const json_t *changed)
 {
 	const json_t *list = result_list(changed, KEY_changed_differences), *row;
+	const bool some_named = result_number(changed, KEY_changed_n_named) > 0;
 	size_t i, n = 0;
 
 	json_array_foreach(list, i, row)
 	{
-		if (n == CHANGES_SAID || result_bool(row, KEY_difference_beyond_chance) != 1 ||
+		if (n == CHANGES_SAID ||
+		    (some_named && result_bool(row, KEY_difference_named) != 1) ||
+		    result_bool(row, KEY_difference_beyond_chance) != 1 ||
 		    result_text(row, KEY_difference_sentence) == NULL)
 			continue;
 		if (n++ == 0)
@@ -561,16 +559,6 @@ write_differences(struct html *h, const json_t *changed)
 	html_raw(h, "</a></p>");
 }
 
-/* Whether the session differs from the median of the usual rates, though not beyond chance. */
-static bool
-is_odd(const json_t *usual)
-{
-	double ratio = result_number(usual, KEY_usual_ratio);
-
-	return result_text(usual, KEY_usual_sentence) != NULL &&
-	    (ratio >= NW_USEFUL || ratio <= 1 / NW_USEFUL);
-}
-
 /* The cause as the newest session of the incident has it, unless this session has the same. */
 static bool
 write_later_cause(struct html *h, const json_t *changed, const json_t *incident)
@@ -591,38 +579,20 @@ write_later_cause(struct html *h, const json_t *changed, const json_t *incident)
 static void
 answer_changed(struct html *h, const json_t *doc, const json_t *incident)
 {
-	const json_t *changed = result_get(doc, KEY_result_changed),
-		     *usual = result_get(doc, KEY_result_usual);
+	const json_t *changed = result_get(doc, KEY_result_changed);
 
 	ask(h, "4", "changed", "What changed?");
 	if (changed != NULL)
 		write_differences(h, changed);
 	if (!write_later_cause(h, changed, incident) && changed == NULL) {
 		html_raw(h, "<p>");
-		if (incident != NULL)
-			html_raw(h, "No session of the incident has a cause so far.");
-		else if (is_odd(usual))
-			html_raw(h,
-			    "Nothing to explain: chance allows as much of a difference on this "
-			    "route.");
-		else if (result_text(usual, KEY_usual_sentence) != NULL)
-			html_raw(h, "Nothing to explain: the session is as usual on its route.");
-		else
-			html_raw(h, "Too few earlier sessions to compare with.");
+		html_text(h, result_no_change(doc, incident != NULL));
 		html_raw(h, "</p>");
 	}
 	html_raw(h, "</section>");
 }
 
 /* --- section 5: the advice --- */
-
-static bool
-is_set_back(const json_t *card)
-{
-	const char *rule = result_text(card, KEY_advice_rule);
-
-	return rule != NULL && strcmp(rule, "set-back") == 0;
-}
 
 static void
 write_advice(struct html *h, const json_t *card, double rate)
@@ -698,7 +668,7 @@ answer_advice(struct html *h, const json_t *doc, const json_t *incident)
 	}
 	if (write_later_cards(h, list, incident) == 0 && json_array_size(list) == 0) {
 		html_raw(h, "<p>");
-		html_text(h, result_no_advice(doc));
+		html_text(h, result_no_advice(doc, incident != NULL));
 		html_raw(h, "</p>");
 	}
 	html_raw(h, "</section>");
@@ -728,6 +698,7 @@ session_answers(struct html *h, const json_t *doc, const json_t *incident)
 	answer_since(h, doc, incident);
 	answer_changed(h, doc, incident);
 	answer_advice(h, doc, incident);
+	write_reasons(h, result_get(doc, KEY_result_verdict));
 	html_raw(h, "</div>");
 }
 

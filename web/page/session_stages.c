@@ -233,7 +233,10 @@ write_strip(struct html *h, const struct stage *stages, size_t n)
 			write_could(h, &stages[i]);
 		else
 			html_raw(h, "not measured");
-		html_raw(h, "</span><span class=\"soft at\">");
+		html_raw(h, "</span><span class=\"soft at\"");
+		if (stages[i].host != NULL)
+			html_attr(h, "title", stages[i].host);
+		html_raw(h, ">");
 		write_where(h, stages[i].host);
 		html_raw(h, "</span></div></li>");
 	}

@@ -199,6 +199,54 @@ is_match(const char *key)
 	return strcmp(key, "match[]") == 0 || strcasecmp(key, "match%5B%5D") == 0;
 }
 
+/*
+ * Each path's parameters, as in Prometheus. Clients send a time limit, a wish for statistics and the
+ * times of lists by themselves; the box has its own limit and lists all that is stored.
+ */
+static const struct {
+	const char *path; /* a last '/' stands for any rest */
+	const char *names[9];
+} known[] = {
+	{ "query", { "query", "time", "timeout", "stats" } },
+	{ "query_range", { "query", "start", "end", "step", "timeout", "stats" } },
+	{ "series", { "match[]", "start", "end", "limit" } },
+	{ "labels", { "match[]", "start", "end", "limit" } },
+	{ "label/", { "match[]", "start", "end", "limit" } },
+	{ "metadata", { "metric", "limit", "limit_per_metric" } },
+	{ "status/buildinfo", { NULL } },
+};
+
+/* A parameter without effect would seem to have an effect. */
+static int
+params_check(const struct request *q)
+{
+	const char *const *name;
+	const struct evkeyval *one;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		len = strlen(known[i].path);
+		if (known[i].path[len - 1] == '/' ? strncmp(q->path, known[i].path, len) == 0
+						  : strcmp(q->path, known[i].path) == 0)
+			break;
+	}
+	if (i == sizeof(known) / sizeof(known[0]))
+		return NW_OK; /* no such path */
+	TAILQ_FOREACH(one, &q->form, next)
+	{
+		const char *key = is_match(one->key) ? "match[]" : one->key;
+
+		for (name = known[i].names; *name != NULL && strcmp(*name, key) != 0; name++)
+			;
+		if (*name == NULL) {
+			snprintf(q->why, PROMQL_WHY_BYTES, "%.40s: there is no such parameter",
+			    one->key);
+			return NW_EINVAL;
+		}
+	}
+	return NW_OK;
+}
+
 /* 0 is no limit, as in Prometheus. */
 static int
 take_limit(struct request *q, size_t *out)
@@ -295,7 +343,9 @@ prom_stream(struct store_reader *r, const char *path, const char *form, int64_t 
 		return refuse(&q, "parameters", "not NAME=VALUE&...");
 	if (q.form.tqh_last == NULL) /* nothing parsed: still a list */
 		q.form.tqh_last = &q.form.tqh_first;
-	rc = answer(&q, out);
+	rc = params_check(&q);
+	if (rc == NW_OK)
+		rc = answer(&q, out);
 	evhttp_clear_headers(&q.form);
 	return rc;
 }

@@ -194,6 +194,25 @@ card_say(struct advice_card *c, const char *words, const char *before, const cha
 	free(is);
 }
 
+/* What is measured beside a session (changed_told.h) has no value that a host could set. */
+static bool
+is_measured(const char *name)
+{
+	return strncmp(name, "way.", 4) == 0 || strncmp(name, "switch.", 7) == 0 ||
+	    strncmp(name, "data.", 5) == 0;
+}
+
+static char *
+title_words(const char *host, const char *name, const char *words, const char *before)
+{
+	const char *mark = setting_mark(before);
+	const int len = mark != NULL ? (int)(mark - before) : 80;
+
+	return xasprintf(is_measured(name) ? "Find out why %s on %s is not %.*s any more"
+					   : "Set %s on %s back to %.*s",
+	    words, host, len, before);
+}
+
 static void
 card_make(const json_t *d, double gain, struct advice_card *c)
 {
@@ -202,15 +221,13 @@ card_make(const json_t *d, double gain, struct advice_card *c)
 		   *before = result_text(d, KEY_difference_before),
 		   *after = result_text(d, KEY_difference_after);
 	const bool some = before != NULL && *before != '\0';
-	const char *mark = some ? setting_mark(before) : NULL;
 	char *words = setting_words(name), *check, *set, *undo, *unused;
 
 	setback_commands(name, before, &check, &set);
 	setback_commands(name, after, &unused, &undo);
 	free(unused);
 	*c = (struct advice_card){ .rule = &set_back,
-		.title = some ? xasprintf("Set %s on %s back to %.*s", words, host,
-				    mark != NULL ? (int)(mark - before) : 80, before)
+		.title = some ? title_words(host, name, words, before)
 			      : xasprintf("Remove %s on %s again", words, host),
 		.check = check,
 		.change = change_words(host, words, before, set),

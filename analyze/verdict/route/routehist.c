@@ -10,6 +10,7 @@
 
 #include "analyze/verdict/usual/past.h"
 #include "analyze/verdict/usual/story.h"
+#include "analyze/verdict/usual/suspicion.h"
 #include "narrows/history.h"
 #include "analyze/verdict/put/resultdoc_put.h"
 #include "analyze/verdict/put/resultdoc_usual.h"
@@ -494,6 +495,7 @@ routehist_make(struct store_reader *r, const char *route, const char *program, i
 	out->route = xstrdup(route != NULL ? route : "");
 	out->program = xstrdup(program != NULL ? program : "");
 	if ((rc = advice_update(r, &h, out->route, out->program)) == NW_OK &&
+	    (rc = suspicion_fill(r, route, h.past.session, h.past.n)) == NW_OK &&
 	    (rc = history_find(&h)) == NW_OK && (rc = incidents_find(r, &h, out)) == NW_OK)
 		rc = record_fill(&h, out);
 	history_clear(&h);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Changed settings of the hosts of a route. */
 #include "analyze/verdict/usual/changed.h"
+#include "analyze/verdict/usual/suspicion.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -70,17 +71,6 @@ struct setting_test {
 	int64_t *quiet_wall_ns; /* changes outside of the interval */
 	size_t n_quiet;
 };
-
-/* The end of a session, when its settings are known: blipp reports a change seconds after the
- * session's start. */
-static int64_t
-settled(const struct changed_ask *ask, size_t i)
-{
-	const struct past_session *p = &ask->session[i];
-	double took_s = p->bytes_per_s > 0 ? p->bytes / p->bytes_per_s : 0;
-
-	return p->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
-}
 
 /* Changes that came before the interval, and so had no effect. */
 static void
@@ -180,7 +170,7 @@ changed_settings(struct store_reader *r, const struct changed_ask *ask, struct c
 	int rc = NW_OK;
 
 	for (i = 0; i < ask->n; i++)
-		at[i] = settled(ask, i);
+		at[i] = past_settled(&ask->session[i]);
 
 	for (; t.host_at < ask->evidence->n_hosts && rc == NW_OK; t.host_at++) {
 		const struct evidence_host *host = &ask->evidence->hosts[t.host_at];
@@ -188,7 +178,7 @@ changed_settings(struct store_reader *r, const struct changed_ask *ask, struct c
 
 		t.host = host->name;
 		rc = store_config_changes(r, host->id, ask->session[0].start_wall_ns,
-		    settled(ask, ask->n - 1), on_line, &l);
+		    past_settled(&ask->session[ask->n - 1]), on_line, &l);
 		if (rc == NW_OK && l.n > 0)
 			rc = host_test(&t, &l);
 		lines_clear(&l);

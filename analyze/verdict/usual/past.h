@@ -13,7 +13,8 @@ enum { PAST_MAX = 500 };
 struct past_session {
 	int64_t id, start_wall_ns;
 	double bytes_per_s, bytes;
-	char *stage; /* NULL: cannot tell */
+	char *stage;      /* NULL: cannot tell */
+	double suspicion; /* of a slowdown that begins here, see suspicion_fill() */
 };
 
 /* An incident that is over, and that the sessions left do not show any more: too few of the earlier

@@ -19,7 +19,8 @@ job_of(const struct past_session *s)
 		.bytes_per_s = s->bytes_per_s,
 		.bytes = s->bytes,
 		.hour = (unsigned)tm.tm_hour,
-		.weekday = (unsigned)tm.tm_wday };
+		.weekday = (unsigned)tm.tm_wday,
+		.suspicion = s->suspicion };
 }
 
 int

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/verdict/usual/changed.h"
+#include "analyze/verdict/usual/suspicion.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/xmalloc.h"
@@ -16,7 +17,7 @@ usual_say(const struct usual *of, struct claims *told)
 	const struct nw_usual *u = &of->usual;
 	const struct claim_value n = claim_number((double)u->n), ratio = claim_number(u->ratio),
 				 inverse = claim_number(1 / u->ratio),
-				 share = claim_number(u->slower_than);
+				 share = claim_number(u->slower_than), chance = claim_number(u->p);
 
 	switch (u->said) {
 	case NW_AGAINST_SLOWER:
@@ -35,15 +36,15 @@ usual_say(const struct usual *of, struct claims *told)
 	case NW_AGAINST_USUAL:
 		if (of->has_incident && of->incident.kind == NW_INCIDENT_STEP)
 			CLAIM_SAY(told, usual_in_incident, CLAIM_NO_STAGE);
-		else if (u->slower_than >= 1 || u->slower_than <= 0)
-			CLAIM_SAY(told, usual_beyond, CLAIM_NO_STAGE,
-			    claim_text(u->slower_than >= 1 ? "Slower" : "Faster"), n);
+		else if (of->has_incident)
+			CLAIM_SAY(told, usual_in_drift, CLAIM_NO_STAGE);
 		else if (u->ratio >= NW_USEFUL)
-			CLAIM_SAY(told, usual_within_slower, CLAIM_NO_STAGE, ratio, n);
+			CLAIM_SAY(told, usual_within_slower, CLAIM_NO_STAGE, ratio, n, chance);
 		else if (u->ratio <= 1 / NW_USEFUL)
-			CLAIM_SAY(told, usual_within_faster, CLAIM_NO_STAGE, inverse, n);
+			CLAIM_SAY(told, usual_within_faster, CLAIM_NO_STAGE, inverse, n, chance);
 		else
-			CLAIM_SAY(told, usual_same, CLAIM_NO_STAGE, share, n);
+			CLAIM_SAY(told, usual_same, CLAIM_NO_STAGE,
+			    claim_number(fmax(u->ratio, 1 / u->ratio) - 1), n);
 		break;
 	case NW_AGAINST_TOO_FEW: break;
 	}
@@ -131,17 +132,18 @@ operations_find(struct store_reader *r, struct analysis_memo *memo, const struct
 }
 
 static int
-session_compare(struct store_reader *r, struct analysis_memo *memo, struct past *p,
-    const struct past_session *own, struct usual *out)
+session_compare(struct store_reader *r, struct analysis_memo *memo, const char *route,
+    struct past *p, const struct past_session *own, struct usual *out)
 {
 	struct past_session *all = xcalloc(p->n + 1, sizeof(*all));
-	struct nw_story story;
+	struct nw_story story = { 0 };
 	int rc;
 
 	if (p->n > 0) /* a route's first session has none before it, and no array */
 		memcpy(all, p->session, p->n * sizeof(*all));
 	all[p->n] = *own;
-	if ((rc = story_make(all, p->n + 1, p, &story)) == NW_OK) {
+	rc = suspicion_fill(r, route, all, p->n + 1);
+	if (rc == NW_OK && (rc = story_make(all, p->n + 1, p, &story)) == NW_OK) {
 		out->usual = story.usual[p->n];
 		rc = incident_keep(out, all, &story);
 		usual_say(out, &out->told);
@@ -161,7 +163,10 @@ usual_find(struct store_reader *r, struct analysis_memo *memo, const struct evid
     const struct judgement *j, struct usual *out)
 {
 	int64_t start = j->first_wall_ns != 0 ? j->first_wall_ns : e->opened_wall_ns;
-	struct past_session own = { e->session_id, start, j->bytes_per_s, j->bytes, NULL };
+	const struct past_session own = { .id = e->session_id,
+		.start_wall_ns = start,
+		.bytes_per_s = j->bytes_per_s,
+		.bytes = j->bytes };
 	struct past p;
 	int rc;
 
@@ -171,7 +176,7 @@ usual_find(struct store_reader *r, struct analysis_memo *memo, const struct evid
 	if ((rc = past_load(r, j->route, j->program, start, e->session_id, &p)) < 0)
 		return rc;
 	out->known = true;
-	rc = session_compare(r, memo, &p, &own, out);
+	rc = session_compare(r, memo, j->route, &p, &own, out);
 	past_clear(&p);
 	return rc;
 }

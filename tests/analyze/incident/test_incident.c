@@ -303,6 +303,33 @@ few_say_nothing(void)
 	nw_story_clear(&s);
 }
 
+/* A recorded change before a session opens an incident of which the rate alone leaves doubt, and
+ * no incident of a session that is about usual. */
+static void
+changes_are_evidence(void)
+{
+	struct nw_job job[LONGEST];
+	struct nw_story s;
+	size_t run, with, without, usual;
+
+	for (with = without = usual = run = 0; run < 200; run++) {
+		jobs_make(job, 31);
+		job[30].bytes_per_s = 1e8 * exp(-3.3 * SPREAD);
+		story(job, 31, &s);
+		without += s.n_incidents;
+		nw_story_clear(&s);
+		job[30].suspicion = 3;
+		story(job, 31, &s);
+		with += s.n_incidents;
+		nw_story_clear(&s);
+		job[30].bytes_per_s = 1e8 * exp(-SPREAD);
+		story(job, 31, &s);
+		usual += s.n_incidents;
+		nw_story_clear(&s);
+	}
+	CHECK(with > 120 && without < 60 && usual < 6);
+}
+
 /* All alike, and odd numbers. */
 static void
 odd_jobs(void)
@@ -333,6 +360,7 @@ main(int argc, char **argv)
 	sizes_are_no_incident();
 	later_sessions_change_nothing();
 	newest_alone_is_the_same();
+	changes_are_evidence();
 	odd_jobs();
 	clocked_jobs_have_incidents();
 	return check_done("incident");

@@ -385,7 +385,7 @@ test_history(void)
 	static const double x[] = { 1792483200, 1792569600, 1792656000 }, y[] = { 1, 2, 3 };
 	const struct plot_line line = { "rate", y, 0, true };
 	const struct plot_event events[] = { { 1792526400, 'S', "a <b> on c" },
-		{ 1792999999, 'N', "too late" } };
+		{ 1792999999, 'N', "too late" }, { 1792526500, '!', "an incident" } };
 	const struct plot_run runs[] = { { x[0], x[1], 2, "disk write" },
 		{ x[1], x[2], 3, "network" } };
 	const struct plot p = { .id = "p",
@@ -397,7 +397,7 @@ test_history(void)
 		.lines = &line,
 		.n_lines = 1,
 		.events = events,
-		.n_events = 2,
+		.n_events = 3,
 		.events_words = "S: settings",
 		.runs = runs,
 		.n_runs = 2 };
@@ -405,6 +405,9 @@ test_history(void)
 
 	CHECK(strstr(text, "2026-10-20 20:00: a &lt;b&gt; on c</title>") != NULL);
 	CHECK(strstr(text, ">S</text>") != NULL && strstr(text, ">N</text>") == NULL);
+	/* letters that are close stand beside each other */
+	CHECK(strstr(text, "dx=\"0\" y=\"-3\">S<") != NULL);
+	CHECK(strstr(text, "dx=\"12\" y=\"-3\">!<") != NULL);
 	CHECK(strstr(text, "class=\"run f2\" x=\"0%\" width=\"50%\"") != NULL);
 	CHECK(strstr(text, "<title>network</title>") != NULL);
 	CHECK(strstr(text, "21\xc2\xa0Oct") != NULL);

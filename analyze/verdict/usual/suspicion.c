@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/usual/suspicion.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "narrows/cause.h"
+#include "narrows/err.h"
+#include "narrows/xmalloc.h"
+
+enum { LINES_MAX = 20000, MOVED_MAX = 200 };
+/* A change with a smaller chance to be felt is no evidence. */
+static const double WORTH = 0.01;
+static const char ARROW[] = " -> ";
+
+/* A setting of the host in hand that has changed, and how often. */
+struct moved {
+	char *name;
+	size_t n;
+};
+
+struct search {
+	const struct past_session *session;
+	size_t n, n_lines, n_moved;
+	struct moved moved[MOVED_MAX];
+	double *chance; /* for each session, the sum of the changes since the session before */
+	int64_t host_id;
+};
+
+int64_t
+past_settled(const struct past_session *s)
+{
+	const double took_s = s->bytes_per_s > 0 ? s->bytes / s->bytes_per_s : 0;
+
+	return s->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
+}
+
+/* The earlier changes of a setting; counts one more. */
+static size_t
+moves_before(struct search *s, const char *name)
+{
+	struct moved *m;
+
+	for (m = s->moved; m < s->moved + s->n_moved; m++)
+		if (strcmp(m->name, name) == 0)
+			return m->n++;
+	if (s->n_moved < MOVED_MAX)
+		s->moved[s->n_moved++] = (struct moved){ xstrdup(name), 1 };
+	return 0;
+}
+
+static int
+on_change(void *arg, const struct nw_setting_rec *line)
+{
+	struct search *s = arg;
+	double chance;
+	size_t i;
+
+	if (s->n_lines++ == LINES_MAX)
+		return 1;
+	if (line->first || line->before == NULL ||
+	    nw_change_chance(line->name, line->before, line->value, 0) < WORTH)
+		return 0;
+	chance =
+	    nw_change_chance(line->name, line->before, line->value, moves_before(s, line->name));
+	for (i = 0; i < s->n && past_settled(&s->session[i]) < line->t_wall_ns; i++)
+		;
+	if (i > 0 && i < s->n)
+		s->chance[i] += chance;
+	return 0;
+}
+
+static int
+on_host(void *arg, const struct nw_host_rec *h)
+{
+	((struct search *)arg)->host_id = h->id;
+	return 1;
+}
+
+static int
+host_look(struct store_reader *r, const char *name, struct search *s)
+{
+	int rc;
+
+	s->host_id = 0;
+	s->n_lines = 0;
+	rc = store_host_named(r, name, on_host, s);
+	if (rc == NW_OK && s->host_id != 0)
+		rc = store_config_changes(r, s->host_id, s->session[0].start_wall_ns,
+		    past_settled(&s->session[s->n - 1]), on_change, s);
+	while (s->n_moved > 0)
+		free(s->moved[--s->n_moved].name);
+	return rc == NW_ENOTFOUND ? NW_OK : rc;
+}
+
+int
+suspicion_fill(struct store_reader *r, const char *route, struct past_session *session, size_t n)
+{
+	const char *to = route != NULL ? strstr(route, ARROW) : NULL;
+	struct search *s;
+	char *from;
+	size_t i;
+	int rc;
+
+	if (n == 0 || to == NULL)
+		return NW_OK;
+	s = xcalloc(1, sizeof(*s));
+	s->session = session;
+	s->n = n;
+	s->chance = xcalloc(n, sizeof(*s->chance));
+	from = xasprintf("%.*s", (int)(to - route), route);
+	to += sizeof(ARROW) - 1;
+	rc = host_look(r, from, s);
+	if (rc == NW_OK && strcmp(from, to) != 0)
+		rc = host_look(r, to, s);
+	for (i = 0; i < n; i++)
+		session[i].suspicion = nw_change_log_odds(s->chance[i]);
+	free(from);
+	free(s->chance);
+	free(s);
+	return rc;
+}
