@@ -7,6 +7,7 @@
 
 #include "daemon/gate/hearsay.h"
 #include "daemon/gate/hidekey.h"
+#include "daemon/gate/traces.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -200,4 +201,19 @@ announced_start(struct box *box, const struct nw_scitags *names, struct announce
 	    hidekey_read(box->conf->state_dir, box->announce_key, why) < 0)
 		return NW_EIO;
 	return announce_start(box->base, &c, &ops, out, why);
+}
+
+static void
+on_trace(void *arg, const char *sender, const struct nw_announcement *n)
+{
+	(void)announce_whole(((struct box *)arg)->announce, sender, n);
+}
+
+int
+announced_traces_start(struct box *box, struct traces **out, char why[CONF_WHY_BYTES])
+{
+	*out = NULL;
+	return box->conf->take_traces
+	    ? traces_start(box->base, box->conf->announce_from, on_trace, box, out, why)
+	    : NW_OK;
 }

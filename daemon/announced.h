@@ -13,10 +13,14 @@
 struct announce;
 struct box;
 struct nw_scitags;
+struct traces;
 
 /* Opens the addresses of listen-announcements; names as in hearsay.h. After a negative code, why
  * has the fault. */
 int announced_start(struct box *box, const struct nw_scitags *names, struct announce **out,
     char why[CONF_WHY_BYTES]);
+
+/* Opens the way of Rucio's traces (gate/traces.h); *out is NULL without take-traces. The same codes. */
+int announced_traces_start(struct box *box, struct traces **out, char why[CONF_WHY_BYTES]);
 
 #endif

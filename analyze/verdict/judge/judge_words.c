@@ -582,7 +582,7 @@ phase_of(const struct announced *a, enum nw_announced_field field)
 	return a->phases != NULL ? a->phases->value[field] : NAN;
 }
 
-/* Phases that FTS announces, each from a second. */
+/* Phases that FTS or Rucio announces, each from a second. */
 static void
 phase_reasons(struct judgement *j)
 {
@@ -595,7 +595,9 @@ phase_reasons(struct judgement *j)
 	if (queue >= PHASE_LEAST_S)
 		REASON_SAY(j, announced_queue, CLAIM_NO_STAGE, claim_number(queue));
 	if (prepare >= PHASE_LEAST_S)
-		REASON_SAY(j, announced_prepare, CLAIM_NO_STAGE, claim_number(prepare));
+		REASON_SAY(j, announced_prepare, CLAIM_NO_STAGE,
+		    claim_text(strcmp(a->phases->by, "rucio") == 0 ? "Rucio's client" : "FTS"),
+		    claim_number(prepare));
 	if (source >= PHASE_LEAST_S)
 		REASON_SAY(
 		    j, announced_check, CLAIM_NO_STAGE, claim_text("source"), claim_number(source));

@@ -192,11 +192,47 @@ test_files(void)
 	judgement_clear(&j);
 }
 
+/* A trace of Rucio adds its phases to a transfer, and neither bytes nor another route. */
+static void
+test_traces(void)
+{
+	static char rucio[] = "rucio", site[] = "SITE_DISK";
+	const struct flow_case moved = { .out = 3e8 };
+	struct evidence_announced a[2] = { flow_of(&moved), flow_of(&moved) };
+	struct judgement j;
+	size_t form;
+
+	a[0].by = rucio;
+	a[0].src = site;
+	a[0].sport = a[0].dport = 0;
+	a[0].value[NW_ANNOUNCED_prepare_s] = 12;
+	for (form = 0; form < 3; form++) {
+		a[1].by = forms[form];
+		judge_one(a, 2, &j);
+		CHECK_NEAR(j.bytes, 3e8, 0, 0);
+		CHECK_STR(j.route, "192.0.2.1 -> 192.0.2.2");
+		CHECK(has_reason(&j, "Rucio's client prepared the transfer for 12"));
+		judgement_clear(&j);
+	}
+	judge_one(a, 1, &j);
+	CHECK_NEAR(j.bytes, 3e8, 0, 0);
+	CHECK_STR(j.route, "SITE_DISK -> 192.0.2.2");
+	CHECK(!has_reason(&j, "hearsay"));
+	judgement_clear(&j);
+	/* an upload by HTTP has no bytes in the f-stream */
+	a[1].by = forms[1];
+	a[1].value[NW_ANNOUNCED_bytes_out] = NAN;
+	judge_one(a, 2, &j);
+	CHECK_NEAR(j.bytes, 3e8, 0, 0);
+	judgement_clear(&j);
+}
+
 int
 main(void)
 {
 	test_stages();
 	test_transfer();
 	test_files();
+	test_traces();
 	return check_done("judge_announced");
 }
