@@ -21,6 +21,10 @@
 #include "narrows/task.h"
 #include "narrows/xmalloc.h"
 
+/* Most judgements behind a session's end that announcements bring about: firefly, XRootD, FTS and
+ * Rucio may each be late, and anybody can send datagrams. */
+enum { LATE_MOST = 4 };
+
 /* A flow's reference to its session: sessions merge. */
 struct flow_session {
 	struct session *s;
@@ -124,8 +128,8 @@ on_end(void *arg, void *session)
 
 	session_announced(w->s, false);
 	w->s = session_now(w->s);
-	if (!box->stopping && w->s->state == SESSION_CLOSED && !w->s->judged_late) {
-		w->s->judged_late = true; /* once: anybody can send datagrams */
+	if (!box->stopping && w->s->state == SESSION_CLOSED && w->s->n_judged_late < LATE_MOST) {
+		w->s->n_judged_late++;
 		session_judge_again(
 		    w->s, "a program announced the end of the transfer after the session's end");
 	}

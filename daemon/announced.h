@@ -3,7 +3,7 @@
  * The sessions of announced flows. A flow belongs to the session of a measured end of its
  * connection; without such an end, to a session of its own or of its group, which becomes part of a
  * measured session that comes later (ends.h). Announcements neither open nor hold open a measured
- * session; an announcement that ends after the session leads to one new judgement.
+ * session; announcements that end after the session lead to a few new judgements.
  */
 #ifndef ANNOUNCED_H
 #define ANNOUNCED_H

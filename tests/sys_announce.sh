@@ -93,24 +93,42 @@ while True:
     if when == "during" and got > n // 2:
         send("start", start, start, **flow)
         when = ""
-send("end", start, time.time(), **flow, **lie)
 assert got == n
+if when == "after":  # the shell sends it, behind the verdict
+    json.dump([start, time.time(), {**flow, **lie}], open(sys.argv[3], "w"))
+else:
+    send("end", start, time.time(), **flow, **lie)
 PY
-for when in before during; do
-	PYTHONPATH=$tmp "$bin/nwrun" -q -n "moved-$when" python3 "$tmp/mover.py" "$port" $when || fail "nwrun: $?"
+cat >"$tmp/late.py" <<'PY'
+from ff import *
+start, end, of = json.load(open(sys.argv[2]))
+for _ in range(3):  # once is enough: repetitions double nothing
+    send("end", start, end, **of)
+PY
+for when in before during after; do
+	PYTHONPATH=$tmp "$bin/nwrun" -q -n "moved-$when" python3 "$tmp/mover.py" "$port" $when "$tmp/flow" || fail "nwrun: $?"
 	one() { nw sessions --json | grep "moved-$when" | grep -q closed; }
 	until_true 20 one || fail "$when: $(nw sessions)"
 	id=$(nw sessions --json | grep "\"moved-$when\"" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p' | head -n 1)
+	if [ $when = after ]; then
+		measured() { nw report "$id" --json 2>/dev/null | grep -q '"announced_alone": *false' && nw sessions --json | grep '"moved-after"' | grep -q '"analysed": *true'; }
+		until_true 20 measured || fail "$when: no verdict: $(nw sessions)"
+		nw report "$id" --json >"$tmp/early.json"
+		PYTHONPATH=$tmp python3 "$tmp/late.py" "$port" "$tmp/flow"
+	fi
 	has() { nw report "$id" --json | grep -q '"by": *"firefly"'; }
 	until_true 20 has || fail "$when: the announcement is not in session $id: $(nw sessions) $(nw report "$id" --json | head -c 600)"
 	nw report "$id" --json >"$tmp/measured.json"
-	python3 - "$tmp/measured.json" <<'PY' || fail "$when: a measured session changed"
+	[ $when = after ] || cp "$tmp/measured.json" "$tmp/early.json"
+	python3 - "$tmp/measured.json" "$tmp/early.json" <<'PY' || fail "$when: a measured session changed"
 import json, sys
 d = json.load(open(sys.argv[1]))
 s = d["session"]
 assert not s["announced_alone"] and s["bytes"] < 10**9, s["bytes"]
 assert "as it says itself" not in d["verdict"]["sentence"] and s["label"] is None, d["verdict"]
-assert s["announced"][0]["bytes_in"] == 1e12
+assert s["announced"][0]["bytes_in"] == 1e12 and len(s["announced"]) == 1
+early = json.load(open(sys.argv[2]))
+assert early["session"]["bytes"] == s["bytes"] and early["verdict"] == d["verdict"], early["verdict"]
 PY
 done
 
