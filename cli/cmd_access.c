@@ -211,10 +211,13 @@ const struct command command_access = {
 		"token   makes a token for a program and prints it, once\n"
 		"remove  ends a user's or a token's access, at once\n"
 		"list    shows users and tokens\n"
-		"  -r, --role ROLE   viewer (default), operator, admin; of a token also metrics\n"
+		"  -r, --role ROLE   viewer (default), operator, admin; of a token also\n"
+		"                    metrics, traces\n"
 		"  -g, --generate    makes the password and prints it; else standard input has it\n"
 		"  -d, --days DAYS   the token ends after so long; else never\n"
-		"A metrics token reads /metrics, /healthz and /readyz alone. An operator may also "
+		"A metrics token reads /metrics, /healthz and /readyz alone, a traces token sends "
+		"traces.\n"
+		"An operator may also "
 		"change\nwhat pages let people change, an admin see /access.\n",
 	.needs = NEEDS_STATE_DIR,
 	.run = run,

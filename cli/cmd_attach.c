@@ -102,6 +102,12 @@ static const struct listener by_box = { heard_by_box,
 	    "an announcement came again, or its clock is ten minutes off",
 	    "an announcement came beyond the limits of its source" },
 	200000000, "# waiting %ld s for the first announcement\n", "no announcement came" };
+static const struct listener by_traces = { heard_by_box,
+	{ KEY_counters_announcements, KEY_counters_announcements_foreign },
+	{ "a trace of a transfer came, and is a session: narrows sessions",
+	    "a trace of a transfer outside of all networks came: see announce-from", NULL, NULL,
+	    NULL },
+	200000000, "# waiting %ld s for the first trace of a transfer\n", "no trace came" };
 static const struct listener by_agents = { heard_by_agents, { 0 },
 	{ "an agent was told of a data channel, and has a session: narrows sessions",
 	    "an agent was told of a connection that another process holds",
@@ -188,6 +194,14 @@ static const struct program {
 	    "login-file /etc/narrows/broker.login\n"
 	    "box        tls://%1$s/PORT\n",
 	    &by_events },
+	{ "rucio",
+	    "# Rucio: lines for rucio.cfg of the clients. narrowsd.conf of the box has:\n"
+	    "#   take-traces   yes\n"
+	    "#   announce-from NETWORK OF THE CLIENTS\n"
+	    "# A port with logins takes the token of: narrows access token -r traces rucio\n"
+	    "[trace]\n"
+	    "tracehost = https://rucio:TOKEN@%1$s:8443\n",
+	    &by_traces },
 	{ "nginx",
 	    "# nginx: lines for the block http of nginx.conf; then reload the server.\n"
 	    "log_format narrows '$msec $remote_addr $remote_port $server_port $request_method "
@@ -269,8 +283,8 @@ run(const struct command_env *env, int argc, char **argv)
 		return command_misused(env->command);
 	if ((program = program_find(argv[optind])) == NULL)
 		return command_failed(argv[optind],
-		    "not known: write xrootd, dcache, gridftp, fts, nginx, rclone, kubernetes or "
-		    "slurm");
+		    "not known: write xrootd, dcache, gridftp, fts, rucio, nginx, rclone, "
+		    "kubernetes or slurm");
 	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
 		return command_failed(NULL, "this machine has no name: give --box");
 	if (port == 0 && program->listener == &by_box)
@@ -285,7 +299,7 @@ run(const struct command_env *env, int argc, char **argv)
 const struct command command_attach = {
 	.name = "attach",
 	.summary = "print the lines with which other programs tell of their transfers",
-	.usage = "xrootd|dcache|gridftp|fts|nginx|rclone|kubernetes|slurm [--box HOST] "
+	.usage = "xrootd|dcache|gridftp|fts|rucio|nginx|rclone|kubernetes|slurm [--box HOST] "
 		 "[--check[=SECONDS]]",
 	.help =
 	    "Changes no file. --check waits for the first announcement (60 s), and says what\n"

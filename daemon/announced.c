@@ -7,6 +7,7 @@
 
 #include "daemon/gate/hearsay.h"
 #include "daemon/gate/hidekey.h"
+#include "daemon/gate/traces.h"
 #include "daemon/box.h"
 #include "daemon/commit.h"
 #include "daemon/conf.h"
@@ -19,6 +20,10 @@
 #include "narrows/provoked.h"
 #include "narrows/task.h"
 #include "narrows/xmalloc.h"
+
+/* Most judgements behind a session's end that announcements bring about: firefly, XRootD, FTS and
+ * Rucio may each be late, and anybody can send datagrams. */
+enum { LATE_MOST = 4 };
 
 /* A flow's reference to its session: sessions merge. */
 struct flow_session {
@@ -123,8 +128,8 @@ on_end(void *arg, void *session)
 
 	session_announced(w->s, false);
 	w->s = session_now(w->s);
-	if (!box->stopping && w->s->state == SESSION_CLOSED && !w->s->judged_late) {
-		w->s->judged_late = true; /* once: anybody can send datagrams */
+	if (!box->stopping && w->s->state == SESSION_CLOSED && w->s->n_judged_late < LATE_MOST) {
+		w->s->n_judged_late++;
 		session_judge_again(
 		    w->s, "a program announced the end of the transfer after the session's end");
 	}
@@ -200,4 +205,19 @@ announced_start(struct box *box, const struct nw_scitags *names, struct announce
 	    hidekey_read(box->conf->state_dir, box->announce_key, why) < 0)
 		return NW_EIO;
 	return announce_start(box->base, &c, &ops, out, why);
+}
+
+static void
+on_trace(void *arg, const char *sender, const struct nw_announcement *n)
+{
+	(void)announce_whole(((struct box *)arg)->announce, sender, n);
+}
+
+int
+announced_traces_start(struct box *box, struct traces **out, char why[CONF_WHY_BYTES])
+{
+	*out = NULL;
+	return box->conf->take_traces
+	    ? traces_start(box->base, box->conf->announce_from, on_trace, box, out, why)
+	    : NW_OK;
 }

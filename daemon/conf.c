@@ -212,6 +212,7 @@ static const struct conf_row rows[] = {
 	    NULL },
 	{ "announce-hide", &conf_word, AT(announce_hide), "none", "none, users, files or all",
 	    NULL },
+	{ "take-traces", &conf_bool, AT(take_traces), "no", NULL, NULL },
 	{ "listen-http", &one_address, AT(listen_http), "127.0.0.1/8080", NULL, NULL },
 	{ "listen-https", &address_or_none, AT(listen_https), "none", NULL, NULL },
 	{ "login", &conf_word, AT(login), "beyond-loopback", "beyond-loopback, always or never",

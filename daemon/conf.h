@@ -33,6 +33,7 @@ struct conf {
 	char *listen_events, *listen_events_tls; /* of lines */
 	char *listen_announcements, *announce_from, *announce_names;
 	enum announce_hide announce_hide;
+	bool take_traces;
 	char *listen_http;
 	char *listen_https; /* "address/port" or "none" */
 	char *tls_dir;      /* below the state directory unless absolute: siteconf_tls_dir() */

@@ -18,6 +18,7 @@
 
 #include "daemon/gate/admission.h"
 #include "daemon/gate/hearsay.h"
+#include "daemon/gate/traces.h"
 #include "daemon/announced.h"
 #include "daemon/asked.h"
 #include "daemon/box.h"
@@ -81,6 +82,7 @@ struct daemon {
 	struct event *on_term, *on_int, *tick;
 	struct listeners *listeners, *listeners_tls, *listeners_lines, *listeners_lines_tls;
 	struct nw_scitags *scitags; /* names in announcements */
+	struct traces *traces;      /* NULL: the box takes none */
 	struct keepjob *keepjob;
 	struct diets *diets;
 	struct ctl *ctl;
@@ -854,6 +856,10 @@ daemon_start(struct daemon *d)
 	if (announced_start(&d->box, d->scitags, &d->box.announce, why) < 0)
 		fatalx("%s", why);
 	d->box.xsp_tls = listeners_addresses(d->listeners_tls);
+	if (announced_traces_start(&d->box, &d->traces, why) < 0)
+		fatalx("%s", why);
+	wo.traces = d->traces != NULL ? traces_take : NULL;
+	wo.traces_arg = d->traces;
 	if (web_start(&wo, &d->web, why) < 0)
 		fatalx("%s", why);
 	ctl_open(d);
@@ -875,6 +881,7 @@ daemon_stop(struct daemon *d)
 	listeners_stop(d->listeners_lines);
 	listeners_stop(d->listeners_tls);
 	listeners_stop(d->listeners);
+	traces_stop(d->traces);
 	announce_stop(d->box.announce);
 	peer_drain_all(&d->box);
 	session_close_all(&d->box);

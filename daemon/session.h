@@ -39,7 +39,7 @@ struct session {
 	struct session *merged_into; /* session that took over, or NULL */
 	int64_t analysed_mono_ns;    /* time of the last analysis while open */
 	bool fresh;                  /* rows have come since then */
-	bool judged_late;            /* after an announcement that came too late */
+	uint8_t n_judged_late;       /* judgements after announcements that came too late */
 	bool restored;               /* of an earlier life of the box, which forgot the senders */
 	struct session_sender {
 		char *owner;

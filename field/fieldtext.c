@@ -113,3 +113,22 @@ fieldtext_address(const char *text, char *out)
 		return inet_ntop(AF_INET, v6.s6_addr + 12, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
 	return inet_ntop(AF_INET6, &v6, out, NW_ANNOUNCE_ADDRESS_BYTES) != NULL;
 }
+
+void
+fieldtext_url_host(const char *url, char *out, size_t size)
+{
+	const char *at = strstr(url, "://"), *user, *ends = ":/?";
+	size_t n;
+
+	at = at != NULL ? at + 3 : url;
+	if ((user = memchr(at, '@', strcspn(at, "/?"))) != NULL)
+		at = user + 1;
+	if (*at == '[') {
+		at++;
+		ends = "]/?";
+	}
+	n = strcspn(at, ends);
+	n = n < size ? n : size - 1;
+	memcpy(out, at, n);
+	out[n] = '\0';
+}

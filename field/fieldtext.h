@@ -16,5 +16,7 @@ bool fieldtext_time(const char *text, int64_t *t_wall_ns);
 /* Writes a numeric address in the form of inet_ntop(), IPv4 in IPv6 as IPv4. Returns false for any
  * other text. The size of `out` is NW_ANNOUNCE_ADDRESS_BYTES. */
 bool fieldtext_address(const char *text, char *out);
+/* Copies the host of a URL, without user, port and brackets; cut to `size`, which is at least 1. */
+void fieldtext_url_host(const char *url, char *out, size_t size);
 
 #endif

@@ -194,28 +194,6 @@ nw_fts_file(const struct nw_fts_message *m, char out[NW_FTS_ID_BYTES])
 
 /* --- events --- */
 
-/* The host of a URL, without user and port. */
-static void
-host_of(const char *url, char out[NW_FTS_NAME_BYTES])
-{
-	const char *at = strstr(url, "://"), *user;
-	const char *ends = ":/?";
-	size_t n;
-
-	at = at != NULL ? at + 3 : url;
-	if ((user = memchr(at, '@', strcspn(at, "/?"))) != NULL)
-		at = user + 1;
-	if (*at == '[') {
-		at++;
-		ends = "]/?";
-	}
-	n = strcspn(at, ends);
-	if (n >= NW_FTS_NAME_BYTES)
-		n = NW_FTS_NAME_BYTES - 1;
-	memcpy(out, at, n);
-	out[n] = '\0';
-}
-
 static void
 text_add(struct nw_fts_event *out, const char *key, const char *text)
 {
@@ -254,8 +232,8 @@ nw_fts_event(const struct nw_fts_message *m, int64_t submit_wall_ns, double stag
 		.attrs = out->attrs };
 	(void)snprintf(out->id, sizeof(out->id), "%.40s/%" PRId64 "/%" PRId64, m->job, m->file_id,
 	    m->retry > 0 ? m->retry : 0);
-	host_of(m->src_url, out->src);
-	host_of(m->dst_url, out->dst);
+	fieldtext_url_host(m->src_url, out->src, sizeof(out->src));
+	fieldtext_url_host(m->dst_url, out->dst, sizeof(out->dst));
 	text_add(out, "transfer_id", out->id);
 	out->attrs[0].is_id = true;
 	text_add(out, "src", out->src);

@@ -411,17 +411,24 @@ numbers_put(const struct file *f, const struct xrd_client *c, const struct xrd_r
 	value[NW_ANNOUNCED_writes] = is_blind ? NAN : r->writes_done;
 }
 
+/* NULL: no login is known. */
+static const struct login *
+file_login(const struct file *f)
+{
+	struct login *l;
+
+	HASH_FIND(hh, f->of->logins, &f->login, sizeof(f->login), l);
+	return l;
+}
+
 static void
 file_say(struct take *t, struct file *f, enum nw_announce_state state, const struct xrd_record *r)
 {
 	const struct server *s = f->of;
-	const struct xrd_client *c = &f->client;
+	const struct login *l = file_login(f);
+	const struct xrd_client *c = l != NULL ? &l->client : &f->client;
 	struct nw_announcement a;
-	struct login *l;
 
-	HASH_FIND(hh, s->logins, &f->login, sizeof(f->login), l);
-	if (l != NULL)
-		c = &l->client;
 	if (c->host[0] == '\0')
 		return; /* a login from before the box's start */
 	nw_announcement_init(&a);
@@ -912,4 +919,29 @@ nw_xrootd_group(struct nw_xrootd *x, const char *source, struct nw_announcement 
 		return;
 	group_put(only->of, only->id, 0, n->group);
 	only->named_wall_ns = 0;
+}
+
+void
+nw_xrootd_file_group(struct nw_xrootd *x, struct nw_announcement *n)
+{
+	const struct file *f, *only = NULL;
+	const struct server *s;
+	const struct login *l;
+	struct nw_flow_file of;
+
+	DL_FOREACH (x->longest_silent, s)
+		DL_FOREACH (s->oldest_file, f) {
+			l = file_login(f);
+			of = (struct nw_flow_file){ .file = f->path,
+				.src = "",
+				.dst = l != NULL ? l->client.host : f->client.host,
+				.start_wall_ns = f->start_wall_ns };
+			if (!nw_flow_file_is(&of, n))
+				continue;
+			if (only != NULL)
+				return;
+			only = f;
+		}
+	if (only != NULL)
+		group_put(only->of, only->group_login, only->id, n->group);
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Beyond loopback the report knows who asks: people log in, programs have tokens, roles have limits, guessing is rationed.
 . tests/lib.sh
-start_box -o listen-https=0.0.0.0/0
+start_box -o listen-https=0.0.0.0/0 -o take-traces=yes -o announce-from=127.0.0.0/8
 https=https://127.0.0.1:$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")
 ask() { curl -sS --cacert "$tmp/state/tls/ca.crt" "$@"; }
 code() { ask -o "$tmp/body" -w '%{http_code}' "$@"; }
@@ -187,3 +187,18 @@ stop_box
 ! "$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 2>"$tmp/err" || fail "the report crosses the network in clear"
 grep -q 'login never' "$tmp/err" || fail "it does not say how: $(cat "$tmp/err")"
 "$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 -o login=never 2>"$tmp/err" || fail "login never: $(cat "$tmp/err")"
+
+# --- traces of Rucio: a token of their own, also in the form that its clients have; no page of another site ---
+token=$(nw access token -r traces rucio)
+trace='{"eventType": "touch", "clientState": "DONE"}'
+is "a trace of nobody" "$(code -d "$trace" "$https/traces/")" 401
+is "a trace with a token" "$(code -H "Authorization: Bearer $token" -d "$trace" "$https/traces/")" 201
+is "a trace with the token in the URL" "$(code -u "rucio:$token" -d "$trace" "$https/traces/")" 201
+is "a trace with a token and more" "$(code -H "Authorization: Bearer ${token}0" -d "$trace" "$https/traces/")" 401
+is "a trace with another password" "$(code -u "rucio:x$token" -d "$trace" "$https/traces/")" 401
+is "no trace" "$(code -u "rucio:$token" -d "[" "$https/traces/")" 400
+is "a long trace" "$(head -c 9000 /dev/zero | tr '\0' ' ' | code -u "rucio:$token" --data-binary @- "$https/traces/")" 413
+is "a trace from a page" "$(code -u "rucio:$token" -H "Origin: https://evil.example" -d "$trace" "$https/traces/")" 403
+is "a reader of traces" "$(code -u "rucio:$token" "$https/traces/")" 403
+is "a page for the token of traces" "$(code -u "rucio:$token" "$https/sessions.json")" 403
+is "counters for the token of traces" "$(code -u "rucio:$token" "$https/metrics")" 403

@@ -93,24 +93,42 @@ while True:
     if when == "during" and got > n // 2:
         send("start", start, start, **flow)
         when = ""
-send("end", start, time.time(), **flow, **lie)
 assert got == n
+if when == "after":  # the shell sends it, behind the verdict
+    json.dump([start, time.time(), {**flow, **lie}], open(sys.argv[3], "w"))
+else:
+    send("end", start, time.time(), **flow, **lie)
 PY
-for when in before during; do
-	PYTHONPATH=$tmp "$bin/nwrun" -q -n "moved-$when" python3 "$tmp/mover.py" "$port" $when || fail "nwrun: $?"
+cat >"$tmp/late.py" <<'PY'
+from ff import *
+start, end, of = json.load(open(sys.argv[2]))
+for _ in range(3):  # once is enough: repetitions double nothing
+    send("end", start, end, **of)
+PY
+for when in before during after; do
+	PYTHONPATH=$tmp "$bin/nwrun" -q -n "moved-$when" python3 "$tmp/mover.py" "$port" $when "$tmp/flow" || fail "nwrun: $?"
 	one() { nw sessions --json | grep "moved-$when" | grep -q closed; }
 	until_true 20 one || fail "$when: $(nw sessions)"
 	id=$(nw sessions --json | grep "\"moved-$when\"" | sed -n 's/.*"id": *\([0-9]*\).*/\1/p' | head -n 1)
+	if [ $when = after ]; then
+		measured() { nw report "$id" --json 2>/dev/null | grep -q '"announced_alone": *false' && nw sessions --json | grep '"moved-after"' | grep -q '"analysed": *true'; }
+		until_true 20 measured || fail "$when: no verdict: $(nw sessions)"
+		nw report "$id" --json >"$tmp/early.json"
+		PYTHONPATH=$tmp python3 "$tmp/late.py" "$port" "$tmp/flow"
+	fi
 	has() { nw report "$id" --json | grep -q '"by": *"firefly"'; }
 	until_true 20 has || fail "$when: the announcement is not in session $id: $(nw sessions) $(nw report "$id" --json | head -c 600)"
 	nw report "$id" --json >"$tmp/measured.json"
-	python3 - "$tmp/measured.json" <<'PY' || fail "$when: a measured session changed"
+	[ $when = after ] || cp "$tmp/measured.json" "$tmp/early.json"
+	python3 - "$tmp/measured.json" "$tmp/early.json" <<'PY' || fail "$when: a measured session changed"
 import json, sys
 d = json.load(open(sys.argv[1]))
 s = d["session"]
 assert not s["announced_alone"] and s["bytes"] < 10**9, s["bytes"]
 assert "as it says itself" not in d["verdict"]["sentence"] and s["label"] is None, d["verdict"]
-assert s["announced"][0]["bytes_in"] == 1e12
+assert s["announced"][0]["bytes_in"] == 1e12 and len(s["announced"]) == 1
+early = json.load(open(sys.argv[2]))
+assert early["session"]["bytes"] == s["bytes"] and early["verdict"] == d["verdict"], early["verdict"]
 PY
 done
 
@@ -140,3 +158,69 @@ PYTHONPATH=$tmp python3 "$tmp/flood.py" "$port" flows
 echo "20,000 datagrams a second for 5 s: $((used * 10)) ms of a processor; then again, and 60,000 new flows: $memory kB, then $(rss) kB"
 [ "$(rss)" -lt $((memory + 50000)) ] || fail "memory: $memory kB, then $(rss) kB"
 "$bin/nwrun" -q -n behind true && nw sessions --json >/dev/null || fail "behind a flood the box does not answer"
+
+# --- real datagrams of every format, changed at random, repeated and from many sources, beside a measured transfer ---
+cat >"$tmp/mutate.py" <<'PY'
+import glob
+from ff import *
+import random
+seed = int(sys.argv[3])
+r = random.Random(seed)
+seeds = [open(p, "rb").read() for d in ("firefly", "xrootd", "hearsay") for p in glob.glob(sys.argv[2] + "/%s/*" % d)]
+assert len(seeds) > 10
+sources = []
+for i in range(2, 42):
+    sources.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    sources[-1].bind(("127.0.0.%d" % i, 0))
+numbers = [b"-1", b"0", b"1e999", b"9223372036854775808", b"1795827805", b'"x"', b"null", b"{}", b"[" * 9]
+
+
+def mutated():
+    b = bytearray(r.choice(seeds))
+    for _ in range(r.choice((0, 1, 1, 2, 8))):
+        at, how = r.randrange(len(b) + 1), r.randrange(6)
+        if how == 0 and at < len(b):
+            b[at] ^= 1 << r.randrange(8)
+        elif how == 1:
+            del b[at:]
+        elif how == 2:
+            b[at:at] = b[:r.randrange(len(b) + 1)]
+        elif how == 3:
+            other = r.choice(seeds)
+            b[at:] = other[r.randrange(len(other)):]
+        elif how == 4:
+            b[at:at + r.randrange(8)] = r.choice(numbers)
+        elif at + 2 < len(b):
+            b[at:at + 2] = r.randbytes(2)  # lengths and numbers of XRootD
+    return bytes(b[:65000])
+
+
+begin = time.time()
+for n in range(60000):
+    b = mutated()
+    for _ in range(1 + 2 * (n % 50 == 0)):  # some come thrice
+        r.choice(sources).sendto(b, to)
+    if n % 100 == 0:
+        time.sleep(max(0, begin + n / 10000 - time.time()))
+PY
+seed=$(date +%s)
+echo "seed $seed"
+PYTHONPATH=$tmp python3 "$tmp/mutate.py" "$port" tests/corpus "$seed" &
+mutator=$!
+PYTHONPATH=$tmp "$bin/nwrun" -q -n moved-beside python3 "$tmp/mover.py" "$port" after "$tmp/flow" || fail "nwrun beside wrong datagrams: $?"
+wait $mutator || fail "the sender of wrong datagrams, seed $seed"
+kill -0 $box || fail "the box ended, seed $seed"
+beside() { nw sessions --json | grep '"moved-beside"' | grep closed | grep -q '"analysed": *true'; }
+until_true 40 beside || fail "no verdict beside wrong datagrams, seed $seed: $(nw sessions)"
+id=$(nw sessions --json | grep '"moved-beside"' | sed -n 's/.*"id": *\([0-9]*\).*/\1/p' | head -n 1)
+nw report "$id" --json >"$tmp/beside.json"
+python3 - "$tmp/beside.json" "$tmp/early.json" <<'PY' || fail "wrong datagrams changed a measured session, seed $seed"
+import json, sys
+d, e = (json.load(open(p)) for p in sys.argv[1:])
+assert not d["session"]["announced"] and d["session"]["announced_alone"] is False, d["session"]
+assert d["session"]["bytes"] == e["session"]["bytes"], (d["session"]["bytes"], e["session"]["bytes"])
+PY
+bad=$(curl -s "$url/metrics" | sed -n 's/^narrows_announcements_malformed\(_total\)\? //p')
+echo "60,000 changed datagrams: $bad rejected, $(rss) kB"
+[ "$bad" -gt 1000 ] || fail "only $bad datagrams are rejected, seed $seed"
+[ "$(rss)" -lt $((memory + 50000)) ] || fail "memory: $memory kB, then $(rss) kB, seed $seed"

@@ -178,4 +178,11 @@ until_true 40 has 70 || fail "behind the broker's kill: $(nw sql --csv "SELECT n
 until_true 20 none_waits || fail "messages stay at the broker: $(waiting)"
 each_once() { [ "$(nw sql --csv "SELECT count(*) FROM v_session WHERE program = 'fts'" | tail -n 1)" = 70 ]; }
 until_true 20 each_once || fail "sessions: $(nw sql --csv "SELECT count(*) FROM v_session WHERE program = 'fts'")"
+# --- 40 minutes in the queue, and the rate of the transfers before: one sentence of the verdict ---
+id=$(nw sql --csv "SELECT max(id) FROM v_session WHERE program = 'fts'" | tail -n 1)
+said="It waited 40 min 0 s in the queue of FTS, then ran at the usual rate; what limits that rate is not known"
+reported() { nw report "$id" | tr '\n' ' ' | tr -s ' ' | grep -q "$said"; }
+until_true 40 reported || fail "the report of a usual transfer: $(nw report "$id")"
+nw report "$id" --json | grep -q "$said" || fail "the document of a usual transfer"
+curl -s "$url/session/$id" | grep -q "$said" || fail "the page of a usual transfer"
 echo "70 transfers: 210 messages, each once"

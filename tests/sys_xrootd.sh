@@ -6,7 +6,7 @@
 
 command -v xrootd >/dev/null && command -v xrdcp >/dev/null || skip "no XRootD is installed"
 
-start_box -o session-linger=1s -o listen-announcements=127.0.0.1/0 -o announce-from=127.0.0.0/8 -o announce-hide=users
+start_box -o session-linger=1s -o listen-announcements=127.0.0.1/0 -o announce-from=127.0.0.0/8 -o announce-hide=users -o take-traces=yes
 nw attach xrootd --box 127.0.0.1 >"$tmp/lines" || fail "attach"
 chmod 711 "$tmp"
 size=31457280
@@ -26,7 +26,9 @@ for s in a b; do
 done
 head -c $size /dev/urandom >"$tmp/a/data/big"
 # a file of its own: XRootD tells when a file was opened in whole seconds, so two copies of one within a second could be either
-cp "$tmp/a/data/big" "$tmp/a/data/third"
+for f in third traced later; do
+	cp "$tmp/a/data/big" "$tmp/a/data/$f"
+done
 chmod -R 777 "$tmp/a" "$tmp/b"
 for s in a b; do
 	$as xrootd -c "$tmp/$s/cf" -n $s -l "$tmp/$s/admin/log" >/dev/null 2>&1 &
@@ -44,6 +46,21 @@ cmp -s "$tmp/b/data/copy" "$tmp/a/data/big" || fail "the third-party copy differ
 [ "$(curl -s -o "$tmp/said" -T "$tmp/out" -w '%{http_code}' "http://127.0.0.1:$http_a/tagged?scitag.flow=137")" = 200 ] || fail "an upload by HTTP"
 [ "$(curl -s -o "$tmp/said" -T "$tmp/out" -w '%{http_code}' "http://127.0.0.1:$http_a/plain")" = 200 ] || fail "an upload by HTTP without experiment"
 
+# --- Rucio's traces of two downloads: one before the server's own account comes, one behind ---
+# trace FILE BEGIN END: as Rucio's client sends it
+trace() {
+	printf '{"eventType": "download", "clientState": "DONE", "uuid": "0f3c", "account": "jdoe", "scope": "s", "filename": "%s",
+	    "remoteSite": "SITE_DISK", "filesize": %s, "relativeStart": %s, "transferStart": %s, "transferEnd": %s}' "$1" $size "$(($2 - 12))" "$2" "$3" |
+	    curl -s -o "$tmp/said" -w '%{http_code}' --data-binary @- "$url/traces/"
+}
+begin=$(date +%s)
+copied "root://127.0.0.1:$root_a//later" "$tmp/out" || fail "a copy out: $(cat "$tmp/err")"
+copied "root://127.0.0.1:$root_a//traced" "$tmp/out" || fail "a copy out: $(cat "$tmp/err")"
+[ "$(trace traced "$begin" "$(date +%s)")" = 201 ] || fail "a trace: $(cat "$tmp/said")"
+known() { nw sql --csv "SELECT count(*) FROM metadata WHERE subject LIKE '%\"announced_by\":\"xrootd\"%/later\"%'" | grep -qx 1; }
+until_true 30 known || fail "no account of the server: $(nw sql --csv "SELECT subject FROM metadata")"
+[ "$(trace later "$begin" "$(date +%s)")" = 201 ] || fail "a trace: $(cat "$tmp/said")"
+
 # every session that is judged, with the files in it
 cat >"$tmp/look.py" <<'PY'
 import json, subprocess, sys
@@ -57,7 +74,7 @@ for r in rows:
     s = json.loads(subprocess.check_output(nw + ["report", str(r["id"]), "--json"], text=True))["session"]
     for a in s["announced"]:
         if a["file"]:
-            found.setdefault(a["file"].rsplit("/", 1)[1], []).append((s["bytes"], sorted({x["by"] for x in s["announced"]}), s["label"], a))
+            found.setdefault(a["file"].rsplit("/", 1)[-1], []).append((s["bytes"], sorted({x["by"] for x in s["announced"]}), s["label"], a))
 near = lambda n: n is not None and abs(n / size - 1) < 0.001
 one = lambda name, by: [f for f in found.get(name, []) if by in f[1]]
 try:
@@ -69,6 +86,10 @@ try:
     assert copy and all(near(f[0]) for f in copy) and copy[0][1] == ["xrootd", "xrootd tpc"], "copy"
     assert near(one("tagged", "firefly")[0][0]) and one("tagged", "xrootd")[0][2] == "experiment 2/activity 9", "tagged"
     assert one("plain", "xrootd")[0][0] is None, "plain"
+    for name in ("traced", "later"):
+        both = one(name, "rucio")
+        assert {f[3]["by"] for f in both} == {"xrootd", "rucio"} and all(near(f[0]) for f in both), name
+        assert [f[3]["prepare_s"] for f in both if f[3]["by"] == "rucio"] == [12], name
     users = {f[3]["user"] for files in found.values() for f in files if f[3]["by"] == "xrootd"}
     assert users and all(u.startswith("hidden:") for u in users), users
 except (AssertionError, IndexError, KeyError) as e:

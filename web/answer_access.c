@@ -85,6 +85,20 @@ answer_access(struct ask *q)
 	return NW_OK;
 }
 
+/* Has the daemon answer, by status and text. */
+static int
+daemon_run(struct ask *q,
+    int (*run)(void *arg, const char *peer, const char *body, char *out, size_t cap), void *arg,
+    const char *body)
+{
+	char out[ENROLMENT_BYTES] = "", *peer = NULL;
+	uint16_t port;
+
+	evhttp_connection_get_peer(evhttp_request_get_connection(q->reply->req), &peer, &port);
+	q->status = run(arg, peer != NULL ? peer : "?", body, out, sizeof(out));
+	return evbuffer_add(q->body, out, strlen(out)) == 0 ? NW_OK : NW_ENOMEM;
+}
+
 /*
  * A host with a token gets its certificate. No page can send the request, because no page has a
  * token.
@@ -92,14 +106,7 @@ answer_access(struct ask *q)
 static int
 enrolment_run(struct ask *q, const char *body)
 {
-	const struct web_opts *opts = &q->web->opts;
-	char out[ENROLMENT_BYTES] = "", *peer = NULL;
-	uint16_t port;
-
-	evhttp_connection_get_peer(evhttp_request_get_connection(q->reply->req), &peer, &port);
-	q->status =
-	    opts->enroll(opts->enroll_arg, peer != NULL ? peer : "?", body, out, sizeof(out));
-	return evbuffer_add(q->body, out, strlen(out)) == 0 ? NW_OK : NW_ENOMEM;
+	return daemon_run(q, q->web->opts.enroll, q->web->opts.enroll_arg, body);
 }
 
 int
@@ -113,4 +120,10 @@ int
 answer_enrolment(struct ask *q)
 {
 	return enrolment_run(q, NULL);
+}
+
+int
+take_traces(struct ask *q)
+{
+	return daemon_run(q, q->web->opts.traces, q->web->opts.traces_arg, q->form);
 }

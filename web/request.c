@@ -122,16 +122,17 @@ method_of(const struct reply *a)
 static bool
 form_passes(struct reply *a, const struct resource *row)
 {
-	if (!row->own_form)
+	if (!row->own_form && !row->own_document)
 		return true;
 	if (is_foreign(a)) {
 		a->why = "The form comes from a page of another site.";
 		reply_error(a, 403);
 		return false;
 	}
-	if (!is_form(a))
-		reply_error(a, 415);
-	return is_form(a);
+	if (row->own_document || is_form(a))
+		return true;
+	reply_error(a, 415);
+	return false;
 }
 
 /* Has the handler of a request that is granted make the answer. */
@@ -179,6 +180,7 @@ port_has(const struct port *p, const struct resource *row)
 	switch (row->port) {
 	case PORT_ANY: return true;
 	case PORT_LOGIN: return p->wants_login;
+	case PORT_TRACES: return p->web->opts.traces != NULL;
 	case PORT_ENROL: return p == &p->web->ports[PORT_HTTPS] && p->web->opts.enroll != NULL;
 	}
 	return false;

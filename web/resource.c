@@ -25,6 +25,7 @@ is_granted(enum grant least, enum account_role role)
 	switch (least) {
 	case GRANT_NONE: return false;
 	case GRANT_ANYBODY: return true;
+	case GRANT_TRACES: return role >= ACCOUNT_TRACES;
 	case GRANT_METRICS: return role >= ACCOUNT_METRICS;
 	case GRANT_VIEWER: return role >= ACCOUNT_VIEWER;
 	case GRANT_OPERATOR: return role >= ACCOUNT_OPERATOR;

@@ -22,18 +22,28 @@
 #include "web/query/param.h"
 
 /* The least role that a method is granted to. Without a grant the method is refused. */
-enum grant { GRANT_NONE, GRANT_ANYBODY, GRANT_METRICS, GRANT_VIEWER, GRANT_OPERATOR, GRANT_ADMIN };
+enum grant {
+	GRANT_NONE,
+	GRANT_ANYBODY,
+	GRANT_TRACES,
+	GRANT_METRICS,
+	GRANT_VIEWER,
+	GRANT_OPERATOR,
+	GRANT_ADMIN
+};
 enum method { METHOD_GET, METHOD_POST, METHOD_OTHER }; /* HEAD counts as GET */
 
-/* Ports that serve the resource: every port, ports with a login, ports that enrol hosts. */
-enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL };
+/* Ports that serve the resource: every port, ports with a login, ports that enrol hosts, ports of a
+ * box that takes traces. */
+enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL, PORT_TRACES };
 
 enum { RESOURCE_PARAMS_MAX = 2 };
 
 struct resource {
 	const char *path;
 	enum grant get, post;
-	bool own_form; /* post: the form must come from a page of the box, or from no page */
+	bool own_form;     /* post: the form must come from a page of the box, or from no page */
+	bool own_document; /* the same for a body that is no form */
 	enum resource_port port;
 	bool last_redirects; /* "last" leads to the address with the number */
 	bool local;          /* narrows -s has the answer without a box */

@@ -177,6 +177,7 @@ analysis_run(struct store_reader *r, int64_t session_id, const struct analysis_p
 		return rc;
 	}
 	history_add(&out->usual, &out->judgement);
+	out->judgement.is_usual_rate = usual_is_rate(&out->usual);
 	judge_say(e, &p->judge, &out->judgement);
 	segments_story(e, &out->judgement.path, &out->segments, &story);
 	judge_add_story(&out->judgement, &story);

@@ -27,6 +27,7 @@ struct announce {
 	enum announce_hide hide;
 	struct nw_xrootd *xrootd;
 	struct nw_flows *flows;
+	struct nw_wholes *wholes;
 	struct datagrams *datagrams;
 };
 
@@ -101,6 +102,23 @@ series_put(
 		xmalloc_spend();
 }
 
+/* The transfer that the flow is a part of, by what other programs announced of it. */
+static void
+group_find(struct announce *a, const char *source, struct nw_announcement *n)
+{
+	const char *whole = nw_wholes_find(a->wholes, n);
+
+	if (n->form == NW_ANNOUNCE_FIREFLY)
+		nw_xrootd_group(a->xrootd, source, n);
+	/* a trace stands behind the announcements of its server, which may be a measured session's */
+	if (n->form == NW_ANNOUNCE_RUCIO && whole != NULL)
+		strcpy(n->group, whole);
+	else if (n->form == NW_ANNOUNCE_RUCIO)
+		nw_xrootd_file_group(a->xrootd, n);
+	else if (n->also[0] == '\0' && whole != NULL)
+		strcpy(n->also, whole);
+}
+
 static void *
 on_begin(void *arg, const char *source, const struct nw_announcement *n)
 {
@@ -111,8 +129,7 @@ on_begin(void *arg, const char *source, const struct nw_announcement *n)
 	struct told *t = NULL;
 	void *session;
 
-	if (n->form == NW_ANNOUNCE_FIREFLY)
-		nw_xrootd_group(a->xrootd, source, &grouped);
+	group_find(a, source, &grouped);
 	session = subject != NULL ? a->ops.begin(a->ops.arg, &grouped, &session_id) : NULL;
 
 	if (session != NULL) {
@@ -230,22 +247,40 @@ datagram_take(struct announce *a, const struct datagram *d, const char **why)
 	return fate_of(nw_flows_take(a->flows, d->source, &n, nw_wall_ns(), now));
 }
 
+/* A transfer begins and ends at once. */
+static enum announce_fate
+whole_take(struct announce *a, const char *source, const struct nw_announcement *n)
+{
+	void *flow;
+
+	if (a->ops.is_full(a->ops.arg) || !nw_flows_may_begin(a->flows, source, nw_mono_ns()) ||
+	    (flow = on_begin(a, source, n)) == NULL)
+		return ANNOUNCE_OVER_LIMIT;
+	on_row(a, flow, n);
+	on_end(a, flow);
+	nw_wholes_put(a->wholes, n);
+	return ANNOUNCE_TAKEN;
+}
+
 void
 announce_event(struct announce *a, const char *host, const struct nw_event *e)
 {
 	struct nw_announcement n;
-	enum announce_fate fate = ANNOUNCE_OVER_LIMIT;
-	void *flow;
 
-	if (!nw_transfer_event_read(e, host, &n))
-		return;
-	if (!a->ops.is_full(a->ops.arg) && nw_flows_may_begin(a->flows, host, nw_mono_ns()) &&
-	    (flow = on_begin(a, host, &n)) != NULL) {
-		on_row(a, flow, &n);
-		on_end(a, flow);
-		fate = ANNOUNCE_TAKEN;
-	}
-	a->ops.note(a->ops.arg, fate, host, NULL);
+	if (nw_transfer_event_read(e, host, &n))
+		a->ops.note(a->ops.arg, whole_take(a, host, &n), host, NULL);
+}
+
+enum announce_fate
+announce_whole(struct announce *a, const char *sender, const struct nw_announcement *n)
+{
+	enum announce_fate fate = ANNOUNCE_FOREIGN;
+
+	if (nw_networks_have_text(&a->from, sender) &&
+	    (nw_networks_have_text(&a->from, n->src) || nw_networks_have_text(&a->from, n->dst)))
+		fate = whole_take(a, sender, n);
+	a->ops.note(a->ops.arg, fate, sender, NULL);
+	return fate;
 }
 
 static void
@@ -300,7 +335,7 @@ announce_start(struct event_base *base, const struct announce_conf *c,
 	a->names = c->names;
 	a->hide = c->hide;
 	if ((a->flows = nw_flows_new(&calls, PER_S)) == NULL ||
-	    (a->xrootd = nw_xrootd_new()) == NULL)
+	    (a->xrootd = nw_xrootd_new()) == NULL || (a->wholes = nw_wholes_new()) == NULL)
 		fatalx("out of memory");
 	if (strcmp(c->from, "none") != 0 && (rc = nw_networks_parse(c->from, &a->from, &fault)) < 0)
 		snprintf(why, CONF_WHY_BYTES, "announce-from: %s", fault);
@@ -329,6 +364,7 @@ announce_stop(struct announce *a)
 	datagrams_stop(a->datagrams);
 	nw_flows_free(a->flows);
 	nw_xrootd_free(a->xrootd);
+	nw_wholes_free(a->wholes);
 	free(a);
 }
 

@@ -72,6 +72,10 @@ struct nw_event;
 /* An event came from a host of the box. The event of a whole transfer (narrows/announce.h) begins
  * and ends a flow at once. */
 void announce_event(struct announce *a, const char *host, const struct nw_event *e);
+/* A transfer that its sender (an address) announced as a whole, as Rucio's traces do. One of whose
+ * ends no address lies in the networks of announce-from is refused, and so is such a sender. */
+enum announce_fate
+announce_whole(struct announce *a, const char *sender, const struct nw_announcement *n);
 /* Once a second. */
 void announce_tick(struct announce *a);
 /* Ends the flows; accepts NULL. */

@@ -31,7 +31,8 @@ short brokerwire_events(const struct brokerwire *w);
 int brokerwire_send(struct brokerwire *w, const char *command, const char *const *pairs);
 /* Queues a line end, the sign of life between frames. Results as of brokerwire_send(). */
 int brokerwire_beat(struct brokerwire *w);
-/* Reads and writes as far as the socket goes. Results as of brokerwire_send(). */
+/* Reads and writes as far as the socket goes. Results as of brokerwire_send(); behind a failure,
+ * brokerwire_frame() still gives the frames that came before. */
 int brokerwire_step(struct brokerwire *w);
 /* The next frame, on loan until the next call on w. NW_EAGAIN: none yet. NW_EPROTO, NW_ETOOBIG: the
  * broker does not speak STOMP. */

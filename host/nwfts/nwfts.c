@@ -27,7 +27,6 @@
 #include "narrows/clock.h"
 #include "narrows/conftable.h"
 #include "narrows/err.h"
-#include "narrows/fnv.h"
 #include "narrows/fts.h"
 #include "narrows/log.h"
 #include "narrows/ownfile.h"
@@ -305,19 +304,21 @@ message_put(struct nwfts *n, const struct nw_stomp_frame *f, uint64_t hash)
 {
 	struct nw_fts_message m;
 	struct nw_fts_event event;
-	char file[NW_FTS_ID_BYTES];
+	char name[NW_FTS_ID_BYTES];
 	int64_t submit_wall_ns = 0;
 	double staging_s = NAN;
+	uint64_t file;
 	const char *why;
 	int rc = nw_fts_read(f->body, f->body_len, &m, &why);
 
 	if (rc == NW_EUNSUPPORTED)
 		return 0;
 	if (rc == NW_OK) {
-		nw_fts_file(&m, file);
-		told_submission(n->told, fnv_text(FNV_BEGIN, file), &submit_wall_ns, &staging_s);
+		nw_fts_file(&m, name);
+		file = told_hash(n->told, name, strlen(name));
+		told_submission(n->told, file, &submit_wall_ns, &staging_s);
 		if (m.kind == NW_FTS_STATE && m.submit_wall_ns > 0)
-			told_submitted(n->told, fnv_text(FNV_BEGIN, file), m.submit_wall_ns,
+			told_submitted(n->told, file, m.submit_wall_ns,
 			    isfinite(m.staging_s) ? m.staging_s : staging_s);
 		nw_fts_event(&m, submit_wall_ns, staging_s, &event);
 		rc = event_add(n, &event.e);
@@ -336,7 +337,7 @@ message_put(struct nwfts *n, const struct nw_stomp_frame *f, uint64_t hash)
 static void
 message_take(struct nwfts *n, const struct nw_stomp_frame *f)
 {
-	const uint64_t hash = fnv_bytes(FNV_BEGIN, f->body, f->body_len);
+	const uint64_t hash = told_hash(n->told, f->body, f->body_len);
 	char id[NW_STOMP_VALUE_BYTES];
 	uint64_t seq;
 
@@ -379,16 +380,18 @@ broker_step(struct nwfts *n, uint64_t stored, bool has_room)
 	struct nw_stomp_frame f;
 	int64_t now = nw_mono_ns();
 	uint64_t received = brokerwire_received(n->wire);
-	int rc = brokerwire_step(n->wire);
+	const int moved = brokerwire_step(n->wire);
+	int rc = NW_OK;
 
 	if (brokerwire_received(n->wire) != received)
 		n->heard_mono_ns = now;
 
+	/* frames before the broker's end count: the last one may say the reason */
 	while (rc == NW_OK && has_room && n->n_acks < ACKS_MAX &&
 	    (rc = brokerwire_frame(n->wire, &f)) == NW_OK)
 		rc = frame_take(n, &f);
-	if (rc == NW_EAGAIN)
-		rc = NW_OK;
+	if (rc == NW_OK || rc == NW_EAGAIN)
+		rc = moved;
 	if (rc == NW_OK && n->subscribed)
 		rc = acks_send(n, stored);
 	if (rc == NW_OK && n->subscribed && now - n->beat_mono_ns > BEAT_NS) {

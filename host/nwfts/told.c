@@ -11,15 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include <mbedtls/md.h>
 #include <uthash.h>
 
 #include "host/lib/uuid.h"
 #include "narrows/err.h"
+#include "narrows/hex.h"
 #include "narrows/ownfile.h"
 
-enum { REWRITE_LINES = 4 * TOLD_MAX, LINE_BYTES = 128 };
+enum { REWRITE_LINES = 4 * TOLD_MAX, LINE_BYTES = 128, KEY_BYTES = 32 };
 
 /* A message or a file: uthash keeps the order of arrival. */
 struct item {
@@ -32,6 +35,8 @@ struct item {
 
 struct told {
 	char *path, id[TOLD_ID_BYTES];
+	uint8_t key[KEY_BYTES];
+	bool has_key;
 	int fd;
 	struct item *messages, *files;
 	int64_t heard_wall_ns;
@@ -135,6 +140,8 @@ line_take(struct told *t, const char *line)
 		file_put(t, hash, ns, s >= 0 ? s : NAN);
 	else if (sscanf(line, "heard %" SCNd64, &ns) == 1)
 		t->heard_wall_ns = ns;
+	else if (strncmp(line, "key ", 4) == 0)
+		return t->has_key = nw_hex_take(line + 4, t->key, KEY_BYTES);
 	else
 		return sscanf(line, "id %36s", t->id) == 1;
 	return true;
@@ -181,7 +188,11 @@ file_rewrite(struct told *t)
 	struct item *i;
 
 	t->len = t->n_lines = 0;
-	(void)snprintf(line, sizeof(line), "id %s\nheard %" PRId64 "\n", t->id, t->heard_wall_ns);
+	(void)snprintf(
+	    line, sizeof(line), "id %s\nheard %" PRId64 "\nkey ", t->id, t->heard_wall_ns);
+	line_put(t, line);
+	nw_hex_put(line, t->key, KEY_BYTES);
+	strcpy(line + 2 * KEY_BYTES, "\n");
 	line_put(t, line);
 	for (i = t->messages; i != NULL; i = i->hh.next)
 		message_line(t, i->hash, i->seq);
@@ -205,6 +216,15 @@ file_rewrite(struct told *t)
 
 /* --- life --- */
 
+/* A new key: hashes by another one, or by none, mean nothing. */
+static int
+key_make(struct told *t)
+{
+	items_clear(&t->messages);
+	items_clear(&t->files);
+	return getrandom(t->key, KEY_BYTES, 0) == KEY_BYTES ? NW_OK : NW_EIO;
+}
+
 int
 told_open(const char *path, struct told **out)
 {
@@ -218,6 +238,8 @@ told_open(const char *path, struct told **out)
 		rc = NW_ECONFLICT;
 	else
 		rc = file_read(t);
+	if (rc == NW_OK && !t->has_key)
+		rc = key_make(t);
 	if (rc == NW_OK)
 		rc = file_rewrite(t);
 	if (rc == NW_OK)
@@ -245,6 +267,19 @@ const char *
 told_id(const struct told *t)
 {
 	return t->id;
+}
+
+uint64_t
+told_hash(const struct told *t, const void *bytes, size_t len)
+{
+	uint8_t mac[32];
+	uint64_t h;
+
+	if (mbedtls_md_hmac(mbedtls_md_info_from_type(MBEDTLS_MD_SHA256), t->key, KEY_BYTES, bytes,
+		len, mac) != 0)
+		abort(); /* the library lacks SHA-256 */
+	memcpy(&h, mac, sizeof(h));
+	return h;
 }
 
 int64_t

@@ -19,10 +19,12 @@
 
 #include "narrows/conftable.h"
 
-/* What a role may do, each all of the roles before: read /metrics, /healthz and /readyz; read
- * everything else; change what pages let people change; see the accounts. */
+/* What a role may do, each all of the roles before: send traces (take-traces); read /metrics,
+ * /healthz and /readyz; read everything else; change what pages let people change; see the
+ * accounts. */
 enum account_role {
 	ACCOUNT_NOBODY,
+	ACCOUNT_TRACES,
 	ACCOUNT_METRICS,
 	ACCOUNT_VIEWER,
 	ACCOUNT_OPERATOR,
@@ -55,7 +57,8 @@ struct accounts {
 static inline const char *
 account_role_name(enum account_role role)
 {
-	static const char *const names[] = { NULL, "metrics", "viewer", "operator", "admin" };
+	static const char *const names[] = { NULL, "traces", "metrics", "viewer", "operator",
+		"admin" };
 
 	return names[role];
 }

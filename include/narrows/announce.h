@@ -28,6 +28,7 @@ enum nw_announce_form {
 	NW_ANNOUNCE_XROOTD,
 	NW_ANNOUNCE_XROOTD_TPC,
 	NW_ANNOUNCE_FTS,
+	NW_ANNOUNCE_RUCIO,
 	NW_ANNOUNCE_LOG
 };
 static inline const char *
@@ -37,6 +38,7 @@ nw_announce_form_name(enum nw_announce_form form)
 		[NW_ANNOUNCE_XROOTD] = "xrootd",
 		[NW_ANNOUNCE_XROOTD_TPC] = "xrootd tpc",
 		[NW_ANNOUNCE_FTS] = "fts",
+		[NW_ANNOUNCE_RUCIO] = "rucio",
 		[NW_ANNOUNCE_LOG] = "log" };
 
 	return names[form];
@@ -47,7 +49,8 @@ nw_announce_form_name(enum nw_announce_form form)
  * Directions are those of `src`: bytes_out went from src to dst. `read` and `write` are those of
  * the announcer's storage: wait_s is time waiting for storage, net_s time for the network. `lost`
  * is the number of XRootD's datagrams lost since the start, slack_s how wrong elapsed_s may be.
- * FTS's phases stand outside of elapsed_s: in its queue, preparing, checksums at source and target.
+ * Phases of FTS and Rucio stand outside of elapsed_s: in the queue, preparing, checksums at source
+ * and target.
  */
 /* clang-format off */
 #define NW_ANNOUNCED_FIELDS(X) \
@@ -118,6 +121,32 @@ struct nw_event;
  */
 bool
 nw_transfer_event_read(const struct nw_event *e, const char *host, struct nw_announcement *out);
+
+/* What tells the file of a flow; texts on loan. */
+struct nw_flow_file {
+	const char *file, *src, *dst; /* path, ends */
+	int64_t start_wall_ns;
+};
+/*
+ * Whether a flow and the announcement of a whole transfer are of one file: the last part of the
+ * path, the time, and an end. A client that one of them knows by name and the other by address is
+ * no contradiction.
+ */
+bool nw_flow_file_is(const struct nw_flow_file *flow, const struct nw_announcement *whole);
+
+/* The newest whole transfers, told by senders with a proven name: a flow of the same file that
+ * begins later belongs to the same transfer. */
+struct nw_wholes;
+
+enum { NW_WHOLES_MAX = 512 };
+
+struct nw_wholes *nw_wholes_new(void);    /* NULL without memory */
+void nw_wholes_free(struct nw_wholes *w); /* accepts NULL */
+/* Keeps the announcement in the place of the oldest one, if it has a group and a file. */
+void nw_wholes_put(struct nw_wholes *w, const struct nw_announcement *whole);
+/* The group of the only kept transfer of another form that has the flow's file; NULL without one.
+ * On loan until the next nw_wholes_put(). */
+const char *nw_wholes_find(const struct nw_wholes *w, const struct nw_announcement *flow);
 
 /* --- networks --- */
 

@@ -31,7 +31,7 @@ account_role_parse(const char *name)
 {
 	enum account_role role;
 
-	for (role = ACCOUNT_METRICS; role <= ACCOUNT_ADMIN; role++)
+	for (role = ACCOUNT_TRACES; role <= ACCOUNT_ADMIN; role++)
 		if (strcmp(account_role_name(role), name) == 0)
 			return role;
 	return ACCOUNT_NOBODY;

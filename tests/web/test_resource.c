@@ -16,7 +16,7 @@
 #include "narrows/err.h"
 #include "tests/check.h"
 
-/* The least role: * anybody, m metrics, v viewer, o operator, a admin; -: no such method. */
+/* The least role: * anybody, t traces, m metrics, v viewer, o operator, a admin; -: no such method. */
 static const struct {
 	const char *path;
 	char get, post;
@@ -62,6 +62,7 @@ static const struct {
 	{ "/logout", '-', '*' },
 	{ "/access", 'a', '-' },
 	{ "/enroll", '*', '*' },
+	{ "/traces/", '-', 't' },
 	{ "/style.css", '*', '-' },
 	{ "/narrows.js", '*', '-' },
 	{ "/icon.svg", '*', '-' },
@@ -100,12 +101,13 @@ static const struct {
 };
 enum { WANTED = sizeof(wanted) / sizeof(wanted[0]) };
 
-static const char roles[] = { 'n', 'm', 'v', 'o', 'a' }; /* in the order of enum account_role */
+static const char roles[] = { 'n', 't', 'm', 'v', 'o',
+	'a' }; /* in the order of enum account_role */
 
 static bool
 suffices(char role, char least)
 {
-	static const char order[] = "nmvoa";
+	static const char order[] = "ntmvoa";
 
 	return least == '*' || strchr(order, role) >= strchr(order, least);
 }
@@ -177,7 +179,7 @@ test_forms(void)
 		const struct resource *r = &resources[i];
 		bool is_other = strcmp(r->path, others[0]) == 0 || strcmp(r->path, others[1]) == 0;
 
-		CHECK(r->post == GRANT_NONE || r->own_form == !is_other);
+		CHECK(r->post == GRANT_NONE || (r->own_form || r->own_document) == !is_other);
 		CHECK((r->post == GRANT_NONE) == (r->take == take_nothing));
 	}
 }

@@ -174,27 +174,68 @@ cookie_make(
 
 /* --- requests --- */
 
-/* The token of "Authorization: Bearer TOKEN", or NULL. */
-static const char *
-bearer_of(struct evhttp_request *req)
+/* The value of a digit of base64 (RFC 4648); -1 for another character. */
+static int
+digit_of(char c)
 {
-	static const char scheme[] = "Bearer ";
+	static const char digits[] =
+	    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *at = c != '\0' ? strchr(digits, c) : NULL;
+
+	return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* The password of "USER:PASSWORD" in base64. Returns false for any other text. */
+static bool
+basic_password(const char *text, char out[ACCOUNT_TOKEN_BYTES])
+{
+	char plain[ACCOUNT_NAME_BYTES + ACCOUNT_TOKEN_BYTES], *colon;
+	uint32_t bits = 0;
+	size_t n = 0, i;
+	int digit;
+
+	for (i = 0; (digit = digit_of(text[i])) >= 0; i++) {
+		bits = bits << 6 | (uint32_t)digit;
+		if (i % 4 == 0)
+			continue;
+		if (n == sizeof(plain) - 1)
+			return false;
+		plain[n++] = (char)(bits >> (6 - 2 * (i % 4)) & 0xff);
+	}
+	plain[n] = '\0';
+	if (strspn(text + i, "=") != strlen(text + i) || memchr(plain, '\0', n) != NULL ||
+	    (colon = strchr(plain, ':')) == NULL || strlen(colon + 1) >= ACCOUNT_TOKEN_BYTES)
+		return false;
+	strcpy(out, colon + 1);
+	return true;
+}
+
+/* The token of "Authorization: Bearer TOKEN". Programs that take a URL alone, as Rucio's clients,
+ * send the token as the password of "Basic". Returns false without a token. */
+static bool
+token_read(struct evhttp_request *req, char out[ACCOUNT_TOKEN_BYTES])
+{
+	static const char bearer[] = "Bearer ", basic[] = "Basic ";
 	const char *text =
 	    evhttp_find_header(evhttp_request_get_input_headers(req), "Authorization");
 
-	return text != NULL && strncasecmp(text, scheme, sizeof(scheme) - 1) == 0
-	    ? text + sizeof(scheme) - 1
-	    : NULL;
+	if (text != NULL && strncasecmp(text, basic, sizeof(basic) - 1) == 0)
+		return basic_password(text + sizeof(basic) - 1, out);
+	if (text == NULL || strncasecmp(text, bearer, sizeof(bearer) - 1) != 0)
+		return false;
+	text += sizeof(bearer) - 1;
+	strcpy(out, strlen(text) < ACCOUNT_TOKEN_BYTES ? text : ""); /* no token is longer */
+	return true;
 }
 
 struct login_who
 login_who(struct login *l, struct evhttp_request *req, bool secure)
 {
 	struct login_who who = { .role = ACCOUNT_NOBODY };
-	const char *token = bearer_of(req);
+	char token[ACCOUNT_TOKEN_BYTES];
 	struct cookie *c;
 
-	if (token != NULL) {
+	if (token_read(req, token)) {
 		who.by_token = true;
 		who.role = l->access.token(l->access.arg, peer_of(req), token, who.name);
 	} else if ((c = cookie_find(l, req, secure)) != NULL) {

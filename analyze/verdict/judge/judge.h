@@ -79,6 +79,7 @@ struct judgement {
 	size_t n_reasons;
 	struct witness witnesses[JUDGE_WITNESSES_MAX];
 	size_t n_witnesses;
+	bool is_usual_rate; /* set by the caller, between judge_decide() and judge_say() */
 	double bytes, bytes_per_s, duration_s;
 	int64_t first_wall_ns, last_wall_ns; /* of the transfer; both 0 if no byte moved */
 	char *route;

@@ -86,30 +86,38 @@ bytes_of(const struct evidence_announced *a)
 /*
  * Bytes of files, as XRootD's f-stream counts them, are exact; fireflies count the bytes of the
  * connections, with the protocol's own. If the f-stream has clearly less than the fireflies, it
- * lost datagrams, or did not count uploads by HTTP, and the fireflies stand.
+ * lost datagrams, or did not count uploads by HTTP, and the fireflies stand. Rucio's traces repeat
+ * the sizes of files from its catalogue, and stand alone.
  */
 static double
 bytes_announced(const struct evidence *e)
 {
-	double files = 0, flows = 0;
-	bool has_files = false, is_unknown = e->announced_more;
+	double files = 0, flows = 0, traced = 0;
+	bool is_unknown = e->announced_more;
 	const struct evidence_announced *a;
-	size_t i;
+	size_t n_files = 0, n_traced = 0, i;
 
 	for (i = 0; i < e->n_announced; i++) {
 		a = &e->announced[i];
 		if (is_form(a, NW_ANNOUNCE_XROOTD)) {
-			has_files = true;
+			n_files++;
 			is_unknown |= isnan(value(a, NW_ANNOUNCED_bytes_in)) ||
 			    isnan(value(a, NW_ANNOUNCED_bytes_out));
 			files += bytes_of(a);
+		} else if (is_form(a, NW_ANNOUNCE_RUCIO)) {
+			n_traced++;
+			traced += bytes_of(a);
 		} else if (is_form(a, NW_ANNOUNCE_XROOTD_TPC) || !is_again(e, i)) {
 			flows += bytes_of(a);
 		}
 	}
 	if (flows > 0 && (is_unknown || files < FILES_LEAST * flows))
 		return flows;
-	return has_files && is_unknown ? NAN : has_files ? files : flows;
+	if (n_files > 0 && !is_unknown)
+		return files;
+	if (traced > 0 && flows == 0 && n_traced >= n_files)
+		return traced;
+	return n_files > 0 ? NAN : flows;
 }
 
 static void
@@ -151,7 +159,9 @@ transfer_announced(struct judgement *j, const struct evidence *e)
 	times_announced(j, e);
 	j->bytes = bytes_announced(e);
 	for (a = e->announced; a < e->announced + e->n_announced; a++)
-		if (bytes_of(a) > bytes_of(most))
+		if (is_form(a, NW_ANNOUNCE_RUCIO) != is_form(most, NW_ANNOUNCE_RUCIO)
+			? is_form(most, NW_ANNOUNCE_RUCIO)
+			: bytes_of(a) > bytes_of(most))
 			most = a;
 	j->bytes_per_s =
 	    j->duration_s > 0 && j->bytes > 0 && j->announced.slack_s <= SLACK_MOST * j->duration_s
@@ -219,9 +229,10 @@ announced_find(struct judgement *j, const struct evidence *e)
 	j->announced.alone = j->announced.is_told = true;
 	transfer_announced(j, e);
 	for (a = e->announced; a < e->announced + e->n_announced; a++) {
-		if (is_form(a, NW_ANNOUNCE_FTS))
+		if (is_form(a, NW_ANNOUNCE_FTS) ||
+		    (is_form(a, NW_ANNOUNCE_RUCIO) && j->announced.phases == NULL))
 			j->announced.phases = a;
-		else if (!is_form(a, NW_ANNOUNCE_LOG))
+		else if (!is_form(a, NW_ANNOUNCE_LOG) && !is_form(a, NW_ANNOUNCE_RUCIO))
 			j->announced.is_told = false;
 	}
 	for (a = e->announced; a < e->announced + e->n_announced; a++)

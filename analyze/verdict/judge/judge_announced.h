@@ -20,12 +20,13 @@ struct announced {
 	bool known; /* a stage is named */
 	enum nw_stage_kind stage;
 	enum announced_from from;
-	const struct evidence_announced *by;     /* the flow with the account; on loan */
-	const struct evidence_announced *phases; /* what FTS says; on loan; NULL: nothing */
-	bool is_told;                            /* by events of hosts alone, not by datagrams */
-	double slack_s;                          /* how wrong the session's duration may be */
-	double lost;  /* datagrams of the server, of which some may be the session's */
-	double share; /* of the time that the stage held the bytes */
+	const struct evidence_announced *by; /* the flow with the account; on loan */
+	const struct evidence_announced
+	    *phases;    /* what FTS or Rucio says; on loan; NULL: nothing */
+	bool is_told;   /* by events of hosts alone, not by datagrams */
+	double slack_s; /* how wrong the session's duration may be */
+	double lost;    /* datagrams of the server, of which some may be the session's */
+	double share;   /* of the time that the stage held the bytes */
 	const char *sender, *receiver; /* addresses by the direction of the bytes; on loan */
 };
 

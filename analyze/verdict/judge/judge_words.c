@@ -582,7 +582,7 @@ phase_of(const struct announced *a, enum nw_announced_field field)
 	return a->phases != NULL ? a->phases->value[field] : NAN;
 }
 
-/* Phases that FTS announces, each from a second. */
+/* Phases that FTS or Rucio announces, each from a second. */
 static void
 phase_reasons(struct judgement *j)
 {
@@ -595,7 +595,9 @@ phase_reasons(struct judgement *j)
 	if (queue >= PHASE_LEAST_S)
 		REASON_SAY(j, announced_queue, CLAIM_NO_STAGE, claim_number(queue));
 	if (prepare >= PHASE_LEAST_S)
-		REASON_SAY(j, announced_prepare, CLAIM_NO_STAGE, claim_number(prepare));
+		REASON_SAY(j, announced_prepare, CLAIM_NO_STAGE,
+		    claim_text(strcmp(a->phases->by, "rucio") == 0 ? "Rucio's client" : "FTS"),
+		    claim_number(prepare));
 	if (source >= PHASE_LEAST_S)
 		REASON_SAY(
 		    j, announced_check, CLAIM_NO_STAGE, claim_text("source"), claim_number(source));
@@ -609,15 +611,22 @@ announced_words(struct judgement *j)
 {
 	const struct announced *a = &j->announced;
 	const double queue = phase_of(a, NW_ANNOUNCED_queue_s);
+	const bool waited = queue >= PHASE_LEAST_S && queue > j->duration_s;
 
 	if (a->known) {
 		announced_say(j);
+	} else if (waited && j->is_usual_rate) {
+		CLAIM_SAY(&j->said, announced_waited, CLAIM_NO_STAGE, claim_number(queue));
 	} else {
 		CLAIM_SAY(&j->said, cannot_tell, CLAIM_NO_STAGE, claim_text("transfer"));
 		CLAIM_SAY(&j->said, announced_alone, CLAIM_NO_STAGE);
 	}
-	if (queue >= PHASE_LEAST_S && queue > j->duration_s)
+	if (waited && (a->known || !j->is_usual_rate))
 		CLAIM_SAY(&j->said, announced_queued, CLAIM_NO_STAGE, claim_number(queue));
+	if (waited && j->is_usual_rate)
+		CLAIM_SAY(&j->said, announced_at_usual, CLAIM_NO_STAGE);
+	if (waited && j->is_usual_rate && !a->known)
+		CLAIM_SAY(&j->said, announced_rate_open, CLAIM_NO_STAGE);
 	phase_reasons(j);
 	if (a->from == ANNOUNCED_TCP)
 		kernel_reasons(j);

@@ -33,5 +33,14 @@ struct usual {
 int usual_find(struct store_reader *r, struct analysis_memo *memo, const struct evidence *e,
     const struct judgement *j, struct usual *out);
 void usual_clear(struct usual *u);
+/* Whether the session ran at the usual rate, as far as chance and a useful difference (NW_USEFUL)
+ * let it be told. Within an incident no rate is usual. */
+static inline bool
+usual_is_rate(const struct usual *u)
+{
+	return u->known && u->usual.said == NW_AGAINST_USUAL && u->usual.ratio < NW_USEFUL &&
+	    u->usual.ratio > 1 / NW_USEFUL &&
+	    !(u->has_incident && u->incident.kind == NW_INCIDENT_STEP);
+}
 
 #endif

@@ -192,11 +192,100 @@ test_files(void)
 	judgement_clear(&j);
 }
 
+/* Judges a transfer of 100 s with a time in the queue of FTS. */
+static void
+judge_queued(const struct flow_case *c, double queue_s, bool is_usual, struct judgement *j)
+{
+	static const struct judge_params params = { .alpha = 0.05, .margin = 0.1 };
+	static char fts[] = "fts";
+	struct evidence_announced a[2] = { flow_of(c), flow_of(c) };
+	struct evidence e = { .announced = a, .n_announced = 2 };
+
+	a[0].by = fts;
+	a[0].value[NW_ANNOUNCED_queue_s] = queue_s;
+	CHECK_INT(judge_decide(&e, &params, j), 0);
+	j->is_usual_rate = is_usual;
+	judge_say(&e, &params, j);
+}
+
+/* A wait that is longer than the transfer, and a usual rate: one sentence has both. */
+static void
+test_queue(void)
+{
+	static const struct flow_case fts = { .out = 1e9 },
+				      dcache = { .out = 1e9, .read_wait = 63, .read_net = 37 };
+	static const struct {
+		const struct flow_case *of;
+		double queue_s;
+		bool is_usual;
+		const char *has, *lacks;
+	} cases[] = {
+		{ &fts, 2400, true,
+		    "It waited 40 min 0 s in the queue of FTS, then ran at the usual rate; what "
+		    "limits that rate is not known",
+		    "Cannot tell" },
+		{ &fts, 2400, false, "Cannot tell what limited this transfer", "usual rate" },
+		{ &fts, 2400, false, "waited 40 min 0 s in the queue of FTS, longer than it ran",
+		    "usual rate" },
+		{ &fts, 50, true, "Cannot tell what limited this transfer", "queue" },
+		{ &fts, NAN, true, "Cannot tell what limited this transfer", "usual rate" },
+		{ &dcache, 2400, true,
+		    "queue of FTS, longer than it ran, then ran at the usual rate", "not known" },
+		{ &dcache, 2400, false, "waited for its storage for 63 %", "usual rate" },
+	};
+	struct judgement j;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		judge_queued(cases[i].of, cases[i].queue_s, cases[i].is_usual, &j);
+		CHECK(strstr(j.sentence, cases[i].has) != NULL);
+		CHECK(strstr(j.sentence, cases[i].lacks) == NULL);
+		judgement_clear(&j);
+	}
+}
+
+/* A trace of Rucio adds its phases to a transfer, and neither bytes nor another route. */
+static void
+test_traces(void)
+{
+	static char rucio[] = "rucio", site[] = "SITE_DISK";
+	const struct flow_case moved = { .out = 3e8 };
+	struct evidence_announced a[2] = { flow_of(&moved), flow_of(&moved) };
+	struct judgement j;
+	size_t form;
+
+	a[0].by = rucio;
+	a[0].src = site;
+	a[0].sport = a[0].dport = 0;
+	a[0].value[NW_ANNOUNCED_prepare_s] = 12;
+	for (form = 0; form < 3; form++) {
+		a[1].by = forms[form];
+		judge_one(a, 2, &j);
+		CHECK_NEAR(j.bytes, 3e8, 0, 0);
+		CHECK_STR(j.route, "192.0.2.1 -> 192.0.2.2");
+		CHECK(has_reason(&j, "Rucio's client prepared the transfer for 12"));
+		judgement_clear(&j);
+	}
+	judge_one(a, 1, &j);
+	CHECK_NEAR(j.bytes, 3e8, 0, 0);
+	CHECK_STR(j.route, "SITE_DISK -> 192.0.2.2");
+	CHECK(!has_reason(&j, "hearsay"));
+	judgement_clear(&j);
+	/* an upload by HTTP has no bytes in the f-stream */
+	a[1].by = forms[1];
+	a[1].value[NW_ANNOUNCED_bytes_out] = NAN;
+	judge_one(a, 2, &j);
+	CHECK_NEAR(j.bytes, 3e8, 0, 0);
+	judgement_clear(&j);
+}
+
 int
 main(void)
 {
 	test_stages();
 	test_transfer();
 	test_files();
+	test_queue();
+	test_traces();
 	return check_done("judge_announced");
 }
