@@ -28,12 +28,15 @@ enum method { METHOD_GET, METHOD_POST, METHOD_OTHER }; /* HEAD counts as GET */
 /* Ports that serve the resource: every port, ports with a login, ports that enrol hosts. */
 enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL };
 
-enum { RESOURCE_PARAMS_MAX = 2 };
+enum { RESOURCE_PARAMS_MAX = 2, RESOURCE_BODY_MAX_BYTES = 256 << 10 };
 
 struct resource {
 	const char *path;
 	enum grant get, post;
-	bool own_form; /* post: the form must come from a page of the box, or from no page */
+	bool own_form;   /* post: the form must come from a page of the box, or from no page */
+	bool own_json;   /* post, and PUT as well: a JSON document of up to body_max bytes, from no
+			* page of another site */
+	size_t body_max; /* 0: ASK_BODY_BYTES */
 	enum resource_port port;
 	bool last_redirects; /* "last" leads to the address with the number */
 	bool local;          /* narrows -s has the answer without a box */
