@@ -276,14 +276,40 @@ latency_take(struct nw_active_test *t, const json_t *result, json_t *details)
 	return delays_take(t, delays);
 }
 
-static void
-rtt_take(struct nw_active_test *t, const json_t *result)
+/* Round trips by ms, to a hundredth. */
+static json_t *
+rtts_make(const json_t *trips)
 {
+	json_t *out = json_object(), *n;
+	const json_t *trip;
+	char key[32];
+	double rtt;
+	size_t i;
+
+	json_array_foreach(trips, i, trip)
+	{
+		rtt = duration_of(trip, "rtt");
+		if (!(rtt >= 0 && rtt < 1e6) || json_object_size(out) == LIST_MAX)
+			continue;
+		snprintf(key, sizeof(key), "%.2f", rtt * 1e3);
+		n = json_object_get(out, key);
+		json_object_set_new(out, key, json_integer(json_integer_value(n) + 1));
+	}
+	return out;
+}
+
+static void
+rtt_take(struct nw_active_test *t, const json_t *result, json_t *details)
+{
+	const json_t *trips = json_object_get(result, "roundtrips");
+
 	NUMBERS_TAKE(t, result, rtt_numbers);
 	t->value[NW_TEST_rtt_s] = duration_of(result, "mean");
 	t->value[NW_TEST_rtt_min_s] = duration_of(result, "min");
 	t->value[NW_TEST_rtt_max_s] = duration_of(result, "max");
 	t->value[NW_TEST_rtt_sd_s] = duration_of(result, "stddev");
+	if (json_array_size(trips) > 0)
+		json_object_set_new(details, "rtts_ms", rtts_make(trips));
 }
 
 /* The hops of the first path; the path's MTU is that of its last hop with an MTU. */
@@ -340,7 +366,7 @@ result_take(struct nw_active_test *t, const json_t *spec, const json_t *result)
 	else if (t->kind == NW_TEST_THROUGHPUT)
 		throughput_take(t, spec, result, details);
 	else if (t->kind == NW_TEST_RTT)
-		rtt_take(t, result);
+		rtt_take(t, result, details);
 	else if (t->kind == NW_TEST_TRACE)
 		trace_take(t, result, details);
 	else

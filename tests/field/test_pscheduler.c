@@ -125,14 +125,16 @@ test_latency(void)
 static void
 test_rtt_and_trace(void)
 {
-	CHECK_INT(take(HEAD(ID "3", "rtt", "{\"source\":\"a\",\"dest\":\"b\"}") TAIL("ping",
-		      "{\"succeeded\":true,\"sent\":5,\"received\":4,\"lost\":1,\"loss\":0.2,"
-		      "\"min\":\"PT0.01S\",\"mean\":\"PT0.0125S\",\"max\":\"PT0.02S\","
-		      "\"stddev\":\"PT0.001S\",\"roundtrips\":[]}") " \n [" HEAD(ID "4", "trace",
-		      "{\"dest\":\"b\"}") TAIL("traceroute",
-		      "{\"succeeded\":true,\"paths\":[[{\"ip\":\"10.0.0.1\",\"rtt\":"
-		      "\"PT0.001S\"},{\"error\":\"No response\"},{\"ip\":\"10.0.0.9\",\"mtu\":"
-		      "9000}]]}") "," HEAD(ID "5", "dns", "{}") TAIL("dig", "{}") "]"),
+	CHECK_INT(
+	    take(HEAD(ID "3", "rtt", "{\"source\":\"a\",\"dest\":\"b\"}") TAIL("ping",
+		"{\"succeeded\":true,\"sent\":5,\"received\":4,\"lost\":1,\"loss\":0.2,"
+		"\"min\":\"PT0.01S\",\"mean\":\"PT0.0125S\",\"max\":\"PT0.02S\","
+		"\"stddev\":\"PT0.001S\",\"roundtrips\":[{\"rtt\":\"PT0.01S\"},{\"rtt\":"
+		"\"PT0.0125S\"},{\"error\":\"x\"},{\"rtt\":\"PT0.01S\"}]}") " \n [" HEAD(ID "4",
+		"trace", "{\"dest\":\"b\"}") TAIL("traceroute",
+		"{\"succeeded\":true,\"paths\":[[{\"ip\":\"10.0.0.1\",\"rtt\":"
+		"\"PT0.001S\"},{\"error\":\"No response\"},{\"ip\":\"10.0.0.9\",\"mtu\":"
+		"9000}]]}") "," HEAD(ID "5", "dns", "{}") TAIL("dig", "{}") "]"),
 	    NW_OK);
 	CHECK_INT(tests.n, 2);
 	CHECK_INT(tests.n_foreign, 1);
@@ -141,6 +143,7 @@ test_rtt_and_trace(void)
 	CHECK(value(NW_TEST_rtt_max_s) == 0.02);
 	CHECK(value(NW_TEST_rtt_sd_s) == 0.001);
 	CHECK(value(NW_TEST_loss) == 0.2);
+	CHECK_STR(tests.list[0].details, "{\"rtts_ms\":{\"10.00\":2,\"12.50\":1}}");
 	CHECK(tests.list[1].value[NW_TEST_hops] == 3);
 	CHECK(tests.list[1].value[NW_TEST_mtu_bytes] == 9000);
 	CHECK_STR(tests.list[1].details,

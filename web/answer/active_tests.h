@@ -23,4 +23,10 @@
 int active_tests_keep(const char *store_path, const char *hosts, const char *body, json_t **out,
     char *why, size_t why_size);
 
+/*
+ * Adds the active tests of a route's path to the route's document, and what the tests of throughput
+ * got against the usual rate. The store's code, NW_ENOMEM.
+ */
+int active_tests_add(struct store_reader *r, const char *route, json_t *doc);
+
 #endif
