@@ -212,7 +212,7 @@ def ask(path):
     with opener.open(box + path) as r:
         assert r.headers["Content-Type"] == "application/json", r.headers
         return json.load(r)
-listed = ask("/esmond/perfsonar/archive/?event-type=throughput&source=a&destination=b")
+listed = ask("/esmond/perfsonar/archive/?event-type=throughput&source=a&destination=b&tool-name=narrows/mover")
 assert len(listed) == 1 == listed[0]["metadata-count-total"] and listed[0]["tool-name"] == "narrows/mover", listed
 for kind in ask(listed[0]["uri"])["event-types"]:
     points = ask(kind["base-uri"] + "?time-start=0&limit=1000")
