@@ -124,7 +124,7 @@ MAY_web/lifelines            := web/query store/read store/ground analyze/lifeli
 MAY_web/draw                 := web/lifelines store/ground analyze/lifeline analyze base
 MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read store/ground base
-MAY_web/answer               := web/http web/query store/read store/ground analyze/incident base
+MAY_web/answer               := field web/http web/query store/read store/ground analyze/incident base
 MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze/change analyze base
 MAY_web/lines                := web/page web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze base
 MAY_web                      := web/lines web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
@@ -136,7 +136,7 @@ MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki field xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
-MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
+MAY_cli/import               := cli/stat field store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
 MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
@@ -171,6 +171,7 @@ $(foreach r,$(ROOMS),$(foreach m,$(MAY_$r),$(if $(BELOW_$m),,$(error $r may use 
     $(eval BELOW_$r := $(strip $(call last,$r $(foreach m,$(MAY_$r),$(BELOW_$m)) base))) \
     $(eval BELOW_tests/$r := $(strip $(call last,$(BELOW_$r) $(if $(filter store/read,$(BELOW_$r)),$(BELOW_store/sql) $(BELOW_store))))))
 LIBS_xsp      := libbson-1.0
+LIBS_field    := jansson
 LIBS_xsp/catalog := jansson
 LIBS_analyze  := openblas
 LIBS_store    := sqlite3

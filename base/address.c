@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "narrows/err.h"
 
@@ -48,4 +49,18 @@ address_is_loopback(const char *host)
 	if (inet_pton(AF_INET6, host, &v6) == 1)
 		return IN6_IS_ADDR_LOOPBACK(&v6);
 	return strcmp(host, "localhost") == 0;
+}
+
+bool
+address_is_listed(const char *host, const char *list)
+{
+	size_t len;
+
+	for (; *list != '\0'; list += len, list += strspn(list, " \t")) {
+		len = strcspn(list, " \t");
+		if ((len == strlen(host) && strncasecmp(list, host, len) == 0) ||
+		    (len == 3 && strncmp(list, "any", 3) == 0))
+			return true;
+	}
+	return false;
 }

@@ -231,11 +231,45 @@ say(const struct import *im, const struct arguments *a, const struct import_done
 	putchar('\n');
 }
 
+static bool
+is_pscheduler(const struct import *im, const char *format)
+{
+	return format != NULL ? strcmp(format, "pscheduler") == 0 : import_is_pscheduler(im);
+}
+
+/* Active tests are rows of the store, whether its box runs or not. */
+static int
+pscheduler_run(struct import *im, const struct arguments *a, const char *state_dir)
+{
+	char *path;
+	int rc;
+
+	if (a->box != NULL)
+		return stat_fail(im->err, NW_EINVAL,
+		    "tests go to the HTTP address of another box, path /pscheduler: curl -X PUT");
+	path = xasprintf("%s/narrows.db", state_dir);
+	rc = import_pscheduler(im, a->check ? NULL : path);
+	free(path);
+	return rc;
+}
+
+static int
+series_run(struct import *im, const struct arguments *a, const char *state_dir)
+{
+	struct import_done done = { 0 };
+	int rc = import_parse(im, a->format);
+
+	if (rc == NW_OK && !a->check)
+		rc = import_send(im, state_dir, a->box, &done);
+	if (rc == NW_OK)
+		say(im, a, &done);
+	return rc;
+}
+
 static int
 import_run(const struct arguments *a, const char *state_dir)
 {
 	struct stat_error err = { "" };
-	struct import_done done = { 0 };
 	struct file f = { 0 };
 	struct import im;
 	char host[256] = "import";
@@ -246,10 +280,8 @@ import_run(const struct arguments *a, const char *state_dir)
 		import_init(&im, strcmp(a->file, "-") == 0 ? "stdin" : a->file, f.bytes, f.len,
 		    a->session, a->host != NULL ? a->host : host, &err);
 		im.released = f.mapped ? f.bytes : NULL;
-		if ((rc = import_parse(&im, a->format)) == NW_OK && !a->check)
-			rc = import_send(&im, state_dir, a->box, &done);
-		if (rc == NW_OK)
-			say(&im, a, &done);
+		rc = is_pscheduler(&im, a->format) ? pscheduler_run(&im, a, state_dir)
+						   : series_run(&im, a, state_dir);
 		import_clear(&im);
 		file_close(&f);
 	}
@@ -299,6 +331,8 @@ const struct command command_import = {
 		"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
 		"                        bson      documents of any generation, as exported or "
 		"recorded\n"
+		"                        pscheduler   results of active tests, as its archivers "
+		"get them\n"
 		"                        report    what narrows report --html wrote: its verdict "
 		"as made\n"
 		"  -n, --session NAME    all of it belongs to this session. Else to the one its "

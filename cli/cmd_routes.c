@@ -145,6 +145,37 @@ verdicts_print(const json_t *doc)
 	}
 }
 
+/* The newest active tests of the path. */
+static void
+tests_print(const json_t *doc)
+{
+	enum { SHOWN_MAX = 10 };
+	const json_t *list = result_list(doc, KEY_route_active_tests), *row;
+	size_t i;
+
+	if (json_array_size(list) == 0)
+		return;
+	printf("\nActive tests of the path\n");
+	if (result_get(doc, KEY_route_tests_sentence) != NULL)
+		printf("%s\n", show_text(doc, KEY_route_tests_sentence, "?"));
+	json_array_foreach(list, i, row)
+	{
+		const double rate = result_number(row, KEY_active_test_bytes_per_s),
+			     loss = result_number(row, KEY_active_test_loss);
+
+		if (i == SHOWN_MAX)
+			break;
+		printf("%s  %-10s  %11s  %s%s\n",
+		    fmt_iso(result_ns(row, KEY_active_test_start_ns), 0).s,
+		    show_text(row, KEY_active_test_kind, "?"),
+		    rate > 0 ? fmt_plain(fmt_bits_per_s(rate)).s : "-",
+		    isfinite(loss) ? fmt_plain(fmt_percent(loss)).s : "",
+		    result_bool(row, KEY_active_test_succeeded) != 1 ? "failed"
+			: isfinite(loss)                             ? " lost"
+								     : "");
+	}
+}
+
 static void
 history_text(const json_t *doc)
 {
@@ -174,6 +205,7 @@ history_text(const json_t *doc)
 	    "New levels", result_list(doc, KEY_route_changes), KEY_route_change_sentence);
 	sentences_print("Advice", result_list(doc, KEY_route_advice), KEY_route_advice_title);
 	verdicts_print(doc);
+	tests_print(doc);
 }
 
 static int

@@ -280,6 +280,7 @@ static const struct conf_row rows[] = {
 	{ "escalate-keep", &conf_duration, AT(escalate_keep_ns), "60 s", "0 s", "10 m" },
 	{ "rule", &rule, AT(rules), "none", NULL, NULL },
 	{ "speaks-for", &speaks_for, AT(speaks_for), "none", NULL, NULL },
+	{ "active-tests", &names, AT(active_tests), "none", NULL, NULL },
 	{ "expect", &expect, AT(expect), "none", NULL, NULL },
 	{ "escalate-lease", &conf_duration, AT(escalate_lease_ns), "5 s", "1 s", "1 h" },
 };

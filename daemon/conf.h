@@ -91,6 +91,7 @@ struct conf {
 	int64_t escalate_fastest_ns; /* least interval after halvings for an uneasy session */
 	int64_t escalate_report_ns;
 	int64_t escalate_keep_ns; /* samples kept by hosts of a steady session; 0: none */
+	char *active_tests;       /* hosts of active tests that are taken, or "none", "any" */
 	char *expect;             /* lines of the directive `expect`; NULL: none */
 	char *rules;              /* lines of the directive `rule`; NULL: none */
 	char *speaks_for;         /* lines of the directive `speaks-for`; NULL: none */

@@ -2,6 +2,7 @@
 #include "field/fieldtext.h"
 
 #include <arpa/inet.h>
+#include <math.h>
 #include <string.h>
 
 #include "narrows/announce.h"
@@ -98,6 +99,41 @@ fieldtext_time(const char *text, int64_t *t_wall_ns)
 }
 
 /* --- addresses --- */
+
+double
+fieldtext_duration(const char *p)
+{
+	double s = 0, n, place;
+	bool of_time = false, any = false;
+
+	if (*p++ != 'P')
+		return NAN;
+	for (; *p != '\0'; p++) {
+		if (*p == 'T' && !of_time) {
+			of_time = true;
+			continue;
+		}
+		if (*p < '0' || *p > '9')
+			return NAN;
+		for (n = 0; *p >= '0' && *p <= '9'; p++)
+			n = 10 * n + (*p - '0');
+		if (*p == '.')
+			for (p++, place = 0.1; *p >= '0' && *p <= '9'; p++, place /= 10)
+				n += place * (*p - '0');
+		if (*p == 'D' && !of_time)
+			s += 86400 * n;
+		else if (*p == 'H' && of_time)
+			s += 3600 * n;
+		else if (*p == 'M' && of_time)
+			s += 60 * n;
+		else if (*p == 'S' && of_time)
+			s += n;
+		else
+			return NAN;
+		any = true;
+	}
+	return any ? s : NAN;
+}
 
 bool
 fieldtext_address(const char *text, char *out)

@@ -13,6 +13,9 @@ void fieldtext_copy(char *out, size_t size, const char *text, size_t len);
 /* "2026-11-23T01:18:56.984221+00:00"; fraction and zone may have any usual form. Returns false for
  * any other text. */
 bool fieldtext_time(const char *text, int64_t *t_wall_ns);
+/* Seconds of an ISO 8601 duration of days and smaller ("PT1M3.2S", "P1DT2H"); NaN for any other
+ * text. */
+double fieldtext_duration(const char *text);
 /* Writes a numeric address in the form of inet_ntop(), IPv4 in IPv6 as IPv4. Returns false for any
  * other text. The size of `out` is NW_ANNOUNCE_ADDRESS_BYTES. */
 bool fieldtext_address(const char *text, char *out);

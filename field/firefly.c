@@ -30,44 +30,6 @@ struct reading {
 	const char *why;
 };
 
-/* --- durations --- */
-
-/* An ISO 8601 duration of days and smaller ("PT1M3.2S", "P1DT2H"); NaN for any other text. */
-static double
-duration_read(const char *p)
-{
-	double s = 0, n, place;
-	bool of_time = false, any = false;
-
-	if (*p++ != 'P')
-		return NAN;
-	for (; *p != '\0'; p++) {
-		if (*p == 'T' && !of_time) {
-			of_time = true;
-			continue;
-		}
-		if (*p < '0' || *p > '9')
-			return NAN;
-		for (n = 0; *p >= '0' && *p <= '9'; p++)
-			n = 10 * n + (*p - '0');
-		if (*p == '.')
-			for (p++, place = 0.1; *p >= '0' && *p <= '9'; p++, place /= 10)
-				n += place * (*p - '0');
-		if (*p == 'D' && !of_time)
-			s += 86400 * n;
-		else if (*p == 'H' && of_time)
-			s += 3600 * n;
-		else if (*p == 'M' && of_time)
-			s += 60 * n;
-		else if (*p == 'S' && of_time)
-			s += n;
-		else
-			return NAN;
-		any = true;
-	}
-	return any ? s : NAN;
-}
-
 /* --- keys --- */
 
 static bool
@@ -197,7 +159,7 @@ evidence_read(struct reading *r, const char *path, const struct jsonscan_value *
 	}
 	for (i = 0; v->kind == JSONSCAN_TEXT && i < sizeof(durations) / sizeof(durations[0]); i++)
 		if (strcmp(of, durations[i].path) == 0)
-			r->a->value[durations[i].field] = duration_read(v->text);
+			r->a->value[durations[i].field] = fieldtext_duration(v->text);
 }
 
 static int

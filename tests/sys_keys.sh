@@ -12,7 +12,7 @@ theirs = re.compile(r'(?:.*->)?(?:subject|params)$')
 foreign = {
     "web/openapi.c": "OpenAPI", "web/answer/result_schema.c": "JSON Schema",
     "web/query/prom.c": "Prometheus", "web/query/prom_eval.c": "Prometheus", "web/query/prom_list.c": "Prometheus", "web/query/prom_join.c": "Prometheus",
-    "web/lifelines/linetables.c": "OpenTelemetry", "web/answer/esmond.c": "esmond",
+    "web/lifelines/linetables.c": "OpenTelemetry", "web/answer/esmond.c": "esmond", "web/answer/esmond_tests.c": "esmond",
     "web/export/shape_ndjson.c": "h_dur, a field of XSP",
     "cli/hook/hook_queue.c": "the memory of hooks, a file of narrows hook alone", "cli/cmd_hook.c": "the memory of hooks",
     "cli/hook/hook_archive.c": "pScheduler", "cli/hook_watch.c": "the memory of hooks", "cli/hook/hook_incidents.c": "the memory of hooks",

@@ -74,6 +74,15 @@ known() {
 	[ "$(sql "select count(*) from result where route is not null")" = "$1" ] &&
 	    [ "$(sql "select count(*) from route where n_sessions in ($2, ${3:-4})")" = 2 ]
 }
+# an active test of the path, twelve minutes before the twelfth session
+python3 - <<'END' | nw import - >/dev/null || fail "import of a test"
+import datetime, json, time
+end = int(time.time()) // 86400 * 86400 - 9 * 86400 - 720
+iso = lambda t: datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat()
+print(json.dumps({"id": "7d0f8a1e-4f6f-4f0e-9c55-000000000099", "participants": ["a", "b"], "tool": {"name": "iperf3"},
+                  "test": {"type": "throughput", "spec": {"source": "a", "dest": "b"}}, "run": {"start-time": iso(end - 10), "end-time": iso(end)},
+                  "result": {"succeeded": True, "summary": {"summary": {"throughput-bits": 940e6}}}}))
+END
 python3 "$tmp/send.py" "$xsp" first || fail "the sender failed"
 until_true 30 known 19 15 || fail "$(sql "select route, n_sessions from route")"
 # an archive of perfSONAR gets the next session between hosts that are listed for it, once, and again until it takes it
@@ -214,7 +223,7 @@ def ask(path):
     with opener.open(box + path) as r:
         assert r.headers["Content-Type"] == "application/json", r.headers
         return json.load(r)
-listed = ask("/esmond/perfsonar/archive/?event-type=throughput&source=a&destination=b")
+listed = ask("/esmond/perfsonar/archive/?event-type=throughput&source=a&destination=b&tool-name=narrows/mover")
 assert len(listed) == 1 == listed[0]["metadata-count-total"] and listed[0]["tool-name"] == "narrows/mover", listed
 for kind in ask(listed[0]["uri"])["event-types"]:
     points = ask(kind["base-uri"] + "?time-start=0&limit=1000")
@@ -350,6 +359,31 @@ for what in '^a -> b (mover)$' '^Usually .*of 16 sessions' '^Incidents$' '^- .*t
 	grep -q "$what" "$tmp/list" || fail "narrows route lacks $what: $(cat "$tmp/list")"
 done
 nw route --json --program mover 'a -> b' | python3 -c 'import json, sys; assert json.load(sys.stdin)["n_sessions"] == 16' || fail "route --json"
+# active tests of the path stand beside the sessions, in the document, on the page and as a plot
+python3 - "$tmp/tests.json" <<'END'
+import datetime, json, sys, time
+iso = lambda t: datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat()
+def doc(n, kind, result, src="a", dst="b"):
+    start = time.time() - 86400 * 20 + 3600 * n
+    return {"id": "7d0f8a1e-4f6f-4f0e-9c55-%012d" % n, "participants": [src, dst], "tool": {"name": "iperf3"}, "result": dict(result, succeeded=True),
+            "test": {"type": kind, "spec": {"source": src, "dest": dst}}, "run": {"start-time": iso(start), "end-time": iso(start + 10)}}
+bits = [doc(n, "throughput", {"summary": {"summary": {"throughput-bits": b * 1e6, "retransmits": n}}}) for n, b in enumerate((940, 930, 910))]
+lost = doc(9, "latency", {"packets-sent": 600, "packets-lost": 6, "histogram-latency": {"2": 594}})
+json.dump(bits + [lost, doc(10, "throughput", {"summary": {"summary": {"throughput-bits": 5e6}}}, "b", "a")], open(sys.argv[1], "w"))
+END
+nw import "$tmp/tests.json" | grep -q '^5 active tests$' || fail "import of tests"
+nw route 'a -> b' >"$tmp/list" || fail "narrows route with tests"
+nw report 12 | grep -q 'active test.*got 118 MB/s (940 Mbit/s) with 1 stream 12 min 0 s before' || fail "no active test: $(nw report 12)"
+for what in '^4 active tests of throughput got 940 Mbit/s in the median, 940 Mbit/s at best; sessions usually get' 'throughput .* 910' 'latency .* 1 % lost'; do
+	grep -q "$what" "$tmp/list" || fail "narrows route lacks $what: $(cat "$tmp/list")"
+done
+curl -fs "$url/route.json?route=a%20-%3E%20b&program=mover" | python3 -c 'import json, sys
+t = json.load(sys.stdin)["active_tests"]
+assert [round(x["bytes_per_s"] / 125000) if x["bytes_per_s"] else None for x in t] == [940, None, 910, 930, 940], t
+assert t[1]["loss"] == 0.01 and t[2]["retransmits"] == 2 and t[2].get("apart_s") is None, t[1]' || fail "tests in the document"
+curl -fs "$url/route?route=a%20-%3E%20b&program=mover" >"$tmp/page" || fail "the page with tests"
+grep -q '<h2>What the path can do</h2>' "$tmp/page" && grep -q 'id="p-tests"' "$tmp/page" || fail "the page lacks tests"
+[ "$(curl -fs "$url/route/p-tests.csv?route=a%20-%3E%20b&program=mover" | grep -c ',11[0-9]*')" -ge 3 ] || fail "the figure of tests"
 ! nw route 'a -> z' 2>"$tmp/err" && grep -q 'no such route' "$tmp/err" || fail "a route that is none: $(cat "$tmp/err")"
 nw compare 1 "$last" >"$tmp/list" || fail "narrows compare"
 grep -q '^\* sysctl.net.ipv4.tcp_rmem on b .*4096 131072 67108864 .*4096 4096 65536$' "$tmp/list" &&

@@ -5,6 +5,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "web/answer/active_tests.h"
 #include "web/answer/api.h"
 #include "web/answer/compare.h"
 #include "web/answer/esmond.h"
@@ -319,5 +320,23 @@ answer_esmond(struct ask *q)
 	    sizeof(q->why_text), &doc);
 
 	q->why = q->why_text;
+	return ask_document(q, rc, doc);
+}
+
+/* pScheduler takes any 2xx for success, and sends again after everything else. */
+int
+take_active_tests(struct ask *q)
+{
+	json_t *doc = NULL;
+	int rc;
+
+	if (q->web->opts.active_tests == NULL) {
+		q->why = "The box takes no active tests: see active-tests in narrowsd.conf(5).";
+		return NW_ENOTFOUND;
+	}
+	rc = active_tests_keep(q->web->opts.store_path, q->web->opts.active_tests, q->form, &doc,
+	    q->why_text, sizeof(q->why_text));
+	if (rc < 0 && rc != NW_ENOMEM)
+		q->why = q->why_text;
 	return ask_document(q, rc, doc);
 }

@@ -57,13 +57,16 @@ is_foreign(const struct reply *a)
 	    strcasecmp(origin + strlen(scheme), host) != 0;
 }
 
+/* Whether the body has the type; a program may leave the type of a form out. A page of another site
+ * cannot make a browser send JSON without a question to the box before (CORS). */
 static bool
-is_form(const struct reply *a)
+is_typed(const struct reply *a, const struct resource *row)
 {
-	static const char form[] = "application/x-www-form-urlencoded";
+	const char *wanted =
+	    row->own_json ? "application/json" : "application/x-www-form-urlencoded";
 	const char *type = reply_request_header(a, "Content-Type");
 
-	return type == NULL || strncasecmp(type, form, sizeof(form) - 1) == 0;
+	return type == NULL ? !row->own_json : strncasecmp(type, wanted, strlen(wanted)) == 0;
 }
 
 /* Whether a person reads the answer and needs a form instead of an error. */
@@ -108,12 +111,13 @@ refuse(struct reply *a, const struct resource *row, int code)
 }
 
 static enum method
-method_of(const struct reply *a)
+method_of(const struct reply *a, const struct resource *row)
 {
 	switch (evhttp_request_get_command(a->req)) {
 	case EVHTTP_REQ_GET:
 	case EVHTTP_REQ_HEAD: return METHOD_GET;
 	case EVHTTP_REQ_POST: return METHOD_POST;
+	case EVHTTP_REQ_PUT: return row->own_json ? METHOD_POST : METHOD_OTHER;
 	default: return METHOD_OTHER;
 	}
 }
@@ -122,17 +126,24 @@ method_of(const struct reply *a)
 static bool
 form_passes(struct reply *a, const struct resource *row)
 {
-	if (!row->own_form && !row->own_document)
+	if (!row->own_form && !row->own_document && !row->own_json)
 		return true;
 	if (is_foreign(a)) {
 		a->why = "The form comes from a page of another site.";
 		reply_error(a, 403);
 		return false;
 	}
-	if (row->own_document || is_form(a))
+	if (row->own_document || is_typed(a, row))
 		return true;
 	reply_error(a, 415);
 	return false;
+}
+
+/* The most bytes that a body for the resource may have. */
+static size_t
+body_max(const struct resource *row)
+{
+	return row->body_max > 0 ? row->body_max : ASK_BODY_BYTES;
 }
 
 /* Has the handler of a request that is granted make the answer. */
@@ -150,7 +161,7 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 		.n_resources = resources_count,
 		.cost_max = a->w->opts.query_cost_max,
 		.body = a->body };
-	char form[ASK_BODY_BYTES + 1];
+	char *form = NULL;
 	ssize_t n;
 
 	ask_fn *handler = method == METHOD_POST          ? row->take
@@ -164,7 +175,11 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 	if (method == METHOD_POST) {
 		if (!form_passes(a, row))
 			return;
-		n = evbuffer_copyout(in, form, ASK_BODY_BYTES);
+		if ((form = malloc(evbuffer_get_length(in) + 1)) == NULL) {
+			reply_rc(a, NW_ENOMEM);
+			return;
+		}
+		n = evbuffer_copyout(in, form, evbuffer_get_length(in));
 		form[n > 0 ? n : 0] = '\0';
 		q.form = form;
 	}
@@ -172,6 +187,7 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 		answer_send(a, &q, ask_run(&q, handler));
 	else if ((rc = later_ask(a, &q, handler)) < 0)
 		reply_rc(a, rc);
+	free(form);
 }
 
 static bool
@@ -200,7 +216,7 @@ owner_find(struct reply *a)
 static void
 route_answer(struct reply *a, const struct evhttp_uri *uri, struct route to)
 {
-	enum method method = method_of(a);
+	enum method method = method_of(a, to.resource);
 	int code;
 
 	a->who = (struct login_who){ .role = ACCOUNT_ADMIN };
@@ -268,7 +284,8 @@ request_answer(struct port *port, struct evhttp_request *req)
 	else if ((code = misdirection(&a, uri)) != 0) {
 		*(code == 421 ? &a.w->n_misdirected : &a.w->n_malformed) += 1;
 		reply_error(&a, code);
-	} else if (evbuffer_get_length(evhttp_request_get_input_buffer(req)) > ASK_BODY_BYTES)
+	} else if (evbuffer_get_length(evhttp_request_get_input_buffer(req)) >
+	    body_max(to.resource))
 		reply_error(&a, 413);
 	else if (uri == NULL)
 		reply_error(&a, 400);

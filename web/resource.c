@@ -55,7 +55,8 @@ resource_access(const struct resource *r, enum method method, enum account_role 
 const char *
 resource_allow(const struct resource *r)
 {
-	return r->post == GRANT_NONE ? "GET, HEAD"
-	    : r->get == GRANT_NONE   ? "POST"
-				     : "GET, HEAD, POST";
+	return r->own_json          ? "POST, PUT"
+	    : r->post == GRANT_NONE ? "GET, HEAD"
+	    : r->get == GRANT_NONE  ? "POST"
+				    : "GET, HEAD, POST";
 }

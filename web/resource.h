@@ -37,13 +37,15 @@ enum method { METHOD_GET, METHOD_POST, METHOD_OTHER }; /* HEAD counts as GET */
  * box that takes traces. */
 enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL, PORT_TRACES };
 
-enum { RESOURCE_PARAMS_MAX = 2 };
+enum { RESOURCE_PARAMS_MAX = 2, RESOURCE_BODY_MAX_BYTES = 256 << 10 };
 
 struct resource {
 	const char *path;
 	enum grant get, post;
 	bool own_form;     /* post: the form must come from a page of the box, or from no page */
 	bool own_document; /* the same for a body that is no form */
+	bool own_json;     /* the same, and for PUT as well: a JSON document */
+	size_t body_max;   /* most bytes of a body; 0: ASK_BODY_BYTES */
 	enum resource_port port;
 	bool last_redirects; /* "last" leads to the address with the number */
 	bool local;          /* narrows -s has the answer without a box */

@@ -34,6 +34,7 @@
 #include "web/page/page.h"
 #include "web/pagepool.h"
 #include "web/query/turns.h"
+#include "web/resource.h"
 #include "web/web_in.h"
 
 enum {
@@ -174,6 +175,8 @@ limits_of(const struct web_opts *o)
 		l.ask_max_ns = o->request_max_ns;
 	if (o->answer_max_ns > 0)
 		l.answer_max_ns = o->answer_max_ns;
+	if (o->active_tests != NULL)
+		l.body_max_bytes = RESOURCE_BODY_MAX_BYTES;
 	return l;
 }
 
@@ -249,7 +252,7 @@ open_port(struct web *w, struct port *p, const char *directive, const char *list
 	    EVHTTP_REQ_GET | EVHTTP_REQ_HEAD | EVHTTP_REQ_POST | EVHTTP_REQ_PUT |
 		EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH | EVHTTP_REQ_TRACE);
 	evhttp_set_max_headers_size(p->http, HEADERS_MAX_BYTES);
-	evhttp_set_max_body_size(p->http, BODY_READ_MAX_BYTES);
+	evhttp_set_max_body_size(p->http, BODY_READ_MAX_BYTES + limits.body_max_bytes);
 	evhttp_set_timeout(p->http, io_timeout_s(&limits));
 	evhttp_set_gencb(p->http, on_request, p);
 	return NW_OK;

@@ -150,7 +150,8 @@ analysis_decide(struct store_reader *r, int64_t session_id, const struct analysi
 	int rc;
 
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
-	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0)
+	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0 ||
+	    (rc = evidence_tests(r, out->judgement.route, &out->evidence)) < 0)
 		return rc;
 	chain_find(e, &out->chain);
 	steps_find(e, &out->chain, &out->steps);

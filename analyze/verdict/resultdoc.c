@@ -313,6 +313,20 @@ witnesses_doc(const struct judgement *j)
 }
 
 static json_t *
+tests_doc(const struct evidence *e)
+{
+	json_t *list = json_array(), *o;
+	const struct evidence_test *t;
+
+	for (t = e->tests; t < e->tests + e->n_tests; t++) {
+		o = result_active_test(&t->test);
+		put_real(o, KEY_active_test_apart_s, t->apart_s);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *
 replays_doc(const struct evidence *e)
 {
 	json_t *list = json_array(), *o;
@@ -401,6 +415,7 @@ verdict_doc(const struct analysis *a)
 	result_set(v, KEY_verdict_others, others_doc(&a->evidence, &a->others));
 	result_set(v, KEY_verdict_witnesses, witnesses_doc(j));
 	result_set(v, KEY_verdict_replays, replays_doc(&a->evidence));
+	result_set(v, KEY_verdict_tests, tests_doc(&a->evidence));
 	return v;
 }
 

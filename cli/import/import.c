@@ -67,7 +67,8 @@ static const struct format format_report = {
 };
 
 static const char format_names[] =
-    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson, report";
+    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson, report, "
+    "pscheduler";
 
 static const struct format *
 format_find(struct import *im, const char *name)

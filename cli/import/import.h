@@ -199,6 +199,16 @@ int import_ulm(struct import *im);
 int import_bson(struct import *im);
 bool import_is_bson(const struct import *im);
 
+/* --- active tests: import_pscheduler.c --- */
+
+/* Whether the file begins as results of pScheduler's tests do. */
+bool import_is_pscheduler(const struct import *im);
+/*
+ * Reads the whole file, and keeps its tests in a store, which a box may have open; path NULL: reads
+ * alone. Prints what became of the tests. NW_EPROTO and other codes with a text in err.
+ */
+int import_pscheduler(struct import *im, const char *path);
+
 /* --- targets; both write their reason to err --- */
 
 struct progress;

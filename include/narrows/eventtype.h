@@ -59,6 +59,9 @@
 #define NW_TYPE_SCRATCH   NW_TYPE_BLIPP "scratch"
 #define NW_TYPE_REPLAY    NW_TYPE_BLIPP "replay" /* of a session: a stage of the session alone */
 
+/* Active tests of paths (narrows/activetest.h): the kind follows. */
+#define NW_TYPE_ACTIVE NW_TYPE_HOST "active:"
+
 /* Returns true if the event type is the named one, or begins with that name. */
 static inline bool
 nw_type_begins(const char *event_type, const char *name)

@@ -72,6 +72,9 @@ int result_check(const json_t *doc, const char **why);
 /* JSON schema of result documents and of the list of sessions. A new reference, or NULL: no memory.
  * Objects may have keys that the schema does not name. */
 json_t *result_schema(void);
+/* An active test, a new document; NULL: no memory. */
+struct nw_active_test;
+json_t *result_active_test(const struct nw_active_test *t);
 /* Sentences for people where a result document has no incident, no search for changes, and no
  * advice. `in_incident`: later sessions showed an incident that the session belongs to. Static. */
 const char *result_no_incident(const json_t *doc, bool in_incident);

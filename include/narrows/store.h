@@ -19,9 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "narrows/activetest.h"
 #include "narrows/event.h"
 
-enum { STORE_SCHEMA_VERSION = 17, STORE_WHY_BYTES = 256 };
+enum { STORE_SCHEMA_VERSION = 18, STORE_WHY_BYTES = 256 };
 enum { STORE_SETTINGS_MAX = 16384 };
 /* Raw rows, and the buckets of old rows: of 10 s, of a minute, of an hour. */
 enum store_tier { STORE_ROWS, STORE_10S, STORE_1MIN, STORE_1H, STORE_TIERS };
@@ -398,6 +399,15 @@ int store_acceptance_add(
 int store_acceptance_add_soon(
     const char *path, const struct nw_acceptance_rec *a, char why[STORE_WHY_BYTES]);
 
+enum { STORE_TESTS_MAX = 50000 }; /* of a kind; the tests stored first go first */
+/* Keeps active tests, all or none, as store_note_add(). A run that the store has is left as it is;
+ * *added counts the others. NW_ENOMEM, NW_EIO. */
+int store_tests_add(const char *path, const struct nw_active_test *tests, size_t n, size_t *added,
+    char why[STORE_WHY_BYTES]);
+/* The same for a serving thread: NW_EIO during another process's long write. */
+int store_tests_add_soon(const char *path, const struct nw_active_test *tests, size_t n,
+    size_t *added, char why[STORE_WHY_BYTES]);
+
 /* --- reading --- */
 
 struct store_reader;
@@ -435,6 +445,15 @@ typedef int
 store_provider_fn(void *arg, const char *owner, const char *provider, uint64_t stored_seq);
 typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 typedef int store_note_fn(void *arg, const struct nw_note_rec *note);
+/* details are on loan, too. */
+typedef int store_test_fn(void *arg, const struct nw_active_test *test);
+/* Tests of a kind with a tool from one end to another, as the tests name the ends. */
+struct nw_test_pair_rec {
+	const char *src, *dst, *tool; /* tool: "" where unknown */
+	enum nw_test_kind kind;
+	int64_t n, newest_wall_ns; /* end of the newest */
+};
+typedef int store_test_pair_fn(void *arg, const struct nw_test_pair_rec *pair);
 typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
 typedef int store_diet_fn(void *arg, const struct nw_diet_rec *diet);
 typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
@@ -567,6 +586,20 @@ int store_config_moves(struct store_reader *r, const char *name, int64_t to_wall
 /* Rising in the time described by the notes. */
 int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
 /* Notes of all sessions with a line and point. */
+/*
+ * Tests from one measured host to another that ended from one time on and before another, newest
+ * first. A test's end is the host if the end has the host's name, or an address that the host's
+ * certificate lists or from which the host has spoken of late with its certificate; no address of
+ * loopback.
+ */
+int store_tests_between(struct store_reader *r, const char *src_host, const char *dst_host,
+    int64_t from_wall_ns, int64_t to_wall_ns, size_t limit, store_test_fn *fn, void *arg);
+/* The pairs of ends with tests, the pair with the newest test first. O(tests). */
+int store_test_pairs(struct store_reader *r, size_t limit, store_test_pair_fn *fn, void *arg);
+/* The tests of such a pair that ended from one time on and before another, oldest first. */
+int store_tests_of_pair(struct store_reader *r, const struct nw_test_pair_rec *pair,
+    int64_t from_wall_ns, int64_t to_wall_ns, size_t limit, store_test_fn *fn, void *arg);
+
 /* The notes of all sessions of a route and program, rising in the time described. */
 int store_notes_of_route(
     struct store_reader *r, const char *route, const char *program, store_note_fn *fn, void *arg);

@@ -101,6 +101,8 @@ struct web_opts {
 	double query_cost_max;
 	const char *store_path;
 	const char *expect; /* lines of the directive `expect`, or NULL */
+	/* hosts of active tests that are taken, by blanks; "any": all; NULL: no test is taken */
+	const char *active_tests;
 	void (*health)(void *arg, struct nw_health *out); /* called from the web thread */
 	void *health_arg;
 };

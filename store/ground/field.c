@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "narrows/activetest.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
 #include "store/ground/db.h"
@@ -118,6 +119,9 @@ static const struct nw_field_rule rules[] = {
 	{ NW_TYPE_ANNOUNCED, "writes", "{operation}", NW_AGG_LAST },
 	{ NW_TYPE_ANNOUNCED, "size_bytes", "By", NW_AGG_LAST },
 	{ NW_TYPE_ANNOUNCED, "lost", "{datagram}", NW_AGG_LAST },
+#define X(name, unit, agg) { NW_TYPE_ACTIVE "*", #name, unit, NW_AGG_##agg },
+	NW_TEST_FIELDS(X)
+#undef X
 	{ NW_TYPE_CELLS "*", "ops", "{operation}", NW_AGG_SUM },
 	{ NW_TYPE_CELLS "*", "bytes", "By", NW_AGG_SUM },
 	{ NW_TYPE_CELLS "*", "s", "s", NW_AGG_SUM },

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "narrows/activetest.h"
 #include "narrows/result.h"
 
 #include <ctype.h>
@@ -237,4 +238,38 @@ result_no_advice(const json_t *doc, bool in_incident)
 	return !in_incident && (s == STANDS_USUAL || s == STANDS_FAR || s == STANDS_FASTER)
 	    ? "Nothing: the session ran within the usual rates of its route, or faster."
 	    : "No rule has a proposal for what was measured.";
+}
+
+json_t *
+result_active_test(const struct nw_active_test *t)
+{
+	static const struct {
+		enum result_key key;
+		enum nw_test_field field;
+	} numbers[] = {
+		{ KEY_active_test_streams, NW_TEST_streams },
+		{ KEY_active_test_retransmits, NW_TEST_retransmits },
+		{ KEY_active_test_packets_sent, NW_TEST_packets_sent },
+		{ KEY_active_test_loss, NW_TEST_loss },
+		{ KEY_active_test_rtt_s, NW_TEST_rtt_s },
+		{ KEY_active_test_delay_median_s, NW_TEST_delay_median_s },
+		{ KEY_active_test_hops, NW_TEST_hops },
+	};
+	json_t *o = json_object();
+	size_t i;
+
+	result_put_text(o, KEY_active_test_run, t->run);
+	result_put_text(o, KEY_active_test_kind, nw_test_kind_name(t->kind));
+	result_put_text(o, KEY_active_test_tool, t->tool[0] != '\0' ? t->tool : NULL);
+	result_put_text(o, KEY_active_test_source, t->src);
+	result_put_text(o, KEY_active_test_destination, t->dst);
+	result_put_ns(o, KEY_active_test_start_ns, t->start_wall_ns);
+	result_put_ns(o, KEY_active_test_end_ns, t->end_wall_ns);
+	result_put_flag(o, KEY_active_test_succeeded, t->succeeded);
+	result_put_text(o, KEY_active_test_error, t->error[0] != '\0' ? t->error : NULL);
+	result_put_real(o, KEY_active_test_bytes_per_s, t->value[NW_TEST_bits_per_s] / 8);
+	result_put_flag(o, KEY_active_test_udp, t->value[NW_TEST_udp] > 0);
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		result_put_real(o, numbers[i].key, t->value[numbers[i].field]);
+	return o;
 }

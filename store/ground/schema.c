@@ -686,9 +686,39 @@ static const char version_17[] =
     "CREATE TRIGGER metric_unused AFTER UPDATE ON metric WHEN new.n <= 0\n"
     "	BEGIN DELETE FROM metric WHERE id = new.id; END;\n";
 
+/*
+ * From 17 to 18: active tests of paths, as pScheduler runs them (narrows/activetest.h). Ends are
+ * named as the test names them; store_tests_between() finds the hosts behind.
+ */
+static const char version_18[] =
+    "CREATE TABLE active_test (           -- a test that sent bytes or packets of its own\n"
+    "	id          INTEGER PRIMARY KEY,\n"
+    "	run         TEXT NOT NULL UNIQUE, -- UUID of the run; a test is kept once\n"
+    "	kind        TEXT NOT NULL,        -- throughput, latency, latencybg, rtt or trace\n"
+    "	tool        TEXT NOT NULL,        -- '': unknown\n"
+    "	source      TEXT NOT NULL,        -- name in lower case, or numeric address\n"
+    "	destination TEXT NOT NULL,\n"
+    "	start_ns    INTEGER NOT NULL,\n"
+    "	end_ns      INTEGER NOT NULL,\n"
+    "	succeeded   INTEGER NOT NULL,     -- 0: the test failed\n"
+    "	error       TEXT NOT NULL,        -- of a failed test; '': not said\n"
+    "	fields      TEXT NOT NULL,        -- JSON object: quantities by name; the table field has\n"
+    "	                                  -- their units, as of event type ps:active:KIND\n"
+    "	details     TEXT                  -- JSON object of lists: intervals, histograms, hops\n"
+    ");\n"
+    "CREATE INDEX active_test_by_pair ON active_test(source, destination, end_ns);\n"
+    "CREATE INDEX active_test_by_kind ON active_test(kind);\n"
+    "CREATE VIEW v_active_test AS         -- one line per quantity of a test, newest test first\n"
+    "	SELECT t.run, strftime('%Y-%m-%dT%H:%M:%SZ', t.start_ns / 1000000000, 'unixepoch') AS "
+    "started,\n"
+    "	t.kind, t.tool, t.source, t.destination, t.succeeded, f.key AS field, f.value,\n"
+    "	(SELECT u.unit FROM field u WHERE u.field_glob = f.key AND 'ps:active:' || t.kind GLOB\n"
+    "		u.event_glob AND u.unit IS NOT NULL ORDER BY u.rank LIMIT 1) AS unit\n"
+    "	FROM active_test t LEFT JOIN json_each(t.fields) f ORDER BY t.end_ns DESC, t.id DESC;\n";
+
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,
 	version_4, version_5, version_6, version_7, version_8, version_9, version_10, version_11,
-	version_12, version_13, version_14, version_15, version_16, version_17 };
+	version_12, version_13, version_14, version_15, version_16, version_17, version_18 };
 
 int
 schema_identify(sqlite3 *db, int64_t *version, char why[STORE_WHY_BYTES])

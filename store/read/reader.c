@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "narrows/err.h"
 #include "narrows/result.h"
 #include "narrows/task.h"
@@ -42,6 +44,20 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 
 /* The history of a route has sessions measured here. */
 #define MADE_HERE "NOT coalesce(" IMPORTED ", 0)"
+
+#define TEST_COLUMNS                                                                         \
+	"run, kind, tool, source, destination, start_ns, end_ns, succeeded, error, fields, " \
+	"details"
+
+/* The names of a host in active tests: its own, and addresses that its certificate proves. Takes
+ * the number of the parameter with the host's name. */
+#define TEST_ENDS(host)                                                                            \
+	"(SELECT lower(" host ") UNION SELECT j.value FROM (SELECT x.addresses || ' ' ||"          \
+	" substr(x.peer, 1, instr(x.peer || '/', '/') - 1) AS list FROM xsp_session x JOIN host h" \
+	" ON h.id = x.host_id WHERE h.name = " host " AND x.owner = 'host:' || " host              \
+	" ORDER BY x.id DESC LIMIT 8) a, json_each('[\"' || replace(trim(a.list), ' ', '\",\"') "  \
+	"||"                                                                                       \
+	" '\"]') j WHERE j.value NOT GLOB '127.*' AND j.value NOT IN ('', '::1'))"
 
 #define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
 
@@ -195,6 +211,15 @@ static const char *const sql[R_STMTS] = {
 	[R_METRICS] = "SELECT c.id, c.event_type, s.fields, c.first_id, c.last_id FROM metric c"
 		      " JOIN fieldset s ON s.id = c.fieldset_id WHERE c.id > ? ORDER BY c.id"
 		      " LIMIT ?",
+	[R_TESTS_BETWEEN] = "SELECT " TEST_COLUMNS " FROM active_test WHERE source IN " TEST_ENDS(
+	    "?1") " AND destination IN " TEST_ENDS("?2") " AND end_ns >= ?3 AND end_ns < ?4"
+							 " ORDER BY end_ns DESC LIMIT ?5",
+	[R_TEST_PAIRS] = "SELECT source, destination, tool, kind, count(*), max(end_ns)"
+			 " FROM active_test GROUP BY source, destination, kind, tool"
+			 " ORDER BY 6 DESC LIMIT ?",
+	[R_TESTS_OF_PAIR] = "SELECT " TEST_COLUMNS " FROM active_test WHERE source = ?1"
+			    " AND destination = ?2 AND kind = ?3 AND tool = ?4 AND end_ns >= ?5"
+			    " AND end_ns < ?6 ORDER BY end_ns, id LIMIT ?7",
 	[R_NOTES_COUNT] = "SELECT count(*) FROM note WHERE line = ? AND point = ?",
 	[R_RUNS] =
 	    "SELECT id, session_id, kind, started_ns, took_ns, version, outcome, replaced_ns,"
@@ -474,6 +499,8 @@ struct sink {
 		store_keeplist_fn *keeplist;
 		store_diet_fn *diet;
 		store_note_fn *note;
+		store_test_fn *test;
+		store_test_pair_fn *test_pair;
 		store_setting_fn *setting;
 		store_route_fn *route;
 		store_incident_fn *incident;
@@ -896,6 +923,89 @@ store_acceptances(struct store_reader *r, const char *route, const char *program
 	int rc = db_take(&r->stmts, R_ACCEPTANCES, &st, "tt", route, program);
 
 	return rc == NW_OK ? each(r, R_ACCEPTANCES, st, acceptance_row, &s) : rc;
+}
+
+/* --- active tests --- */
+
+static void
+test_text(char *out, size_t size, sqlite3_stmt *st, int column)
+{
+	const char *t = text(st, column);
+
+	snprintf(out, size, "%s", t != NULL ? t : "");
+}
+
+static int
+test_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_active_test t = { .start_wall_ns = sqlite3_column_int64(st, 5),
+		.end_wall_ns = sqlite3_column_int64(st, 6),
+		.succeeded = sqlite3_column_int(st, 7) != 0 };
+	json_t *fields;
+	const json_t *v;
+	int i;
+
+	if (text(st, 1) == NULL || !nw_test_kind_read(text(st, 1), &t.kind))
+		return 0; /* a later version knows the kind */
+	test_text(t.run, sizeof(t.run), st, 0);
+	test_text(t.tool, sizeof(t.tool), st, 2);
+	test_text(t.src, sizeof(t.src), st, 3);
+	test_text(t.dst, sizeof(t.dst), st, 4);
+	test_text(t.error, sizeof(t.error), st, 8);
+	fields = json_loads(text(st, 9) != NULL ? text(st, 9) : "{}", 0, NULL);
+	for (i = 0; i < NW_TEST_FIELD_COUNT; i++) {
+		v = json_object_get(fields, nw_test_field_name((enum nw_test_field)i));
+		t.value[i] = json_is_number(v) ? json_number_value(v) : NAN;
+	}
+	json_decref(fields);
+	t.details = (char *)(uintptr_t)text(st, 10);
+	return s->fn.test(s->arg, &t);
+}
+
+int
+store_tests_between(struct store_reader *r, const char *src_host, const char *dst_host,
+    int64_t from_wall_ns, int64_t to_wall_ns, size_t limit, store_test_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.test = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_TESTS_BETWEEN, &st, "ttiii", src_host, dst_host, from_wall_ns,
+	    to_wall_ns, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_TESTS_BETWEEN, st, test_row, &s) : rc;
+}
+
+static int
+test_pair_row(struct sink *s, sqlite3_stmt *st)
+{
+	struct nw_test_pair_rec rec = { .src = text(st, 0),
+		.dst = text(st, 1),
+		.tool = text(st, 2),
+		.n = sqlite3_column_int64(st, 4),
+		.newest_wall_ns = sqlite3_column_int64(st, 5) };
+
+	return nw_test_kind_read(text(st, 3), &rec.kind) ? s->fn.test_pair(s->arg, &rec) : 0;
+}
+
+int
+store_test_pairs(struct store_reader *r, size_t limit, store_test_pair_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.test_pair = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_TEST_PAIRS, &st, "i", (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_TEST_PAIRS, st, test_pair_row, &s) : rc;
+}
+
+int
+store_tests_of_pair(struct store_reader *r, const struct nw_test_pair_rec *pair,
+    int64_t from_wall_ns, int64_t to_wall_ns, size_t limit, store_test_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.test = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_TESTS_OF_PAIR, &st, "ttttiii", pair->src, pair->dst,
+	    nw_test_kind_name(pair->kind), pair->tool, from_wall_ns, to_wall_ns, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_TESTS_OF_PAIR, st, test_row, &s) : rc;
 }
 
 static int

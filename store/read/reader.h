@@ -86,6 +86,9 @@ enum reader_stmt {
 	R_LABEL_SPAN,
 	R_SERIES_IDS,
 	R_METRICS,
+	R_TESTS_BETWEEN,
+	R_TEST_PAIRS,
+	R_TESTS_OF_PAIR,
 	R_STMTS
 };
 

@@ -63,6 +63,7 @@ test_witnesses(void)
 	CHECK_STR(nw_witness_name(NW_WITNESS_DISK), "disk");
 	CHECK_STR(nw_witness_name(NW_WITNESS_CPU), "host cpu");
 	CHECK_STR(nw_witness_name(NW_WITNESS_SWITCH), "switch");
+	CHECK_STR(nw_witness_name(NW_WITNESS_ACTIVE_TEST), "active test");
 	CHECK_STR(nw_witness_name(NW_WITNESS_PER_CALL), "per call");
 }
 

@@ -96,6 +96,7 @@ static const struct {
 	{ "/api/v1/compare", 'v', '-' },
 	{ "/prometheus/api/v1/{path}", 'v', 'v' },
 	{ "/esmond/perfsonar/archive/{path}", 'v', '-' },
+	{ "/pscheduler", '-', 'o' },
 	{ "/api/{path}", 'v', '-' },
 	{ "/{path}", 'v', '-' },
 };
@@ -140,9 +141,10 @@ check_row(const struct resource *r, char get, char post)
 		CHECK_INT(got[METHOD_OTHER], answer_wanted(roles[i], '-', open, METHOD_OTHER));
 	}
 	CHECK_STR(resource_allow(r),
-	    post == '-'      ? "GET, HEAD"
-		: get == '-' ? "POST"
-			     : "GET, HEAD, POST");
+	    r->own_json       ? "POST, PUT"
+		: post == '-' ? "GET, HEAD"
+		: get == '-'  ? "POST"
+			      : "GET, HEAD, POST");
 }
 
 static void
@@ -167,7 +169,7 @@ test_access(void)
 	    resource_access(&(struct resource){ .path = "/" }, METHOD_POST, ACCOUNT_ADMIN), 405);
 }
 
-/* A form that changes something comes from a page of the box. An enrolment brings a token instead,
+/* A form or a document that changes something comes from no page of another site. An enrolment brings a token instead,
  * and forms of Prometheus only read. */
 static void
 test_forms(void)
@@ -179,7 +181,8 @@ test_forms(void)
 		const struct resource *r = &resources[i];
 		bool is_other = strcmp(r->path, others[0]) == 0 || strcmp(r->path, others[1]) == 0;
 
-		CHECK(r->post == GRANT_NONE || (r->own_form || r->own_document) == !is_other);
+		CHECK(r->post == GRANT_NONE ||
+		    (r->own_form || r->own_document || r->own_json) == !is_other);
 		CHECK((r->post == GRANT_NONE) == (r->take == take_nothing));
 	}
 }

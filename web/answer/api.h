@@ -40,7 +40,10 @@ int api_routes(struct evbuffer *out, struct store_reader *r);
 int api_routes_document(struct store_reader *r, json_t **out);
 int api_route_or_none(
     struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
-/* The history of a route, and its sessions as CSV, latest first. NW_ENOTFOUND */
+/* The history of a route with the active tests of its path, and its sessions as CSV, latest first.
+ * NW_ENOTFOUND */
+int
+api_route_document(struct store_reader *r, const char *route, const char *program, json_t **out);
 int api_route(struct evbuffer *out, struct store_reader *r, const char *route, const char *program);
 int
 api_route_csv(struct evbuffer *out, struct store_reader *r, const char *route, const char *program);

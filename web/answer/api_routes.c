@@ -15,6 +15,7 @@
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/http/body.h"
+#include "web/answer/active_tests.h"
 #include "web/answer/collectors.h"
 #include "web/answer/diet_list.h"
 
@@ -125,8 +126,26 @@ api_diets(struct evbuffer *out, struct store_reader *r)
 static int
 on_history(void *arg, const struct nw_route_rec *rec)
 {
-	return rec->json != NULL && evbuffer_add_printf(arg, "%s\n", rec->json) >= 0 ? 0
-										     : NW_ENOMEM;
+	json_t **doc = arg;
+
+	*doc = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
+	return *doc != NULL ? 0 : NW_ENOMEM;
+}
+
+int
+api_route_document(struct store_reader *r, const char *route, const char *program, json_t **out)
+{
+	int rc;
+
+	*out = NULL;
+	rc = store_route_get(r, route, program, on_history, out);
+	if (rc == NW_OK)
+		rc = active_tests_add(r, route, *out);
+	if (rc < 0) {
+		json_decref(*out);
+		*out = NULL;
+	}
+	return rc;
 }
 
 /* A route that no session has taken is a history of no session. */
@@ -150,7 +169,10 @@ api_route_or_none(
 int
 api_route(struct evbuffer *out, struct store_reader *r, const char *route, const char *program)
 {
-	return store_route_get(r, route, program, on_history, out);
+	json_t *doc;
+	int rc = api_route_document(r, route, program, &doc);
+
+	return rc == NW_OK ? body_put_document(out, doc) : rc;
 }
 
 static void

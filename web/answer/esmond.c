@@ -9,35 +9,25 @@
 #include <string.h>
 
 #include <event2/http.h>
-#include <event2/keyvalq_struct.h>
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/fnv.h"
+#include "web/answer/esmond_in.h"
 #include "web/answer/api.h"
 
-enum { ROUTES_MAX = 2000, POINTS_MAX = 100000, KEY_BYTES = 17, WORD_BYTES = 24 };
-#define SEC_NS INT64_C(1000000000)
-#define S_MAX  INT64_C(9000000000) /* int64_t has room for the nanoseconds */
+enum { ROUTES_MAX = 2000, WORD_BYTES = 24 };
+#define S_MAX INT64_C(9000000000) /* int64_t has room for the nanoseconds */
 static const char ARROW[] = " -> ";
 
 /* --- the query --- */
-
-struct query {
-	struct evkeyvalq fields;
-	bool has_times;
-	int64_t from_s, to_s; /* of a point's end, both within */
-	size_t limit, offset;
-	char *why;
-	size_t why_size;
-};
 
 /* Parameters beside the properties of a metadata. */
 static const char *const not_compared[] = { "limit", "offset", "format", "time", "time-start",
 	"time-end", "time-range", "dns-match-rule" };
 
 static int
-number_take(struct query *q, const char *name, int64_t otherwise, int64_t *out)
+number_take(struct esmond_query *q, const char *name, int64_t otherwise, int64_t *out)
 {
 	const char *text = evhttp_find_header(&q->fields, name);
 	char *end;
@@ -58,7 +48,7 @@ number_take(struct query *q, const char *name, int64_t otherwise, int64_t *out)
 
 /* time-range counts back from time-end or now, and onward from time-start alone. */
 static int
-query_take(struct query *q)
+query_take(struct esmond_query *q)
 {
 	int64_t at, start, end, range, limit, offset;
 	int rc;
@@ -77,7 +67,7 @@ query_take(struct query *q)
 	else if (range >= 0 && start >= 0 && end < 0)
 		q->to_s = start + range < S_MAX ? start + range : S_MAX;
 	else if (range >= 0 && start < 0)
-		q->from_s = (end >= 0 ? end : nw_wall_ns() / SEC_NS) - range;
+		q->from_s = (end >= 0 ? end : nw_wall_ns() / ESMOND_NS) - range;
 	q->limit = limit > 0 && limit < ESMOND_PAGE ? (size_t)limit : ESMOND_PAGE;
 	q->offset = (size_t)offset;
 	return NW_OK;
@@ -94,13 +84,13 @@ struct point {
 struct points {
 	struct point *list;
 	size_t n, room;
-	const struct query *q;
+	const struct esmond_query *q;
 };
 
 static int64_t
 end_s(const struct nw_result_rec *res)
 {
-	return (res->start_wall_ns + res->duration_ns) / SEC_NS;
+	return (res->start_wall_ns + res->duration_ns) / ESMOND_NS;
 }
 
 static int
@@ -146,8 +136,8 @@ by_time(const void *a, const void *b)
 static int
 points_read(struct store_reader *r, const struct nw_route_rec *of, struct points *p)
 {
-	int rc = store_sessions_of_route(
-	    r, of->route, of->program, (p->q->to_s + 1) * SEC_NS, POINTS_MAX, on_session, p);
+	int rc = store_sessions_of_route(r, of->route, of->program, (p->q->to_s + 1) * ESMOND_NS,
+	    ESMOND_POINTS_MAX, on_session, p);
 
 	if (p->n > 0)
 		qsort(p->list, p->n, sizeof(*p->list), by_time);
@@ -200,8 +190,8 @@ enum { EVENT_TYPES = sizeof(event_types) / sizeof(event_types[0]) };
 static const int64_t windows_s[] = { 3600, 86400 };
 enum { WINDOWS = sizeof(windows_s) / sizeof(windows_s[0]) };
 
-static int
-point_put(json_t *list, int64_t ts_s, json_t *value)
+int
+esmond_point_put(json_t *list, int64_t ts_s, json_t *value)
 {
 	json_t *v = json_pack("{s:I s:o}", "ts", (json_int_t)ts_s, "val", value);
 
@@ -223,7 +213,7 @@ base_put(json_t *list, const struct points *p, const struct event_type *type)
 		if ((value = type->value(&p->list[i])) == NULL)
 			continue;
 		last_s = p->list[i].ts_s;
-		rc = point_put(list, last_s, value);
+		rc = esmond_point_put(list, last_s, value);
 	}
 	return rc;
 }
@@ -246,7 +236,7 @@ means_put(json_t *list, const struct points *p, int64_t window_s)
 			continue;
 		if (json_array_size(list) >= p->q->limit)
 			break;
-		rc = point_put(list, at * window_s, json_real(sum / (double)n));
+		rc = esmond_point_put(list, at * window_s, json_real(sum / (double)n));
 		sum = 0;
 		n = 0;
 	}
@@ -256,27 +246,27 @@ means_put(json_t *list, const struct points *p, int64_t window_s)
 /* --- metadata --- */
 
 static void
-key_make(const struct nw_route_rec *rec, char key[KEY_BYTES])
+key_make(const struct nw_route_rec *rec, char key[ESMOND_KEY_BYTES])
 {
 	uint64_t h = fnv_byte(fnv_text(FNV_BEGIN, rec->route), '\n');
 
-	snprintf(key, KEY_BYTES, "%016" PRIx64, fnv_text(h, rec->program));
+	snprintf(key, ESMOND_KEY_BYTES, "%016" PRIx64, fnv_text(h, rec->program));
 }
 
-static json_t *
-type_make(const char *key, const struct event_type *type, int64_t updated_s)
+json_t *
+esmond_type_make(const char *key, const char *name, bool has_means, int64_t updated_s)
 {
 	json_t *summaries = json_array();
 	size_t i;
 
-	for (i = 0; type->has_means && i < WINDOWS; i++)
+	for (i = 0; has_means && i < WINDOWS; i++)
 		json_array_append_new(summaries,
-		    json_pack("{s:s s:s s:o s:o}", "event-type", type->name, "summary-type",
-			"average", "summary-window", json_sprintf("%" PRId64, windows_s[i]), "uri",
+		    json_pack("{s:s s:s s:o s:o}", "event-type", name, "summary-type", "average",
+			"summary-window", json_sprintf("%" PRId64, windows_s[i]), "uri",
 			json_sprintf(
-			    ESMOND_BASE "%s/%s/averages/%" PRId64, key, type->name, windows_s[i])));
-	return json_pack("{s:s s:o s:I s:o}", "event-type", type->name, "base-uri",
-	    json_sprintf(ESMOND_BASE "%s/%s/base", key, type->name), "time-updated",
+			    ESMOND_BASE "%s/%s/averages/%" PRId64, key, name, windows_s[i])));
+	return json_pack("{s:s s:o s:I s:o}", "event-type", name, "base-uri",
+	    json_sprintf(ESMOND_BASE "%s/%s/base", key, name), "time-updated",
 	    (json_int_t)updated_s, "summaries", summaries);
 }
 
@@ -293,14 +283,16 @@ metadata_make(const struct nw_route_rec *rec, int64_t updated_s)
 {
 	const char *to = strstr(rec->route, ARROW);
 	const int from_len = (int)(to - rec->route);
-	char key[KEY_BYTES];
+	char key[ESMOND_KEY_BYTES];
 	json_t *types = json_array();
 	size_t i;
 
 	key_make(rec, key);
 	to += strlen(ARROW);
 	for (i = 0; i < EVENT_TYPES; i++)
-		json_array_append_new(types, type_make(key, &event_types[i], updated_s));
+		json_array_append_new(types,
+		    esmond_type_make(
+			key, event_types[i].name, event_types[i].has_means, updated_s));
 	return json_pack("{s:s s:o s:s s:s# s:s s:s# s:s s:s# s:o s:o}", "metadata-key", key, "uri",
 	    json_sprintf(ESMOND_BASE "%s/", key), "subject-type", "point-to-point", "source",
 	    rec->route, from_len, "destination", to, "input-source", rec->route, from_len,
@@ -311,9 +303,9 @@ metadata_make(const struct nw_route_rec *rec, int64_t updated_s)
 
 /* --- lists --- */
 
-struct listing {
+struct esmond_list {
 	struct store_reader *r;
-	const struct query *q;
+	const struct esmond_query *q;
 	json_t *list;
 	size_t n_all; /* passing ones, on all pages */
 };
@@ -369,7 +361,7 @@ property_passes(const json_t *doc, const char *key, const char *text)
 
 /* All parameters but those of page and time are properties with a value. */
 static bool
-metadata_passes(const json_t *doc, const struct query *q)
+metadata_passes(const json_t *doc, const struct esmond_query *q)
 {
 	const struct evkeyval *f;
 	bool passes = true;
@@ -379,14 +371,27 @@ metadata_passes(const json_t *doc, const struct query *q)
 	return passes;
 }
 
+int
+esmond_list_take(struct esmond_list *l, json_t *metadata, int64_t newest_s)
+{
+	bool passes;
+
+	if (metadata == NULL)
+		return NW_ENOMEM;
+	passes = !(l->q->has_times && newest_s < l->q->from_s) && metadata_passes(metadata, l->q);
+	if (passes && l->n_all >= l->q->offset && json_array_size(l->list) < l->q->limit)
+		json_array_append(l->list, metadata);
+	l->n_all += passes;
+	json_decref(metadata);
+	return 0;
+}
+
 /* The end of the newest session decides whether a route has points behind time-start. */
 static int
 on_listed(void *arg, const struct nw_route_rec *rec)
 {
-	struct listing *l = arg;
+	struct esmond_list *l = arg;
 	int64_t updated_s = 0;
-	json_t *doc;
-	bool passes;
 	int rc;
 
 	if (strstr(rec->route, ARROW) == NULL)
@@ -394,21 +399,12 @@ on_listed(void *arg, const struct nw_route_rec *rec)
 	if ((rc = store_sessions_of_route(
 		 l->r, rec->route, rec->program, INT64_MAX, 1, on_newest, &updated_s)) < 0)
 		return rc;
-	if (l->q->has_times && updated_s < l->q->from_s)
-		return 0;
-	if ((doc = metadata_make(rec, updated_s)) == NULL)
-		return NW_ENOMEM;
-	passes = metadata_passes(doc, l->q);
-	if (passes && l->n_all >= l->q->offset && json_array_size(l->list) < l->q->limit)
-		json_array_append(l->list, doc);
-	l->n_all += passes;
-	json_decref(doc);
-	return 0;
+	return esmond_list_take(l, metadata_make(rec, updated_s), updated_s);
 }
 
 /* The address of another page of the list; null: there is none. */
 static json_t *
-page_address(const struct query *q, bool is, size_t offset)
+page_address(const struct esmond_query *q, bool is, size_t offset)
 {
 	const struct evkeyval *f;
 	json_t *text, *longer;
@@ -433,13 +429,17 @@ page_address(const struct query *q, bool is, size_t offset)
 
 /* The first entry tells the length of the list, and the pages around. */
 static int
-list_answer(struct store_reader *r, const struct query *q, json_t **out)
+list_answer(struct store_reader *r, const struct esmond_query *q, json_t **out)
 {
-	struct listing l = { .r = r, .q = q, .list = json_array() };
+	struct esmond_list l = { .r = r, .q = q, .list = json_array() };
 	int rc = store_routes(r, ROUTES_MAX, on_listed, &l);
-	json_t *first = json_array_get(l.list, 0);
-	const size_t n = json_array_size(l.list);
+	json_t *first;
+	size_t n;
 
+	if (rc == NW_OK)
+		rc = esmond_tests_list(r, &l);
+	first = json_array_get(l.list, 0);
+	n = json_array_size(l.list);
 	if (first != NULL) {
 		json_object_set_new(
 		    first, "metadata-count-total", json_integer((json_int_t)l.n_all));
@@ -460,7 +460,7 @@ struct found {
 	const char *key;
 	const struct event_type *type; /* NULL: the metadata itself */
 	int64_t window_s;              /* of means; 0: points; -1: the event type itself */
-	const struct query *q;
+	const struct esmond_query *q;
 	json_t *doc;
 };
 
@@ -482,7 +482,7 @@ static int
 on_sought(void *arg, const struct nw_route_rec *rec)
 {
 	struct found *f = arg;
-	char key[KEY_BYTES];
+	char key[ESMOND_KEY_BYTES];
 	int64_t updated_s = 0;
 	int rc = 0;
 
@@ -496,8 +496,9 @@ on_sought(void *arg, const struct nw_route_rec *rec)
 	rc = store_sessions_of_route(
 	    f->r, rec->route, rec->program, INT64_MAX, 1, on_newest, &updated_s);
 	if (rc == NW_OK)
-		f->doc = f->type == NULL ? metadata_make(rec, updated_s)
-					 : type_make(key, f->type, updated_s);
+		f->doc = f->type == NULL
+		    ? metadata_make(rec, updated_s)
+		    : esmond_type_make(key, f->type->name, f->type->has_means, updated_s);
 	return rc == NW_OK ? 1 : rc;
 }
 
@@ -524,7 +525,7 @@ what_take(struct found *f, const char *type, const char *what, const char *windo
 }
 
 static int
-one_answer(struct store_reader *r, const char *path, const struct query *q, json_t **out)
+one_answer(struct store_reader *r, const char *path, const struct esmond_query *q, json_t **out)
 {
 	struct found f = { .r = r, .q = q };
 	char part[4][64] = { { 0 } };
@@ -538,7 +539,11 @@ one_answer(struct store_reader *r, const char *path, const struct query *q, json
 		memcpy(part[i], path, len);
 	}
 	f.key = part[0];
-	if (*path != '\0' || (i > 1 && !what_take(&f, part[1], part[2], part[3])))
+	if (*path != '\0')
+		return NW_ENOTFOUND;
+	if (i < 4 && (rc = esmond_tests_one(r, part[0], part[1], part[2], q, out)) != NW_ENOTFOUND)
+		return rc;
+	if (i > 1 && !what_take(&f, part[1], part[2], part[3]))
 		return NW_ENOTFOUND;
 	rc = store_routes(r, ROUTES_MAX, on_sought, &f);
 	*out = f.doc;
@@ -549,7 +554,7 @@ int
 esmond_document(struct store_reader *r, const char *path, const char *query, char *why,
     size_t why_size, json_t **out)
 {
-	struct query q = { .why = why, .why_size = why_size };
+	struct esmond_query q = { .why = why, .why_size = why_size };
 	int rc;
 
 	*out = NULL;

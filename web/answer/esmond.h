@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sessions in the shapes of esmond, the archive of perfSONAR, for clients that read transfers
- * beside active tests. A route with a program is one metadata, and each session a point at the end
+ * Sessions and active tests in the shapes of esmond, the archive of perfSONAR. The tests of a kind
+ * with a tool between two ends are one metadata, and each test a point at its end. A route with a
+ * program is one metadata, and each session a point at the end
  * of the session. Routes within one host have no second end and are left out.
  */
 #ifndef NARROWS_WEB_ESMOND_H

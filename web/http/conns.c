@@ -17,7 +17,8 @@
 #include "narrows/clock.h"
 
 enum {
-	/* input limit of a connection, more than a whole request: further bytes stay unread */
+	/* input limit of a connection, more than a whole request of small body: further bytes
+	 * stay unread */
 	INPUT_MAX_BYTES = 20480,
 	ADDRESS_BYTES = 8, /* bytes of an IPv6 address that count */
 	ANSWERS_MAX = 100  /* on one connection */
@@ -319,7 +320,7 @@ on_connection(struct event_base *base, void *arg)
 
 	if (bev == NULL)
 		return NULL;
-	bufferevent_setwatermark(bev, EV_READ, 0, INPUT_MAX_BYTES);
+	bufferevent_setwatermark(bev, EV_READ, 0, INPUT_MAX_BYTES + c->limits.body_max_bytes);
 	room_make(c);
 	while (conn < c->conn + c->n_slots && conn->state != CONN_FREE)
 		conn++;

@@ -29,6 +29,8 @@ struct conns_limits {
 	int64_t ask_max_ns;    /* from the connection to the end of the request's header */
 	int64_t answer_max_ns; /* from there to the end of the answer */
 	int64_t sweep_ns;      /* time between two sweeps */
+	/* longest body beside the small ones that every request may have; 0: none is longer */
+	size_t body_max_bytes;
 };
 
 struct conns_stats {

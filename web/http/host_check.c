@@ -6,6 +6,8 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "narrows/address.h"
+
 enum { NAME_BYTES = 256 };
 
 static bool
@@ -32,20 +34,6 @@ name_take(char name[NAME_BYTES], const char *host)
 		name[len - 1] = '\0';
 	return strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:") ==
 	    strlen(name);
-}
-
-static bool
-is_listed(const char *name, const char *names)
-{
-	size_t len;
-
-	for (; *names != '\0'; names += len, names += strspn(names, " \t")) {
-		len = strcspn(names, " \t");
-		if ((len == strlen(name) && strncasecmp(names, name, len) == 0) ||
-		    (len == 3 && strncmp(names, "any", 3) == 0))
-			return true;
-	}
-	return false;
 }
 
 /* The machine's host name, whole or up to its first dot. */
@@ -88,5 +76,5 @@ host_check(const char *host, const char *names, bool on_loopback)
 		good = !on_loopback || IN6_IS_ADDR_LOOPBACK(&v6);
 	else
 		good = is_localhost(name) || is_own(name);
-	return good || is_listed(name, names) ? 0 : 421;
+	return good || address_is_listed(name, names) ? 0 : 421;
 }

@@ -143,6 +143,10 @@ void session_differences(struct html *h, const json_t *changed);
 /* Cards with advice: for a session; for a route, with the outcomes of earlier advice. */
 void session_advice(struct html *h, const json_t *doc);
 void route_advice(struct html *h, const json_t *list);
+/* Active tests of a route's path against its sessions, from the route's document; nothing without
+ * tests. */
+int route_tests_write(struct html *h, struct store_reader *r, const json_t *doc, const char *route,
+    const char *program);
 void session_changed(struct html *h, const json_t *doc);
 void session_changes(struct html *h, const json_t *doc);
 void session_plots(struct html *h, const json_t *doc);

@@ -13,6 +13,7 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "web/answer/api.h"
 #include "web/answer/incidents.h"
 #include "web/draw/plot.h"
 #include "web/page/html_table.h"
@@ -699,19 +700,6 @@ write_head(struct html *h, const json_t *doc, const char *route, const char *pro
 	html_raw(h, "</section>");
 }
 
-struct record {
-	json_t *doc;
-};
-
-static int
-on_route(void *arg, const struct nw_route_rec *rec)
-{
-	struct record *to = arg;
-
-	to->doc = rec->json != NULL ? json_loads(rec->json, 0, NULL) : NULL;
-	return 1;
-}
-
 /* The query of this page, encoded; free() the text. NULL: memory was short. */
 static char *
 query_of(const char *route, const char *program)
@@ -738,6 +726,8 @@ write_page(struct html *h, struct store_reader *r, const json_t *doc, const char
 	write_head(h, doc, route, program);
 	write_figures(h, doc);
 	rc = write_rates(h, r, doc, route, program);
+	if (rc == NW_OK)
+		rc = route_tests_write(h, r, doc, route, program);
 	write_incidents(h, doc);
 	write_levels(h, doc);
 	if (result_get(doc, KEY_route_changed) != NULL) {
@@ -791,8 +781,8 @@ write_young(struct html *h, struct store_reader *r, const char *route, const cha
 int
 page_route_history(struct html *h, struct store_reader *r, const char *route, const char *program)
 {
-	struct record rec = { NULL };
-	int rc = store_route_get(r, route, program, on_route, &rec);
+	json_t *doc;
+	int rc = api_route_document(r, route, program, &doc);
 	char *query = query_of(route, program);
 
 	if (rc == NW_OK && query == NULL)
@@ -800,12 +790,12 @@ page_route_history(struct html *h, struct store_reader *r, const char *route, co
 	if (rc == NW_OK) {
 		h->figures = "/route/";
 		h->figures_query = query;
-		rc = write_page(h, r, rec.doc, route, program);
+		rc = write_page(h, r, doc, route, program);
 		h->figures = h->figures_query = NULL;
 	}
 	if (rc == NW_ENOTFOUND)
 		rc = write_young(h, r, route, program);
-	json_decref(rec.doc);
+	json_decref(doc);
 	free(query);
 	return rc;
 }
@@ -819,14 +809,16 @@ static int
 write_figure(struct html *h, void *arg)
 {
 	const struct figure_of *of = arg;
-	struct record rec = { NULL };
-	int rc = store_route_get(of->r, of->route, of->program, on_route, &rec);
+	json_t *doc;
+	int rc = api_route_document(of->r, of->route, of->program, &doc);
 
 	if (rc == NW_OK)
-		rc = write_rates(h, of->r, rec.doc, of->route, of->program);
+		rc = write_rates(h, of->r, doc, of->route, of->program);
 	if (rc == NW_OK)
-		mix_plot(h, rec.doc);
-	json_decref(rec.doc);
+		rc = route_tests_write(h, of->r, doc, of->route, of->program);
+	if (rc == NW_OK)
+		mix_plot(h, doc);
+	json_decref(doc);
 	return rc;
 }
 

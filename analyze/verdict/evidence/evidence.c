@@ -498,6 +498,7 @@ evidence_clear(struct evidence *e)
 	pipes_clear(e);
 	steps_clear(e);
 	evidence_switches_clear(e);
+	evidence_tests_clear(e);
 	evidence_paths_clear(e);
 	owners_clear(&e->owners);
 	free(e->task_id);

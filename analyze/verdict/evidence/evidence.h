@@ -21,6 +21,7 @@
 
 #include "analyze/verdict/evidence/owners.h"
 #include "narrows/analysis.h"
+#include "narrows/activetest.h"
 #include "narrows/announce.h"
 #include "narrows/filesystem.h"
 #include "narrows/order.h"
@@ -249,6 +250,16 @@ struct evidence_replay {
 	int64_t t_wall_ns; /* of the report; 0: none has come */
 };
 
+/* An active test near the session. */
+enum { EVIDENCE_TESTS_MAX = 2 };
+struct evidence_test {
+	struct nw_active_test test; /* without details */
+	/* from the test's end to the session's begin, or from the session's end to the test's
+	 * begin; 0 if they overlap */
+	double apart_s;
+	bool is_before;
+};
+
 struct evidence {
 	int64_t session_id;
 	char *task_id, *program;
@@ -289,6 +300,8 @@ struct evidence {
 	size_t n_durations;
 	struct evidence_replay *replays; /* at most EVIDENCE_LIST_MAX */
 	size_t n_replays;
+	struct evidence_test *tests; /* at most EVIDENCE_TESTS_MAX, nearest first */
+	size_t n_tests;
 	struct evidence_announced *announced; /* at most EVIDENCE_ANNOUNCED_MAX; no evidence */
 	size_t n_announced;
 	bool announced_more;         /* than the list has */
@@ -312,6 +325,9 @@ int evidence_load(
 /* Adds what switches said of the session's hosts, by senders that may speak for the switch. */
 int evidence_switches(
     struct store_reader *r, const struct analysis_speakers *speakers, struct evidence *e);
+/* Adds the active tests of the path of a route ("a -> b") within an hour of the session: of
+ * throughput and of lost packets the nearest with a result. A route without two ends has none. */
+int evidence_tests(struct store_reader *r, const char *route, struct evidence *e);
 /* Adds the ways to the other ends, as the session's hosts know them. */
 int evidence_paths(struct store_reader *r, struct evidence *e);
 void evidence_clear(struct evidence *e);

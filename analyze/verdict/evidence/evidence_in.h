@@ -230,6 +230,8 @@ int announced_add(struct loader *l, const struct nw_meta_rec *m);
 int announced_read(struct loader *l);
 void announced_clear(struct evidence *e);
 
+/* evidence_tests.c */
+void evidence_tests_clear(struct evidence *e);
 /* evidence_switches.c */
 void evidence_switches_clear(struct evidence *e);
 

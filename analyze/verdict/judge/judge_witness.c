@@ -309,6 +309,77 @@ switch_witness(struct judgement *j, const struct evidence *e)
 	    switch_agreement(j, worst), &told);
 }
 
+/* --- active test: what the path carried beside the transfer --- */
+
+/* A test speaks for the time of the session if the two are no further apart. */
+static const double TEST_NEAR_S = 900;
+/* The test had room beside the transfer's rate; its rate was that of the transfer. */
+static const double TEST_ROOM = 1.5, TEST_ALIKE_LOW = 0.8, TEST_ALIKE_HIGH = 1.25;
+
+/* Speaks for the network if test and transfer went alike, and against a full network if one stream
+ * of TCP had room. A window or a buffer limits one connection, and not the path. */
+static enum agreement
+test_agreement(const struct judgement *j, const struct evidence_test *t)
+{
+	const double ratio = t->test.value[NW_TEST_bits_per_s] / 8 / j->bytes_per_s;
+	const bool alike = ratio >= TEST_ALIKE_LOW && ratio <= TEST_ALIKE_HIGH,
+		   single =
+		       t->test.value[NW_TEST_streams] == 1 && !(t->test.value[NW_TEST_udp] > 0);
+
+	if (!j->limit.known || j->pace.found || !(t->apart_s <= TEST_NEAR_S) || !isfinite(ratio))
+		return NO_OPINION;
+	if (!stage_kind_is_net(j->path.stage[j->limit.stage].kind))
+		return ratio >= TEST_ROOM ? AGREES : alike ? AGREES_NOT : NO_OPINION;
+	if (j->cause != NULL)
+		return NO_OPINION;
+	return alike ? AGREES : single && ratio >= TEST_ROOM ? AGREES_NOT : NO_OPINION;
+}
+
+static void
+test_time_say(struct claims *told, const struct evidence_test *t)
+{
+	if (t->apart_s == 0)
+		CLAIM_SAY(told, test_during, CLAIM_NO_STAGE);
+	else if (t->is_before)
+		CLAIM_SAY(told, test_before, CLAIM_NO_STAGE, claim_number(t->apart_s));
+	else
+		CLAIM_SAY(told, test_after, CLAIM_NO_STAGE, claim_number(t->apart_s));
+}
+
+static void
+test_witness(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_test *t, *throughput = NULL;
+	enum agreement agrees = NO_OPINION;
+	struct claims told = { 0 };
+	bool net;
+
+	for (t = e->tests; t < e->tests + e->n_tests; t++) {
+		const double *v = t->test.value;
+
+		if (v[NW_TEST_bits_per_s] > 0) {
+			throughput = t;
+			CLAIM_SAY(&told, test_carried, CLAIM_NO_STAGE,
+			    claim_number(v[NW_TEST_bits_per_s] / 8),
+			    claim_number(v[NW_TEST_streams]),
+			    claim_text(v[NW_TEST_streams] == 1 ? "stream" : "streams"),
+			    claim_text(v[NW_TEST_udp] > 0 ? " of UDP" : ""));
+		} else
+			CLAIM_SAY(&told, test_lost, CLAIM_NO_STAGE,
+			    claim_text(told.n > 0 ? "; " : ""), claim_number(v[NW_TEST_loss]),
+			    claim_number(v[NW_TEST_packets_sent]));
+		test_time_say(&told, t);
+	}
+	if (told.n == 0)
+		return;
+	if (throughput != NULL)
+		agrees = test_agreement(j, throughput);
+	net = j->limit.known && stage_kind_is_net(j->path.stage[j->limit.stage].kind);
+	witness_add(j, NW_WITNESS_ACTIVE_TEST,
+	    agrees == (net ? AGREES : AGREES_NOT) ? NW_SAYS_NETWORK : NW_SAYS_NOTHING, agrees,
+	    &told);
+}
+
 /* The opinion of the published method: the lowest mean throughput of single operations. */
 static void
 per_call_witness(struct judgement *j, const struct evidence *e)
@@ -348,6 +419,7 @@ witnesses_hear(struct judgement *j, const struct evidence *e)
 	disk_witness(j, e);
 	cpu_witness(j, e);
 	switch_witness(j, e);
+	test_witness(j, e);
 	if (!j->limit.known)
 		per_call_witness(j, e);
 }

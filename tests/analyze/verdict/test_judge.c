@@ -1052,6 +1052,113 @@ rolled_check(const struct transfer *brief, const char *sender)
 		fprintf(stderr, "%s\n", tr.name);
 }
 
+/* --- an active test of the same path beside the transfer at 40 MB/s --- */
+
+static const struct active {
+	const char *name;
+	size_t transfer;
+	double mbit_per_s, streams, apart_s, loss;
+	int witness; /* -1: none; else enum agreement */
+	bool says_network;
+	const char *detail;
+} actives[] = {
+	{ "test with room", 0, 940, 1, 720, NAN, AGREES_NOT, false,
+	    "an active test of the same path got 118 MB/s (940 Mbit/s) with 1 stream 12 min 0 s "
+	    "before" },
+	{ "test alike", 0, 330, 1, 720, NAN, AGREES, true, "with 1 stream 12 min 0 s before" },
+	{ "test of several streams", 0, 940, 4, 720, NAN, NO_OPINION, false,
+	    "(940 Mbit/s) with 4 streams 12 min 0 s before" },
+	{ "test of half an hour ago", 0, 940, 1, 1800, NAN, NO_OPINION, false,
+	    "30 min 0 s before" },
+	{ "test of last night", 0, 940, 1, 4000, NAN, -1, false, "" },
+	{ "test during the session", 0, 940, 1, 0, NAN, AGREES_NOT, false, "during the session" },
+	{ "test after the session", 0, 940, 1, -60, NAN, AGREES_NOT, false, "1 min 0 s after" },
+	{ "slow disk, room", 2, 940, 1, 720, NAN, AGREES, false, "(940 Mbit/s)" },
+	{ "slow disk, alike", 2, 330, 1, 720, NAN, AGREES_NOT, true, "(330 Mbit/s)" },
+	{ "slow disk, no room", 2, 100, 1, 720, NAN, NO_OPINION, false, "(100 Mbit/s)" },
+	{ "test of loss", 0, NAN, NAN, 720, 0.02, NO_OPINION, false,
+	    "an active test lost 2 % of 600 packets 12 min 0 s before" },
+};
+
+static void
+active_put(const char *path, const struct active *c)
+{
+	struct nw_active_test t = { .run = "run",
+		.kind = isnan(c->loss) ? NW_TEST_THROUGHPUT : NW_TEST_LATENCY,
+		.src = "dtn-a",
+		.dst = "dtn-b",
+		.succeeded = true };
+	const int64_t begin = T0, end = T0 + 40 * (int64_t)STEP;
+	char why[STORE_WHY_BYTES];
+	size_t added;
+	int i;
+
+	for (i = 0; i < NW_TEST_FIELD_COUNT; i++)
+		t.value[i] = NAN;
+	t.value[NW_TEST_bits_per_s] = c->mbit_per_s * 1e6;
+	t.value[NW_TEST_streams] = c->streams;
+	t.value[NW_TEST_loss] = c->loss;
+	t.value[NW_TEST_packets_sent] = isnan(c->loss) ? NAN : 600;
+	if (c->apart_s < 0)
+		t.start_wall_ns = end - (int64_t)(c->apart_s * 1e9);
+	else
+		t.start_wall_ns = begin - (int64_t)(c->apart_s * 1e9) - INT64_C(10000000000);
+	t.end_wall_ns = t.start_wall_ns + INT64_C(10000000000);
+	CHECK_INT(store_tests_add(path, &t, 1, &added, why), NW_OK);
+	CHECK_INT(added, 1);
+	/* the way back, and another pair, are other paths */
+	snprintf(t.run, sizeof(t.run), "back");
+	snprintf(t.src, sizeof(t.src), "dtn-b");
+	snprintf(t.dst, sizeof(t.dst), "dtn-a");
+	t.start_wall_ns = t.end_wall_ns = begin;
+	CHECK_INT(store_tests_add(path, &t, 1, &added, why), NW_OK);
+}
+
+static void
+active_check(const struct active *c)
+{
+	struct result_run run = {
+		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
+	};
+	const struct transfer *tr = &transfers[c->transfer];
+	char path[128], why[STORE_WHY_BYTES], *text;
+	struct nw_batch *b = nw_batch_new();
+	const struct witness *w, *found = NULL;
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, c->name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, tr);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	active_put(path, c);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	/* never changes the verdict */
+	CHECK(a.judgement.limit.known);
+	CHECK_STR(
+	    nw_stage_kind_name(a.judgement.path.stage[a.judgement.limit.stage].kind), tr->stage);
+	for (w = a.judgement.witnesses; w < a.judgement.witnesses + a.judgement.n_witnesses; w++)
+		if (w->name == NW_WITNESS_ACTIVE_TEST)
+			found = w;
+	CHECK_INT(found != NULL ? (int)found->agrees : -1, c->witness);
+	if (found != NULL && strstr(found->detail, c->detail) == NULL) {
+		fprintf(stderr, "%s: %s\n", c->name, found->detail);
+		CHECK(!"the detail says it");
+	}
+	CHECK_INT(found != NULL && found->says == NW_SAYS_NETWORK, c->says_network);
+	CHECK_INT(strcmp(a.judgement.confidence, "low") == 0, c->witness == AGREES_NOT);
+	text = resultdoc_build(&a, &run);
+	transfer_claims_check(text);
+	CHECK((strstr(text, "\"apart_s\"") != NULL) == (found != NULL));
+	free(text);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 int
 main(void)
 {
@@ -1144,6 +1251,8 @@ main(void)
 	fields[3] = "unknown"; /* original senders do not tell their window */
 	for (i = 0; i < sizeof(transfers) / sizeof(transfers[0]); i++)
 		rolled_check(&transfers[i], "original");
+	for (i = 0; i < sizeof(actives) / sizeof(actives[0]); i++)
+		active_check(&actives[i]);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command) != 0)
 		return 1;

@@ -300,6 +300,137 @@ test_refused(void)
 	}
 }
 
+/* --- active tests --- */
+
+static char tests_text[60000];
+
+static void
+test_doc(int n, const char *kind, const char *tool, int end_s, const char *result)
+{
+	const size_t len = strlen(tests_text);
+
+	snprintf(tests_text + len, sizeof(tests_text) - len,
+	    "{\"id\":\"7d0f8a1e-4f6f-4f0e-9c55-%012d\",\"test\":{\"type\":\"%s\",\"spec\":{"
+	    "\"source\":\"a\",\"dest\":\"b\"}},\"tool\":{\"name\":\"%s\"},\"run\":{"
+	    "\"start-time\":\"2026-05-04T10:00:00Z\",\"end-time\":\"2026-05-04T10:%02d:%02dZ\"},"
+	    "\"result\":{\"succeeded\":%s}}\n",
+	    n, kind, tool, end_s / 60, end_s % 60, result);
+}
+
+static void
+tests_fill(void)
+{
+	struct nw_active_tests tests;
+	char why[STORE_WHY_BYTES], result[400];
+	const char *fault;
+	size_t added;
+	int i;
+
+	for (i = 0; i < 30; i++) { /* two a second */
+		snprintf(result, sizeof(result),
+		    "true,\"intervals\":[{\"summary\":{\"start\":0,\"end\":2,\"throughput-bits\":%"
+		    "d,"
+		    "\"retransmits\":7}}],\"summary\":{\"summary\":{\"throughput-bits\":%d.4,"
+		    "\"retransmits\":%d},\"streams\":[{\"throughput-bits\":5},{\"throughput-bits\":"
+		    "6}]}",
+		    i, 1000 + i, i);
+		test_doc(i, "throughput", "iperf3", 100 + i / 2, result);
+	}
+	test_doc(40, "throughput", "iperf3", 900, "false,\"error\":\"no route\"");
+	test_doc(50, "latency", "owping", 200,
+	    "true,\"packets-sent\":600,\"packets-lost\":6,\"max-clock-error\":0.5,\"histogram-"
+	    "latency"
+	    "\":{\"2.5\":594},\"histogram-ttl\":{\"57\":594}");
+	test_doc(60, "rtt", "ping", 200,
+	    "true,\"sent\":5,\"lost\":1,\"loss\":0.2,\"roundtrips\":[{\"rtt\":\"PT0.0125S\"}]");
+	test_doc(70, "trace", "traceroute", 200,
+	    "true,\"paths\":[[{\"ip\":\"10.0.0.1\",\"rtt\":\"PT0.001S\",\"mtu\":9000},{}]]");
+	CHECK_INT(nw_pscheduler_read(tests_text, strlen(tests_text), &tests, &fault), NW_OK);
+	CHECK_INT(store_tests_add(filled_path, tests.list, tests.n, &added, why), NW_OK);
+	CHECK_INT(added, 34);
+	nw_active_tests_clear(&tests);
+}
+
+/* The points of an event type of the metadata that the query finds, as text; free() the text. */
+static char *
+points_of(const char *find, const char *type, const char *query)
+{
+	json_t *list = have("", find), *points;
+	char path[120], *text;
+
+	CHECK_INT(json_array_size(list), 1);
+	snprintf(path, sizeof(path), "%s/%s/base", text_of(json_array_get(list, 0), "metadata-key"),
+	    type);
+	points = have(path, query);
+	text = json_dumps(points, JSON_COMPACT | JSON_SORT_KEYS);
+	json_decref(points);
+	json_decref(list);
+	return text;
+}
+
+static void
+test_active(void)
+{
+	static const struct {
+		const char *find, *type, *points;
+	} cases[] = {
+		{ "tool-name=pscheduler/owping", "histogram-owdelay",
+		    "[{\"ts\":1777889000,\"val\":{\"2.5\":594}}]" },
+		{ "tool-name=pscheduler/owping", "histogram-ttl",
+		    "[{\"ts\":1777889000,\"val\":{\"57\":594}}]" },
+		{ "tool-name=pscheduler/owping", "packet-loss-rate",
+		    "[{\"ts\":1777889000,\"val\":0.01}]" },
+		{ "tool-name=pscheduler/owping", "packet-count-lost",
+		    "[{\"ts\":1777889000,\"val\":6}]" },
+		{ "tool-name=pscheduler/owping", "time-error-estimates",
+		    "[{\"ts\":1777889000,\"val\":0.5}]" },
+		{ "pscheduler-test-type=rtt", "packet-loss-rate-bidir",
+		    "[{\"ts\":1777889000,\"val\":0.20000000000000001}]" },
+		{ "pscheduler-test-type=rtt", "histogram-rtt",
+		    "[{\"ts\":1777889000,\"val\":{\"12.50\":1}}]" },
+		{ "event-type=packet-trace", "packet-trace",
+		    "[{\"ts\":1777889000,\"val\":[{\"ip\":\"10.0.0.1\",\"query\":1,\"rtt\":1.0,"
+		    "\"success\":1,\"ttl\":1},{\"ip\":null,\"query\":1,\"success\":0,\"ttl\":2}]}"
+		    "]" },
+		{ "event-type=packet-trace", "path-mtu", "[{\"ts\":1777889000,\"val\":9000}]" },
+		{ "tool-name=pscheduler/iperf3", "failures",
+		    "[{\"ts\":1777889700,\"val\":{\"error\":\"no route\"}}]" },
+	};
+	static const char iperf3[] = "source=a&destination=b&tool-name=pscheduler/iperf3";
+	char *text;
+	json_t *doc;
+	size_t i;
+
+	CHECK_INT(count("source=a"), 0);
+	tests_fill();
+	CHECK_INT(count("source=a"), 4);
+	CHECK_INT(count("event-type=packet-retransmits"), 1);
+	CHECK_INT(count("pscheduler-test-type=throughput&summary-window=86400"), 0);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		text = points_of(cases[i].find, cases[i].type, NULL);
+		CHECK_STR(text, cases[i].points);
+		free(text);
+	}
+	/* a page ends behind the second of its last point */
+	text = points_of(iperf3, "throughput", "limit=3");
+	CHECK_STR(text,
+	    "[{\"ts\":1777888900,\"val\":1000},{\"ts\":1777888900,\"val\":1001},{\"ts\":1777888901,"
+	    "\"val\":1002},{\"ts\":1777888901,\"val\":1003}]");
+	free(text);
+	text = points_of(iperf3, "packet-retransmits", "time-start=1777888914&time-end=1777888914");
+	CHECK_STR(text, "[{\"ts\":1777888914,\"val\":28},{\"ts\":1777888914,\"val\":29}]");
+	free(text);
+	text = points_of(iperf3, "throughput-subintervals", "limit=1&time-start=1777888914");
+	CHECK_STR(text,
+	    "[{\"ts\":1777888914,\"val\":[{\"duration\":2.0,\"start\":0.0,\"val\":28}]},{\"ts\":"
+	    "1777888914,\"val\":[{\"duration\":2.0,\"start\":0.0,\"val\":29}]}]");
+	free(text);
+	text = points_of(iperf3, "streams-throughput", "limit=1");
+	CHECK(strstr(text, "{\"ts\":1777888900,\"val\":[5,6]}") != NULL);
+	free(text);
+	CHECK_INT(ask("0123456789abcdef/throughput/base", NULL, &doc), NW_ENOTFOUND);
+}
+
 int
 main(void)
 {
@@ -314,6 +445,7 @@ main(void)
 	test_times();
 	test_values();
 	test_refused();
+	test_active();
 	store_reader_close(reader);
 	store_close(store);
 	filled_remove();

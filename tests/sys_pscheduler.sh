@@ -1,0 +1,124 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Results of pScheduler's tests: taken as its HTTP archiver sends them, PUT and POST, single and in lists, once each, from listed
+# hosts alone, and from a file; refused by default.
+. tests/lib.sh
+
+cat >"$tmp/doc.py" <<'PY'
+import datetime, json, sys, urllib.error, urllib.request
+
+
+def iso(t):
+    return datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat().replace("+00:00", "Z")
+
+
+def doc(number, kind, spec, result, tool, start, length, src="dtn1", dst="dtn2"):
+    uuid = "7d0f8a1e-4f6f-4f0e-9c55-%012x" % number
+    href = "https://ps.example.net/pscheduler/tasks/91/runs/" + uuid
+    test = {"type": kind, "spec": dict({"schema": 1, "source": src, "dest": dst}, **spec)}
+    return {"id": uuid, "schedule": {"start": iso(start), "duration": "PT%dS" % (length + 9)}, "test": test,
+            "tool": {"name": tool, "version": "1.0"}, "participants": [src, dst], "result": dict({"succeeded": True, "diags": "x"}, **result),
+            "run": {"added": iso(start - 60), "start-time": iso(start), "end-time": iso(start + length), "duration": "PT%dS" % length,
+                    "href": href, "task-href": href[:43], "result-merged": {}},
+            "task": {"href": href[:43], "test": test, "tool": tool, "schedule": {"slip": "PT5M"}, "reference": None,
+                     "detail": {"added": iso(start - 60), "duration": "PT19S", "slip": "PT5M", "participants": [src, dst]}},
+            "reference": {"display-set-source": src}}
+
+
+def throughput(number, start, bits=941234567.25, **k):
+    s = {"start": 0, "end": 10.0, "throughput-bits": bits, "throughput-bytes": 1176543209, "retransmits": 12, "rtt": 25013,
+         "tcp-window-size": 4194304, "sent": None, "lost": None, "jitter": None, "omitted": False}
+    i = [{"summary": dict(s, start=n, end=n + 1, **{"throughput-bits": bits}), "streams": []} for n in range(10)]
+    return doc(number, "throughput", {"duration": "PT10S"}, {"intervals": i, "summary": {"summary": s, "streams": [s]}, "mss": 8948}, "iperf3",
+               start, 10, **k)
+
+
+def all_kinds(start):
+    raw = [{"seq-num": n, "src-ts": 17082343457832116224 + n, "src-clock-sync": True, "ip-ttl": 57} for n in range(100)]
+    return [throughput(1, start),
+            doc(2, "latency", {"packet-count": 600}, {"packets-sent": 600, "packets-received": 597, "packets-lost": 3, "packets-duplicated": 1,
+                "packets-reordered": 2, "max-clock-error": 0.25, "histogram-latency": {"2": 500, "10.5": 90, "30.25": 7},
+                "histogram-ttl": {"57": 597}, "raw-packets": raw}, "owping", start, 60),
+            doc(3, "latencybg", {}, {"packets-sent": 600, "packets-received": 600, "packets-lost": 0, "histogram-latency": {"2": 600}},
+                "powstream", start, 60),
+            doc(3, "latencybg", {}, {"packets-sent": 600, "packets-received": 599, "packets-lost": 1, "histogram-latency": {"2": 599}},
+                "powstream", start + 60, 60),
+            doc(4, "rtt", {"count": 5}, {"sent": 5, "received": 4, "lost": 1, "loss": 0.2, "min": "PT0.01S", "mean": "PT0.0125S",
+                "max": "PT0.02S", "stddev": "PT0.001S", "roundtrips": []}, "ping", start, 5),
+            doc(5, "trace", {}, {"paths": [[{"ip": "10.0.0.1", "rtt": "PT0.001S"}, {"error": "No response"}, {"ip": "10.0.0.9", "mtu": 9000,
+                "rtt": "PT0.02S"}]]}, "traceroute", start, 5),
+            doc(6, "dns", {}, {"record": "10.0.0.9"}, "dnspy", start, 5)]
+
+
+def send(url, body, method="PUT", kind="application/json", **headers):
+    if not isinstance(body, bytes):
+        body = json.dumps(body).encode()
+    try:
+        r = urllib.request.urlopen(urllib.request.Request(url, body, dict({"Content-Type": kind}, **headers), method=method))
+    except urllib.error.HTTPError as e:
+        r = e
+    return r.status, r.read().decode()
+PY
+db() { sqlite3 "file:$tmp/state/narrows.db?mode=ro" "$1"; }
+
+start_box -o session-linger=1s
+echo "--- off by default"
+PYTHONPATH=$tmp python3 - "$url/pscheduler" <<'PY' || fail "off by default"
+import sys
+from doc import *
+code, text = send(sys.argv[1], throughput(1, 1777888800))
+assert code == 404 and "active-tests" in text, (code, text)
+PY
+stop_box
+start_box -o session-linger=1s -o active-tests="dtn1 dtn2 2001:db8::7"
+
+echo "--- every kind, single and in lists, PUT and POST, once each"
+PYTHONPATH=$tmp python3 - "$url/pscheduler" "$tmp" <<'PY' || fail "as the archiver sends them"
+import sys
+from doc import *
+url, kinds = sys.argv[1], all_kinds(1777888800)
+for n, d in enumerate(kinds):
+    code, text = send(url, d, "PUT" if n % 2 else "POST", "application/json; charset=utf-8")
+    want = {"stored": 0, "known": 0, "other_kinds": 1} if n == 6 else {"stored": 1, "known": 0, "other_kinds": 0}
+    assert code == 200 and json.loads(text) == want, (n, code, text)
+code, text = send(url, kinds)
+assert code == 200 and json.loads(text) == {"stored": 0, "known": 6, "other_kinds": 1}, (code, text)
+more = [throughput(100 + n, 1777888800 + 3600 * n, bits=9e8 + n) for n in range(40)]
+code, text = send(url, more[:20] + kinds, "POST")
+assert code == 200 and json.loads(text)["stored"] == 20, (code, text)
+lines = "\n".join(json.dumps(d) for d in more).encode()
+code, text = send(url, lines)
+assert code == 200 and json.loads(text) == {"stored": 20, "known": 20, "other_kinds": 0}, (code, text)
+reverse = throughput(200, 1777888800, dst="2001:DB8:0::7")
+reverse["test"]["spec"]["reverse"] = True
+assert send(url, reverse)[0] == 200
+failed = throughput(201, 1777900000)
+failed["result"] = {"succeeded": False, "error": "Unable to connect"}
+assert send(url, failed)[0] == 200
+refused = [(400, [throughput(300, 1777888800), throughput(301, 1777888800, dst="evil.example.org")], {}), (400, {"id": 7}, {}),
+           (400, b"{", {}), (415, kinds[0], {"kind": "text/plain"}), (403, kinds[0], {"Sec-Fetch-Site": "cross-site"}),
+           (413, b" " * 262145, {}), (405, kinds[0], {"method": "DELETE"})]
+for want, body, how in refused:
+    try:
+        code, text = send(url, body, **how)
+    except OSError:  # a body over the limit may end the connection
+        code, text = 413, ""
+    assert code == want, (want, how, code, text)
+json.dump(kinds + [throughput(400, 1777888800)], open(sys.argv[2] + "/tests.json", "w"))
+PY
+[ "$(db 'SELECT count(*), count(DISTINCT run) FROM active_test')" = "48|48" ] || fail "tests: $(db 'SELECT kind, count(*) FROM active_test GROUP BY 1')"
+[ "$(db "SELECT group_concat(field || ' ' || value || ' ' || unit, ', ') FROM v_active_test WHERE run GLOB '*000000000001' AND kind = 'throughput'")" = \
+  "bits_per_s 941234567.25 bit/s, moved_bytes 1176543209.0 By, took_s 10.0 s, streams 1.0 {stream}, udp 0.0 1, retransmits 12.0 {segment}, window_bytes 4194304.0 By, mss_bytes 8948.0 By, rtt_s 0.025013 s" ] ||
+	fail "exact values: $(db "SELECT field, value, unit FROM v_active_test WHERE run GLOB '*000000000001'")"
+[ "$(db "SELECT value FROM v_active_test WHERE field = 'delay_p95_s' AND kind = 'latency'")" = 0.0105 ] || fail "a delay"
+[ "$(db "SELECT source || ' ' || destination FROM active_test WHERE run GLOB '*0000000000c8'")" = "2001:db8::7 dtn1" ] || fail "a reverse test"
+[ "$(db "SELECT succeeded || error FROM active_test WHERE run GLOB '*0000000000c9'")" = "0Unable to connect" ] || fail "a failed test"
+
+echo "--- from a file"
+nw import --check "$tmp/tests.json" | grep -q '^7 active tests; nothing imported; 1 tests of other kinds left out' || fail "check: $(nw import --check "$tmp/tests.json")"
+nw import "$tmp/tests.json" | grep -q '^7 active tests; the box had 6 of them already' || fail "import"
+gzip "$tmp/tests.json"
+nw import -f pscheduler "$tmp/tests.json.gz" | grep -q 'the box had 7' || fail "import again"
+[ "$(db 'SELECT count(*) FROM active_test')" = 49 ] || fail "the file's tests"
+stop_box
+echo "PASS pscheduler"
