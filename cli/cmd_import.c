@@ -299,6 +299,8 @@ const struct command command_import = {
 		"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
 		"                        bson      documents of any generation, as exported or "
 		"recorded\n"
+		"                        g0        text of GridFTP's first XSP driver\n"
+		"                        nmwg      perfSONAR's XML: data and store files\n"
 		"                        report    what narrows report --html wrote: its verdict "
 		"as made\n"
 		"  -n, --session NAME    all of it belongs to this session. Else to the one its "
