@@ -54,7 +54,7 @@ transfer_put(struct export *x, const json_t *s)
 	fprintf(f, "user=%s,task_id=%s,sport=%lld,dport=%lld,resource=%s,size=%lld",
 	    text_of(s, "user"), text_of(s, "task_id"), number_of(s, "sport"), number_of(s, "dport"),
 	    text_of(s, "resource"), number_of(s, "size"));
-	if (json_object_get(s, "src") != NULL)
+	if (strcmp(text_of(s, "src"), "(null)") != 0)
 		fprintf(f, ",src=%s,dst=%s", text_of(s, "src"), text_of(s, "dst"));
 	else
 		fprintf(
