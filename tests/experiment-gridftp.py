@@ -15,7 +15,7 @@ limits by construction, and two within 10 % are a tie. A cell during which a pro
 below three quarters of its slowest part. A cell that fails runs again once. Ctrl-C and SIGTERM remove both hosts.
 Needs root, Debian's GridFTP programs and "make gridftp"; exit status 77 without them.
 """
-import argparse, csv, html, json, os, re, shutil, signal, statistics, subprocess, sys, time
+import argparse, csv, hashlib, html, json, os, re, shutil, signal, statistics, subprocess, sys, time, uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "rig"))
 from world import ADDRESS, NO_LIMIT, Failed, World, run, stop_kindly, until, write
@@ -230,7 +230,9 @@ def cell_run(site, cell, rates, doc, seconds):
                 break
             rate, bytes_ = bytes_ / took, int(min(bytes_ * min(16, max(2, seconds / took)), link_bytes * seconds))
     for attempt in range(3):
-        task = re.sub(r"[^a-zA-Z0-9]+", "-", cell["id"]) + f"-{os.getpid()}-{attempt}"
+        # UDT's receiver does not know its peer, and only a secret ties two hosts that do not name each other; the box shows its label
+        secret = str(uuid.uuid4())
+        task = "task-" + hashlib.sha256(secret.encode()).hexdigest()[:31]
         for d in site.disks.values():
             d.settle()
         before = processors()
@@ -238,7 +240,7 @@ def cell_run(site, cell, rates, doc, seconds):
         if cell.get("middle"):
             spoil = subprocess.Popen(["sh", "-c", f"sleep {seconds / 2}; printf '{link_mbit} {cell['ms'] / 2} {cell['middle']} {1 << 22}\\n0 {cell['ms'] / 2} 0 1048576\\n' "
                                       f">{site.link_text}; kill -HUP {site.link.pid}"])
-        took = site.copy(cell, task, bytes_)
+        took = site.copy(cell, secret, bytes_)
         idle = idle_least(before, processors())
         if spoil:
             spoil.wait()
