@@ -50,7 +50,7 @@ OPT_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fn
 OPT_tsan    := -O1 -g -fsanitize=thread
 OPT_cov     := -O0 -g --coverage -DNW_COVERAGE
 PKG_CONFIG  ?= pkg-config
-PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson openblas
+PKGS        := sqlite3 libevent_core libevent_extra libevent_pthreads libbson-1.0 libzstd liblzma zlib jansson expat openblas
 # one by one: a measured host has some of them only
 PKG_CFLAGS  := $(sort $(shell for p in $(PKGS); do $(PKG_CONFIG) --cflags $$p; done 2>/dev/null))
 # programs for the kernel of x86-64 stand compiled in the tree, those of another machine are compiled by clang into $B/bpf
@@ -68,7 +68,7 @@ FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
-ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze analyze/chain analyze/density analyze/change analyze/cause analyze/incident \
+ROOMS := base base/fatal xsp xsp/catalog field field/nmwg pki pki/account pki/ask analyze analyze/chain analyze/density analyze/change analyze/cause analyze/incident \
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
@@ -92,6 +92,7 @@ ROOMS  += $(if $(SPANK),host/slurm)
 MAY_base/fatal               := base
 MAY_xsp                      := base
 MAY_field                    := base/fatal base
+MAY_field/nmwg               := base/fatal base
 MAY_pki                      := base/fatal base
 MAY_pki/account              := pki base/fatal base
 MAY_pki/ask                  := pki base/fatal base
@@ -136,7 +137,7 @@ MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki field xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
-MAY_cli/import               := cli/stat field store store/read store/ground pki xsp/catalog xsp base/fatal base
+MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
 MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
@@ -173,6 +174,7 @@ $(foreach r,$(ROOMS),$(foreach m,$(MAY_$r),$(if $(BELOW_$m),,$(error $r may use 
 LIBS_xsp      := libbson-1.0
 LIBS_field    := jansson
 LIBS_xsp/catalog := jansson
+LIBS_field/nmwg := expat
 LIBS_analyze  := openblas
 LIBS_store    := sqlite3
 LIBS_store/ground := sqlite3 jansson

@@ -27,7 +27,8 @@ static const struct format {
 } formats[] = { { "tidy", ".csv", "tidy" }, { "wide", ".csv", "wide" }, { "keys", ".csv", "keys" },
 	{ "keys-long", ".csv", "keys-long" }, { "ndjson", ".ndjson", "ndjson" },
 	{ "influx", ".lp", "influx" }, { "bson", ".bson", "bson" }, { "g1", ".bson", "g1" },
-	{ "g2", ".bson", "g2" }, { "g3", ".bson", "g3" },
+	{ "g2", ".bson", "g2" }, { "g3", ".bson", "g3" }, { "g0", ".log", "g0" },
+	{ "nmwg", ".xml", "nmwg" },
 #define X(id, name) { #name, ".log", #name },
 	NW_EVENT_FORMAT_LIST(X)
 #undef X
@@ -213,6 +214,8 @@ const struct command command_export = {
 	    "                        bson       documents as they were sent, in BSON, each in its "
 	    "generation\n"
 	    "                        g1, g2, g3 the same, all in one generation\n"
+	    "                        g0         rows as text of the generation of January 2011\n"
+	    "                        nmwg       a store file of NM-WG, perfSONAR's XML\n"
 	    "                        bp, ulm, common   its events, as lines of NetLogger's BP or "
 	    "ULM, "
 	    "or of the common format\n"

@@ -331,6 +331,8 @@ const struct command command_import = {
 		"                        ulm, bp   NetLogger lines, GridFTP's transfer lines\n"
 		"                        bson      documents of any generation, as exported or "
 		"recorded\n"
+		"                        g0        text of GridFTP's first XSP driver\n"
+		"                        nmwg      perfSONAR's XML: data and store files\n"
 		"                        pscheduler   results of active tests, as its archivers "
 		"get them\n"
 		"                        report    what narrows report --html wrote: its verdict "

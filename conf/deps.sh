@@ -6,7 +6,7 @@ set -eu
 . "${0%/*}/progress.sh"
 
 host="gcc make pkg-config libc6-dev libbson-dev libmbedtls-dev uthash-dev libbpf-dev" # builds libnarrows, nwrun, blipp, magnet
-box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev libargon2-dev
+box="libsqlite3-dev libevent-dev libzstd-dev liblzma-dev zlib1g-dev libjansson-dev libexpat1-dev libargon2-dev
 	libopenblas-serial-dev"                                                                       # builds narrowsd, narrows
 send="libcurl4-openssl-dev"                                                                           # builds narrows-send
 demo="rsync iproute2 procps"

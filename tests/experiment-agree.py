@@ -380,7 +380,7 @@ class World:
         self.box = re.search(r"^xsp (.*)$", read(f"{state}/narrowsd.run"), re.M)[1]
         probes = "cpu percpu interrupts load memory vmstat pressure disk net snmp netstat snmp6 sockets softnet qdisc link filesystem nfs kernel cgroup process"
         words = [x for o in (f"probes={probes}", "programs=iperf3", *([f"cgroup=/{os.path.basename(self.group)}"] if self.group else [])) for x in ("-o", o)]
-        self.child("blipp", f"{self.bin}/blipp", "-d", "-b", self.box, "-i", "1s", *words)
+        self.child("blipp", f"{self.bin}/blipp", "-d", "-b", self.box, "-i", "1s", "-o", "all-tcp-fields=yes", *words)
 
     def sar(self, seconds):
         self.sadc = next((p for p in ("/usr/lib/sysstat/sadc", "/usr/lib64/sa/sadc", "/usr/lib/sa/sadc") if os.path.exists(p)), None)

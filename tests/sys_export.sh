@@ -61,6 +61,42 @@ assert lines[0].endswith(" value=0,mean_r=5e-324 1795162331250000000"), lines[0]
 assert not [c for r in table("safe")[1:] for c in r[:7] if c[:1] in "=+-@\t\r" and c]
 EOF
 
+# a store file of NM-WG, and what was imported from one, are the same measurements
+nw export --format nmwg -o "$tmp/store.xml" last || fail "nmwg"
+"$bin/narrows" -u "$url" export --format nmwg 1 | cmp - "$tmp/store.xml" || fail "nmwg over HTTP"
+"$bin/narrows" -s "$tmp/again" import --session job-1 "$tmp/store.xml" >/dev/null || fail "import of the store file"
+"$bin/narrows" -s "$tmp/again" export --format ndjson last >"$tmp/ndjson.again"
+"$bin/narrows" -s "$tmp/again" export --format nmwg last >"$tmp/store.again"
+# the text of the first XIO driver, too
+printf '%s\n' 'user=u,task_id=g0,sport=50432,dport=50001,resource=/a,b,size=5,src=192.0.2.1,dst=192.0.2.2' \
+    'ts=2011-02-03T00:33:34.250334Z event=nl.write.summary v.sum=524288 v.min=262144 r.mean=0.911 count=2 dur.i=2.371045 id=77 type=0' \
+    'ts=2011-02-03T00:33:39.250334Z event=nl.write.summary v.sum=524289 v.min=262144 r.mean=0.912 count=2 dur.i=2.371045 id=77 type=0' \
+    'ts=2011-02-03T00:33:39.250335Z event=nl.read.summary v.sum=7 r.mean=0.1 count=1 dur.i=0.5 id=-78 type=1' >"$tmp/g0"
+"$bin/narrows" -s "$tmp/again" import "$tmp/g0" | grep -q "session g0" || fail "import of text of 2011"
+"$bin/narrows" -s "$tmp/again" export --format g0 last >"$tmp/g0.again"
+python3 - "$tmp" <<'END' || fail "a round trip"
+import json, sys, xml.etree.ElementTree as tree
+tmp = sys.argv[1]
+def series(name):
+    out, of = {}, {}
+    for d in map(json.loads, open(f"{tmp}/{name}")):
+        if "data" in d:
+            out[of[d["series_id"]]][1].append((d["t_ns"], repr(d["data"])))
+        else:
+            of[d["series_id"]] = key = (d["host"], d["id"])
+            out[key] = ({k: d.get(k) for k in ("pid", "event_type", "subject", "parameters")}, [])
+    return out
+a, b = series("ndjson"), series("ndjson.again")
+assert a == b and sum(len(rows) for _, rows in a.values()) == 6000, [(a[k][0], b.get(k, "-")[0]) for k in a if a[k] != b.get(k)]
+N = "{http://ggf.org/ns/nmwg/base/2.0/}"
+store = tree.parse(f"{tmp}/store.xml").getroot()
+assert store.tag == N + "store" and len(store.findall(N + "metadata")) == 3 and len(store.findall(f"{N}data")) == 2
+strip = lambda name: sorted(l for l in open(f"{tmp}/{name}") if "<nmwg:datum" in l or "<nmwg:commonTime" in l)
+assert strip("store.xml") == strip("store.again")
+split = lambda line: {w for w in line.split()}
+assert sorted(map(repr, map(sorted, map(split, open(f"{tmp}/g0"))))) == sorted(map(repr, map(sorted, map(split, open(f"{tmp}/g0.again")))))
+END
+
 # one table says units: a series has the same in CSV and in SQL
 nw sql --csv "SELECT event_type, field, coalesce(unit, '') FROM v_series WHERE session = 1 ORDER BY 1, 2" >"$tmp/units.sql"
 python3 - "$tmp" <<'EOF' || fail "units"

@@ -163,6 +163,12 @@ since=$(newest)
 copy "$two$data/f" "file://$data/g"
 became "1 1 whole *" "get"
 since=$(newest)
+copy "$two$data/f" "file://$data/g" -p 4
+became "1 4 whole *" "get by four streams"
+since=$(newest)
+copy "file://$data/f" "$two$data/g"
+became "1 1 whole *" "put"
+since=$(newest)
 copy "file://$data/f" "$two$data/g" -p 4
 became "1 4 whole *" "put by four streams"
 # third party; with a task, which the box keeps from strangers

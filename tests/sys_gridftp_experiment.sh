@@ -26,4 +26,22 @@ END
 grep -q "^Table II" "$tmp/said" && grep -c "Memory to disk, TCP" "$tmp/said" | grep -qx 3 || fail "the tables: $(cat "$tmp/said")"
 grep -q "<h1>GridFTP" "$tmp/out/index.html" || fail "no page"
 experiment && ! grep -q "^1/" "$tmp/said" || fail "the second run: $(cat "$tmp/said")"
+
+# an end in the middle leaves no host, no process and no disk, and the next run has no cell twice
+python3 tests/experiment-gridftp.py --short --only 'm2m-UDT' "$tmp/out" >"$tmp/said" 2>&1 &
+run=$!
+pids="$pids $run"
+until_true 30 test -e "/run/netns/nwrig${run}c" || fail "no rig of $run: $(cat "$tmp/said")"
+sleep 1
+kill -TERM $run
+status=0
+wait $run || status=$?
+[ $status = 130 ] && grep -q "^Stopped; the same command goes on" "$tmp/said" || fail "the end: $status: $(cat "$tmp/said")"
+for left in /run/netns/nwrig"$run"* /tmp/nwrig"$run"* /dev/shm/nwrig"$run" /sys/fs/cgroup/*/nwrig"$run"; do
+	[ ! -e "$left" ] || fail "left behind: $left"
+done
+for p in /proc/[0-9]*; do
+	! tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -q "[ /]nwrig$run\|$tmp/[o]ut/state" || fail "left behind: $(tr '\0' ' ' <"$p/cmdline")"
+done
+! grep -q "nwrig$run" /proc/mounts || fail "a disk is mounted"
 echo ok

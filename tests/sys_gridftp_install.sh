@@ -33,6 +33,10 @@ mkdir "$tmp/gridftp.d"
 echo 'xnetmgr "manager=logging;"' >"$tmp/gridftp.d/site"
 what -L "$library" install && fail "a second line of a network manager"
 [ ! -e "$line" ] && grep -q 'manager=logging' "$tmp/said" || fail "another network manager: $(cat "$tmp/said")"
+# Globus refuses UDT beside any network manager: a site with UDT keeps its transfers
+echo 'dc_whitelist tcp,udt' >"$tmp/gridftp.d/site"
+what -L "$library" install && fail "a network manager beside UDT"
+[ ! -e "$line" ] && grep -q 'dc_whitelist tcp,udt' "$tmp/said" && grep -q "XIO driver" "$tmp/said" || fail "UDT: $(cat "$tmp/said")"
 rm "$tmp/gridftp.d/site"
 for p in mktemp rm id sed sleep chmod mkdir head cmp cat timeout globus-url-copy sh; do ln -s "$(command -v $p)" "$tmp/broken/"; done
 PATH=$tmp/broken what install && fail "no server is installed, and the line is in place"

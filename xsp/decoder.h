@@ -175,6 +175,15 @@ int values_reserve(struct nw_doc_decoder *d, struct rows *r, size_t n);
 int rows_deliver(struct nw_doc_decoder *d, struct rows *r, const char *mid, const char *event_type);
 int data_decode(struct nw_doc_decoder *d, const struct item *it);
 
+/* --- text (doc_g0.c) --- */
+
+/* Returns true if a block of a transfer begins as text of generation 0. A document of BSON that
+ * began so would be longer than any document may be. */
+bool g0_is(const uint8_t *p, size_t len);
+/* One text as documents of generation 3: metadata, and for calipers data, which else stay empty.
+ * The caller clears both buffers. NW_EPROTO, NW_ETOOBIG, NW_ENOMEM. */
+int g0_encode(const uint8_t *p, size_t len, struct nw_doc_buf *meta, struct nw_doc_buf *data);
+
 /* --- packed rows (batch_doc.c) --- */
 
 int batch_doc_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len);

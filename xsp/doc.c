@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tells the five document schemas apart and finds the items of each.
+ * Tells the six document schemas apart and finds the items of each.
  *
+ *   generation 0   lines of text (doc_g0.c)
  *   generation 1   {version, meta: [{_id, _pid, event_type, params, subject}],
  *                            data: [{_mid, event_type, values: {_sample, "sum.v", ..}}]}
  *   generation 2   {version, meta: [{id, pid, type | event_type, params, subject}],
@@ -127,6 +128,21 @@ whole_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
 	return item_decode(d, &top);
 }
 
+static int
+text_decode(struct nw_doc_decoder *d, const uint8_t *buf, size_t len)
+{
+	struct nw_doc_buf meta = { 0 }, data = { 0 };
+	int rc;
+
+	if ((rc = g0_encode(buf, len, &meta, &data)) < 0)
+		decode_fail(d, rc, "neither a document nor the text of a transfer");
+	else if ((rc = whole_decode(d, meta.data, meta.len)) == NW_OK && data.len > 0)
+		rc = whole_decode(d, data.data, data.len);
+	nw_doc_buf_clear(&meta);
+	nw_doc_buf_clear(&data);
+	return rc;
+}
+
 int
 nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t len,
     const struct nw_doc_sink *sink, const char **why)
@@ -147,9 +163,12 @@ nw_doc_decode(struct nw_doc_decoder *d, uint16_t opt, const uint8_t *buf, size_t
 	d->why = "the receiver refused";
 	if (len > d->lim.doc_max_bytes)
 		rc = decode_fail(d, NW_ETOOBIG, "document too long");
+	else if (opt == NW_OPT_BATCH)
+		rc = batch_doc_decode(d, buf, len);
+	else if (opt != NW_OPT_META && opt != NW_OPT_DATA && g0_is(buf, len))
+		rc = text_decode(d, buf, len);
 	else
-		rc =
-		    opt == NW_OPT_BATCH ? batch_doc_decode(d, buf, len) : whole_decode(d, buf, len);
+		rc = whole_decode(d, buf, len);
 	if (rc < 0)
 		*why = d->why;
 	return rc;

@@ -62,13 +62,19 @@ static const struct format format_magnet = {
 	.name = "magnet", .parse = import_magnet, .of_session = true
 };
 
+static const struct format format_nmwg = {
+	.name = "nmwg", .parse = import_nmwg, .of_session = true
+};
+
+static const struct format format_g0 = { .name = "g0", .parse = import_g0, .of_session = true };
+
 static const struct format format_report = {
 	.name = "report", .parse = import_report, .of_session = true
 };
 
 static const char format_names[] =
-    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson, report, "
-    "pscheduler";
+    "tidy, wide, keys, keys-long, ndjson, sadf, ulm, bp, events, magnet, influx, bson, "
+    "g0, nmwg, report, pscheduler";
 
 static const struct format *
 format_find(struct import *im, const char *name)
@@ -81,6 +87,10 @@ format_find(struct import *im, const char *name)
 		return &format_bson;
 	if (name != NULL ? strcmp(name, format_magnet.name) == 0 : import_is_magnet(im))
 		return &format_magnet;
+	if (name != NULL ? strcmp(name, format_nmwg.name) == 0 : import_is_nmwg(im))
+		return &format_nmwg;
+	if (name != NULL ? strcmp(name, format_g0.name) == 0 : import_is_g0(im))
+		return &format_g0;
 	if (name != NULL ? strcmp(name, format_report.name) == 0 : import_is_report(im))
 		return &format_report;
 	do

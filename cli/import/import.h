@@ -112,6 +112,9 @@ struct import_series *import_series_find(struct import *im, const char *key, siz
 /* Adds a series; an empty host means the import's host. NULL on failure, with the reason in err. */
 struct import_series *import_series_add(struct import *im, const char *at, struct slice key,
     struct slice host, struct slice event_type);
+/* Names a series by the sender's id, or "id@key" where another series of the host has the id. */
+void
+import_series_name(struct import *im, struct import_series *s, const char *id, struct slice key);
 /* Adds a value. Values of one series and time form one row, until a field repeats. */
 int import_value(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns,
     struct slice field, double value);
@@ -119,6 +122,9 @@ int import_value(struct import *im, struct import_series *s, const char *at, int
  * without values has no histogram. */
 int import_hist(struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns,
     const uint8_t *hist, size_t len);
+/* The same from hexadecimal digits. */
+int import_hist_hex(
+    struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, const char *hex);
 /* Sets a text in an object of a series; an empty value is not set. */
 int
 import_set(struct import *im, const char *at, json_t *object, struct slice key, struct slice value);
@@ -196,6 +202,10 @@ bool import_is_events(const struct import *im);
 int import_report(struct import *im);
 bool import_is_report(const struct import *im);
 int import_ulm(struct import *im);
+int import_g0(struct import *im);
+bool import_is_g0(const struct import *im);
+int import_nmwg(struct import *im);
+bool import_is_nmwg(const struct import *im);
 int import_bson(struct import *im);
 bool import_is_bson(const struct import *im);
 

@@ -15,8 +15,6 @@
 #include "cli/import/import.h"
 #include "narrows/xmalloc.h"
 #include "narrows/err.h"
-#include "narrows/hex.h"
-#include "narrows/hist.h"
 
 /* A text, or an integer, under the first present name. */
 static struct slice
@@ -34,20 +32,6 @@ text_of(json_t *doc, const char *const *names, char buf[24])
 		}
 	}
 	return (struct slice){ "", 0 };
-}
-
-/* The id, or "id@series_id" where another series of the host has the id. */
-static void
-name_series(struct import *im, struct import_series *s, const char *id, struct slice key)
-{
-	struct import_series *other, *tmp;
-	bool taken = false;
-
-	HASH_ITER (hh, im->series, other, tmp)
-		taken =
-		    taken || (other != s && other->host == s->host && strcmp(other->mid, id) == 0);
-	free(s->mid);
-	s->mid = taken ? xasprintf("%s@%.*s", id, (int)key.len, key.s) : xstrdup(id);
 }
 
 static int
@@ -69,7 +53,7 @@ meta_take(struct import *im, const char *at, json_t *doc, struct slice key)
 	if (s == NULL)
 		return NW_EPROTO;
 	if (id != NULL && *id != '\0' && strlen(id) <= 255)
-		name_series(im, s, id, key);
+		import_series_name(im, s, id, key);
 	if (pid != NULL && *pid != '\0')
 		s->pid = xstrdup(pid);
 	json_object_update(s->subject, json_object_get(doc, "subject"));
@@ -114,22 +98,6 @@ time_of(json_t *doc, json_t *data, int64_t *t)
 	return false;
 }
 
-/* In hex. */
-static int
-hist_take(struct import *im, const char *at, struct import_series *s, int64_t t, json_t *v)
-{
-	uint8_t hist[NW_HIST_ENCODED_MAX_BYTES];
-	const char *hex = json_string_value(v);
-	size_t len = hex != NULL ? strlen(hex) / 2 : 0;
-
-	if (v == NULL)
-		return NW_OK;
-	if (hex == NULL || len == 0 || len > sizeof(hist) || hex[2 * len] != '\0' ||
-	    !nw_hex_take(hex, hist, len))
-		return import_fail(im, at, "h_dur is not a histogram in hex");
-	return import_hist(im, s, at, t, hist, len);
-}
-
 static int
 data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct slice key)
 {
@@ -156,7 +124,8 @@ data_take(struct import *im, const char *at, json_t *doc, json_t *data, struct s
 		if ((rc = import_value(im, s, at, t, slice_of(name), d)) < 0)
 			return rc;
 	}
-	return hist_take(im, at, s, t, json_object_get(data, "h_dur"));
+	v = json_object_get(data, "h_dur");
+	return v != NULL ? import_hist_hex(im, s, at, t, json_string_value(v)) : NW_OK;
 }
 
 static int

@@ -16,6 +16,7 @@
 #include "narrows/err.h"
 #include "narrows/fnv.h"
 #include "narrows/frame.h"
+#include "narrows/hex.h"
 #include "narrows/hist.h"
 
 enum { RELEASE_BYTES = 8 << 20 };
@@ -81,6 +82,19 @@ import_series_add(
 	s->key[key.len] = '\0';
 	HASH_ADD_KEYPTR(hh, im->series, s->key, key.len, s);
 	return s;
+}
+
+void
+import_series_name(struct import *im, struct import_series *s, const char *id, struct slice key)
+{
+	struct import_series *other, *tmp;
+	bool taken = false;
+
+	HASH_ITER (hh, im->series, other, tmp)
+		taken =
+		    taken || (other != s && other->host == s->host && strcmp(other->mid, id) == 0);
+	free(s->mid);
+	s->mid = taken ? xasprintf("%s@%.*s", id, (int)key.len, key.s) : xstrdup(id);
 }
 
 void
@@ -266,6 +280,19 @@ import_hist(struct import *im, struct import_series *s, const char *at, int64_t 
 	s->hist = xreallocarray(s->hist, len, 1);
 	memcpy(s->hist, hist, s->hist_len = len);
 	return NW_OK;
+}
+
+int
+import_hist_hex(
+    struct import *im, struct import_series *s, const char *at, int64_t t_wall_ns, const char *hex)
+{
+	uint8_t hist[NW_HIST_ENCODED_MAX_BYTES];
+	size_t len = hex != NULL ? strlen(hex) / 2 : 0;
+
+	if (hex == NULL || len == 0 || len > sizeof(hist) || hex[2 * len] != '\0' ||
+	    !nw_hex_take(hex, hist, len))
+		return import_fail(im, at, "h_dur is not a histogram in hex");
+	return import_hist(im, s, at, t_wall_ns, hist, len);
 }
 
 /* --- metadata --- */

@@ -867,6 +867,7 @@ blipp_open(struct blipp *b)
 		b->control.diet_arg = b;
 	}
 	followers_init(&b->followers);
+	b->followers.all_fields = b->conf.all_tcp_fields;
 	b->report.host = opts.host = hostname_get(b->conf.host, b->hostname);
 	b->report.interval_s = (double)b->conf.interval_ns / 1e9;
 	b->report.filter = (struct filter){ b->conf.include, b->conf.exclude };

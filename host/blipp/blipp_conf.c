@@ -164,6 +164,7 @@ static const struct conf_row rows[] = {
 	{ "log-interval", &conf_duration, AT(log_interval_ns), "100 ms", "10 ms", "60 s" },
 	{ "budget", &percent, AT(budget_percent), "5", NULL, NULL },
 	{ "configuration", &conf_bool, AT(configuration), "yes", NULL, NULL },
+	{ "all-tcp-fields", &conf_bool, AT(all_tcp_fields), "no", NULL, NULL },
 	{ "diet", &conf_bool, AT(diet), "yes", NULL, NULL },
 	{ "queue-size", &conf_size, AT(queue_bytes), "8 MiB", "64 KiB", "1024 MiB" },
 	{ "spool-dir", &directory, AT(spool_dir), NULL, NULL, NULL },

@@ -37,6 +37,7 @@ struct blipp_conf {
 	int64_t log_interval_ns;
 	double budget_percent;     /* of a core; 0: any */
 	bool configuration;        /* the host's settings are sent */
+	bool all_tcp_fields;       /* of followed connections, also fields without a reader */
 	bool diet;                 /* the box may order series to be sent seldom */
 	bool probes[BLIPP_PROBES]; /* probes that are wanted, in the order of blipp_probes */
 };

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "host/lib/addresses.h"
 #include "narrows/err.h"
 #include "narrows/eventtype.h"
+#include "narrows/field.h"
 #include "narrows/frame.h"
 
 /* SEGMENTS: times the sender's segment size, as RFC 4898 counts windows in bytes. */
@@ -215,12 +217,27 @@ follow_more(const struct tcpinfo_more *more, const uint8_t *info, size_t len, do
 	*v++ = more->bbr_cwnd_gain;
 }
 
+bool
+follow_is_read(const char *field)
+{
+#define X(name) #name,
+	static const char *const read[] = { NW_FIELDS_READ(X) };
+#undef X
+	size_t i;
+
+	for (i = 0; i < sizeof(read) / sizeof(read[0]); i++)
+		if (strcmp(field, read[i]) == 0)
+			return true;
+	return false;
+}
+
 /* --- the connections followed --- */
 
 void
 followers_init(struct followers *f)
 {
 	f->n = 0;
+	f->all_fields = false;
 	f->fd = tcpinfo_open();
 	f->error = f->fd < 0 ? errno : 0;
 }
@@ -341,13 +358,13 @@ announce(struct follower *w, struct report *r)
 }
 
 static int
-follower_sample(struct follower *w, int fd, struct report *r)
+follower_sample(struct follower *w, int fd, bool all_fields, struct report *r)
 {
 	const char *names[N_FIELDS];
 	uint8_t info[TCPINFO_BYTES];
 	double values[N_FIELDS];
 	struct tcpinfo_more more;
-	size_t i, len = tcpinfo_ask_more(fd, &w->local, &w->peer, info, &more);
+	size_t i, n = 0, len = tcpinfo_ask_more(fd, &w->local, &w->peer, info, &more);
 	int rc;
 
 	if (len > 0 && strcmp(more.congestion, w->congestion) != 0) {
@@ -362,9 +379,12 @@ follower_sample(struct follower *w, int fd, struct report *r)
 	follow_parse(info, len, values);
 	follow_more(&more, info, len, values);
 	for (i = 0; i < N_FIELDS; i++)
-		names[i] = fields[i].name;
-	r->values += N_FIELDS;
-	return nw_provider_data(r->provider, w->id, r->t_wall_ns, names, values, N_FIELDS, NULL, 0);
+		if (all_fields || follow_is_read(fields[i].name)) {
+			names[n] = fields[i].name;
+			values[n++] = values[i];
+		}
+	r->values += n;
+	return nw_provider_data(r->provider, w->id, r->t_wall_ns, names, values, n, NULL, 0);
 }
 
 int
@@ -375,7 +395,7 @@ followers_sample(struct followers *f, struct report *r, struct clock_pair now)
 
 	for (i = 0; i < f->n; i++)
 		if (ticker_is_due(&f->list[i].ticker, now) &&
-		    (rc = follower_sample(&f->list[i], f->fd, r)) < 0)
+		    (rc = follower_sample(&f->list[i], f->fd, f->all_fields, r)) < 0)
 			worst = rc;
 	return worst;
 }

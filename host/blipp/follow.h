@@ -8,6 +8,7 @@
 #ifndef HOST_FOLLOW_H
 #define HOST_FOLLOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,7 @@ struct followers {
 	unsigned stretch; /* factor of intervals that orders name; 0 counts as 1 */
 	int fd;           /* socket diagnostics; -1: the system refuses them */
 	int error;        /* errno of the refusal */
+	bool all_fields;  /* also those that nothing in the box reads */
 };
 
 void followers_init(struct followers *f);
@@ -54,6 +56,8 @@ size_t followers_ends(const struct followers *f, char out[][PEER_HOST_BYTES], si
 void followers_queues(const struct followers *f, struct queues *out);
 int64_t followers_due(const struct followers *f); /* INT64_MAX: never */
 
+/* Whether the box reads a field by its name; the others are sent on request alone. */
+bool follow_is_read(const char *field);
 /* Fills a value per field of follow_kind out of the kernel's answer. */
 void follow_parse(const uint8_t *info, size_t len, double *values);
 /* Fills the fields that follow_parse() leaves NaN. */

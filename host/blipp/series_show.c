@@ -11,6 +11,8 @@
 #include "narrows/err.h"
 #include "narrows/jsontext.h"
 #include "narrows/main_metrics.h"
+#include "narrows/eventtype.h"
+#include "narrows/tcpname.h"
 #include "narrows/terminal.h"
 
 /* One value, with texts of its own: series and tables change from round to round. */
@@ -210,14 +212,16 @@ static void
 list_line(const struct show_probe *probe, const char *event_type, const char *device,
     const struct series_field *f, bool here, FILE *to)
 {
+	const char *rfc4898 =
+	    nw_type_begins(event_type, NW_TYPE_TCP) ? nw_tcp_rfc4898(f->name) : "";
 	char type[SERIES_EVENT_BYTES];
 
 	short_type(event_type, type, sizeof(type));
-	fprintf(to, "%s %s%s%s %s unit=%s kind=%s source=%s%s%s%s\n", probe->name, type,
+	fprintf(to, "%s %s%s%s %s unit=%s kind=%s source=%s%s%s%s%s%s\n", probe->name, type,
 	    device != NULL ? " " : "", device != NULL ? terminal_text(device) : "", f->name,
 	    f->unit, f->counter ? "counter" : "gauge", probe->source != NULL ? probe->source : "-",
 	    is_main(type, f->name) ? " main=yes" : "", here ? "" : " here=no",
-	    probe->on ? "" : " on=no");
+	    probe->on ? "" : " on=no", *rfc4898 != '\0' ? " rfc4898=" : "", rfc4898);
 }
 
 static bool

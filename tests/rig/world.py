@@ -16,8 +16,12 @@ class Failed(Exception):
     pass
 
 
-def run(*argv, check=True, **kw):
-    done = subprocess.run([str(a) for a in argv], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **kw)
+def run(*argv, check=True, timeout=900, **kw):
+    argv = [str(a) for a in argv]
+    try:
+        done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, **kw)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"{' '.join(argv)}: no end within {timeout} s") from None
     if check and done.returncode != 0:
         raise Failed(f"{' '.join(map(str, argv))}: {done.stdout.strip()}")
     return done.stdout
@@ -31,6 +35,14 @@ def write(path, text):
 def read(path):
     with open(path) as f:
         return f.read()
+
+
+def stop_kindly():
+    """SIGTERM and SIGHUP end the program as Ctrl-C does: what stands in "finally" is done."""
+    def stop(number, _):
+        raise KeyboardInterrupt(signal.Signals(number).name)
+    for number in signal.SIGTERM, signal.SIGHUP:
+        signal.signal(number, stop)
 
 
 def until(seconds, what, ready):
@@ -198,6 +210,8 @@ class World:
             raise
 
     def close(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:     # a second one would leave the rest behind
+            signal.signal(number, signal.SIG_IGN)
         for p in reversed(self.children):
             self.end(p)
         for d in self.disks.values():

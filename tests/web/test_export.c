@@ -265,6 +265,26 @@ static const struct {
 	    "\"value\":2,\"h_dur\":\"0107050301ff01\"}}\n"
 	    "{\"series_id\":6,\"time\":\"1970-01-01T00:00:00.000000002Z\",\"t_ns\":\"2\",\"data\":{"
 	    "\"value\":3}}\n" },
+	{ "/session/9.xml",
+	    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+	    "<nmwg:store xmlns:nmwg=\"http://ggf.org/ns/nmwg/base/2.0/\"\n"
+	    "    xmlns:nmwgt=\"http://ggf.org/ns/nmwg/topology/2.0/\" "
+	    "xmlns:nw=\"urn:narrows:nmwg\">\n"
+	    "<nmwg:metadata id=\"m6\" nw:host=\"\" nw:id=\"h\">\n"
+	    " <nmwg:subject id=\"s6\"><nmwgt:interface><nmwgt:hostName></nmwgt:hostName>"
+	    "</nmwgt:interface></nmwg:subject>\n"
+	    " <nmwg:eventType>e</nmwg:eventType>\n <nmwg:parameters id=\"p6\">\n"
+	    " </nmwg:parameters></nmwg:metadata>\n"
+	    "<nmwg:data id=\"d6\" metadataIdRef=\"m6\">\n"
+	    " <nmwg:commonTime type=\"unix\" value=\"0.000000001\">\n"
+	    "  <nmwg:datum name=\"value\" value=\"2\"/>\n"
+	    "  <nmwg:datum name=\"h_dur\" value=\"0107050301ff01\"/>\n"
+	    " </nmwg:commonTime>\n"
+	    " <nmwg:datum timeType=\"unix\" timeValue=\"0.000000002\" value=\"3\"/>\n"
+	    "</nmwg:data>\n</nmwg:store>\n" },
+	{ "/session/9.log?shape=g0",
+	    "ts=1970-01-01T00:00:00.000000001Z event=e value=2 id=6\n"
+	    "ts=1970-01-01T00:00:00.000000002Z event=e value=3 id=6\n" },
 	/* no NaN, no infinity, no empty tag, no line without a field */
 	{ "/session/7.lp",
 	    "nl:read,session=7,host=\\=dtn\\,1,series_id=2,file=/a\\\\ ,n=5 mean_r=0.25,count=3 "

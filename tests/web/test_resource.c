@@ -29,6 +29,7 @@ static const struct {
 	{ "/session/{id}.csv", 'v', '-' },
 	{ "/session/{id}.ndjson", 'v', '-' },
 	{ "/session/{id}.lp", 'v', '-' },
+	{ "/session/{id}.xml", 'v', '-' },
 	{ "/session/{id}.log", 'v', '-' },
 	{ "/session/{id}.bson", 'v', '-' },
 	{ "/session/{id}/lifelines", 'v', '-' },

@@ -27,7 +27,7 @@ static const struct nw_doc_limits small = { .doc_max_bytes = 4096,
 	.fields_max = 4,
 	.rows_max = 5,
 	.text_max_bytes = 20 };
-static struct nw_doc_decoder *decoder, *small_decoder, *second_decoder;
+static struct nw_doc_decoder *decoder, *small_decoder, *second_decoder, *second_text;
 static struct nw_doc_buf buf;
 
 /* libbson can walk all of it. (Its bson_validate() would also refuse text that is not UTF-8.) */
@@ -239,7 +239,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		decoder = nw_doc_decoder_new(NULL);
 		second_decoder = nw_doc_decoder_new(NULL);
 		small_decoder = nw_doc_decoder_new(&small);
-		MUST(decoder != NULL && second_decoder != NULL && small_decoder != NULL);
+		second_text = nw_doc_decoder_new(NULL);
+		MUST(second_text != NULL && decoder != NULL && second_decoder != NULL &&
+		    small_decoder != NULL);
 	}
 	rc = nw_doc_decode(decoder, NW_OPT_META, data, len, &sink, &why);
 	if (rc == NW_OK)
@@ -247,6 +249,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	else
 		MUST((rc == NW_EPROTO || rc == NW_ETOOBIG) && why != NULL);
 	rc = nw_doc_decode(small_decoder, NW_OPT_DATA, data, len, &sink, &why);
+	MUST(rc == NW_OK || rc == NW_EPROTO || rc == NW_ETOOBIG);
+	rc = nw_doc_decode(second_text, NW_OPT_XFER_UPDATE, data, len, &sink, &why);
 	MUST(rc == NW_OK || rc == NW_EPROTO || rc == NW_ETOOBIG);
 	check_kv(data, len);
 	return 0;

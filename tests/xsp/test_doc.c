@@ -731,6 +731,43 @@ test_oddities(void)
 	}
 }
 
+/* Texts of generation 0 in blocks of a transfer. */
+static void
+test_text(struct nw_doc_decoder *d)
+{
+	static const struct {
+		const char *text, *want;
+		int rc;
+	} texts[] = {
+		{ "user=u,task_id=,sport=1,dport=2,resource=,size=0,192.0.2.1:5/192.0.2.2:6",
+		    "meta transfer::network - xfer.xsp.xio g3", NW_OK },
+		{ "user=,task_id=t,sport=0,dport=0,resource=,size=0,filename=/a,fsize=,fsize=3",
+		    "meta transfer:t:disk - xfer.xsp.xio g3", NW_OK },
+		{ "ts=2011-02-03T00:33:34.25Z event=read.summary v.sum=4 dur.inst=2 id=7 type=0",
+		    "meta 7:nl.read.summary - nl.read.summary g3 {\"type\":\"network\"} {}",
+		    NW_OK },
+		{ "ts=2011-02-03 event=e v.sum=4", "", NW_EPROTO },
+		{ "ts=2011-02-03T00:33:34.25Z v.sum=4", "", NW_EPROTO },
+		{ "ts=2011-02-03T00:33:34.25Z event=e word", "", NW_EPROTO },
+		{ "user=u", "", NW_EPROTO },
+		{ "user=u,task_id=t,nothing", "", NW_EPROTO },
+		{ "user=\xff,task_id=t", "", NW_EPROTO },
+	};
+	const char *why = NULL;
+	size_t i;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		seen_len = 0;
+		seen[0] = '\0';
+		CHECK_INT(nw_doc_decode(d, NW_OPT_XFER_UPDATE, (const uint8_t *)texts[i].text,
+			      strlen(texts[i].text), &sink, &why),
+		    texts[i].rc);
+		if (strlen(texts[i].want) < sizeof(seen))
+			seen[strlen(texts[i].want)] = '\0';
+		CHECK_STR(seen, texts[i].want);
+	}
+}
+
 static void
 test_calls(void)
 {
@@ -753,6 +790,7 @@ test_calls(void)
 	CHECK_INT(
 	    nw_doc_decode(d, NW_OPT_XFER_UPDATE, bson_get_data(b), b->len, &deaf, &why), NW_OK);
 	CHECK_INT(nw_doc_decode(d, 0x99, bson_get_data(b), b->len, &sink, &why), NW_EUNSUPPORTED);
+	test_text(d);
 	bson_destroy(b);
 	nw_doc_decoder_free(d);
 	nw_doc_decoder_free(NULL);

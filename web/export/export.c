@@ -150,7 +150,8 @@ slice(struct export *x, bool *done)
 		    ((rc = textout_puts(&x->out, s->header)) < 0 || (rc = shape_end_line(x)) < 0))
 			return rc;
 	}
-	return s->slice != NULL ? s->slice(x, done) : series_slice(x, done);
+	rc = s->slice != NULL ? s->slice(x, done) : series_slice(x, done);
+	return rc == NW_OK && *done && s->end != NULL ? s->end(x) : rc;
 }
 
 int

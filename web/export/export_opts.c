@@ -14,10 +14,11 @@
 
 static const struct shape *const shapes[] = {
 	&shape_tidy, &shape_wide, &shape_keys, &shape_keys_long, &shape_ndjson, &shape_influx,
-	&shape_bson, &shape_g1, &shape_g2, &shape_g3,
+	&shape_bson, &shape_g1, &shape_g2, &shape_g3, &shape_nmwg,
 #define X(id, name) &shape_##name,
 	NW_EVENT_FORMAT_LIST(X)
 #undef X
+	&shape_g0,
 };
 
 static const struct shape *
@@ -70,7 +71,7 @@ static const char *const eols[] = { "lf", "crlf", NULL }, *const flags[] = { "0"
 const struct param export_params[] = {
 	{ "shape", .meaning = "Shape of the table or the documents.", .example = "wide",
 	    .form = "shape: tidy, wide, keys or keys-long; of .bson: bson, g1, g2 or g3; "
-		    "of .log: bp, ulm or common" },
+		    "of .log: bp, ulm, common or g0" },
 	{ "eol", PARAM_WORD, .words = eols, AT(crlf), .take = take_eol,
 	    .meaning = "End of a line of CSV.", .form = "eol: lf or crlf", .example = "crlf" },
 	{ "safe", PARAM_WORD, .words = flags, AT(safe_text), .take = take_safe,

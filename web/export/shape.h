@@ -32,6 +32,7 @@ struct shape {
 	void (*label)(
 	    const struct export *x, FILE *f, const struct walk_meta *m, const char *field);
 	int (*row)(struct export *x, const char *prefix, const struct merge_row *row);
+	int (*end)(struct export *x); /* behind the last series; NULL: no text */
 	/* For shapes without the three functions above: writes up to SHAPE_SLICE_BYTES of text. */
 	int (*slice)(struct export *x, bool *done);
 	int (*state_new)(struct export *x); /* NULL: no state */
@@ -39,7 +40,7 @@ struct shape {
 };
 
 extern const struct shape shape_tidy, shape_wide, shape_keys, shape_keys_long, shape_ndjson,
-    shape_influx, shape_bson, shape_g1, shape_g2, shape_g3;
+    shape_influx, shape_bson, shape_g0, shape_g1, shape_g2, shape_g3, shape_nmwg;
 #define X(id, name) extern const struct shape shape_##name;
 NW_EVENT_FORMAT_LIST(X)
 #undef X

@@ -313,6 +313,7 @@ write_exports(struct html *h, int64_t id)
 		{ ".ndjson", "NDJSON" },
 		{ ".lp", "line protocol" },
 		{ ".bson", "as it was sent, in BSON" },
+		{ ".xml", "NM-WG" },
 	};
 	size_t i;
 

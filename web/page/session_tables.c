@@ -7,6 +7,7 @@
 
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/tcpname.h"
 #include "web/answer/clock_words.h"
 #include "web/page/html_table.h"
 
@@ -197,6 +198,34 @@ session_files(struct html *h, const json_t *doc)
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
 }
 
+/* The names that RFC 4898 has for the columns. */
+static void
+rfc4898_note(struct html *h)
+{
+	static const struct {
+		const char *column, *field;
+	} named[] = {
+		{ "Sent", "bytes_out" },
+		{ "Received", "bytes_in" },
+		{ "Round trip", "rtt_s" },
+		{ "Shortest", "rtt_min_s" },
+		{ "Sent again", "retrans" },
+		{ "Congestion window", "cwnd_bytes" },
+		{ "Held by receiver", "rwnd_limited_s" },
+		{ "Held by send buffer", "sndbuf_limited_s" },
+	};
+	size_t i;
+
+	html_raw(h, "<p class=\"note\">Names in RFC 4898: ");
+	for (i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+		html_text(h, i > 0 ? ", " : "");
+		html_text(h, named[i].column);
+		html_text(h, " ");
+		html_text(h, nw_tcp_rfc4898(named[i].field));
+	}
+	html_raw(h, ".</p>");
+}
+
 void
 session_connections(struct html *h, const json_t *doc)
 {
@@ -217,8 +246,10 @@ session_connections(struct html *h, const json_t *doc)
 
 	if (json_array_size(list) == 0)
 		html_raw(h, "<p>No connection was seen.</p>");
-	else
+	else {
 		table_write(h, list, columns, sizeof(columns) / sizeof(columns[0]));
+		rfc4898_note(h);
+	}
 }
 
 /* --- who sent what --- */

@@ -17,8 +17,10 @@
 #include <jansson.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "narrows/format.h"
 #include "narrows/jsontext.h"
+#include "narrows/tcpname.h"
 #include "web/query/frame_form.h"
 
 /* "KEY": and the beginning of the value. */
@@ -90,10 +92,18 @@ put_subject(struct frame_out *o, const char *json)
 	return rc;
 }
 
+static bool
+is_connection(const char *event_type)
+{
+	return nw_type_begins(event_type, NW_TYPE_TCP) ||
+	    nw_type_begins(event_type, NW_TYPE_CONNECTION);
+}
+
 static int
 put_description(struct frame_out *o, const struct frame *f)
 {
 	const struct found *m = f->of;
+	size_t i;
 	int rc;
 
 	if ((rc = textout_puts(&o->out, o->begun ? ",\n{" : "\n{")) < 0 ||
@@ -107,7 +117,14 @@ put_description(struct frame_out *o, const struct frame *f)
 	    (rc = put_subject(o, m->subject_json)) < 0 ||
 	    (rc = put_texts(o, KEY_series_fields, f->fields, f->n_fields)) < 0)
 		return rc;
-	return put_texts(o, KEY_series_units, f->units, f->n_fields);
+	if ((rc = put_texts(o, KEY_series_units, f->units, f->n_fields)) < 0 ||
+	    !is_connection(m->event_type))
+		return rc;
+	rc = put_next(o, KEY_series_rfc4898, "[");
+	for (i = 0; i < f->n_fields && rc == NW_OK; i++)
+		if (i == 0 || (rc = textout_put(&o->out, ",", 1)) == NW_OK)
+			rc = put_text(o, nw_tcp_rfc4898(f->fields[i]));
+	return rc == NW_OK ? textout_put(&o->out, "]", 1) : rc;
 }
 
 static int

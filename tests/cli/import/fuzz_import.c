@@ -97,14 +97,14 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const char *const formats[] = { "tidy", "wide", "keys", "keys-long", "ndjson",
-		"sadf", "ulm", "bp", "influx", NULL };
+		"sadf", "ulm", "bp", "influx", NULL, "nmwg", "g0" };
 	struct stat_error err = { "" };
 	struct import im;
 
 	if (len == 0)
 		return 0;
 	import_init(&im, "fuzz", (const char *)data + 1, len - 1, NULL, NULL, &err);
-	if (import_parse(&im, formats[data[0] % 10]) == NW_OK) {
+	if (import_parse(&im, formats[data[0] % 12]) == NW_OK) {
 		MUST(err.text[0] == '\0' && im.n_values + im.n_events > 0);
 		check_documents(&im);
 	} else

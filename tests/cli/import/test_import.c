@@ -69,11 +69,66 @@ dump_import(struct import *im, struct dump *d)
 	nw_doc_decoder_free(decoder);
 }
 
+#define NMWG "<n:s xmlns:n='http://ggf.org/ns/nmwg/base/2.0/' xmlns:w='urn:narrows:nmwg'>"
+#define TYPE "<n:eventType>http://ggf.org/ns/nmwg/"
+
 #define HEAD "host,subject,event_type,field,unit,t_ns,value\n"
 
 static const struct {
 	const char *what, *format, *text, *want;
 } cases[] = {
+	{ "NM-WG: a text of a datum is a series; a unit by the type; an interval's end", NULL,
+	    NMWG "<n:metadata id='a'>" TYPE "tools/traceroute/2.0</n:eventType></n:metadata>"
+		 "<n:data metadataIdRef='a'><n:datum startTime='1' endTime='3' hop='h1' ttl='2' "
+		 "value='5'/></n:data></n:s>",
+	    "a import http://ggf.org/ns/nmwg/tools/traceroute/2.0 {} {}\n"
+	    "a:hop=h1 import http://ggf.org/ns/nmwg/tools/traceroute/2.0 {\"hop\":\"h1\"} "
+	    "{\"unit_interval_s\":\"s\",\"unit_value\":\"ms\"}\n"
+	    "a:hop=h1@3000000000 ttl=2 value=5 interval_s=2\n" },
+	{ "NM-WG: three spellings, inherited subjects and types, bytes per second, words for times",
+	    "nmwg",
+	    NMWG "<n:metadata id='a'>" TYPE "characteristics/bandwidth/acheiveable/2.0/"
+		 "</n:eventType></n:metadata><n:metadata id='b' metadataIdRef='a'><n:parameters>"
+		 "<n:parameter name='p' value='q'/></n:parameters></n:metadata>"
+		 "<n:data metadataIdRef='b'><n:datum timeType='ISO' timeValue="
+		 "'Thu Jan 1 00:00:01 UTC 1970' value='2' valueUnits='Bps'/></n:data></n:s>",
+	    "a import http://ggf.org/ns/nmwg/characteristics/bandwidth/achievable/2.0 {} {}\n"
+	    "b import http://ggf.org/ns/nmwg/characteristics/bandwidth/achievable/2.0 {} "
+	    "{\"p\":\"q\",\"unit_value\":\"By/s\"}\nb@1000000000 value=2\n" },
+	{ "NM-WG: buckets of a histogram are series", NULL,
+	    NMWG "<n:metadata id='a'>" TYPE "tools/owamp/2.0</n:eventType></n:metadata>"
+		 "<n:data metadataIdRef='a'><n:datum endTime='1' loss='0'><n:value_bucket "
+		 "value='7' count='3'/></n:datum></n:data></n:s>",
+	    "a import http://ggf.org/ns/nmwg/tools/owamp/2.0 {} {}\n"
+	    "a:value_bucket:7 import http://ggf.org/ns/nmwg/tools/owamp/2.0 "
+	    "{\"value_bucket\":\"7\"} {}\n"
+	    "a@1000000000 loss=0\na:value_bucket:7@1000000000 count=3\n" },
+	{ "NM-WG: our own attributes", NULL,
+	    NMWG "<n:metadata id='m1' w:host='h' w:id='x' w:pid='p'><n:eventType>e</n:eventType>"
+		 "<n:parameters><n:parameter name='k' w:of='subject' w:json='1' value='5'/>"
+		 "</n:parameters></n:metadata><n:data metadataIdRef='m1'><n:datum timeValue="
+		 "'0.000000005' value='1'/></n:data></n:s>",
+	    "x h e {\"k\":5} {}\nx@5 value=1\n" },
+	{ "NM-WG: data before their metadata", NULL,
+	    NMWG "\n<n:data metadataIdRef='a'><n:datum timeValue='1' value='2'/></n:data></n:s>",
+	    "f:2:61: data of a metadata that does not stand before" },
+	{ "NM-WG: no time", NULL,
+	    NMWG "<n:metadata id='a'><n:eventType>e</n:eventType></n:metadata>\n"
+		 "<n:data metadataIdRef='a'><n:datum timeValue='now' value='2'/></n:data></n:s>",
+	    "f:2:63: a datum's time is neither seconds since 1970 nor a date of UTC" },
+	{ "NM-WG: no XML", "nmwg", "<a>\n</b>", "f:2:3: mismatched tag" },
+	{ "the text of January 2011: a transfer and its calipers", NULL,
+	    "user=(null),task_id=t,sport=5,dport=0,resource=/a,b,size=9,src=s,dst=d\n"
+	    "ts=1970-01-01T00:00:01.000005Z event=write.summary v.sum=2.000000 r.sd=-1.000000 "
+	    "count=3 dur.i=0.500000 h.gd=1,2 id=-7 type=1\n",
+	    "transfer:t:network import xfer.xsp.xio {\"dst\":\"d\",\"resource\":\"/a,b\","
+	    "\"size\":\"9\",\"sport\":\"5\",\"src\":\"s\",\"task_id\":\"t\","
+	    "\"type\":\"network\"} {}\n"
+	    "-7:nl.write.summary import nl.write.summary {\"type\":\"disk\"} {}\n"
+	    "-7:nl.write.summary@1000005000 sum_v=2 count=3 dur_inst=0.5\n" },
+	{ "the text of January 2011: a line that is none", "g0",
+	    "ts=1970-01-01T00:00:01Z event=e a=1 id=1 type=0\nuser\n",
+	    "f:2:1: length of the document differs from its own" },
 	{ "values of one time are a row, until a field repeats", NULL,
 	    HEAD "h,k=v,e,a,W,5,1\nh,k=v,e,b,,5,2\nh,k=v,e,a,,5,3\nh,k=v,e,a,,6,4\n",
 	    "1 h e {\"k\":\"v\"} {\"unit_a\":\"W\"}\n1@5 a=1 b=2\n1@5 a=3\n1@6 a=4\n" },
