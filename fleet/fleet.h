@@ -69,6 +69,7 @@ struct fleet_conf {
 	char *drop;     /* columns that never leave, by blanks */
 	char *routes;   /* one a line; NULL: all */
 	char *ca_file, *user, *password_file, *proxy;
+	char *duckdb_library;
 	uint64_t rate; /* sessions per second; a batch has at most so many, too */
 	int64_t timeout_ns;
 };

@@ -66,6 +66,7 @@ static const struct conf_row rows[] = {
 	{ "user", &conf_text, AT(user), "none", NULL, NULL },
 	{ "password-file", &conf_text, AT(password_file), "none", NULL, NULL },
 	{ "proxy", &conf_text, AT(proxy), "none", NULL, NULL },
+	{ "duckdb-library", &conf_text, AT(duckdb_library), "libduckdb.so", NULL, NULL },
 	{ "rate", &conf_count, AT(rate), "1000", "1", "100000" },
 	{ "timeout", &conf_duration, AT(timeout_ns), "60s", "1s", "1h" },
 };
