@@ -71,7 +71,7 @@ ROOMS := base base/fatal xsp xsp/catalog field pki pki/account pki/ask analyze a
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
          host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -130,6 +130,7 @@ MAY_web                      := web/lines web/page web/answer web/export web/htt
 MAY_send                     := base
 MAY_send/curl                := send base
 MAY_fleet                    := send store/sql store/read store/ground base/fatal base
+MAY_fleet/receive            := fleet pki base/fatal base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
@@ -137,7 +138,7 @@ MAY_daemon                   := daemon/gate daemon/analysis web web/answer analy
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/notice              := host/lib
@@ -187,6 +188,7 @@ LIBS_web/query := libevent_core libevent_extra jansson zlib
 LIBS_send     := jansson
 LIBS_send/curl := libcurl
 LIBS_fleet    := sqlite3 libzstd jansson
+LIBS_fleet/receive := jansson sqlite3
 LIBS_daemon/analysis := jansson
 LIBS_daemon/gate := libevent_core jansson
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0

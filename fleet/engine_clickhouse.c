@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fleet/fleet.h"
 #include "narrows/address.h"
@@ -22,6 +23,9 @@ enum { ANSWER_MAX_BYTES = 64 << 20, TABLE_COLUMNS_MAX = 256 };
 
 struct server {
 	const struct fleet_conf *conf;
+	int64_t *gone; /* deleted sessions of the site, in order; read before the first rows */
+	size_t n_gone;
+	bool knows_gone;
 	char *base, *database;
 	char password[EXCHANGE_SECRET_BYTES];
 };
@@ -116,6 +120,7 @@ engine_close(void *e)
 	if (s == NULL)
 		return;
 	explicit_bzero(s->password, sizeof(s->password));
+	free(s->gone);
 	free(s->base);
 	free(s->database);
 	free(s);
@@ -228,18 +233,128 @@ put_cell(struct bytes *o, const struct fleet_cell *c, size_t column)
 		put_le(o, (uint64_t)c->i);
 }
 
+/* --- deleted sessions: a table of their keys --- */
+
+static int
+compare(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int
+gone_read(struct server *s, char why[FLEET_WHY_BYTES])
+{
+	struct bytes answer = { 0 };
+	char *sql = xasprintf(
+	    "SELECT DISTINCT session FROM gone WHERE site = '%s' ORDER BY session", s->conf->site);
+	char *at, *end;
+	size_t cap = 0;
+	int rc = talk(s, sql, NULL, true, &answer, why);
+
+	s->n_gone = 0;
+	for (at = answer.b; rc == NW_OK && *at != '\0'; at = end + (*end == '\n')) {
+		if (!array_room(&s->gone, &cap, s->n_gone + 1, sizeof(*s->gone)))
+			abort();
+		s->gone[s->n_gone++] = (int64_t)strtoll(at, &end, 10);
+		if (end == at || (*end != '\n' && *end != '\0')) {
+			snprintf(why, FLEET_WHY_BYTES, "the answer is no list of sessions");
+			rc = NW_EPROTO;
+		}
+	}
+	s->knows_gone = rc == NW_OK;
+	free(sql);
+	free(answer.b);
+	return rc;
+}
+
 static int
 engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
 {
 	struct bytes body = { 0 }, answer = { 0 };
+	struct server *s = e;
 	size_t i, c;
-	int rc;
+	int rc = s->knows_gone ? NW_OK : gone_read(s, why);
 
-	for (i = 0; i < n; i++)
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < n; i++) {
+		if (s->n_gone > 0 &&
+		    bsearch(&rows[i].cell[FLEET_session].i, s->gone, s->n_gone, sizeof(*s->gone),
+			compare) != NULL)
+			continue;
 		for (c = 0; c < FLEET_COLUMNS; c++)
 			put_cell(&body, &rows[i].cell[c], c);
-	rc = talk(e, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
+	}
+	if (body.n > 0)
+		rc = talk(s, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
 	free(body.b);
+	free(answer.b);
+	return rc;
+}
+
+/* A deletion is a mutation, which the server ends some time after its answer. */
+static int
+mutations_await(const struct server *s, char why[FLEET_WHY_BYTES])
+{
+	const struct timespec pause = { 0, 100000000 };
+	const int64_t until_mono_ns = nw_mono_ns() + s->conf->timeout_ns;
+	struct bytes answer = { 0 };
+	bool done = false;
+	int rc = NW_OK;
+
+	while (rc == NW_OK && !done) {
+		rc = talk(s,
+		    "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND "
+		    "table = 'session' AND NOT is_done",
+		    NULL, true, &answer, why);
+		done = rc == NW_OK && strtoll(answer.b, NULL, 10) == 0;
+		if (rc == NW_OK && !done && nw_mono_ns() > until_mono_ns) {
+			snprintf(why, FLEET_WHY_BYTES, "the server has not deleted the rows yet");
+			rc = NW_EIO;
+		} else if (rc == NW_OK && !done)
+			nanosleep(&pause, NULL);
+	}
+	free(answer.b);
+	return rc;
+}
+
+/* The keys first: rows that come meanwhile are kept out. */
+static int
+engine_remove(
+    void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct bytes answer = { 0 };
+	struct server *s = e;
+	char *keys, *sql;
+	size_t len, i;
+	FILE *f = open_memstream(&keys, &len);
+	int rc;
+
+	if (f == NULL)
+		return NW_ENOMEM;
+	fprintf(f, "SELECT site, session FROM session WHERE site = '%s'", site);
+	if (n > 0) {
+		rewind(f);
+		fprintf(f, "SELECT '%s', toInt64(arrayJoin([%" PRId64, site, sessions[0]);
+		for (i = 1; i < n; i++)
+			fprintf(f, ", %" PRId64, sessions[i]);
+		fputs("]))", f);
+	}
+	if (fclose(f) != 0)
+		abort();
+	sql = xasprintf("INSERT INTO gone %s", keys);
+	rc = talk(s, sql, NULL, false, &answer, why);
+	free(sql);
+	s->knows_gone = false;
+	sql = xasprintf("ALTER TABLE session DELETE WHERE site = '%s' AND session IN (SELECT "
+			"session FROM gone WHERE site = '%s')",
+	    site, site);
+	if (rc == NW_OK && (rc = talk(s, sql, NULL, false, &answer, why)) == NW_OK)
+		rc = mutations_await(s, why);
+	free(sql);
+	free(keys);
 	free(answer.b);
 	return rc;
 }
@@ -425,13 +540,19 @@ engine_schema(void *e, bool apply, FILE *f, char why[FLEET_WHY_BYTES])
 	static const char site[] =
 	    "CREATE TABLE IF NOT EXISTS site (\n\tsite String,\n\tseen_ns Int64,\n\tclock String,\n"
 	    "\tsoftware String\n) ENGINE = ReplacingMergeTree(seen_ns)\nORDER BY site";
+	static const char gone[] = "CREATE TABLE IF NOT EXISTS gone (\n\tsite String,\n\tsession "
+				   "Int64\n) ENGINE = MergeTree\nORDER BY (site, session)";
 	struct bytes answer = { 0 };
 	char *session = session_table();
+	const char *const tables[] = { session, site, gone };
+	size_t i;
 	int rc = NW_OK;
 
-	fprintf(f, "%s;\n%s;\n", session, site);
-	if (apply && (rc = talk(e, session, NULL, false, &answer, why)) == NW_OK)
-		rc = talk(e, site, NULL, false, &answer, why);
+	for (i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		fprintf(f, "%s;\n", tables[i]);
+		if (apply && rc == NW_OK)
+			rc = talk(e, tables[i], NULL, false, &answer, why);
+	}
 	free(session);
 	free(answer.b);
 	return rc;
@@ -443,6 +564,7 @@ const struct fleet_engine engine_clickhouse = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
+	.remove = engine_remove,
 	.forgot = engine_forgot,
 	.ask = engine_ask,
 	.report = engine_report,

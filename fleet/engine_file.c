@@ -338,6 +338,30 @@ engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_B
 	return rc;
 }
 
+static int
+engine_remove(
+    void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct directory *d = e;
+	size_t i;
+	int rc = NW_OK;
+
+	if (n == 0 &&
+	    sqlite3_exec(d->db,
+		"INSERT OR IGNORE INTO stale SELECT DISTINCT start_ns / 86400000000000 - (start_ns "
+		"% 86400000000000 < 0) FROM session",
+		NULL, NULL, NULL) != SQLITE_OK)
+		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+	for (i = 0; rc == NW_OK && i < n; i++)
+		rc = day_sql(d,
+		    "INSERT OR IGNORE INTO stale SELECT start_ns / 86400000000000 - (start_ns % "
+		    "86400000000000 < 0) FROM session WHERE session = ?1",
+		    sessions[i], why);
+	if (rc == NW_OK && fleet_sqlite_remove(d->db, site, sessions, n) != SQLITE_OK)
+		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+	return rc == NW_OK ? days_write(d, why) : rc;
+}
+
 /* The days with their numbers of sessions, as an object; a new reference, or NULL. */
 static json_t *
 days_list(struct directory *d)
@@ -407,6 +431,7 @@ const struct fleet_engine engine_file = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
+	.remove = engine_remove,
 	.ask = engine_ask,
 	.report = parquet_report,
 	.schema = engine_schema,

@@ -25,6 +25,7 @@ typedef int exchange_fn(void *arg, const char *data, size_t len);
 struct exchange {
 	const char *url;     /* http:// or https://; a user or a password in it is refused */
 	const char *ca_file; /* of https */
+	const char *cert_file, *key_file; /* PEM, of this side; NULL: the server asks for none */
 	const char *proxy;   /* address of a proxy; NULL: none, whatever the environment says */
 	const char *body;    /* NULL: GET, else POST of body_len bytes, or what `method` says */
 	size_t body_len;

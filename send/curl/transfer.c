@@ -106,6 +106,8 @@ options_set(CURL *curl, const struct exchange *x, struct answer *a, struct curl_
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(curl, CURLOPT_CAINFO, x->ca_file);
 	curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(curl, CURLOPT_SSLCERT, x->cert_file);
+	curl_easy_setopt(curl, CURLOPT_SSLKEY, x->key_file);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "narrows/" NW_VERSION);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
