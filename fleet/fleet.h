@@ -71,9 +71,10 @@ struct fleet_conf {
 	char *ca_file, *user, *password_file, *proxy;
 	char *cert_file, *cert_key_file; /* shown to another box; "none" */
 	char *duckdb_library;
-	char *takes;   /* receiver: sites that may push, one a line; NULL: none */
-	char *tls_dir; /* receiver: directory of narrows/ca.h */
-	uint64_t rate; /* sessions per second; a batch has at most so many, too */
+	char *region, *days; /* of s3: directory with the days of this site */
+	char *takes;         /* receiver: sites that may push, one a line; NULL: none */
+	char *tls_dir;       /* receiver: directory of narrows/ca.h */
+	uint64_t rate;       /* sessions per second; a batch has at most so many, too */
 	int64_t timeout_ns;
 };
 /* NW_EINVAL, NW_EIO, with why. */
@@ -142,6 +143,7 @@ fleet_open(const struct fleet_conf *c, bool writes, struct fleet **out, char why
 void fleet_close(struct fleet *f);
 const struct fleet_engine *fleet_engine_of(const struct fleet *f, void **e);
 
-extern const struct fleet_engine engine_sqlite, engine_file, engine_clickhouse, engine_box;
+extern const struct fleet_engine engine_sqlite, engine_file, engine_clickhouse, engine_box,
+    engine_s3;
 
 #endif

@@ -78,6 +78,8 @@ static const struct conf_row rows[] = {
 	{ "cert-key-file", &conf_text, AT(cert_key_file), "none", NULL, NULL },
 	{ "take", &take_type, AT(takes), NULL, NULL, NULL },
 	{ "tls-dir", &conf_text, AT(tls_dir), "/var/lib/narrows/tls", NULL, NULL },
+	{ "region", &conf_text, AT(region), "us-east-1", NULL, NULL },
+	{ "days", &conf_text, AT(days), "/var/lib/narrows-fleet/days", NULL, NULL },
 	{ "duckdb-library", &conf_text, AT(duckdb_library), "libduckdb.so", NULL, NULL },
 	{ "rate", &conf_count, AT(rate), "1000", "1", "100000" },
 	{ "timeout", &conf_duration, AT(timeout_ns), "60s", "1s", "1h" },

@@ -127,6 +127,18 @@ push
 [ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
 same 2608
 
+# --- deleted: gone from the day and from the rows, and never back ---
+sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9003, 202, 'verdict', 1 + started_ns FROM run WHERE id = 202;
+	UPDATE result SET sentence = 'to-be-deleted', run_id = 9003 WHERE session_id = 202"
+push
+grep -aq to-be-deleted "$here/rows.db" || fail "the search finds nothing"
+for engine in parquet sqlite; do fl $engine delete 202 203 4001 || fail "delete: $(cat "$tmp/err")"; done
+! grep -aq to-be-deleted "$here"/* "$tmp"/fleet.db* || fail "a deleted sentence stands in a file"
+same 2605
+rm "$tmp"/*.memory
+for engine in parquet sqlite; do fl $engine --all push >/dev/null || fail "push: $(cat "$tmp/err")"; done
+same 2605
+
 # --- questions need DuckDB's library, and say so ---
 # asks ENGINE "REPORT [ARGUMENT]": as CSV
 asks() { case $2 in *' '*) fl $1 --csv "${2%% *}" "${2#* }" ;; *) fl $1 --csv "$2" ;; esac; }
