@@ -9,6 +9,7 @@
 #   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
 #   make slurm      builds Slurm's plug-in for the release of Slurm whose headers are here
 #   make bench      runs the benchmarks
+#   make bench-fleet  a million sessions of a hundred boxes in a fleet, and questions; five minutes
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
 #   make experiment-gridftp  Kissel and others (2011), section IV: CELLS="--short", "--only REGEX"; in build/experiment-gridftp; root
@@ -225,7 +226,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench bench-fleet calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -404,6 +405,11 @@ bench:
 		$B/tests/analyze/verdict/bench_judge -n 60 $$d/narrows.db; rm -rf "$$d"
 	@echo "== bench_blipp"; B=$B python3 tests/bench_blipp.py
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
+# NARROWS_DUCKDB=libduckdb.so asks Parquet, too
+bench-fleet:
+	@sh conf/deps.sh box
+	$(Q)$(MAKE) --no-print-directory $B/tests/fleet/bench_fleet
+	@$B/tests/fleet/bench_fleet -n 1000000 -s 100 -r 200
 calibrate:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate $(UNITS)

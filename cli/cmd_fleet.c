@@ -22,6 +22,7 @@
 #include "narrows/quantity.h"
 #include "narrows/result.h"
 #include "narrows/terminal.h"
+#include "narrows/web.h"
 #include "narrows/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/fleet.conf",
@@ -133,6 +134,16 @@ table_print_csv(const struct table *t)
 	}
 }
 
+static void
+table_clear(struct table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n * t->n_rows; i++)
+		free(t->cells[i]);
+	free(t->cells);
+}
+
 static int
 ask(const struct fleeting *f, const char *sql, enum fleet_report report,
     bool (*keeps)(const struct fleeting *f, const char *const *texts))
@@ -141,7 +152,6 @@ ask(const struct fleeting *f, const char *sql, enum fleet_report report,
 	char why[FLEET_WHY_BYTES] = "";
 	const struct fleet_engine *engine;
 	struct fleet *fleet;
-	size_t i;
 	void *e;
 	int rc = fleet_open(&f->conf, false, &fleet, why);
 
@@ -154,9 +164,7 @@ ask(const struct fleeting *f, const char *sql, enum fleet_report report,
 		(f->form == FORM_CSV           ? table_print_csv
 			: f->form == FORM_JSON ? table_print_json
 					       : table_print)(&t);
-	for (i = 0; i < t.n * t.n_rows; i++)
-		free(t.cells[i]);
-	free(t.cells);
+	table_clear(&t);
 	fleet_close(fleet);
 	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
 }
@@ -365,6 +373,56 @@ report(const struct fleeting *f, const char *what)
 	return -1;
 }
 
+/* The reports as one page, a file that asks for nothing. */
+static int
+page(const struct fleeting *f)
+{
+	static const struct {
+		const char *title, *words, *empty;
+		enum fleet_report report;
+		bool (*keeps)(const struct fleeting *f, const char *const *texts);
+	} parts[] = {
+		{ "Sites that went silent", "No push came from these boxes lately.",
+		    "All boxes pushed lately.", FLEET_SITES, is_silent },
+		{ "Sites whose clock is unknown",
+		    "These boxes did not say at their last push that their clock is synchronised.",
+		    "The clocks of all boxes are synchronised.", FLEET_SITES, is_clockless },
+		{ "Worst routes", "Routes by how much slower than usual their middle session was.",
+		    "No session can be compared with usual ones.", FLEET_WORST, NULL },
+		{ "Verdicts by site and week", "Weeks begin on Monday, UTC.",
+		    "No session is in the fleet.", FLEET_VERDICTS, NULL },
+		{ "Routes of all sites", "The rate is that of the middle session.",
+		    "No session is in the fleet.", FLEET_ROUTES, NULL },
+	};
+	enum { N = sizeof(parts) / sizeof(parts[0]) };
+	struct table tables[N] = { 0 };
+	struct web_table shown[N];
+	char why[FLEET_WHY_BYTES] = "", *html = NULL;
+	const struct fleet_engine *engine;
+	struct fleet *fleet;
+	size_t i;
+	void *e;
+	int rc = fleet_open(&f->conf, false, &fleet, why);
+
+	for (i = 0; rc == NW_OK && i < N; i++) {
+		engine = fleet_engine_of(fleet, &e);
+		tables[i] = (struct table){ .f = f, .keeps = parts[i].keeps };
+		rc = engine->ask(
+		    e, engine->report(parts[i].report), NULL, on_table, &tables[i], why);
+		shown[i] = (struct web_table){ parts[i].title, parts[i].words, parts[i].empty,
+			tables[i].n, tables[i].n_rows, tables[i].cells };
+	}
+	if (rc == NW_OK && (html = web_tables_file("Fleet", shown, N)) == NULL)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK)
+		fputs(html, stdout);
+	free(html);
+	for (i = 0; i < N; i++)
+		table_clear(&tables[i]);
+	fleet_close(fleet);
+	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
+}
+
 static int
 fleet_do(struct fleeting *f, const char *what)
 {
@@ -382,6 +440,8 @@ fleet_do(struct fleeting *f, const char *what)
 		status = pushes_run(f, store_path);
 	else if (strcmp(what, "schema") == 0)
 		status = schema(f);
+	else if (strcmp(what, "page") == 0)
+		status = page(f);
 	else if (strcmp(what, "delete") == 0 && f->n_sessions > 0)
 		status = sessions_delete(f, store_path);
 	else if (strcmp(what, "receive") == 0)
@@ -462,8 +522,8 @@ const struct command command_fleet = {
 	.summary = "send sessions to a fleet of many boxes, and ask the fleet",
 	.usage = "[-f FILE] [-m MEMORY] [--json | --csv] [ARG ...] preview | push | run | schema | "
 		 "routes |\n"
-		 "       worst | verdicts | history ROUTE | sites | silent | clocks | query SQL |\n"
-		 "       delete SESSION ... | all | receive",
+		 "       worst | verdicts | history ROUTE | sites | silent | clocks | page |\n"
+		 "       query SQL | delete SESSION ... | all | receive",
 	.help = "preview   the rows that the next push would send, one JSON object a line\n"
 		"push      sends what the fleet lacks; run does so again and again\n"
 		"schema    the fleet's tables; --apply makes them\n"
@@ -473,6 +533,7 @@ const struct command command_fleet = {
 		"history   days of a route\n"
 		"sites     all sites; silent: without a push for a day; clocks: without a\n"
 		"          synchronised clock\n"
+		"page      these reports as one HTML file\n"
 		"query     an SQL statement on the tables session and site\n"
 		"delete    takes sessions of this site out of the fleet, for ever\n"
 		"receive   takes the rows of other boxes, over HTTPS\n"
