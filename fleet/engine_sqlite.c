@@ -416,7 +416,7 @@ engine_report(enum fleet_report which)
 		       "sites, "
 		       "round(percentile(bytes_per_s, 0.5) / 1e6, 3) AS mb_per_s, sum(bytes) AS "
 		       "bytes, strftime('%Y-%m-%dT%H:%M:%SZ', max(start_ns) / 1000000000, "
-		       "'unixepoch') AS newest FROM session GROUP BY route, program ORDER BY "
+		       "'unixepoch') AS newest FROM session NOT INDEXED GROUP BY route, program ORDER BY "
 		       "sessions DESC, route, program";
 	case FLEET_WORST:
 		return "SELECT route, program, count(*) AS sessions, "

@@ -78,6 +78,8 @@ static const struct conf_row rows[] = {
 	{ "cert-key-file", &conf_text, AT(cert_key_file), "none", NULL, NULL },
 	{ "take", &take_type, AT(takes), NULL, NULL, NULL },
 	{ "tls-dir", &conf_text, AT(tls_dir), "/var/lib/narrows/tls", NULL, NULL },
+	{ "cluster", &conf_text, AT(cluster), "none", NULL, NULL },
+	{ "shard", &route_type, AT(shards), NULL, NULL, NULL },
 	{ "region", &conf_text, AT(region), "us-east-1", NULL, NULL },
 	{ "days", &conf_text, AT(days), "/var/lib/narrows-fleet/days", NULL, NULL },
 	{ "duckdb-library", &conf_text, AT(duckdb_library), "libduckdb.so", NULL, NULL },
