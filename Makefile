@@ -9,6 +9,7 @@
 #   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
 #   make slurm      builds Slurm's plug-in for the release of Slurm whose headers are here
 #   make bench      runs the benchmarks
+#   make bench-fleet  a million sessions of a hundred boxes in a fleet, and questions; five minutes
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
 #   make experiment-gridftp  Kissel and others (2011), section IV: CELLS="--short", "--only REGEX"; in build/experiment-gridftp; root
@@ -72,7 +73,7 @@ ROOMS := base base/fatal xsp xsp/catalog field field/nmwg pki pki/account pki/as
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
          host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -132,6 +133,7 @@ MAY_web                      := web/lines web/page web/answer web/export web/htt
 MAY_send                     := base
 MAY_send/curl                := send base
 MAY_fleet                    := send store/sql store/read store/ground base/fatal base
+MAY_fleet/receive            := fleet pki base/fatal base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
@@ -139,7 +141,7 @@ MAY_daemon                   := daemon/gate daemon/analysis web web/answer analy
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/notice              := host/lib
@@ -191,6 +193,7 @@ LIBS_web/query := libevent_core libevent_extra jansson zlib
 LIBS_send     := jansson
 LIBS_send/curl := libcurl
 LIBS_fleet    := sqlite3 libzstd jansson
+LIBS_fleet/receive := jansson sqlite3
 LIBS_daemon/analysis := jansson
 LIBS_daemon/gate := libevent_core jansson
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
@@ -227,7 +230,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth truth-xrootd works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench bench-fleet calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth truth-xrootd works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -406,6 +409,11 @@ bench:
 		$B/tests/analyze/verdict/bench_judge -n 60 $$d/narrows.db; rm -rf "$$d"
 	@echo "== bench_blipp"; B=$B python3 tests/bench_blipp.py
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
+# NARROWS_DUCKDB=libduckdb.so asks Parquet, too
+bench-fleet:
+	@sh conf/deps.sh box
+	$(Q)$(MAKE) --no-print-directory $B/tests/fleet/bench_fleet
+	@$B/tests/fleet/bench_fleet -n 1000000 -s 100 -r 200
 calibrate:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate $(UNITS)

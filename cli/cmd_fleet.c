@@ -15,12 +15,14 @@
 #include "cli/cmd.h"
 #include "cli/source.h"
 #include "fleet/push.h"
+#include "fleet/receive/receive.h"
 #include "narrows/clock.h"
 #include "narrows/csv.h"
 #include "narrows/err.h"
 #include "narrows/quantity.h"
 #include "narrows/result.h"
 #include "narrows/terminal.h"
+#include "narrows/web.h"
 #include "narrows/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/fleet.conf",
@@ -31,7 +33,9 @@ static const int64_t WAIT_MAX_NS = INT64_C(3600) * 1000000000;
 enum form { FORM_TABLE, FORM_CSV, FORM_JSON };
 struct fleeting {
 	const struct command_env *env;
-	const char *conf_path, *memory_path, *argument;
+	const char *conf_path, *memory_path, *argument, *listen;
+	char **sessions; /* of delete, n_sessions: arguments as they are */
+	int n_sessions;
 	enum form form;
 	bool all, apply;
 	int64_t every_ns, after_ns;
@@ -130,6 +134,16 @@ table_print_csv(const struct table *t)
 	}
 }
 
+static void
+table_clear(struct table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n * t->n_rows; i++)
+		free(t->cells[i]);
+	free(t->cells);
+}
+
 static int
 ask(const struct fleeting *f, const char *sql, enum fleet_report report,
     bool (*keeps)(const struct fleeting *f, const char *const *texts))
@@ -138,7 +152,6 @@ ask(const struct fleeting *f, const char *sql, enum fleet_report report,
 	char why[FLEET_WHY_BYTES] = "";
 	const struct fleet_engine *engine;
 	struct fleet *fleet;
-	size_t i;
 	void *e;
 	int rc = fleet_open(&f->conf, false, &fleet, why);
 
@@ -151,9 +164,7 @@ ask(const struct fleeting *f, const char *sql, enum fleet_report report,
 		(f->form == FORM_CSV           ? table_print_csv
 			: f->form == FORM_JSON ? table_print_json
 					       : table_print)(&t);
-	for (i = 0; i < t.n * t.n_rows; i++)
-		free(t.cells[i]);
-	free(t.cells);
+	table_clear(&t);
 	fleet_close(fleet);
 	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
 }
@@ -290,6 +301,48 @@ schema(const struct fleeting *f)
 	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
 }
 
+/* --- deleting, receiving --- */
+
+static int
+sessions_delete(const struct fleeting *f, const char *store_path)
+{
+	bool all = f->n_sessions == 1 && strcmp(f->sessions[0], "all") == 0;
+	int64_t *numbers = xcalloc((size_t)f->n_sessions + 1, sizeof(*numbers));
+	struct fleet_push p = push_of(f, store_path);
+	char why[FLEET_WHY_BYTES] = "", *end;
+	int i, rc = NW_OK;
+
+	for (i = 0; !all && rc == NW_OK && i < f->n_sessions; i++) {
+		numbers[i] = strtoll(f->sessions[i], &end, 10);
+		if (*end != '\0' || numbers[i] <= 0)
+			rc = command_failed(f->sessions[i], "is no number of a session");
+	}
+	if (rc == NW_OK && fleet_delete(&p, numbers, all ? 0 : (size_t)f->n_sessions, why) < 0)
+		rc = command_failed(f->conf.fleet, why);
+	free(numbers);
+	return rc;
+}
+
+static void
+on_ready(const char *address)
+{
+	printf("%s\n", address);
+	fflush(stdout);
+}
+
+static int
+receive(const struct fleeting *f)
+{
+	struct sigaction stop = { .sa_handler = on_stop };
+	char why[FLEET_WHY_BYTES] = "";
+
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+	return receive_run(&f->conf, f->listen, &stopping, on_ready, why) == NW_OK
+	    ? 0
+	    : command_failed(NULL, why);
+}
+
 /* --- the command line --- */
 
 static const struct {
@@ -320,6 +373,56 @@ report(const struct fleeting *f, const char *what)
 	return -1;
 }
 
+/* The reports as one page, a file that asks for nothing. */
+static int
+page(const struct fleeting *f)
+{
+	static const struct {
+		const char *title, *words, *empty;
+		enum fleet_report report;
+		bool (*keeps)(const struct fleeting *f, const char *const *texts);
+	} parts[] = {
+		{ "Sites that went silent", "No push came from these boxes lately.",
+		    "All boxes pushed lately.", FLEET_SITES, is_silent },
+		{ "Sites whose clock is unknown",
+		    "These boxes did not say at their last push that their clock is synchronised.",
+		    "The clocks of all boxes are synchronised.", FLEET_SITES, is_clockless },
+		{ "Worst routes", "Routes by how much slower than usual their middle session was.",
+		    "No session can be compared with usual ones.", FLEET_WORST, NULL },
+		{ "Verdicts by site and week", "Weeks begin on Monday, UTC.",
+		    "No session is in the fleet.", FLEET_VERDICTS, NULL },
+		{ "Routes of all sites", "The rate is that of the middle session.",
+		    "No session is in the fleet.", FLEET_ROUTES, NULL },
+	};
+	enum { N = sizeof(parts) / sizeof(parts[0]) };
+	struct table tables[N] = { 0 };
+	struct web_table shown[N];
+	char why[FLEET_WHY_BYTES] = "", *html = NULL;
+	const struct fleet_engine *engine;
+	struct fleet *fleet;
+	size_t i;
+	void *e;
+	int rc = fleet_open(&f->conf, false, &fleet, why);
+
+	for (i = 0; rc == NW_OK && i < N; i++) {
+		engine = fleet_engine_of(fleet, &e);
+		tables[i] = (struct table){ .f = f, .keeps = parts[i].keeps };
+		rc = engine->ask(
+		    e, engine->report(parts[i].report), NULL, on_table, &tables[i], why);
+		shown[i] = (struct web_table){ parts[i].title, parts[i].words, parts[i].empty,
+			tables[i].n, tables[i].n_rows, tables[i].cells };
+	}
+	if (rc == NW_OK && (html = web_tables_file("Fleet", shown, N)) == NULL)
+		rc = NW_ENOMEM;
+	if (rc == NW_OK)
+		fputs(html, stdout);
+	free(html);
+	for (i = 0; i < N; i++)
+		table_clear(&tables[i]);
+	fleet_close(fleet);
+	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
+}
+
 static int
 fleet_do(struct fleeting *f, const char *what)
 {
@@ -337,6 +440,12 @@ fleet_do(struct fleeting *f, const char *what)
 		status = pushes_run(f, store_path);
 	else if (strcmp(what, "schema") == 0)
 		status = schema(f);
+	else if (strcmp(what, "page") == 0)
+		status = page(f);
+	else if (strcmp(what, "delete") == 0 && f->n_sessions > 0)
+		status = sessions_delete(f, store_path);
+	else if (strcmp(what, "receive") == 0)
+		status = receive(f);
 	else if (strcmp(what, "query") == 0 && f->argument != NULL) {
 		const char *sql = f->argument;
 
@@ -362,6 +471,7 @@ option_take(struct fleeting *f, int opt)
 	case 'c': f->form = FORM_CSV; return true;
 	case 'a': f->all = true; return true;
 	case 'A': f->apply = true; return true;
+	case 'l': f->listen = optarg; return true;
 	case 'i':
 		return quantity_duration(optarg, &f->every_ns, &why) == 0 &&
 		    f->every_ns >= 100000000;
@@ -383,22 +493,26 @@ run(const struct command_env *env, int argc, char **argv)
 		{ "csv", no_argument, NULL, 'c' }, { "all", no_argument, NULL, 'a' },
 		{ "apply", no_argument, NULL, 'A' }, { "interval", required_argument, NULL, 'i' },
 		{ "after", required_argument, NULL, 's' },
+		{ "listen", required_argument, NULL, 'l' },
 		{ "count", required_argument, NULL, 'n' }, { NULL, 0, NULL, 0 } };
 	struct fleeting f = { .env = env,
 		.conf_path = DEFAULT_CONF,
 		.memory_path = DEFAULT_MEMORY,
+		.listen = "::/5009",
 		.every_ns = INT64_C(60) * 1000000000,
 		.after_ns = INT64_C(86400) * 1000000000,
 		.count = 100 };
 	const char *what;
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "f:m:jcai:n:", longs, NULL)) != -1)
+	while ((opt = getopt_long(argc, argv, "f:m:jcai:n:l:", longs, NULL)) != -1)
 		if (!option_take(&f, opt))
 			return command_misused(env->command);
 	what = optind < argc ? argv[optind++] : "";
+	f.sessions = argv + optind;
+	f.n_sessions = argc - optind;
 	f.argument = optind < argc ? argv[optind++] : NULL;
-	if (optind != argc)
+	if (optind < argc && strcmp(what, "delete") != 0)
 		return command_misused(env->command);
 	return fleet_do(&f, what);
 }
@@ -408,7 +522,8 @@ const struct command command_fleet = {
 	.summary = "send sessions to a fleet of many boxes, and ask the fleet",
 	.usage = "[-f FILE] [-m MEMORY] [--json | --csv] [ARG ...] preview | push | run | schema | "
 		 "routes |\n"
-		 "       worst | verdicts | history ROUTE | sites | silent | clocks | query SQL",
+		 "       worst | verdicts | history ROUTE | sites | silent | clocks | page |\n"
+		 "       query SQL | delete SESSION ... | all | receive",
 	.help = "preview   the rows that the next push would send, one JSON object a line\n"
 		"push      sends what the fleet lacks; run does so again and again\n"
 		"schema    the fleet's tables; --apply makes them\n"
@@ -418,12 +533,16 @@ const struct command command_fleet = {
 		"history   days of a route\n"
 		"sites     all sites; silent: without a push for a day; clocks: without a\n"
 		"          synchronised clock\n"
+		"page      these reports as one HTML file\n"
 		"query     an SQL statement on the tables session and site\n"
+		"delete    takes sessions of this site out of the fleet, for ever\n"
+		"receive   takes the rows of other boxes, over HTTPS\n"
 		"  -f, --file      configuration (/etc/narrows/fleet.conf)\n"
 		"  -m, --memory    what the fleet has (/var/lib/narrows-fleet/memory.json)\n"
 		"  -n, --count     rows of preview (100)\n"
 		"  -a, --all       preview and push begin with the first session again\n"
 		"  -i, --interval  between two pushes of run (60s)\n"
+		"  -l, --listen    address/port of receive (::/5009)\n"
 		"      --after     time until a site is silent (1d)\n",
 	.needs = NEEDS_SOURCE,
 	.run = run,

@@ -4,11 +4,15 @@
  * ReplacingMergeTree by site and session, whose version is the time of the judgement; questions
  * read it with FINAL, and so see each session once. The server writes an insert to the disk some
  * time after its answer; a server that has started since the last push gets the last hour again.
+ * With a cluster the tables are Distributed over tables of the same name and "_local" on each
+ * shard, by a hash of site and session, so both verdicts of a session meet on one shard. An insert
+ * ends when all shards have taken their rows. Each shard has all keys of deleted sessions.
  */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "fleet/fleet.h"
 #include "narrows/address.h"
@@ -22,7 +26,13 @@ enum { ANSWER_MAX_BYTES = 64 << 20, TABLE_COLUMNS_MAX = 256 };
 
 struct server {
 	const struct fleet_conf *conf;
+	int64_t *gone; /* deleted sessions of the site, in order; read before the first rows */
+	size_t n_gone;
+	bool knows_gone;
 	char *base, *database;
+	char **shards; /* bases of all servers: those of the cluster, or the one */
+	size_t n_shards;
+	bool is_cluster;
 	char password[EXCHANGE_SECRET_BYTES];
 };
 
@@ -67,8 +77,8 @@ escaped(FILE *f, const char *s)
 /* Asks with the query in the address, or, with body NULL, in the body. read_only: the server
  * refuses anything but reading. */
 static int
-talk(const struct server *s, const char *sql, const struct bytes *body, bool read_only,
-    struct bytes *answer, char why[FLEET_WHY_BYTES])
+talk_at(const struct server *s, const char *base, const char *sql, const struct bytes *body,
+    bool read_only, struct bytes *answer, char why[FLEET_WHY_BYTES])
 {
 	const struct fleet_conf *c = s->conf;
 	char *url, reason[EXCHANGE_WHY_BYTES];
@@ -85,7 +95,8 @@ talk(const struct server *s, const char *sql, const struct bytes *body, bool rea
 
 	if (f == NULL)
 		return NW_ENOMEM;
-	fprintf(f, "%s/?database=%s&readonly=%d", s->base, s->database, read_only ? 1 : 0);
+	fprintf(f, "%s/?database=%s&readonly=%d%s", base, s->database, read_only ? 1 : 0,
+	    read_only ? "" : "&insert_distributed_sync=1");
 	if (body != NULL) {
 		fputs("&query=", f);
 		escaped(f, sql);
@@ -106,16 +117,42 @@ talk(const struct server *s, const char *sql, const struct bytes *body, bool rea
 	return rc;
 }
 
+static int
+talk(const struct server *s, const char *sql, const struct bytes *body, bool read_only,
+    struct bytes *answer, char why[FLEET_WHY_BYTES])
+{
+	return talk_at(s, s->base, sql, body, read_only, answer, why);
+}
+
+/* The same statement, without an answer, at each server. */
+static int
+talk_all(const struct server *s, const char *sql, char why[FLEET_WHY_BYTES])
+{
+	struct bytes answer = { 0 };
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; rc == NW_OK && i < s->n_shards; i++)
+		rc = talk_at(s, s->shards[i], sql, NULL, false, &answer, why);
+	free(answer.b);
+	return rc;
+}
+
 /* --- the engine --- */
 
 static void
 engine_close(void *e)
 {
 	struct server *s = e;
+	size_t i;
 
 	if (s == NULL)
 		return;
 	explicit_bzero(s->password, sizeof(s->password));
+	for (i = 0; i < s->n_shards; i++)
+		free(s->shards[i]);
+	free(s->shards);
+	free(s->gone);
 	free(s->base);
 	free(s->database);
 	free(s);
@@ -134,28 +171,69 @@ is_here(const char *address, const char *slash)
 
 /* clickhouse://HOST:PORT/DATABASE; in TLS unless the address is loopback. */
 static int
-engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_WHY_BYTES])
+url_read(const char *url, char **base, char **database, char why[FLEET_WHY_BYTES])
 {
-	const char *host = c->fleet + strlen("clickhouse:"), *slash, *p;
-	struct server *s = xcalloc(1, sizeof(*s));
+	static const char scheme[] = "clickhouse:";
+	const char *host = url + strlen(scheme), *slash, *p;
+
+	if (strncmp(url, scheme, strlen(scheme)) == 0) {
+		host += strncmp(host, "//", 2) == 0 ? 2 : 0;
+		slash = strchr(host, '/');
+		for (p = slash != NULL ? slash + 1 : ""; isalnum((unsigned char)*p) || *p == '_';
+		     p++)
+			continue;
+		if (slash != NULL && slash != host && p != slash + 1 && *p == '\0') {
+			*base = xasprintf("http%s://%.*s", is_here(host, slash) ? "" : "s",
+			    (int)(slash - host), host);
+			*database = xstrdup(slash + 1);
+			return NW_OK;
+		}
+	}
+	snprintf(why, FLEET_WHY_BYTES, "%.200s: write clickhouse://host:port/database", url);
+	return NW_EINVAL;
+}
+
+/* The servers of the cluster, or the one server. */
+static int
+shards_read(struct server *s, char why[FLEET_WHY_BYTES])
+{
+	char *lines = xstrdup(s->conf->shards != NULL ? s->conf->shards : s->conf->fleet), *url,
+	     *rest, *database;
+	size_t cap = 0;
 	int rc = NW_OK;
 
+	for (url = strtok_r(lines, "\n", &rest); rc == NW_OK && url != NULL;
+	     url = strtok_r(NULL, "\n", &rest)) {
+		if (!array_room(&s->shards, &cap, s->n_shards + 1, sizeof(*s->shards)))
+			abort();
+		if ((rc = url_read(url, &s->shards[s->n_shards], &database, why)) < 0)
+			break;
+		s->n_shards++;
+		if (strcmp(database, s->database) != 0) {
+			snprintf(why, FLEET_WHY_BYTES, "%.200s: another database", url);
+			rc = NW_EINVAL;
+		}
+		free(database);
+	}
+	free(lines);
+	return rc;
+}
+
+static int
+engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_WHY_BYTES])
+{
+	struct server *s = xcalloc(1, sizeof(*s));
+	int rc;
+
 	(void)writes;
-	host += strncmp(host, "//", 2) == 0 ? 2 : 0;
-	slash = strchr(host, '/');
-	for (p = slash != NULL ? slash + 1 : ""; isalnum((unsigned char)*p) || *p == '_'; p++)
-		continue;
 	s->conf = c;
-	if (slash == NULL || slash == host || p == slash + 1 || *p != '\0') {
-		snprintf(why, FLEET_WHY_BYTES, "%.200s: write clickhouse://host:port/database",
-		    c->fleet);
+	s->is_cluster = strcmp(c->cluster, "none") != 0;
+	if ((rc = url_read(c->fleet, &s->base, &s->database, why)) == NW_OK &&
+	    (rc = shards_read(s, why)) == NW_OK && strcmp(c->password_file, "none") != 0)
+		rc = exchange_secret(c->password_file, s->password, NULL, why);
+	if (rc == NW_OK && s->is_cluster != (c->shards != NULL)) {
+		snprintf(why, FLEET_WHY_BYTES, "a cluster and its shards belong together");
 		rc = NW_EINVAL;
-	} else {
-		s->base = xasprintf(
-		    "http%s://%.*s", is_here(host, slash) ? "" : "s", (int)(slash - host), host);
-		s->database = xstrdup(slash + 1);
-		if (strcmp(c->password_file, "none") != 0)
-			rc = exchange_secret(c->password_file, s->password, NULL, why);
 	}
 	*out = rc == NW_OK ? s : NULL;
 	if (rc < 0)
@@ -228,19 +306,129 @@ put_cell(struct bytes *o, const struct fleet_cell *c, size_t column)
 		put_le(o, (uint64_t)c->i);
 }
 
+/* --- deleted sessions: a table of their keys --- */
+
+static int
+compare(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static int
+gone_read(struct server *s, char why[FLEET_WHY_BYTES])
+{
+	struct bytes answer = { 0 };
+	char *sql = xasprintf(
+	    "SELECT DISTINCT session FROM gone WHERE site = '%s' ORDER BY session", s->conf->site);
+	char *at, *end;
+	size_t cap = 0;
+	int rc = talk(s, sql, NULL, true, &answer, why);
+
+	s->n_gone = 0;
+	for (at = answer.b; rc == NW_OK && *at != '\0'; at = end + (*end == '\n')) {
+		if (!array_room(&s->gone, &cap, s->n_gone + 1, sizeof(*s->gone)))
+			abort();
+		s->gone[s->n_gone++] = (int64_t)strtoll(at, &end, 10);
+		if (end == at || (*end != '\n' && *end != '\0')) {
+			snprintf(why, FLEET_WHY_BYTES, "the answer is no list of sessions");
+			rc = NW_EPROTO;
+		}
+	}
+	s->knows_gone = rc == NW_OK;
+	free(sql);
+	free(answer.b);
+	return rc;
+}
+
 static int
 engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
 {
 	struct bytes body = { 0 }, answer = { 0 };
+	struct server *s = e;
 	size_t i, c;
-	int rc;
+	int rc = s->knows_gone ? NW_OK : gone_read(s, why);
 
-	for (i = 0; i < n; i++)
+	if (rc < 0)
+		return rc;
+	for (i = 0; i < n; i++) {
+		if (s->n_gone > 0 &&
+		    bsearch(&rows[i].cell[FLEET_session].i, s->gone, s->n_gone, sizeof(*s->gone),
+			compare) != NULL)
+			continue;
 		for (c = 0; c < FLEET_COLUMNS; c++)
 			put_cell(&body, &rows[i].cell[c], c);
-	rc = talk(e, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
+	}
+	if (body.n > 0)
+		rc = talk(s, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
 	free(body.b);
 	free(answer.b);
+	return rc;
+}
+
+/* A deletion is a mutation, which the server ends some time after its answer. */
+static int
+mutations_await(const struct server *s, const char *base, char why[FLEET_WHY_BYTES])
+{
+	const struct timespec pause = { 0, 100000000 };
+	const int64_t until_mono_ns = nw_mono_ns() + s->conf->timeout_ns;
+	struct bytes answer = { 0 };
+	bool done = false;
+	int rc = NW_OK;
+
+	while (rc == NW_OK && !done) {
+		rc = talk_at(s, base,
+		    "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND "
+		    "table LIKE 'session%' AND NOT is_done",
+		    NULL, true, &answer, why);
+		done = rc == NW_OK && strtoll(answer.b, NULL, 10) == 0;
+		if (rc == NW_OK && !done && nw_mono_ns() > until_mono_ns) {
+			snprintf(why, FLEET_WHY_BYTES, "the server has not deleted the rows yet");
+			rc = NW_EIO;
+		} else if (rc == NW_OK && !done)
+			nanosleep(&pause, NULL);
+	}
+	free(answer.b);
+	return rc;
+}
+
+/* The keys first: rows that come meanwhile are kept out. */
+static int
+engine_remove(
+    void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct server *s = e;
+	char *keys, *sql;
+	size_t len, i;
+	FILE *f = open_memstream(&keys, &len);
+	int rc;
+
+	if (f == NULL)
+		return NW_ENOMEM;
+	fprintf(f, "SELECT site, session FROM session WHERE site = '%s'", site);
+	if (n > 0) {
+		rewind(f);
+		fprintf(f, "SELECT '%s', toInt64(arrayJoin([%" PRId64, site, sessions[0]);
+		for (i = 1; i < n; i++)
+			fprintf(f, ", %" PRId64, sessions[i]);
+		fputs("]))", f);
+	}
+	if (fclose(f) != 0)
+		abort();
+	sql = xasprintf("INSERT INTO gone %s", keys);
+	rc = talk_all(s, sql, why);
+	free(sql);
+	s->knows_gone = false;
+	sql = xasprintf("ALTER TABLE session%s DELETE WHERE site = '%s' AND session IN (SELECT "
+			"session FROM gone WHERE site = '%s')",
+	    s->is_cluster ? "_local" : "", site, site);
+	if (rc == NW_OK)
+		rc = talk_all(s, sql, why);
+	for (i = 0; rc == NW_OK && i < s->n_shards; i++)
+		rc = mutations_await(s, s->shards[i], why);
+	free(sql);
+	free(keys);
 	return rc;
 }
 
@@ -263,12 +451,19 @@ engine_put_site(void *e, const struct fleet_site *t, char why[FLEET_WHY_BYTES])
 static int
 engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES])
 {
+	const struct server *s = e;
 	struct bytes answer = { 0 };
-	int rc = talk(e, "SELECT uptime()", NULL, true, &answer, why);
+	size_t i;
+	int rc = NW_OK;
 
-	/* a second for its rounding, and for the time of the answer */
-	*forgot = rc == NW_OK &&
-	    (strtoll(answer.b, NULL, 10) - 1) * 1000000000 < nw_wall_ns() - since_wall_ns;
+	*forgot = false;
+	for (i = 0; rc == NW_OK && i < s->n_shards; i++) {
+		rc = talk_at(s, s->shards[i], "SELECT uptime()", NULL, true, &answer, why);
+		/* a second for its rounding, and for the time of the answer */
+		if (rc == NW_OK &&
+		    (strtoll(answer.b, NULL, 10) - 1) * 1000000000 < nw_wall_ns() - since_wall_ns)
+			*forgot = true;
+	}
 	free(answer.b);
 	return rc;
 }
@@ -397,16 +592,12 @@ engine_report(enum fleet_report which)
 	return NULL;
 }
 
-static char *
-session_table(void)
+static void
+session_table(FILE *f, const char *suffix)
 {
-	char *text;
-	size_t len, i;
-	FILE *f = open_memstream(&text, &len);
+	size_t i;
 
-	if (f == NULL)
-		abort();
-	fprintf(f, "CREATE TABLE IF NOT EXISTS session (\n");
+	fprintf(f, "CREATE TABLE IF NOT EXISTS session%s (\n", suffix);
 	for (i = 0; i < FLEET_COLUMNS; i++)
 		fprintf(f, "\t%s %s%s\n", fleet_columns[i].name, type_of(i),
 		    i + 1 < FLEET_COLUMNS ? "," : "");
@@ -414,26 +605,73 @@ session_table(void)
 	    ") ENGINE = ReplacingMergeTree(judged_ns)\nPARTITION BY "
 	    "toYYYYMM(toDateTime(intDiv(start_ns, 1000000000), 'UTC'))\n"
 	    "ORDER BY (site, session)");
-	if (fclose(f) != 0)
-		abort();
-	return text;
+}
+
+static void
+site_table(FILE *f, const char *suffix)
+{
+	fprintf(f,
+	    "CREATE TABLE IF NOT EXISTS site%s (\n\tsite String,\n\tseen_ns Int64,\n\tclock "
+	    "String,\n\tsoftware String\n) ENGINE = ReplacingMergeTree(seen_ns)\nORDER BY site",
+	    suffix);
+}
+
+static void
+gone_table(FILE *f)
+{
+	fprintf(f,
+	    "CREATE TABLE IF NOT EXISTS gone (\n\tsite String,\n\tsession Int64\n) ENGINE = "
+	    "MergeTree\nORDER BY (site, session)");
+}
+
+static void
+distributed(const struct server *s, FILE *f, const char *table, const char *key)
+{
+	fprintf(f,
+	    "CREATE TABLE IF NOT EXISTS %s AS %s_local ENGINE = Distributed(%s, %s, %s_local, "
+	    "cityHash64(%s))",
+	    table, table, s->conf->cluster, s->database, table, key);
+}
+
+enum { TABLES = 5 };
+
+/* Returns false if there is no such table without a cluster. */
+static bool
+table_put(const struct server *s, int which, FILE *f)
+{
+	const char *suffix = s->is_cluster ? "_local" : "";
+
+	switch (which) {
+	case 0: session_table(f, suffix); return true;
+	case 1: site_table(f, suffix); return true;
+	case 2: gone_table(f); return true;
+	case 3: distributed(s, f, "session", "site, session"); return s->is_cluster;
+	default: distributed(s, f, "site", "site"); return s->is_cluster;
+	}
 }
 
 static int
 engine_schema(void *e, bool apply, FILE *f, char why[FLEET_WHY_BYTES])
 {
-	static const char site[] =
-	    "CREATE TABLE IF NOT EXISTS site (\n\tsite String,\n\tseen_ns Int64,\n\tclock String,\n"
-	    "\tsoftware String\n) ENGINE = ReplacingMergeTree(seen_ns)\nORDER BY site";
-	struct bytes answer = { 0 };
-	char *session = session_table();
-	int rc = NW_OK;
+	const struct server *s = e;
+	int rc = NW_OK, i;
+	size_t len;
+	bool there;
+	char *text;
+	FILE *t;
 
-	fprintf(f, "%s;\n%s;\n", session, site);
-	if (apply && (rc = talk(e, session, NULL, false, &answer, why)) == NW_OK)
-		rc = talk(e, site, NULL, false, &answer, why);
-	free(session);
-	free(answer.b);
+	for (i = 0; rc == NW_OK && i < TABLES; i++) {
+		if ((t = open_memstream(&text, &len)) == NULL)
+			return NW_ENOMEM;
+		there = table_put(s, i, t);
+		if (fclose(t) != 0)
+			abort();
+		if (there)
+			fprintf(f, "%s;\n", text);
+		if (there && apply)
+			rc = talk_all(s, text, why);
+		free(text);
+	}
 	return rc;
 }
 
@@ -443,6 +681,7 @@ const struct fleet_engine engine_clickhouse = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
+	.remove = engine_remove,
 	.forgot = engine_forgot,
 	.ask = engine_ask,
 	.report = engine_report,

@@ -19,6 +19,7 @@
 
 #include "fleet/fleet_sqlite.h"
 #include "fleet/parquet.h"
+#include "fleet/parquet_sql.h"
 #include "narrows/array.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -30,7 +31,9 @@ static const int64_t DAY_NS = INT64_C(86400) * 1000000000;
 static const int64_t WRITE_NS = INT64_C(30) * 1000000000; /* from one writing of days to the next */
 
 struct directory {
-	char *path; /* of the site */
+	const struct fleet_conf *conf;
+	const char *base; /* of all sites, in conf */
+	char *path;       /* of the site */
 	sqlite3 *db;
 	int64_t written_ns; /* when the days were written, or this was opened */
 };
@@ -63,6 +66,8 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 	char *rows;
 
 	base += strncmp(base, "//", 2) == 0 ? 2 : 0;
+	d->conf = c;
+	d->base = base;
 	d->path = xasprintf("%s/%s", base, c->site);
 	rows = xasprintf("%s/rows.db", d->path);
 	if (base[0] != '/')
@@ -272,6 +277,25 @@ days_mark(struct directory *d, const struct days *days, char why[FLEET_WHY_BYTES
 	return rc;
 }
 
+/* Before the first of several days, and behind the last of them. */
+static int
+writing_mark(const struct directory *d, bool begins, char why[FLEET_WHY_BYTES])
+{
+	char *tmp, *path;
+	FILE *f;
+	int rc = NW_OK;
+
+	if (begins) {
+		f = file_open(d, PARQUET_WRITING, &tmp, &path);
+		return file_close(f, tmp, path, NW_OK, why);
+	}
+	path = xasprintf("%s/" PARQUET_WRITING, d->path);
+	if (unlink(path) != 0 && errno != ENOENT)
+		rc = failed(path, strerror(errno), why);
+	free(path);
+	return rc;
+}
+
 static int
 days_write(struct directory *d, char why[FLEET_WHY_BYTES])
 {
@@ -285,6 +309,8 @@ days_write(struct directory *d, char why[FLEET_WHY_BYTES])
 	while (sqlite3_step(st) == SQLITE_ROW)
 		days_add(&days, sqlite3_column_int64(st, 0) * DAY_NS);
 	sqlite3_finalize(st);
+	if (days.n > 1)
+		rc = writing_mark(d, true, why);
 	for (i = 0; rc == NW_OK && i < days.n; i++) {
 		rc = day_write(d, days.day[i], why);
 		if (rc == NW_OK)
@@ -292,7 +318,7 @@ days_write(struct directory *d, char why[FLEET_WHY_BYTES])
 	}
 	free(days.day);
 	d->written_ns = nw_mono_ns();
-	return rc;
+	return rc == NW_OK ? writing_mark(d, false, why) : rc;
 }
 
 static int
@@ -310,6 +336,30 @@ engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_B
 	if (rc == NW_OK && nw_mono_ns() - d->written_ns > WRITE_NS)
 		rc = days_write(d, why);
 	return rc;
+}
+
+static int
+engine_remove(
+    void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct directory *d = e;
+	size_t i;
+	int rc = NW_OK;
+
+	if (n == 0 &&
+	    sqlite3_exec(d->db,
+		"INSERT OR IGNORE INTO stale SELECT DISTINCT start_ns / 86400000000000 - (start_ns "
+		"% 86400000000000 < 0) FROM session",
+		NULL, NULL, NULL) != SQLITE_OK)
+		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+	for (i = 0; rc == NW_OK && i < n; i++)
+		rc = day_sql(d,
+		    "INSERT OR IGNORE INTO stale SELECT start_ns / 86400000000000 - (start_ns % "
+		    "86400000000000 < 0) FROM session WHERE session = ?1",
+		    sessions[i], why);
+	if (rc == NW_OK && fleet_sqlite_remove(d->db, site, sessions, n) != SQLITE_OK)
+		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+	return rc == NW_OK ? days_write(d, why) : rc;
 }
 
 /* The days with their numbers of sessions, as an object; a new reference, or NULL. */
@@ -356,17 +406,7 @@ engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, 
 {
 	const struct directory *d = e;
 
-	(void)sql, (void)parameter, (void)fn, (void)arg;
-	(void)failed(d->path,
-	    "this fleet is Parquet files alone, which engines such as DuckDB read in place", why);
-	return NW_EUNSUPPORTED;
-}
-
-static const char *
-engine_report(enum fleet_report which)
-{
-	(void)which;
-	return "";
+	return parquet_ask(d->conf->duckdb_library, d->base, sql, parameter, fn, arg, why);
 }
 
 static int
@@ -391,7 +431,8 @@ const struct fleet_engine engine_file = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
+	.remove = engine_remove,
 	.ask = engine_ask,
-	.report = engine_report,
+	.report = parquet_report,
 	.schema = engine_schema,
 };

@@ -108,6 +108,9 @@ tables_text(void)
 	    "\tsite TEXT PRIMARY KEY,\n\tseen_ns INTEGER,   -- last push, ns since 1970\n"
 	    "\tclock TEXT,        -- synchronised, not synchronised or unknown\n"
 	    "\tsoftware TEXT\n) WITHOUT ROWID;\n"
+	    "CREATE TABLE IF NOT EXISTS gone (      -- deleted sessions, which never come back\n"
+	    "\tsite TEXT,\n\tsession INTEGER,\n\tPRIMARY KEY (site, session)\n"
+	    ") WITHOUT ROWID;\n"
 	    "PRAGMA application_id = %d;\n",
 	    APPLICATION);
 	if (fclose(f) != 0)
@@ -188,10 +191,12 @@ insert_text(void)
 
 	if (f == NULL)
 		abort();
-	fprintf(f, "INSERT INTO session VALUES (?1");
+	fprintf(f, "INSERT INTO session SELECT ?1");
 	for (i = 1; i < FLEET_COLUMNS; i++)
 		fprintf(f, ", ?%zu", i + 1);
-	fprintf(f, ") ON CONFLICT(site, session) DO UPDATE SET ");
+	fprintf(f,
+	    " WHERE NOT EXISTS (SELECT 1 FROM gone WHERE site = ?1 AND session = ?2) ON "
+	    "CONFLICT(site, session) DO UPDATE SET ");
 	for (i = FLEET_session + 1; i < FLEET_COLUMNS; i++)
 		fprintf(f, "%s%s = excluded.%s", i > FLEET_session + 1 ? ", " : "",
 		    fleet_columns[i].name, fleet_columns[i].name);
@@ -249,6 +254,49 @@ static int
 engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
 {
 	int code = fleet_sqlite_put(e, rows, n);
+
+	return code == SQLITE_OK ? NW_OK : failed(e, code, why);
+}
+
+int
+fleet_sqlite_remove(sqlite3 *db, const char *site, const int64_t *sessions, size_t n)
+{
+	static const char *const texts[2][2] = {
+		{ "INSERT OR IGNORE INTO gone SELECT site, session FROM session WHERE site = ?1",
+		    "DELETE FROM session WHERE site = ?1" },
+		{ "INSERT OR IGNORE INTO gone VALUES (?1, ?2)",
+		    "DELETE FROM session WHERE site = ?1 AND session = ?2" }
+	};
+	/* deleted bytes are overwritten, here and by the checkpoint in the log */
+	int code = sqlite3_exec(db, "PRAGMA secure_delete = ON; BEGIN IMMEDIATE", NULL, NULL, NULL);
+	sqlite3_stmt *st = NULL;
+	size_t i, k;
+
+	for (k = 0; code == SQLITE_OK && k < 2; k++) {
+		code = sqlite3_prepare_v2(db, texts[n > 0][k], -1, &st, NULL);
+		for (i = 0; code == SQLITE_OK && i < (n > 0 ? n : 1); i++) {
+			sqlite3_bind_text(st, 1, site, -1, SQLITE_STATIC);
+			if (n > 0)
+				sqlite3_bind_int64(st, 2, sessions[i]);
+			if (sqlite3_step(st) != SQLITE_DONE)
+				code = sqlite3_errcode(db);
+			sqlite3_reset(st);
+		}
+		sqlite3_finalize(st);
+	}
+	if (code == SQLITE_OK)
+		code =
+		    sqlite3_exec(db, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL);
+	if (code != SQLITE_OK && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	return code;
+}
+
+static int
+engine_remove(
+    void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	int code = fleet_sqlite_remove(e, site, sessions, n);
 
 	return code == SQLITE_OK ? NW_OK : failed(e, code, why);
 }
@@ -329,6 +377,36 @@ engine_ask(void *db, const char *sql, const char *parameter, fleet_table_fn *fn,
 	return rc;
 }
 
+/* The rows are copied into a database in memory, which no statement can leave: a check of the
+ * statement against a view would have to know every way around the view. */
+int
+fleet_sqlite_ask_own(const char *path, const char *site, const char *sql, const char *parameter,
+    fleet_table_fn *fn, void *arg, char why[FLEET_WHY_BYTES])
+{
+	static const char *const copies[] = { "ATTACH ?1 AS fleet",
+		"INSERT INTO main.session SELECT * FROM fleet.session WHERE site = ?1",
+		"INSERT INTO main.site SELECT * FROM fleet.site WHERE site = ?1", "DETACH fleet" };
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db = NULL;
+	int code = sqlite3_open(":memory:", &db), rc;
+	size_t i;
+
+	if (code == SQLITE_OK)
+		code = file_prepare(db, true);
+	for (i = 0; code == SQLITE_OK && i < sizeof(copies) / sizeof(copies[0]); i++) {
+		code = sqlite3_prepare_v2(db, copies[i], -1, &st, NULL);
+		if (code == SQLITE_OK && sqlite3_bind_parameter_count(st) > 0)
+			sqlite3_bind_text(st, 1, i == 0 ? path : site, -1, SQLITE_STATIC);
+		if (code == SQLITE_OK && sqlite3_step(st) != SQLITE_DONE)
+			code = sqlite3_errcode(db);
+		sqlite3_finalize(st);
+	}
+	rc = code == SQLITE_OK ? engine_ask(db, sql, parameter, fn, arg, why)
+			       : failed(db, code, why);
+	sqlite3_close(db);
+	return rc;
+}
+
 static const char *
 engine_report(enum fleet_report which)
 {
@@ -338,7 +416,7 @@ engine_report(enum fleet_report which)
 		       "sites, "
 		       "round(percentile(bytes_per_s, 0.5) / 1e6, 3) AS mb_per_s, sum(bytes) AS "
 		       "bytes, strftime('%Y-%m-%dT%H:%M:%SZ', max(start_ns) / 1000000000, "
-		       "'unixepoch') AS newest FROM session GROUP BY route, program ORDER BY "
+		       "'unixepoch') AS newest FROM session NOT INDEXED GROUP BY route, program ORDER BY "
 		       "sessions DESC, route, program";
 	case FLEET_WORST:
 		return "SELECT route, program, count(*) AS sessions, "
@@ -387,6 +465,7 @@ const struct fleet_engine engine_sqlite = {
 	.close = engine_close,
 	.put = engine_put,
 	.put_site = engine_put_site,
+	.remove = engine_remove,
 	.ask = engine_ask,
 	.report = engine_report,
 	.schema = engine_schema,

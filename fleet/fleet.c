@@ -8,7 +8,7 @@
 #include "narrows/xmalloc.h"
 
 static const struct fleet_engine *const engines[] = { &engine_sqlite, &engine_file,
-	&engine_clickhouse };
+	&engine_clickhouse, &engine_box, &engine_s3 };
 
 struct fleet {
 	const struct fleet_engine *engine;

@@ -69,7 +69,13 @@ struct fleet_conf {
 	char *drop;     /* columns that never leave, by blanks */
 	char *routes;   /* one a line; NULL: all */
 	char *ca_file, *user, *password_file, *proxy;
-	uint64_t rate; /* sessions per second; a batch has at most so many, too */
+	char *cert_file, *cert_key_file; /* shown to another box; "none" */
+	char *duckdb_library;
+	char *cluster, *shards; /* of clickhouse: URLs of its servers, one a line; or NULL */
+	char *region, *days;    /* of s3: directory with the days of this site */
+	char *takes;            /* receiver: sites that may push, one a line; NULL: none */
+	char *tls_dir;          /* receiver: directory of narrows/ca.h */
+	uint64_t rate;          /* sessions per second; a batch has at most so many, too */
 	int64_t timeout_ns;
 };
 /* NW_EINVAL, NW_EIO, with why. */
@@ -93,9 +99,13 @@ bool veil_row(struct veil *v, struct fleet_row *r);
 int outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v,
     int64_t after_run, size_t max, struct fleet_rows *rows, int64_t *last_run, size_t *looked,
     char why[FLEET_WHY_BYTES]);
+/* The newest numbers of the box's store. */
+struct outbox_newest {
+	int64_t run, session;
+};
 /* The names of the box's hosts, for veil_open(); free() them. */
-int
-outbox_hosts(const char *store_path, char **hosts, int64_t *newest_run, char why[FLEET_WHY_BYTES]);
+int outbox_hosts(
+    const char *store_path, char **hosts, struct outbox_newest *newest, char why[FLEET_WHY_BYTES]);
 
 /* --- engines --- */
 
@@ -113,6 +123,10 @@ struct fleet_engine {
 	 * nothing. */
 	int (*put)(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES]);
 	int (*put_site)(void *e, const struct fleet_site *s, char why[FLEET_WHY_BYTES]);
+	/* Deletes sessions of a site (n 0: all that the fleet has), which no later put brings back.
+	 * Returns once nothing of them can be read. */
+	int (*remove)(void *e, const char *site, const int64_t *sessions, size_t n,
+	    char why[FLEET_WHY_BYTES]);
 	/* Whether the fleet may have lost rows that it took since a time of this host; NULL: an
 	 * engine whose rows are on the disk at once. */
 	int (*forgot)(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES]);
@@ -130,6 +144,7 @@ fleet_open(const struct fleet_conf *c, bool writes, struct fleet **out, char why
 void fleet_close(struct fleet *f);
 const struct fleet_engine *fleet_engine_of(const struct fleet *f, void **e);
 
-extern const struct fleet_engine engine_sqlite, engine_file, engine_clickhouse;
+extern const struct fleet_engine engine_sqlite, engine_file, engine_clickhouse, engine_box,
+    engine_s3;
 
 #endif

@@ -15,20 +15,27 @@ parse_route(const struct conf_row *row, const char *value, void *field, const ch
 }
 
 /* The name becomes a part of file names and of queries. */
-static int
-parse_site(const struct conf_row *row, const char *value, void *field, const char **why)
+static bool
+is_site(const char *value)
 {
 	const char *p;
 
-	(void)row;
 	for (p = value; *p != '\0'; p++)
 		if (!isalnum((unsigned char)*p) && strchr("-_", *p) == NULL &&
 		    (*p != '.' || p == value))
 			break;
-	if (*p == '\0' && p != value && p - value <= 64)
-		return conf_text_set(field, value, why);
-	*why = "write at most 64 letters, digits, '-', '_', '.'";
-	return NW_EINVAL;
+	return *p == '\0' && p != value && p - value <= 64;
+}
+
+static int
+parse_site(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	if (!is_site(value)) {
+		*why = "write at most 64 letters, digits, '-', '_', '.'";
+		return NW_EINVAL;
+	}
+	return row->type->is_text == CONF_LINES ? conf_line_add(field, value, why)
+						: conf_text_set(field, value, why);
 }
 
 static int
@@ -53,7 +60,8 @@ parse_drop(const struct conf_row *row, const char *value, void *field, const cha
 }
 
 static const struct conf_type route_type = { parse_route, CONF_LINES },
-			      site_type = { parse_site, 1 }, drop_type = { parse_drop, 1 };
+			      site_type = { parse_site, 1 }, take_type = { parse_site, CONF_LINES },
+			      drop_type = { parse_drop, 1 };
 
 static const struct conf_row rows[] = {
 	{ "site", &site_type, AT(site), NULL, NULL, NULL },
@@ -66,6 +74,15 @@ static const struct conf_row rows[] = {
 	{ "user", &conf_text, AT(user), "none", NULL, NULL },
 	{ "password-file", &conf_text, AT(password_file), "none", NULL, NULL },
 	{ "proxy", &conf_text, AT(proxy), "none", NULL, NULL },
+	{ "cert-file", &conf_text, AT(cert_file), "none", NULL, NULL },
+	{ "cert-key-file", &conf_text, AT(cert_key_file), "none", NULL, NULL },
+	{ "take", &take_type, AT(takes), NULL, NULL, NULL },
+	{ "tls-dir", &conf_text, AT(tls_dir), "/var/lib/narrows/tls", NULL, NULL },
+	{ "cluster", &conf_text, AT(cluster), "none", NULL, NULL },
+	{ "shard", &route_type, AT(shards), NULL, NULL, NULL },
+	{ "region", &conf_text, AT(region), "us-east-1", NULL, NULL },
+	{ "days", &conf_text, AT(days), "/var/lib/narrows-fleet/days", NULL, NULL },
+	{ "duckdb-library", &conf_text, AT(duckdb_library), "libduckdb.so", NULL, NULL },
 	{ "rate", &conf_count, AT(rate), "1000", "1", "100000" },
 	{ "timeout", &conf_duration, AT(timeout_ns), "60s", "1s", "1h" },
 };

@@ -130,7 +130,8 @@ outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v, 
 
 struct hosts {
 	FILE *f;
-	int64_t newest_run;
+	int64_t newest[2]; /* run, session */
+	size_t n;
 };
 
 static int
@@ -141,13 +142,14 @@ on_host(void *arg, size_t n, const char *const *names, const struct store_cell *
 	(void)n, (void)names;
 	if (cells != NULL && cells[0].type == CELL_TEXT && cells[0].len > 0)
 		fwrite(cells[0].bytes, 1, strlen(cells[0].bytes) + 1, h->f);
-	else if (cells != NULL && cells[0].type == CELL_INT)
-		h->newest_run = cells[0].i;
+	else if (cells != NULL && cells[0].type == CELL_INT && h->n < 2)
+		h->newest[h->n++] = cells[0].i;
 	return 0;
 }
 
 int
-outbox_hosts(const char *store_path, char **names, int64_t *newest_run, char why[FLEET_WHY_BYTES])
+outbox_hosts(
+    const char *store_path, char **names, struct outbox_newest *newest, char why[FLEET_WHY_BYTES])
 {
 	size_t len;
 	struct hosts h = { .f = open_memstream(names, &len) };
@@ -157,13 +159,12 @@ outbox_hosts(const char *store_path, char **names, int64_t *newest_run, char why
 		return NW_ENOMEM;
 	rc = ask(store_path,
 	    "SELECT name FROM host ORDER BY length(name) DESC; SELECT coalesce(max(run_id), 0) "
-	    "FROM "
-	    "result",
+	    "FROM result; SELECT coalesce(max(id), 0) FROM session",
 	    on_host, &h, why);
 	fputc('\0', h.f);
 	if (fclose(h.f) != 0)
 		rc = NW_ENOMEM;
-	*newest_run = h.newest_run;
+	*newest = (struct outbox_newest){ h.newest[0], h.newest[1] };
 	if (rc < 0) {
 		free(*names);
 		*names = NULL;

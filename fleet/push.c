@@ -11,6 +11,7 @@
 
 #include "narrows/clock.h"
 #include "narrows/err.h"
+#include "narrows/xmalloc.h"
 #include "send/memory.h"
 
 enum { BATCH_MAX = 1000, MARKS_MAX = 4000 };
@@ -20,7 +21,8 @@ static const int64_t KEPT_NS = INT64_C(3600) * 1000000000;
 /*
  * What is remembered, as JSON: "fleet" and "site" of the last push, "run", the newest run that the
  * fleet has, and "marks", [time in ns, run] of batches of the last hour, oldest first. The first
- * mark is at least an hour old, if so old a batch was.
+ * mark is at least an hour old, if so old a batch was. "gone" are the numbers of deleted sessions,
+ * and with "gone_to" all sessions up to that number are deleted.
  */
 
 static bool
@@ -79,17 +81,61 @@ memory_back(json_t *memory, int64_t now_wall_ns)
 
 struct pushing {
 	struct fleet_push *p;
+	struct outbox_newest newest;
+	int64_t *gone, gone_to; /* in order */
+	size_t n_gone;
 	json_t *memory;
 	struct veil *veil;
 	struct fleet *fleet;
 };
 
 static int
+compare(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void
+gone_read(struct pushing *s)
+{
+	const json_t *list = json_object_get(s->memory, "gone");
+	size_t i, n = json_array_size(list);
+
+	s->gone_to = (int64_t)json_integer_value(json_object_get(s->memory, "gone_to"));
+	s->gone = xcalloc(n + 1, sizeof(*s->gone));
+	for (i = 0; i < n; i++)
+		s->gone[i] = (int64_t)json_integer_value(json_array_get(list, i));
+	qsort(s->gone, n, sizeof(*s->gone), compare);
+	s->n_gone = n;
+}
+
+/* Deleted sessions do not leave any more. */
+static void
+gone_drop(const struct pushing *s, struct fleet_rows *rows)
+{
+	size_t i, c, n = 0;
+
+	for (i = 0; i < rows->n; i++) {
+		const int64_t session = rows->row[i].cell[FLEET_session].i;
+
+		if (session > s->gone_to &&
+		    bsearch(&session, s->gone, s->n_gone, sizeof(*s->gone), compare) == NULL) {
+			rows->row[n++] = rows->row[i];
+			continue;
+		}
+		for (c = 0; c < FLEET_COLUMNS; c++)
+			free(rows->row[i].cell[c].text);
+	}
+	rows->n = n;
+}
+
+static int
 opened(struct pushing *s, char why[FLEET_WHY_BYTES])
 {
-	int64_t newest_run;
 	char *hosts = NULL;
-	int rc = outbox_hosts(s->p->store_path, &hosts, &newest_run, why);
+	int rc = outbox_hosts(s->p->store_path, &hosts, &s->newest, why);
 
 	if (rc == NW_OK)
 		rc = veil_open(s->p->conf, hosts, &s->veil, why);
@@ -97,7 +143,9 @@ opened(struct pushing *s, char why[FLEET_WHY_BYTES])
 	if (rc == NW_OK && (s->memory = memory_read(s->p->memory_path, why)) == NULL)
 		rc = NW_EINVAL;
 	if (rc == NW_OK)
-		memory_begin(s->memory, s->p, newest_run);
+		memory_begin(s->memory, s->p, s->newest.run);
+	if (rc == NW_OK)
+		gone_read(s);
 	return rc;
 }
 
@@ -107,6 +155,7 @@ closed(struct pushing *s)
 	fleet_close(s->fleet);
 	veil_close(s->veil);
 	json_decref(s->memory);
+	free(s->gone);
 }
 
 static void
@@ -133,6 +182,7 @@ batch_push(struct pushing *s, size_t *looked, char why[FLEET_WHY_BYTES])
 	engine = fleet_engine_of(s->fleet, &e);
 	rc = outbox_read(s->p->store_path, s->p->conf, s->veil, run_of(s->memory), max, &rows,
 	    &last_run, looked, why);
+	gone_drop(s, &rows);
 	if (rc == NW_OK && rows.n > 0)
 		rc = engine->put(e, rows.row, rows.n, why);
 	if (rc == NW_OK && *looked > 0) {
@@ -196,11 +246,52 @@ fleet_preview(const struct fleet_push *p, size_t max,
 	while (rc == NW_OK && n < max) {
 		rc = outbox_read(p->store_path, p->conf, s.veil, last_run,
 		    max - n < BATCH_MAX ? max - n : BATCH_MAX, &rows, &last_run, &looked, why);
+		gone_drop(&s, &rows);
 		for (i = 0; rc == NW_OK && i < rows.n; i++, n++)
 			fn(arg, &rows.row[i]);
 		fleet_rows_clear(&rows);
 		if (looked == 0)
 			break;
+	}
+	closed(&s);
+	return rc;
+}
+
+static int
+gone_remember(struct pushing *s, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	json_t *list = json_object_get(s->memory, "gone");
+	size_t i;
+
+	if (list == NULL) {
+		list = json_array();
+		json_object_set_new(s->memory, "gone", list);
+	}
+	for (i = 0; i < n; i++)
+		if (sessions[i] > s->gone_to &&
+		    bsearch(&sessions[i], s->gone, s->n_gone, sizeof(*s->gone), compare) == NULL)
+			json_array_append_new(list, json_integer((json_int_t)sessions[i]));
+	if (n == 0) {
+		json_array_clear(list);
+		json_object_set_new(
+		    s->memory, "gone_to", json_integer((json_int_t)s->newest.session));
+	}
+	return memory_write(s->p->memory_path, s->memory, why);
+}
+
+int
+fleet_delete(struct fleet_push *p, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
+{
+	struct pushing s = { .p = p };
+	const struct fleet_engine *engine;
+	void *e;
+	int rc = opened(&s, why);
+
+	if (rc == NW_OK)
+		rc = gone_remember(&s, sessions, n, why);
+	if (rc == NW_OK && (rc = fleet_open(p->conf, true, &s.fleet, why)) == NW_OK) {
+		engine = fleet_engine_of(s.fleet, &e);
+		rc = engine->remove(e, p->conf->site, sessions, n, why);
 	}
 	closed(&s);
 	return rc;

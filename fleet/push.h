@@ -21,4 +21,9 @@ int fleet_push(struct fleet_push *p, char why[FLEET_WHY_BYTES]);
 int fleet_preview(const struct fleet_push *p, size_t max,
     void (*fn)(void *arg, const struct fleet_row *r), void *arg, char why[FLEET_WHY_BYTES]);
 
+/* Deletes sessions of this site from the fleet (n 0: all so far), first from what may leave: a
+ * fleet that is away keeps them until the call is repeated, and none of them is sent again. */
+int
+fleet_delete(struct fleet_push *p, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES]);
+
 #endif

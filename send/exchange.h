@@ -25,12 +25,16 @@ typedef int exchange_fn(void *arg, const char *data, size_t len);
 struct exchange {
 	const char *url;     /* http:// or https://; a user or a password in it is refused */
 	const char *ca_file; /* of https */
-	const char *proxy;   /* address of a proxy; NULL: none, whatever the environment says */
-	const char *body;    /* NULL: GET, else POST of body_len bytes, or what `method` says */
+	const char *cert_file, *key_file; /* PEM, of this side; NULL: the server asks for none */
+	const char *proxy; /* address of a proxy; NULL: none, whatever the environment says */
+	const char *body;  /* NULL: GET, else POST of body_len bytes, or what `method` says */
 	size_t body_len;
 	const char *method;                        /* "PUT"; NULL: as above */
 	const char *lines[EXCHANGE_LINES_MAX + 1]; /* "Name: value" of the question, up to NULL */
 	const char *user, *password;               /* of HTTP's basic login; NULL: none */
+	/* "aws:amz:REGION:s3": user and password sign the question (SigV4) and do not travel;
+	 * the first line is then the hash of the body */
+	const char *sign;
 	int64_t timeout_ns; /* of the whole exchange, names included; 0: none */
 };
 

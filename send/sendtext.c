@@ -34,7 +34,8 @@ sendtext_write(const struct exchange *x, char **text, size_t *len)
 
 	if (f == NULL)
 		return NW_ENOMEM;
-	good = put(f, "url", x->url) && put(f, "ca-file", x->ca_file) &&
+	good = put(f, "url", x->url) && put(f, "ca-file", x->ca_file) && put(f, "sign", x->sign) &&
+	    put(f, "cert-file", x->cert_file) && put(f, "key-file", x->key_file) &&
 	    put(f, "method", x->method) && put(f, "proxy", x->proxy) && put(f, "user", x->user) &&
 	    put(f, "password", x->password);
 	for (i = 0; good && i < EXCHANGE_LINES_MAX && x->lines[i] != NULL; i++)
@@ -68,6 +69,7 @@ take(struct exchange *x, size_t *n_lines, int64_t *body_bytes, char *line)
 	struct {
 		const char *name, **at;
 	} const texts[] = { { "url", &x->url }, { "ca-file", &x->ca_file }, { "proxy", &x->proxy },
+		{ "sign", &x->sign }, { "cert-file", &x->cert_file }, { "key-file", &x->key_file },
 		{ "method", &x->method }, { "user", &x->user }, { "password", &x->password } };
 	size_t i;
 

@@ -125,6 +125,29 @@ fl a --csv worst | tr -d '\r' | grep -q ',4,4.0,4.0,4.0,4.0,4.0$\|,1,4.0,4.0,4.0
 fl a --csv worst | tr -d '\r' | grep -q ',3,1.0,2.0,3.0,2.0,3.0$' || fail "worst: $(fl a --csv worst)"
 fl a history "$(asked "SELECT route FROM session WHERE site = 'a' AND session = 1")" | grep -q ' 1.*MB\| dd ' || fail "history: $(fl a history x)"
 
+# --- the page says what the reports say, and asks for nothing ---
+fl a page >"$tmp/page.html" || fail "page: $(cat "$tmp/err")"
+python3 - "$tmp/page.html" <<'PY' || fail "the page: $(cat "$tmp/page.html" | tail -c 3000)"
+import html.parser, re, sys
+class Page(html.parser.HTMLParser):
+    open, cells, text, heads = [], [], "", []
+    def handle_starttag(self, tag, attrs):
+        assert not any(k in ("src", "href") for k, v in attrs), (tag, attrs)
+        if tag not in ("meta", "link", "br", "col", "input"): self.open.append(tag)
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, tag
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "h2": self.heads.append(data)
+        self.text += data + " "
+p = Page()
+p.feed(open(sys.argv[1]).read())
+assert not p.open, p.open
+assert p.heads == ["Sites that went silent", "Sites whose clock is unknown", "Worst routes", "Verdicts by site and week", "Routes of all sites"], p.heads
+silent, clocks, worst, verdicts, routes = re.split("|".join(p.heads), p.text)[1:]
+assert " b " in silent and " c " not in silent and " c " not in clocks and " a " in clocks, p.text
+assert "<script" not in p.text and "&lt;" not in p.text
+PY
+
 # --- questions only ask ---
 for sql in "DELETE FROM session" "ATTACH '$tmp/x.db' AS x" "SELECT 1; DELETE FROM session" "PRAGMA journal_mode = DELETE" "SELECT load_extension('x')"; do
 	! fl a query "$sql" >/dev/null || fail "taken: $sql"

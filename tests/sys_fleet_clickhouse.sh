@@ -116,6 +116,18 @@ for x, y in zip(a[1:], b[1:]):
 PY
 done
 
+# --- deleted: gone from every part of the table, and never back ---
+for name in ch lite; do fl $name delete 3 7 || fail "$name: delete: $(cat "$tmp/err")"; done
+[ "$(curl -sf "http://127.0.0.1:$http/" -d "SELECT count() FROM fleet_a.session WHERE session IN (3, 7)")" = 0 ] || fail "deleted rows are there"
+anew 3 5003 host
+rm "$tmp"/*.memory
+push --all
+[ "$(curl -sf "http://127.0.0.1:$http/" -d "SELECT count(), uniqExact(session) FROM fleet_a.session FINAL")" = "1298	1298" ] || fail "a deleted session is back"
+fl ch delete all || fail "delete: $(cat "$tmp/err")"
+rm "$tmp/ch.memory"
+fl ch --all push >/dev/null || fail "push: $(cat "$tmp/err")"
+[ "$(curl -sf "http://127.0.0.1:$http/" -d "SELECT count() FROM fleet_a.session")" = 0 ] || fail "deleted sessions are back"
+
 # --- what a site may do, the server enforces ---
 ! fl other --all push >/dev/null || fail "a site writes into another site's database"
 ! fl ch query "SELECT * FROM fleet_b.session" >/dev/null || fail "a site reads another site's database"

@@ -17,7 +17,7 @@ def add(i, start, rate=None, sentence=None, stage=None):
     db.execute("INSERT INTO session(id, opened_ns, closed_ns) VALUES (?, ?, ?)", (i, start, start + 5))
     db.execute("INSERT INTO run(id, session_id, kind, started_ns, took_ns) VALUES (?, ?, 'verdict', ?, ?)", (i, i, start + 9, rng.choice([None, 0, 2**62])))
     db.execute("INSERT INTO result(session_id, run_id, route, stage, sentence, bytes, bytes_per_s, start_ns, duration_ns, usual, exit_status, host_id) VALUES (?,?,?,?,?,?,?,?,?,?,?,0)",
-               (i, i, rng.choice([None, "a -> b"]), stage, sentence, rng.choice([None, 0.0, 1e300, 5e-324]), rate, start, rng.choice([None, 0, 2**53 + 1]), None, rng.choice([None, 0, 139])))
+               (i, i, rng.choice([None, "a -> b"]), stage, sentence, rng.choice([None, 0.0, 1e300, 5e-324]), rate, start, rng.choice([None, 0, 2**53 + 1]), rng.choice([None, 1.0, i % 7 / 4]), rng.choice([None, 0, 139])))
 for i in range(1, 2601):
     add(i, base + i * 10**9 + i, rng.random() * 1e9 if i % 3 else None, rng.choice(texts[:4]), rng.choice([None, "network"]))
 for i, t in enumerate(texts):
@@ -127,7 +127,73 @@ push
 [ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
 same 2608
 
-# --- reports say what they need ---
-! fl parquet routes >/dev/null || fail "a report"
-grep -q "Parquet files alone" "$tmp/err" || fail "why: $(cat "$tmp/err")"
+# --- deleted: gone from the day and from the rows, and never back ---
+sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9003, 202, 'verdict', 1 + started_ns FROM run WHERE id = 202;
+	UPDATE result SET sentence = 'to-be-deleted', run_id = 9003 WHERE session_id = 202"
+push
+grep -aq to-be-deleted "$here/rows.db" || fail "the search finds nothing"
+for engine in parquet sqlite; do fl $engine delete 202 203 4001 || fail "delete: $(cat "$tmp/err")"; done
+! grep -aq to-be-deleted "$here"/* "$tmp"/fleet.db* || fail "a deleted sentence stands in a file"
+same 2605
+rm "$tmp"/*.memory
+for engine in parquet sqlite; do fl $engine --all push >/dev/null || fail "push: $(cat "$tmp/err")"; done
+same 2605
+
+# --- questions need DuckDB's library, and say so ---
+# asks ENGINE "REPORT [ARGUMENT]": as CSV
+asks() { case $2 in *' '*) fl $1 --csv "${2%% *}" "${2#* }" ;; *) fl $1 --csv "$2" ;; esac; }
+for asked in routes "query SELECT 1"; do
+	! asks parquet "$asked" >/dev/null || fail "a report without DuckDB"
+	grep -q "duckdb-library PATH" "$tmp/err" || fail "why: $(cat "$tmp/err")"
+done
 fl parquet schema | grep -q '^judged_ns  *INT64 (TIMESTAMP, ns, UTC)' || fail "schema"
+
+duck=${NARROWS_DUCKDB:-}
+if [ -z "$duck" ] && command -v npm >/dev/null 2>&1 && (mkdir "$tmp/duck" && cd "$tmp/duck" &&
+    timeout 120 npm install --silent --no-audit --no-fund "@duckdb/node-bindings-linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')@1" >/dev/null 2>&1); then
+	duck=$(find "$tmp/duck" -name libduckdb.so)
+fi
+[ -n "$duck" ] || { echo "untested: no question about Parquet is asked: neither npm nor NARROWS_DUCKDB leads to libduckdb.so"; exit 0; }
+echo "duckdb-library $duck" >>"$tmp/parquet.conf"
+# another site, that says it were the first, and a third without a session
+mkdir "$tmp/fleet/liar" "$tmp/fleet/idle"
+cp "$here/2024-10-03.parquet" "$tmp/fleet/liar/2024-10-03.parquet"
+printf '{"site": "here", "seen_ns": 1, "clock": "synchronised", "software": "x"}' >"$tmp/fleet/liar/manifest.json"
+echo '[]' >"$tmp/fleet/idle/manifest.json"
+sqlite3 "$tmp/fleet.db" "INSERT INTO session(site, session, judged_ns, start_ns, duration_ns, route, bytes, bytes_per_s, stage, usual)
+	SELECT 'liar', session, judged_ns, start_ns, duration_ns, route, bytes, bytes_per_s, stage, usual FROM session WHERE start_ns BETWEEN 1727913600000000000 AND 1727999999999999999;
+	INSERT INTO site VALUES ('liar', 1, 'synchronised', 'x'); UPDATE site SET seen_ns = 2 WHERE site = 'here'; DELETE FROM site WHERE site = 'idle'"
+# the same questions to both engines: the same tables
+cat >"$tmp/tables.py" <<'PY'
+import csv, sys
+a, b = ([r for r in csv.reader(open(p, newline=""))] for p in sys.argv[1:])
+assert a[0] == b[0] and len(a) == len(b) > 1, (len(a), len(b), a[0], b[0])
+for x, y in zip(a[1:], b[1:]):
+    for k, v, w in zip(a[0], x, y):
+        if k not in ("seen_ns", "seen", "clock", "software") and v != w:
+            assert abs(float(v) - float(w)) <= 0.0011 + 1e-12 * abs(float(w)), (k, x, y)
+PY
+for asked in routes worst verdicts "history a -> b" sites "query SELECT site, count(*) AS n, max(start_ns) AS t, min(judged_ns) AS j, percentile(bytes_per_s, 1) AS p, percentile(bytes_per_s, 0) AS z FROM session GROUP BY site ORDER BY site"; do
+	for engine in parquet sqlite; do
+		asks $engine "$asked" >"$tmp/$engine.csv" || fail "$engine $asked: $(cat "$tmp/err")"
+	done
+	python3 "$tmp/tables.py" "$tmp/parquet.csv" "$tmp/sqlite.csv" || fail "$asked: other answers"
+done
+[ "$(fl parquet --csv silent | tail -n +2 | cut -d, -f1)" = liar ] || fail "silent: $(fl parquet silent)"
+# while days are written a session may stand in two files
+count() { fl parquet --csv query "SELECT count(*), count(DISTINCT stage) FROM session WHERE site = 'here'" | tail -n +2 | tr -d '\r'; }
+before=$(count)
+cp "$here/2024-10-03.parquet" "$here/2024-10-02.parquet"
+: >"$here/writing"
+[ "$(count)" = "$before" ] || fail "a session counts twice while days are written"
+rm "$here/writing" "$here/2024-10-02.parquet"
+# questions only ask
+echo secret >"$tmp/secret"
+for sql in "COPY session TO '$tmp/fleet/x.parquet'" "CREATE TABLE x(i INTEGER)" "SELECT * FROM read_text('$tmp/secret')" "SELECT 1; SELECT 2" "SET enable_external_access = true" "ATTACH '$tmp/fleet/x.db'" "INSTALL httpfs" "DELETE FROM site"; do
+	! fl parquet query "$sql" >/dev/null || fail "taken: $sql"
+done
+[ ! -e "$tmp/fleet/x.parquet" ] && [ ! -e "$tmp/fleet/x.db" ] || fail "a question writes"
+mkdir "$tmp/none"
+conf "file://$tmp/none" parquet
+echo "duckdb-library $duck" >>"$tmp/parquet.conf"
+fl parquet routes | grep -q '^route  *program' || fail "a fleet without files: $(cat "$tmp/err")"

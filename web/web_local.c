@@ -49,15 +49,14 @@ web_answer(struct store_reader *r, const char *path,
 	return *status == 400 || *status == 404 ? NW_OK : rc;
 }
 
-char *
-web_report_file(const char *document_json)
+/* The page as text; b is freed. NULL: the page is not complete. */
+static char *
+page_text(struct evbuffer *b, bool whole)
 {
-	struct evbuffer *b = evbuffer_new();
-	struct html h = { .out = b };
 	char *text = NULL;
 	size_t len;
 
-	if (b != NULL && page_session_file(&h, document_json) == NW_OK && !h.failed) {
+	if (b != NULL && whole) {
 		len = evbuffer_get_length(b);
 		if ((text = malloc(len + 1)) != NULL) {
 			evbuffer_remove(b, text, len);
@@ -67,4 +66,25 @@ web_report_file(const char *document_json)
 	if (b != NULL)
 		evbuffer_free(b);
 	return text;
+}
+
+char *
+web_report_file(const char *document_json)
+{
+	struct evbuffer *b = evbuffer_new();
+	struct html h = { .out = b };
+	bool whole = b != NULL && page_session_file(&h, document_json) == NW_OK && !h.failed;
+
+	return page_text(b, whole);
+}
+
+char *
+web_tables_file(const char *title, const struct web_table *tables, size_t n)
+{
+	struct evbuffer *b = evbuffer_new();
+	struct html h = { .out = b };
+
+	if (b != NULL)
+		page_tables(&h, title, tables, n);
+	return page_text(b, !h.failed);
 }

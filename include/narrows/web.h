@@ -140,4 +140,14 @@ int web_answer(struct store_reader *r, const char *path,
  */
 char *web_report_file(const char *document_json);
 
+/* A table for a page: n_rows rows of n_columns texts, the names of the columns first; NULL: no
+ * value. `words` stand above rows, `empty` instead of them. */
+struct web_table {
+	const char *title, *words, *empty;
+	size_t n_columns, n_rows;
+	char *const *cells;
+};
+/* The same for tables; NULL: no memory. */
+char *web_tables_file(const char *title, const struct web_table *tables, size_t n);
+
 #endif

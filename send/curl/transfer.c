@@ -78,11 +78,15 @@ url_check(const struct exchange *x, char why[EXCHANGE_WHY_BYTES])
 static struct curl_slist *
 lines_make(const struct exchange *x)
 {
-	/* no "Expect: 100-continue": some receivers never answer that */
-	struct curl_slist *list = curl_slist_append(NULL, "Expect:"), *longer;
+	/* no "Expect: 100-continue": some receivers never answer that; but libcurl would sign the
+	 * header that is not sent */
+	struct curl_slist *list =
+			      curl_slist_append(NULL, x->sign == NULL ? "Expect:" : x->lines[0]),
+			  *longer;
 	size_t i;
 
-	for (i = 0; list != NULL && i < EXCHANGE_LINES_MAX && x->lines[i] != NULL; i++) {
+	for (i = x->sign != NULL; list != NULL && i < EXCHANGE_LINES_MAX && x->lines[i] != NULL;
+	     i++) {
 		if ((longer = curl_slist_append(list, x->lines[i])) == NULL) {
 			curl_slist_free_all(list);
 			return NULL;
@@ -106,6 +110,8 @@ options_set(CURL *curl, const struct exchange *x, struct answer *a, struct curl_
 	curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 	curl_easy_setopt(curl, CURLOPT_CAINFO, x->ca_file);
 	curl_easy_setopt(curl, CURLOPT_CAPATH, NULL);
+	curl_easy_setopt(curl, CURLOPT_SSLCERT, x->cert_file);
+	curl_easy_setopt(curl, CURLOPT_SSLKEY, x->key_file);
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "narrows/" NW_VERSION);
 	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, lines);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
@@ -113,7 +119,10 @@ options_set(CURL *curl, const struct exchange *x, struct answer *a, struct curl_
 	if (x->timeout_ns > 0)
 		curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)(x->timeout_ns / 1000000));
 	if (x->user != NULL && x->password != NULL) {
-		curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+		if (x->sign != NULL)
+			curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, x->sign);
+		else
+			curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
 		curl_easy_setopt(curl, CURLOPT_USERNAME, x->user);
 		curl_easy_setopt(curl, CURLOPT_PASSWORD, x->password);
 	}
@@ -134,7 +143,7 @@ perform(CURL *curl, struct answer *a, const struct exchange *x, char why[EXCHANG
 	long status = 0;
 
 	if (lines == NULL)
-		return NW_ENOMEM;
+		return x->sign != NULL && x->lines[0] == NULL ? NW_EINVAL : NW_ENOMEM;
 	options_set(curl, x, a, lines);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
 	code = curl_easy_perform(curl);
