@@ -108,6 +108,26 @@ harmed(const struct nw_path *p, size_t part)
 	return stage_kind_is_net(p->stage[part].kind) ? HARMED_NET : HARMED_DISK;
 }
 
+/* The end whose program lost most by its waits for a processor; the number of stages if none that
+ * waited for WAITED of the time lost so large a share. */
+static size_t
+harmed_find(
+    const struct evidence *e, const struct nw_path *p, const double *starved_s, double share)
+{
+	double most = share * p->active_s;
+	size_t i, process, found = p->n;
+
+	for (i = 0; i < p->n; i++) {
+		process = p->stage[i].process;
+		if (is_end(p->stage[i].kind) && starved_s[process] >= most &&
+		    e->processes[process].cpu_wait_s >= WAITED * p->active_s) {
+			most = starved_s[process];
+			found = i;
+		}
+	}
+	return found;
+}
+
 /* Whether the network is the limit, and ran dry while a program had no processor. */
 static bool
 runs_dry(const struct nw_path *p, const struct limit *l, const struct resources *r)
@@ -125,16 +145,16 @@ crowd_find(const struct evidence *e, const struct nw_path *p, const struct limit
 	*out = (struct crowd){ .stage = p->n, .program = p->n, .room = NAN };
 	if (waiter == p->n || l->stage >= p->n || l->n_windows < LIMIT_WINDOWS_MIN)
 		return;
-	out->program = waiter;
-	out->wait_s = e->processes[p->stage[waiter].process].cpu_wait_s;
 	if (runs_dry(p, l, r)) {
 		out->limits = true;
 		out->stage = l->stage;
 		out->room = r->room;
 		out->is_certain = r->room >= ROOM_CERTAIN;
 	} else if ((part = part_find(p, r)) < p->n &&
-	    starved_s[p->stage[waiter].process] >= harmed(p, part) * p->active_s) {
+	    (waiter = harmed_find(e, p, starved_s, harmed(p, part))) < p->n) {
 		out->limits = true;
 		out->stage = part;
 	}
+	out->program = waiter;
+	out->wait_s = waiter < p->n ? e->processes[p->stage[waiter].process].cpu_wait_s : 0;
 }

@@ -267,8 +267,8 @@ positive(double x)
 	return x > 0 ? x : 0;
 }
 
-/* Shells start many processes that do next to nothing: such a process is not worth a series. A reader
- * of a map that waits for its device uses hardly any processor time, and is no trifle. */
+/* Shells start many processes that do next to nothing: such a process is not worth a series. A
+ * reader of a map that waits for its device uses hardly any processor time, and is no trifle. */
 static bool
 is_trifle(const struct watch *w)
 {

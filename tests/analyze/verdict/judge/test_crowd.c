@@ -47,6 +47,8 @@ static const struct crowd_case crowd_cases[] = {
 	{ "a network with much room", false, RECEIVER, 0.1, 9, 0.5, 0, { 1, 7 }, { 0.2, 5 }, false,
 	    0, 0 },
 	{ "half a disk", true, SENDER, 0.1, 9, 0, 0.5, { 7, 1 }, { 5, 0 }, true, READ, SENDER },
+	{ "the other end waited for longer, but lost less", true, NET, 0.78, 2.3, 0.25, 0,
+	    { 6.4, 8.2 }, { 4.2, 1.8 }, true, NET, SENDER },
 	{ "half a disk, and a shorter wait", true, SENDER, 0.1, 12, 0, 0.5, { 7, 1 }, { 3.5, 0 },
 	    false, 0, 0 },
 	{ "a whole disk", true, READ, 0.1, 9, 0, 0.9, { 7, 1 }, { 5, 0 }, false, 0, 0 },

@@ -77,8 +77,8 @@ test_room(void)
 	CHECK(isnan(r.room) && isnan(r.spread));
 }
 
-/* A window as large as ten round trips' bytes: of a sender's flight only what lay in queues tells of
- * the network. A shortest round trip of 0 was too short for the kernel's clock. */
+/* A window as large as the bytes of ten round trips: of a sender's flight only what lay in queues
+ * tells of the network. A shortest round trip of 0 was too short for the kernel's clock. */
 static void
 test_queues(void)
 {
