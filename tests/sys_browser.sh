@@ -138,7 +138,7 @@ cdp Runtime.evaluate "{\"expression\":\"document.querySelector('.answers a[href=
 says "document.getElementById('fold-advice').open" true "a link opens no fold"
 load /session/1
 says "document.querySelectorAll('.answers > section').length" 5 "questions"
-says "document.querySelector('.answers').getBoundingClientRect().bottom + scrollY < 900" true "the answers do not fit on a screen"
+says "document.querySelector('.answers .do').getBoundingClientRect().bottom + scrollY < 900" true "the answers do not fit on a screen"
 says "document.getElementById('fold-stages').getBoundingClientRect().top - document.getElementById('time').getBoundingClientRect().top <= 1800" true "the evidence is long"
 # a phone's first screen shows sessions, a wide screen is used, and boxes of the list choose what is compared
 load /

@@ -755,8 +755,8 @@ calibrate_histories(struct calibration *c)
 		history_score(&h, &s);
 	}
 	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0012);
-	sizes_tell(c, s.known, "independent", 0.9, 0.68);
-	sizes_tell(c, s.other, "other kinds", 0.8, 0.6);
+	sizes_tell(c, s.known, "independent", 0.9, 0.8);
+	sizes_tell(c, s.other, "other kinds", 0.85, 0.75);
 	if (s.opened > 0)
 		cell_at_least(c, "begin right within one session", s.begin_right, s.opened, 0.9);
 	if (s.ends > 0)

@@ -200,8 +200,8 @@ is_match(const char *key)
 }
 
 /*
- * Each path's parameters, as in Prometheus. Clients send a time limit, a wish for statistics and the
- * times of lists by themselves; the box has its own limit and lists all that is stored.
+ * Each path's parameters, as in Prometheus. Clients send a time limit, a wish for statistics and
+ * the times of lists unasked; the box has its own limit and lists all that is stored.
  */
 static const struct {
 	const char *path; /* a last '/' stands for any rest */
