@@ -6,7 +6,8 @@
  * and the interface of a subject are the series' subject. A datum's numbers are the fields; its
  * other texts (the address of a hop) and the buckets of a histogram make series of their own, whose
  * subject has the text. A metadata without subject or event type takes those of the metadata named
- * by its metadataIdRef. Data of an interval stand at its end, with the interval's length as interval_s.
+ * by its metadataIdRef. Data of an interval stand at its end, with the interval's length as
+ * interval_s.
  */
 #include <stdlib.h>
 #include <string.h>
