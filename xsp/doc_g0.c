@@ -213,8 +213,8 @@ caliper_read(struct text *t, struct caliper *c)
 	id = value_of(t, "id");
 	if (id != NULL && strlen(id) > HANDLE_MAX_BYTES)
 		return NW_ETOOBIG;
-	snprintf(c->id, sizeof(c->id), "%.*s:%s", HANDLE_MAX_BYTES, id != NULL ? id : "",
-	    c->event_type);
+	snprintf(
+	    c->id, sizeof(c->id), "%.*s:%s", HANDLE_MAX_BYTES, id != NULL ? id : "", c->event_type);
 	if ((c->t_wall_ns = fmt_parse_iso(ts)) == 0)
 		return NW_EPROTO;
 	for (i = 0; i < t->n; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recorded text of generation 0, one block of the original XIO driver a line: "user=...,task_id=..."
- * of a transfer's begin and end, "ts=... event=... id=N type=N" of its calipers (xsp/doc_g0.c).
+ * Recorded text of generation 0, one block of the original XIO driver a line:
+ * "user=...,task_id=..." of a transfer's begin and end, "ts=... event=... id=N type=N" of its
+ * calipers (xsp/doc_g0.c).
  */
 #include <math.h>
 #include <string.h>

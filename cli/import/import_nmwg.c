@@ -5,8 +5,9 @@
  * The event type of a series is a type outside of NM-WG's namespaces, else NM-WG's. The end points
  * and the interface of a subject are the series' subject. A datum's numbers are the fields; its
  * other texts (the address of a hop) and the buckets of a histogram make series of their own, whose
- * subject has the text. Metadata without subject or event type take those of the metadata they name.
- * Data of an interval stand at its end, with the interval's length as interval_s.
+ * subject has the text. A metadata without subject or event type takes those of the metadata named
+ * by its metadataIdRef. Data of an interval stand at its end, with the interval's length as
+ * interval_s.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -71,8 +71,8 @@ int nmwg_read(
     const char *bytes, size_t len, const struct nmwg_sink *sink, size_t *at, const char **why);
 /* Returns true if the text begins as XML with an element or a namespace of NM-WG. */
 bool nmwg_is(const char *bytes, size_t len);
-/* Reads "Wed Aug 25 11:01:31.3918981026 UTC 2010", which the originals call "iso". Returns false for
- * any other text, and for other zones than UTC and GMT. */
+/* Reads "Wed Aug 25 11:01:31.3918981026 UTC 2010", which the originals call "iso". Returns false
+ * for any other text, and for other zones than UTC and GMT. */
 bool nmwg_time_words(const char *text, long long *t_wall_ns);
 
 #endif

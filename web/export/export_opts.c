@@ -13,12 +13,21 @@
 #include "web/export/shape.h"
 
 static const struct shape *const shapes[] = {
-	&shape_tidy, &shape_wide, &shape_keys, &shape_keys_long, &shape_ndjson, &shape_influx,
-	&shape_bson, &shape_g1, &shape_g2, &shape_g3, &shape_nmwg,
+	&shape_tidy,
+	&shape_wide,
+	&shape_keys,
+	&shape_keys_long,
+	&shape_ndjson,
+	&shape_influx,
+	&shape_bson,
+	&shape_g1,
+	&shape_g2,
+	&shape_g3,
+	&shape_nmwg,
 #define X(id, name) &shape_##name,
 	NW_EVENT_FORMAT_LIST(X)
 #undef X
-	&shape_g0,
+	    & shape_g0,
 };
 
 static const struct shape *

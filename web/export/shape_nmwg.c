@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A store file of NM-WG (narrows/nmwg.h), which perfSONAR had until 2015: each series a metadata and
- * its data.
+ * A store file of NM-WG (narrows/nmwg.h), which perfSONAR had until 2015: each series a metadata
+ * and its data.
  *
- *	<nmwg:metadata id="m412" metadataIdRef="m410" nw:host="dtn1" nw:id="..." nw:pid="...">
+ *	<nmwg:metadata id="m412" metadataIdRef="m410" own:host="dtn1" own:id="..." own:pid="...">
  *	 <nmwg:subject id="s412">
  *	  <nmwgt:endPointPair><nmwgt:src .../><nmwgt:dst .../></nmwgt:endPointPair></nmwg:subject>
  *	 <nmwg:eventType>ps:host:tcp</nmwg:eventType>
- *	 <nmwg:parameters id="p412"><nmwg:parameter name="src" nw:of="subject" value="..."/>
+ *	 <nmwg:parameters id="p412"><nmwg:parameter name="src" own:of="subject" value="..."/>
  *	 </nmwg:parameters></nmwg:metadata>
  *	<nmwg:data id="d412" metadataIdRef="m412">
  *	 <nmwg:datum timeType="unix" timeValue="1795162331.250000000" value="0.25"/>
@@ -160,9 +160,9 @@ parameters_put(FILE *f, json_t *object, bool of_subject)
 		fputs("  <nmwg:parameter", f);
 		attribute_put(f, "name", name);
 		if (of_subject)
-			attribute_put(f, "nw:of", "subject");
+			attribute_put(f, "own:of", "subject");
 		if (dump != NULL)
-			attribute_put(f, "nw:json", "1");
+			attribute_put(f, "own:json", "1");
 		attribute_put(f, "value", text != NULL ? text : "null");
 		fputs("/>\n", f);
 		free(dump);
@@ -187,10 +187,10 @@ ids_put(FILE *f, struct nmwg_state *s, const struct walk_meta *m)
 		json_object_set_new(s->ids, key, json_integer(m->id));
 	}
 	free(key);
-	attribute_put(f, "nw:host", m->host);
-	attribute_put(f, "nw:id", m->mid);
+	attribute_put(f, "own:host", m->host);
+	attribute_put(f, "own:id", m->mid);
 	if (m->pid[0] != '\0')
-		attribute_put(f, "nw:pid", m->pid);
+		attribute_put(f, "own:pid", m->pid);
 	fputs(">\n", f);
 }
 
@@ -390,7 +390,7 @@ const struct shape shape_nmwg = {
 	.header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		  "<nmwg:store xmlns:nmwg=\"http://ggf.org/ns/nmwg/base/2.0/\"\n"
 		  "    xmlns:nmwgt=\"http://ggf.org/ns/nmwg/topology/2.0/\" "
-		  "xmlns:nw=\"urn:narrows:nmwg\">",
+		  "xmlns:own=\"urn:narrows:nmwg\">",
 	.hist = true,
 	.prefix = prefix,
 	.label = label,

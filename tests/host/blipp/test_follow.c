@@ -103,7 +103,7 @@ test_parse(void)
 	put32(info, 76, 20);
 	follow_parse(info, 280, v);
 	CHECK_NEAR(value_of(v, "CurSsthresh"), 28960, 0, 0);
-	/* what the box reads is sent; of the rest a socket's memory and windows of the other side */
+	/* fields with a reader in the box, and fields without one */
 	CHECK(follow_is_read("SmoothedRTT") && follow_is_read("linux_busy_time"));
 	CHECK(!follow_is_read("linux_skmem_rmem") && !follow_is_read("CurRTO"));
 	/* older kernels say less, never something else */
