@@ -102,8 +102,9 @@ tables_text(void)
 		    types[fleet_columns[i].type], fleet_columns[i].meaning);
 	fprintf(f,
 	    "\tPRIMARY KEY (site, session)\n) WITHOUT ROWID;\n"
-	    "CREATE INDEX IF NOT EXISTS session_by_route ON session(route, start_ns, "
-	    "bytes_per_s);\n"
+	    "DROP INDEX IF EXISTS session_by_route;\n"
+	    "CREATE INDEX IF NOT EXISTS session_of_route ON session(route, program, start_ns, "
+	    "bytes_per_s, bytes, usual);   -- all that reports of routes read\n"
 	    "CREATE TABLE IF NOT EXISTS site (      -- one row for each box\n"
 	    "\tsite TEXT PRIMARY KEY,\n\tseen_ns INTEGER,   -- last push, ns since 1970\n"
 	    "\tclock TEXT,        -- synchronised, not synchronised or unknown\n"
@@ -416,7 +417,7 @@ engine_report(enum fleet_report which)
 		       "sites, "
 		       "round(percentile(bytes_per_s, 0.5) / 1e6, 3) AS mb_per_s, sum(bytes) AS "
 		       "bytes, strftime('%Y-%m-%dT%H:%M:%SZ', max(start_ns) / 1000000000, "
-		       "'unixepoch') AS newest FROM session NOT INDEXED GROUP BY route, program ORDER BY "
+		       "'unixepoch') AS newest FROM session GROUP BY route, program ORDER BY "
 		       "sessions DESC, route, program";
 	case FLEET_WORST:
 		return "SELECT route, program, count(*) AS sessions, "

@@ -14,9 +14,9 @@ enum { ROWPACK_ROWS_MAX = 100000 };
 
 /* free() *bytes. NW_ETOOBIG: a text of 4 GiB. */
 int rowpack_write(const struct fleet_row *rows, size_t n, char **bytes, size_t *len);
-/* Appends the rows of bytes that a peer sent. Allocates at most a small multiple of len. NW_EPROTO: they
- * are cut off, or have a column that is unknown here, or a row without session, judged_ns and
- * start_ns; *rows then has what was read before the fault. */
+/* Appends the rows of bytes that a peer sent. Allocates at most a small multiple of len. NW_EPROTO:
+ * the bytes are cut off, or have a column that is unknown here, or a row without session,
+ * judged_ns and start_ns; *rows then has what was read before the fault. */
 int rowpack_read(const char *bytes, size_t len, struct fleet_rows *rows);
 
 #endif

@@ -2,7 +2,8 @@
 /*
  * Many boxes that push at full rate, and questions about all of them.
  *
- *	usage: bench_fleet [-n SESSIONS] [-s SITES] [-r ROUTES] [-d DOCUMENT-BYTES] [CONFIGURATION ...]
+ *	usage: bench_fleet [-n SESSIONS] [-s SITES] [-r ROUTES] [-d BYTES-OF-A-DOCUMENT]
+ *	                   [CONFIGURATION ...]
  *
  * A configuration is one of narrows fleet; its site is the begin of the sites' names. Without any,
  * a SQLite file and a directory of Parquet are filled. One route is planted: its sessions are three

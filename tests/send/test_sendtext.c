@@ -11,6 +11,9 @@
 static const struct exchange asked = { .url = "https://host/path?a=b c",
 	.ca_file = "/etc/ca.crt",
 	.proxy = "http://proxy:3128",
+	.cert_file = "/etc/site.crt",
+	.key_file = "/etc/site.key",
+	.sign = "aws:amz:us-east-1:s3",
 	.body = "line\n\nurl x\n\0end",
 	.body_len = 16,
 	.method = "PUT",
@@ -45,6 +48,9 @@ check_whole(void)
 	CHECK_STR(x.url, asked.url);
 	CHECK_STR(x.ca_file, asked.ca_file);
 	CHECK_STR(x.proxy, asked.proxy);
+	CHECK_STR(x.cert_file, asked.cert_file);
+	CHECK_STR(x.key_file, asked.key_file);
+	CHECK_STR(x.sign, asked.sign);
 	CHECK_STR(x.method, asked.method);
 	CHECK_STR(x.user, asked.user);
 	CHECK_STR(x.password, asked.password);

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "narrows/err.h"
-#include "narrows/xmalloc.h"
 #include "web/page/html_table.h"
 
 enum { ROWS_MAX = 200 };
@@ -30,13 +28,14 @@ is_number(const struct web_table *t, size_t column)
 	return known > 0;
 }
 
-/* The name of a column as words; free() the text. */
+/* The name of a column as words; free() the text, which is NULL without memory. */
 static char *
-title_of(const char *name)
+title_of(struct html *h, const char *name)
 {
-	char *title = xstrdup(name), *p;
+	char *title = strdup(name), *p;
 
-	for (p = title; *p != '\0'; p++)
+	h->failed = h->failed || title == NULL;
+	for (p = title; p != NULL && *p != '\0'; p++)
 		if (*p == '_')
 			*p = ' ';
 	return title;
@@ -81,16 +80,20 @@ rows_write(struct html *h, const struct web_table *t, const struct table_column 
 static void
 table_show(struct html *h, const struct web_table *t)
 {
-	struct table_column *columns = xcalloc(t->n_columns + 1, sizeof(*columns));
+	struct table_column *columns = calloc(t->n_columns + 1, sizeof(*columns));
 	size_t c;
 
+	if (columns == NULL) {
+		h->failed = true;
+		return;
+	}
 	html_raw(h, "<section><h2>");
 	html_text(h, t->title);
 	html_raw(h, "</h2><p>");
 	html_text(h, t->n_rows > 1 ? t->words : t->empty);
 	html_raw(h, "</p>");
 	for (c = 0; c < t->n_columns; c++) {
-		columns[c].title = title_of(t->cells[c]);
+		columns[c].title = title_of(h, t->cells[c]);
 		columns[c].num = is_number(t, c);
 	}
 	if (t->n_rows > 1)
