@@ -217,7 +217,7 @@ int
 announced_traces_start(struct box *box, struct traces **out, char why[CONF_WHY_BYTES])
 {
 	*out = NULL;
-	return box->conf->take_traces
-	    ? traces_start(box->base, box->conf->announce_from, on_trace, box, out, why)
-	    : NW_OK;
+	if (!box->conf->take_traces)
+		return NW_OK;
+	return traces_start(box->base, box->conf->announce_from, on_trace, box, out, why);
 }

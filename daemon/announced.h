@@ -20,7 +20,7 @@ struct traces;
 int announced_start(struct box *box, const struct nw_scitags *names, struct announce **out,
     char why[CONF_WHY_BYTES]);
 
-/* Opens the way of Rucio's traces (gate/traces.h); *out is NULL without take-traces. The same codes. */
+/* The same for the way of traces (gate/traces.h); *out is NULL without take-traces. */
 int announced_traces_start(struct box *box, struct traces **out, char why[CONF_WHY_BYTES]);
 
 #endif

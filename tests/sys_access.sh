@@ -178,16 +178,6 @@ for n in 1 2 3 4 5 6 7 8; do
 done
 kill $guesser
 
-# --- what an intruder who writes files as the box can do: a file that makes no sense leaves nobody in ---
-echo 'user admin superuser 0 x' >"$tmp/state/accounts"
-is "after nonsense" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
-stop_box
-
-# --- a report in clear beyond loopback has to be meant ---
-! "$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 2>"$tmp/err" || fail "the report crosses the network in clear"
-grep -q 'login never' "$tmp/err" || fail "it does not say how: $(cat "$tmp/err")"
-"$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 -o login=never 2>"$tmp/err" || fail "login never: $(cat "$tmp/err")"
-
 # --- traces of Rucio: a token of their own, also in the form that its clients have; no page of another site ---
 token=$(nw access token -r traces rucio)
 trace='{"eventType": "touch", "clientState": "DONE"}'
@@ -202,3 +192,13 @@ is "a trace from a page" "$(code -u "rucio:$token" -H "Origin: https://evil.exam
 is "a reader of traces" "$(code -u "rucio:$token" "$https/traces/")" 403
 is "a page for the token of traces" "$(code -u "rucio:$token" "$https/sessions.json")" 403
 is "counters for the token of traces" "$(code -u "rucio:$token" "$https/metrics")" 403
+
+# --- what an intruder who writes files as the box can do: a file that makes no sense leaves nobody in ---
+echo 'user admin superuser 0 x' >"$tmp/state/accounts"
+is "after nonsense" "$(code -b "$tmp/jar" "$https/sessions.json")" 401
+stop_box
+
+# --- a report in clear beyond loopback has to be meant ---
+! "$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 2>"$tmp/err" || fail "the report crosses the network in clear"
+grep -q 'login never' "$tmp/err" || fail "it does not say how: $(cat "$tmp/err")"
+"$bin/narrowsd" -n -o state-dir="$tmp/state" -o listen-http=0.0.0.0/0 -o login=never 2>"$tmp/err" || fail "login never: $(cat "$tmp/err")"

@@ -180,7 +180,7 @@ each_once() { [ "$(nw sql --csv "SELECT count(*) FROM v_session WHERE program = 
 until_true 20 each_once || fail "sessions: $(nw sql --csv "SELECT count(*) FROM v_session WHERE program = 'fts'")"
 # --- 40 minutes in the queue, and the rate of the transfers before: one sentence of the verdict ---
 id=$(nw sql --csv "SELECT max(id) FROM v_session WHERE program = 'fts'" | tail -n 1)
-said="It waited 40 min 0 s in the queue of FTS, then ran at the usual rate; what limits that rate is not known"
+said="It waited 40 min 0 s in the queue of FTS, then ran at the usual rate; no measured host says what limits that rate"
 reported() { nw report "$id" | tr '\n' ' ' | tr -s ' ' | grep -q "$said"; }
 until_true 40 reported || fail "the report of a usual transfer: $(nw report "$id")"
 nw report "$id" --json | grep -q "$said" || fail "the document of a usual transfer"

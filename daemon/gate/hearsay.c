@@ -110,7 +110,7 @@ group_find(struct announce *a, const char *source, struct nw_announcement *n)
 
 	if (n->form == NW_ANNOUNCE_FIREFLY)
 		nw_xrootd_group(a->xrootd, source, n);
-	/* a trace stands behind the announcements of its server, which may be a measured session's */
+	/* a trace stands behind its server's announcements, which may be a measured session's */
 	if (n->form == NW_ANNOUNCE_RUCIO && whole != NULL)
 		strcpy(n->group, whole);
 	else if (n->form == NW_ANNOUNCE_RUCIO)

@@ -24,9 +24,9 @@ int traces_start(struct event_base *base, const char *from, traces_fn *fn, void 
 /* Behind the last traces_take(); accepts NULL. Net thread. */
 void traces_stop(struct traces *t);
 /*
- * Takes a document of a sender, a numeric address. Web thread. Returns the HTTP status, and writes a
- * line of text for the sender: 201; 400 for bytes that are no trace; 403 for a sender outside of the
- * networks; 503 if the way is full: of a list, the traces before may have been taken.
+ * Takes a document of a sender, a numeric address. Web thread. Returns the HTTP status, and writes
+ * a line of text for the sender: 201; 400 for bytes that are no trace; 403 for a sender outside of
+ * the networks; 503 if the way is full: of a list, the traces before may have been taken.
  */
 int traces_take(void *traces, const char *sender, const char *body, char *out, size_t cap);
 

@@ -22,8 +22,8 @@ enum { TOLD_MAX = 65536, TOLD_ID_BYTES = 37 };
 
 struct told;
 
-/* Reads the file, or begins one with a new id and key. NW_EIO with errno (EPERM, ELOOP: the file may be
- * another user's), NW_ECONFLICT: another nwfts has the file, NW_ECORRUPT. */
+/* Reads the file, or begins one with a new id and key. NW_EIO with errno (EPERM, ELOOP: the file
+ * may be another user's), NW_ECONFLICT: another nwfts has the file, NW_ECORRUPT. */
 int told_open(const char *path, struct told **out);
 void told_close(struct told *t); /* accepts NULL */
 const char *told_id(const struct told *t);

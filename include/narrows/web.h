@@ -87,8 +87,8 @@ struct web_opts {
 	 */
 	int (*enroll)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *enroll_arg;
-	/* A document of traces from another program (narrows/rucio.h). Returns the HTTP status and the
-	 * text of the answer. NULL: the box takes none. */
+	/* A document of traces from another program (narrows/rucio.h). Returns the HTTP status and
+	 * the text of the answer. NULL: the box takes none. */
 	int (*traces)(void *arg, const char *peer, const char *body, char *out, size_t cap);
 	void *traces_arg;
 	const struct web_access *access; /* NULL: every reader may read everything */

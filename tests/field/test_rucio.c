@@ -38,7 +38,6 @@ take(const char *text)
 	"1795827865.0, \"timeEnd\": 1795827873.5, \"scope\": \"data26\", \"filename\": "        \
 	"\"EVNT.2\", \"filesize\": 1000, \"uuid\": \"77\", \"ip\": \"2001:db8::7\", \"url\": "  \
 	"\"root://u@se1.example:1094//data26/ab/cd/EVNT.2\"}"
-#define WITH(key) "{" key ", "
 
 static void
 test_client(void)
@@ -97,7 +96,10 @@ test_refused(void)
 		int rc;
 	} cases[] = {
 		/* no transfer that is done: no fault */
-		{ WITH("\"clientState\": \"FAILED\"") "\"eventType\": \"download\"}", NW_OK },
+		{ "{\"eventType\": \"download\", \"clientState\": \"FAILED\", "
+		  "\"transferStart\": 5, \"transferEnd\": 6, \"filename\": \"x\", "
+		  "\"remoteSite\": \"y\"}",
+		    NW_OK },
 		{ "{\"eventType\": \"touch\", \"clientState\": \"DONE\"}", NW_OK },
 		{ "{\"eventType\": \"upload\", \"clientState\": \"DONE\", \"transferStart\": 5, "
 		  "\"filename\": \"x\", \"remoteSite\": \"y\"}",

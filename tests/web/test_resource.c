@@ -16,7 +16,7 @@
 #include "narrows/err.h"
 #include "tests/check.h"
 
-/* The least role: * anybody, t traces, m metrics, v viewer, o operator, a admin; -: no such method. */
+/* The least role: * anybody, t traces, m metrics, v viewer, o operator, a admin; -: no method. */
 static const struct {
 	const char *path;
 	char get, post;

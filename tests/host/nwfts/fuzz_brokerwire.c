@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Any bytes of a broker, in pieces of any size: the connection gives exactly the frames that a cut of
- * the same bytes in one piece gives, and the same end. The first bytes of the input are the sizes of
- * the pieces.
+ * Any bytes of a broker, in pieces of any size: the connection gives exactly the frames that a cut
+ * of the same bytes in one piece gives, and the same end. The first bytes of the input are the
+ * sizes of the pieces.
  */
 #include "host/nwfts/brokerwire.h"
 

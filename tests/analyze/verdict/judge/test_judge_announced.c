@@ -221,8 +221,8 @@ test_queue(void)
 		const char *has, *lacks;
 	} cases[] = {
 		{ &fts, 2400, true,
-		    "It waited 40 min 0 s in the queue of FTS, then ran at the usual rate; what "
-		    "limits that rate is not known",
+		    "It waited 40 min 0 s in the queue of FTS, then ran at the usual rate; no "
+		    "measured host says what limits that rate",
 		    "Cannot tell" },
 		{ &fts, 2400, false, "Cannot tell what limited this transfer", "usual rate" },
 		{ &fts, 2400, false, "waited 40 min 0 s in the queue of FTS, longer than it ran",
@@ -230,7 +230,8 @@ test_queue(void)
 		{ &fts, 50, true, "Cannot tell what limited this transfer", "queue" },
 		{ &fts, NAN, true, "Cannot tell what limited this transfer", "usual rate" },
 		{ &dcache, 2400, true,
-		    "queue of FTS, longer than it ran, then ran at the usual rate", "not known" },
+		    "queue of FTS, longer than it ran, then ran at the usual rate",
+		    "measured host" },
 		{ &dcache, 2400, false, "waited for its storage for 63 %", "usual rate" },
 	};
 	struct judgement j;
