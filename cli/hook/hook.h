@@ -42,8 +42,8 @@ struct hook {
 	char *observer;           /* of an archive: name of the reporter, or "none" */
 	char *authorization_file; /* first line: value of Authorization; "none": no such line */
 	char *report;             /* begin of links, or "none": where the box was asked */
-	/* of questions: length of a test, tests of a day, most bit/s; the box that gets the answers,
-	 * and a file with the value of Authorization */
+	/* of questions: length of a test, tests of a day, most bit/s; the box that gets the
+	 * answers, and a file with the value of Authorization */
 	int64_t test_ns, budget_ns;
 	uint64_t rate_bits_per_s;
 	char *box, *box_authorization_file;

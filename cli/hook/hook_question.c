@@ -141,6 +141,14 @@ fail(char why[CONF_WHY_BYTES], const char *what, int status)
 	return NW_EPROTO;
 }
 
+static bool
+is_below(const char *url, const char *base)
+{
+	const size_t len = strlen(base);
+
+	return strncmp(url, base, len) == 0 && url[len] == '/';
+}
+
 /* The address of the new task; free() the text. An answer may name tasks below the hook's url
  * alone: the credential goes nowhere else. */
 static int
@@ -155,7 +163,7 @@ task_post(const struct hook *h, const json_t *test, char **task, char why[CONF_W
 	*task = NULL;
 	if (rc == NW_OK && (status < 200 || status > 299 || !json_is_string(answer)))
 		rc = fail(why, "tasks", status);
-	else if (rc == NW_OK && strncmp(json_string_value(answer), h->url, strlen(h->url)) != 0) {
+	else if (rc == NW_OK && !is_below(json_string_value(answer), h->url)) {
 		snprintf(why, CONF_WHY_BYTES, "tasks: the answer names another server");
 		rc = NW_EPROTO;
 	} else if (rc == NW_OK)
@@ -238,8 +246,11 @@ hook_question(const struct hook *h, const json_t *event, char why[CONF_WHY_BYTES
 	if ((rc = task_post(h, test, &task, why)) == NW_OK &&
 	    (rc = run_await(h, task, &run, why)) == NW_OK) {
 		document = document_make(test, run);
-		rc = ask(
-		    h, h->box, h->box_authorization_file, "PUT", document, &status, &answer, why);
+		if (document == NULL) /* without a body the box would be asked for a page */
+			rc = NW_ENOMEM;
+		else
+			rc = ask(h, h->box, h->box_authorization_file, "PUT", document, &status,
+			    &answer, why);
 		if (rc == NW_OK && (status < 200 || status > 299))
 			rc = fail(why, h->box, status);
 	}
