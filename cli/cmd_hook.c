@@ -14,6 +14,7 @@
 #include "cli/cmd.h"
 #include "cli/hook/hook.h"
 #include "cli/source.h"
+#include "narrows/err.h"
 #include "narrows/clock.h"
 #include "narrows/format.h"
 #include "narrows/quantity.h"
@@ -25,6 +26,7 @@ static const char DEFAULT_HOOKS[] = "/etc/narrows/hooks.d",
 		  DEFAULT_MEMORY[] = "/var/lib/narrows-hook/memory.json";
 
 static const int64_t LAST_POSTS_NS = INT64_C(2000000000); /* behind SIGTERM */
+enum { ASK_MAX_S = 3600 }; /* time that a question waits for a moment without transfers */
 
 struct hooking {
 	struct source *source;
@@ -118,6 +120,42 @@ on_event(void *arg, json_t *event)
 	json_decref(event);
 }
 
+/* Whether a session is open, or the box does not answer: no moment for a test. */
+static bool
+is_moving(struct hooking *h)
+{
+	json_t *doc = source_sessions(h->source, 0, "&state=open");
+	const bool moving =
+	    doc == NULL || json_array_size(result_list(doc, KEY_sessions_sessions)) > 0;
+
+	json_decref(doc);
+	return moving;
+}
+
+/*
+ * Whether a hook that asks for tests may ask now: no session is open, and the budget of the day has
+ * room. A question that waits for longer than an hour, or without a budget, is dropped.
+ */
+static bool
+may_ask(struct hooking *h, const struct hook *hook, const char *id, int64_t now_wall_s)
+{
+	json_t *queue = queue_of(h, hook->name);
+	const int64_t since_s = hook_queue_since(queue);
+	const char *why = "no moment without a transfer came within an hour";
+
+	if (now_wall_s - since_s < ASK_MAX_S) {
+		if (is_moving(h))
+			return false;
+		if (hook_question_pay(hook, h->memory, now_wall_s))
+			return memory_save(h) == 0;
+		why = "the budget of the day is spent";
+	}
+	fprintf(stderr, "narrows: hook %s: no test is asked for: %s\n", hook->name, why);
+	hook_queue_settle(hook, queue, id, NULL, now_wall_s);
+	h->is_changed = true;
+	return false;
+}
+
 /* Begins the next post of each idle hook with a due post. */
 static void
 posts_begin(struct hooking *h)
@@ -131,6 +169,7 @@ posts_begin(struct hooking *h)
 		if (h->posts[i].pid == 0 &&
 		    (event = hook_queue_due(queue_of(h, h->hooks[i].name), now_wall_s, &id)) !=
 			NULL &&
+		    (!hook_asks(&h->hooks[i]) || may_ask(h, &h->hooks[i], id, now_wall_s)) &&
 		    hook_post_begin(&h->posts[i], &h->hooks[i], event, id, now_wall_s) < 0)
 			fprintf(stderr, "narrows: hook %s: no process for a post: %s\n",
 			    h->hooks[i].name, strerror(errno));
@@ -142,6 +181,10 @@ post_settle(struct hooking *h, int i)
 	char why[CONF_WHY_BYTES];
 	int rc = hook_post_end(&h->posts[i], why);
 
+	if (rc < 0 && hook_asks(&h->hooks[i])) { /* a later test would be of another time */
+		fprintf(stderr, "narrows: hook %s: no test: %s\n", h->hooks[i].name, why);
+		rc = NW_OK;
+	}
 	hook_queue_settle(&h->hooks[i], queue_of(h, h->hooks[i].name), h->posts[i].id,
 	    rc < 0 ? why : NULL, nw_wall_ns() / 1000000000);
 	h->is_changed = true;
@@ -255,7 +298,9 @@ hooks_list(struct hooking *h)
 
 	for (i = 0; i < h->n_hooks; i++)
 		printf("%-24s  %s  (%s; routes: %s; %s)\n", h->hooks[i].name, h->hooks[i].url,
-		    hook_archives(&h->hooks[i]) ? "sessions" : h->hooks[i].events,
+		    hook_archives(&h->hooks[i])   ? "sessions"
+			: hook_asks(&h->hooks[i]) ? "questions"
+						  : h->hooks[i].events,
 		    h->hooks[i].routes,
 		    strcmp(h->hooks[i].secret_file, "none") == 0 ? "not signed" : "signed");
 	return 0;

@@ -15,7 +15,7 @@ foreign = {
     "web/lifelines/linetables.c": "OpenTelemetry", "web/answer/esmond.c": "esmond", "web/answer/esmond_tests.c": "esmond",
     "web/export/shape_ndjson.c": "h_dur, a field of XSP",
     "cli/hook/hook_queue.c": "the memory of hooks, a file of narrows hook alone", "cli/cmd_hook.c": "the memory of hooks",
-    "cli/hook/hook_archive.c": "pScheduler", "cli/hook_watch.c": "the memory of hooks", "cli/hook/hook_incidents.c": "the memory of hooks",
+    "cli/hook/hook_archive.c": "pScheduler", "cli/hook/hook_question.c": "pScheduler, and the memory of hooks", "cli/hook_watch.c": "the memory of hooks", "cli/hook/hook_incidents.c": "the memory of hooks",
     "daemon/hostclock.c": "metadata of a series", "daemon/hostcost.c": "metadata of a series", "daemon/hostseries.c": "metadata of a series",
     "analyze/verdict/keep/diet.c": "the memory of diets, in the store alone",
 }

@@ -2,8 +2,8 @@
 /*
  * Webhooks: new conclusions of a box, posted to other programs, and sessions for archives. Parts:
  * configuration (hook_conf.c), news since the last look (hook_watch.c), the queue (hook_queue.c),
- * sessions in the form of an archive (hook_archive.c), and the post of an event (hook_post.c). One
- * thread.
+ * sessions in the form of an archive (hook_archive.c), questions to a pScheduler (hook_question.c),
+ * and the post of an event (hook_post.c). One thread.
  */
 #ifndef HOOK_H
 #define HOOK_H
@@ -29,11 +29,12 @@ enum {
 
 struct hook {
 	char name[HOOK_NAME_BYTES];
-	char *url;                /* http://host[:port]/path or https:// */
-	char *secret_file;        /* its first line signs; "none": posts are not signed */
-	char *ca_file;            /* of https */
-	char *proxy;              /* address of a proxy, or "none" */
-	char *format;             /* "event", or "pscheduler": every session, and no other event */
+	char *url;         /* http://host[:port]/path or https:// */
+	char *secret_file; /* its first line signs; "none": posts are not signed */
+	char *ca_file;     /* of https */
+	char *proxy;       /* address of a proxy, or "none" */
+	/* "event"; "pscheduler": every session, and no other event; "pscheduler-test": questions */
+	char *format;
 	char *method;             /* POST or PUT */
 	char *events;             /* words of HOOK_EVENTS, separated by blanks */
 	char *routes;             /* "any", or the only route */
@@ -41,6 +42,11 @@ struct hook {
 	char *observer;           /* of an archive: name of the reporter, or "none" */
 	char *authorization_file; /* first line: value of Authorization; "none": no such line */
 	char *report;             /* begin of links, or "none": where the box was asked */
+	/* of questions: length of a test, tests of a day, most bit/s; the box that gets the
+	 * answers, and a file with the value of Authorization */
+	int64_t test_ns, budget_ns;
+	uint64_t rate_bits_per_s;
+	char *box, *box_authorization_file;
 	int64_t timeout_ns; /* of a whole post, from the look-up of the name to the answer's end */
 };
 
@@ -83,6 +89,17 @@ bool hook_archives(const struct hook *h);
  * short. */
 json_t *hook_archive_document(const json_t *event);
 
+/* --- questions to a pScheduler (hook_question.c) --- */
+
+/* Whether the hook asks for tests of slow sessions. */
+bool hook_asks(const struct hook *h);
+/* Takes a test out of the budget of the day, which the memory has. Returns false if the budget is
+ * spent. */
+bool hook_question_pay(const struct hook *h, json_t *memory, int64_t now_wall_s);
+/* Asks for the test of an event's session, awaits its end, and hands the result to the box. Blocks;
+ * the process needs a timer. 0, or NW_E* with the reason in why. */
+int hook_question(const struct hook *h, const json_t *event, char why[CONF_WHY_BYTES]);
+
 /* --- deliveries --- */
 
 /* Appends a copy of the event to the queue of a hook, an array of the memory. */
@@ -90,6 +107,8 @@ void hook_queue_put(json_t *queue, const json_t *event, int64_t now_wall_s);
 /* The oldest event of the queue if it is due, and its id, on loan until the queue changes; else
  * NULL. */
 const json_t *hook_queue_due(const json_t *queue, int64_t now_wall_s, const char **id);
+/* Time at which the oldest event came. */
+int64_t hook_queue_since(const json_t *queue);
 /* Removes the oldest event, which has this id, if why is NULL. Else the post has failed: the event
  * waits 10 s, then twice as long each time, an hour at most, and is given up after three days. */
 void hook_queue_settle(

@@ -24,6 +24,11 @@ static const struct conf_row rows[] = {
 	{ "hosts", &conf_text, AT(hosts), "any", NULL, NULL },
 	{ "observer", &conf_text, AT(observer), "none", NULL, NULL },
 	{ "authorization-file", &conf_text, AT(authorization_file), "none", NULL, NULL },
+	{ "test-duration", &conf_duration, AT(test_ns), "10s", "1s", "60s" },
+	{ "test-rate", &conf_count, AT(rate_bits_per_s), "1000000000", "1000000", "400000000000" },
+	{ "budget", &conf_duration, AT(budget_ns), "0s", "0s", "1h" },
+	{ "box", &conf_text, AT(box), "none", NULL, NULL },
+	{ "box-authorization-file", &conf_text, AT(box_authorization_file), "none", NULL, NULL },
 	{ "report", &conf_text, AT(report), "none", NULL, NULL },
 	{ "timeout", &conf_duration, AT(timeout_ns), "30s", "1s", "10min" },
 };
@@ -43,8 +48,14 @@ wrong_value(const struct hook *h)
 {
 	if (strncmp(h->url, "http://", 7) != 0 && strncmp(h->url, "https://", 8) != 0)
 		return "url: write https://host/path";
-	if (strcmp(h->format, "event") != 0 && strcmp(h->format, "pscheduler") != 0)
-		return "format: event or pscheduler";
+	if (strcmp(h->format, "event") != 0 && strcmp(h->format, "pscheduler") != 0 &&
+	    !hook_asks(h))
+		return "format: event, pscheduler or pscheduler-test";
+	if (hook_asks(h) && strcmp(h->hosts, "any") == 0)
+		return "hosts: list the hosts that may be tested";
+	if (hook_asks(h) && strncmp(h->box, "http://", 7) != 0 &&
+	    strncmp(h->box, "https://", 8) != 0)
+		return "box: write https://host/pscheduler";
 	if (strcmp(h->method, "POST") != 0 && strcmp(h->method, "PUT") != 0)
 		return "method: POST or PUT";
 	return NULL;
@@ -152,6 +163,7 @@ hook_wants(const struct hook *h, const char *event, const char *route)
 	if (strcmp(event, "test") == 0)
 		return true;
 	if (is_session != hook_archives(h) ||
+	    (hook_asks(h) && strcmp(event, "slower.begins") != 0) ||
 	    (!is_session && !has_word(h->events, event, strcspn(event, "."))))
 		return false;
 	return route == NULL ||

@@ -171,7 +171,8 @@ posting_run(const struct hook *h, const json_t *event, const char *id, int64_t n
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (setitimer(ITIMER_REAL, &once, NULL) != 0)
 		_exit(1);
-	rc = delivery_post(h, event, id, now_wall_s, why);
+	rc = hook_asks(h) ? hook_question(h, event, why)
+			  : delivery_post(h, event, id, now_wall_s, why);
 	if (write(fd, why, strlen(why)) < 0)
 		_exit(1);
 	_exit(rc == NW_OK ? 0 : 1);

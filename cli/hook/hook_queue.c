@@ -34,6 +34,12 @@ integer_of(const json_t *o, const char *key)
 	return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
+int64_t
+hook_queue_since(const json_t *queue)
+{
+	return integer_of(json_array_get(queue, 0), "since");
+}
+
 /* Notes a failure. Returns false if the event is given up. */
 static bool
 again_later(const struct hook *h, json_t *at, int64_t now_wall_s, const char *why)

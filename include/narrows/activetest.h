@@ -126,7 +126,8 @@ int
 nw_pscheduler_read(const char *bytes, size_t len, struct nw_active_tests *out, const char **why);
 void nw_active_tests_clear(struct nw_active_tests *tests);
 
-/* Reads a host as a test names it: a numeric address, or a name. Returns false for any other text. */
+/* Reads a host as a test names it: a numeric address, or a name. Returns false for any other
+ * text. */
 bool nw_test_host(const char *text, char out[NW_TEST_HOST_BYTES]);
 
 #endif

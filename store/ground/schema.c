@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "store/ground/db.h"
 
 static const char version_1[] =
@@ -703,7 +704,7 @@ static const char version_18[] =
     "	succeeded   INTEGER NOT NULL,     -- 0: the test failed\n"
     "	error       TEXT NOT NULL,        -- of a failed test; '': not said\n"
     "	fields      TEXT NOT NULL,        -- JSON object: quantities by name; the table field has\n"
-    "	                                  -- their units, as of event type ps:active:KIND\n"
+    "	                                  -- their units, by the kind of the test\n"
     "	details     TEXT                  -- JSON object of lists: intervals, histograms, hops\n"
     ");\n"
     "CREATE INDEX active_test_by_pair ON active_test(source, destination, end_ns);\n"
@@ -712,8 +713,9 @@ static const char version_18[] =
     "	SELECT t.run, strftime('%Y-%m-%dT%H:%M:%SZ', t.start_ns / 1000000000, 'unixepoch') AS "
     "started,\n"
     "	t.kind, t.tool, t.source, t.destination, t.succeeded, f.key AS field, f.value,\n"
-    "	(SELECT u.unit FROM field u WHERE u.field_glob = f.key AND 'ps:active:' || t.kind GLOB\n"
-    "		u.event_glob AND u.unit IS NOT NULL ORDER BY u.rank LIMIT 1) AS unit\n"
+    "	(SELECT u.unit FROM field u WHERE u.field_glob = f.key AND\n"
+    "		'" NW_TYPE_ACTIVE
+    "' || t.kind GLOB u.event_glob AND u.unit IS NOT NULL ORDER BY u.rank LIMIT 1) AS unit\n"
     "	FROM active_test t LEFT JOIN json_each(t.fields) f ORDER BY t.end_ns DESC, t.id DESC;\n";
 
 const char *const schema_migrations[STORE_SCHEMA_VERSION] = { version_1, version_2, version_3,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pins, notes, acceptances and active tests, from any process: SQLite lets another connection write a row that
- * the writer's memory does not hold, and the writer asks the file each time before rows go. */
+/* Pins, notes, acceptances and active tests, from any process: SQLite lets another connection write
+ * a row that the writer's memory does not hold, and the writer asks the file each time before rows
+ * go. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -52,7 +52,8 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 /* The names of a host in active tests: its own, and addresses that its certificate proves. Takes
  * the number of the parameter with the host's name. */
 #define TEST_ENDS(host)                                                                            \
-	"(SELECT lower(" host ") UNION SELECT j.value FROM (SELECT x.addresses || ' ' ||"          \
+	"(SELECT lower(" host                                                                      \
+	") UNION SELECT j.value FROM (SELECT coalesce(x.addresses, '') || ' ' ||"                  \
 	" substr(x.peer, 1, instr(x.peer || '/', '/') - 1) AS list FROM xsp_session x JOIN host h" \
 	" ON h.id = x.host_id WHERE h.name = " host " AND x.owner = 'host:' || " host              \
 	" ORDER BY x.id DESC LIMIT 8) a, json_each('[\"' || replace(trim(a.list), ' ', '\",\"') "  \

@@ -170,8 +170,8 @@ test_access(void)
 	    resource_access(&(struct resource){ .path = "/" }, METHOD_POST, ACCOUNT_ADMIN), 405);
 }
 
-/* A form or a document that changes something comes from no page of another site. An enrolment brings a token instead,
- * and forms of Prometheus only read. */
+/* A form or a document that changes something comes from no page of another site. An enrolment
+ * brings a token instead, and forms of Prometheus only read. */
 static void
 test_forms(void)
 {

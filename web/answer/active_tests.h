@@ -17,8 +17,8 @@
  * Keeps the tests of a body as narrows/activetest.h reads it. `hosts` lists the hosts whose tests
  * are taken, by blanks, or is "any". *out is a new document with the numbers of tests that were
  * stored, that the store had, and that are of other kinds. After an error nothing is stored, and
- * `why` says why: NW_EINVAL (no such document, or an end that is not listed), NW_EFULL (the store is
- * busy: again later), NW_ENOMEM.
+ * `why` says why: NW_EINVAL (no such document, or an end that is not listed), NW_EFULL (the store
+ * is busy: again later), NW_ENOMEM.
  */
 int active_tests_keep(const char *store_path, const char *hosts, const char *body, json_t **out,
     char *why, size_t why_size);

@@ -24,8 +24,8 @@ struct esmond_query {
 	size_t why_size;
 };
 
-/* A list in the making: takes a metadata's reference, and keeps the metadata if it passes the query.
- * newest_s: second of its newest point. NW_ENOMEM. */
+/* A list in the making: takes a metadata's reference, and keeps the metadata if the metadata passes
+ * the query. newest_s: second of its newest point. NW_ENOMEM. */
 struct esmond_list;
 int esmond_list_take(struct esmond_list *l, json_t *metadata, int64_t newest_s);
 int esmond_point_put(json_t *list, int64_t ts_s, json_t *value);

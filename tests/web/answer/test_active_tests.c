@@ -39,6 +39,7 @@ store_fill(void)
 	host_put(b, 1, "dtn1", "host:dtn1", "192.0.2.1/4000", "10.0.0.1 2001:db8::1");
 	host_put(b, 2, "DTN2", "host:DTN2", "127.0.0.1/4000", NULL);
 	host_put(b, 3, "liar", "addr:192.0.2.9", "192.0.2.9/4000", NULL);
+	host_put(b, 4, "dtn4", "host:dtn4", "2001:db8::4/4000", NULL);
 	filled_commit(store, b);
 }
 
@@ -97,7 +98,8 @@ test_store(void)
 	struct nw_active_test list[] = { test_of(1, "dtn1", "dtn2", 1000),
 		test_of(2, "10.0.0.1", "dtn2", 2000), test_of(3, "192.0.2.1", "dtn2", 3000),
 		test_of(4, "2001:db8::1", "dtn2", 4000), test_of(5, "127.0.0.1", "dtn2", 5000),
-		test_of(6, "192.0.2.9", "dtn1", 6000), test_of(1, "dtn1", "dtn2", 7000) };
+		test_of(6, "192.0.2.9", "dtn1", 6000), test_of(7, "2001:db8::4", "dtn1", 6500),
+		test_of(1, "dtn1", "dtn2", 7000) };
 	const size_t n = sizeof(list) / sizeof(list[0]);
 	struct seen s;
 	size_t added;
@@ -119,6 +121,8 @@ test_store(void)
 	CHECK(s.newest.kind == NW_TEST_RTT && s.newest.succeeded);
 	CHECK_INT(between("dtn1", "DTN2", 2000, 4000).n, 2); /* from is in, to is not */
 	CHECK_INT(between("DTN2", "dtn1", 0, 10000).n, 0);
+	CHECK_INT(
+	    between("dtn4", "dtn1", 0, 10000).n, 1); /* without addresses in the certificate */
 	/* an address without certificate is no host */
 	CHECK_INT(between("liar", "dtn1", 0, 10000).n, 0);
 	CHECK_INT(between("192.0.2.9", "dtn1", 0, 10000).n, 1);
