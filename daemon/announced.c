@@ -21,8 +21,7 @@
 #include "narrows/task.h"
 #include "narrows/xmalloc.h"
 
-/* Most judgements behind a session's end that announcements bring about: firefly, XRootD, FTS and
- * Rucio may each be late, and anybody can send datagrams. */
+/* Late judgements of a session: firefly, XRootD, FTS and Rucio; anybody can send datagrams. */
 enum { LATE_MOST = 4 };
 
 /* A flow's reference to its session: sessions merge. */
@@ -216,8 +215,7 @@ on_trace(void *arg, const char *sender, const struct nw_announcement *n)
 int
 announced_traces_start(struct box *box, struct traces **out, char why[CONF_WHY_BYTES])
 {
-	*out = NULL;
-	if (!box->conf->take_traces)
-		return NW_OK;
-	return traces_start(box->base, box->conf->announce_from, on_trace, box, out, why);
+	return box->conf->take_traces
+	    ? traces_start(box->base, box->conf->announce_from, on_trace, box, out, why)
+	    : NW_OK;
 }

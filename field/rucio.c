@@ -79,7 +79,7 @@ on_value(void *arg, const char *path, const struct jsonscan_value *v)
 
 /* --- one trace --- */
 
-/* Seconds from one moment to a later one; NaN if one of them is not said. */
+/* Seconds between two moments; NaN if a moment is not said. */
 static double
 span(double from_s, double to_s)
 {

@@ -187,7 +187,7 @@ files_forget(const struct bucket *b, const char *directory, json_t *sent, char *
 	return rc;
 }
 
-/* The manifest last: what it names is there. */
+/* The manifest last: the named objects are there. */
 static int
 follow(const struct bucket *b, char why[FLEET_WHY_BYTES])
 {

@@ -144,7 +144,7 @@ take_cell(struct input *in, struct fleet_cell *cell, enum fleet_type type)
 		cell->i = (int64_t)raw;
 }
 
-/* The columns that the peer has, in its order; false: one is unknown, or stands twice. */
+/* The peer's columns, in the peer's order; false: a column is unknown, or stands twice. */
 static bool
 columns_take(struct input *in, enum fleet_column order[FLEET_COLUMNS], size_t *n)
 {

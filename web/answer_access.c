@@ -115,7 +115,7 @@ take_enrolment(struct ask *q)
 	return enrolment_run(q, q->form);
 }
 
-/* The facts that a host needs before its token is spent. */
+/* The facts for a host before the token is spent. */
 int
 answer_enrolment(struct ask *q)
 {

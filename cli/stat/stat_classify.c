@@ -77,7 +77,7 @@ named_models_make(struct named_models *m, struct stat_table *t, double page, str
 	return NW_OK;
 }
 
-/* Says aloud which models have no operations because they were refused. */
+/* Names refused models aloud: refused models have no operations. */
 static void
 refused_tell(const struct named_models *m)
 {

@@ -102,7 +102,7 @@ series_put(
 		xmalloc_spend();
 }
 
-/* The transfer that the flow is a part of, by what other programs announced of it. */
+/* The transfer of a flow, by the announcements of other programs. */
 static void
 group_find(struct announce *a, const char *source, struct nw_announcement *n)
 {

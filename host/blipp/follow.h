@@ -37,7 +37,7 @@ struct followers {
 	unsigned stretch; /* factor of intervals that orders name; 0 counts as 1 */
 	int fd;           /* socket diagnostics; -1: the system refuses them */
 	int error;        /* errno of the refusal */
-	bool all_fields;  /* also those that nothing in the box reads */
+	bool all_fields;  /* also without a reader in the box */
 };
 
 void followers_init(struct followers *f);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Generation 0, the text of the XIO driver of January 2011 (xsp/doc_g0.c): a line for each
- * transfer, a line for each row. Generation 0 has no other descriptions: of a series the event type,
- * the handle and the stack remain. Numbers have all their digits, which the driver cut at six.
+ * transfer, a line for each row. Generation 0 has no other descriptions: of a series the event
+ * type, the handle and the stack remain. Numbers have all their digits, which the driver cut at six.
  */
 #include <math.h>
 #include <stdlib.h>

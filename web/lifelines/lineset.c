@@ -157,7 +157,7 @@ row_put(struct reading *d, int64_t t, uint32_t line, uint32_t name, uint32_t hos
 	return NW_OK;
 }
 
-/* The size that an event tells of its object; NaN: none. */
+/* The size of an event's object; NaN: none. */
 static double
 bytes_of(const struct nw_event *e)
 {

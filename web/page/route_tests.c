@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the path of a route can do by active tests, against what its sessions got. */
+/* The rates of a path by active tests, against the rates of the sessions. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -285,7 +285,7 @@ card_clear(struct advice_card *c)
 	free(c->undo);
 }
 
-/* The gain of a rule that has one of its own, else that of lifting the limit. */
+/* The rule's own gain, else the gain of lifting the limit. */
 static double
 card_gain(const struct facts *f, const struct advice_rule *rule, double limit)
 {

@@ -339,7 +339,7 @@ object_get_pipe(uint64_t dev, uint64_t ino)
 	return object_get_like_pipe(NWSHM_PIPE, dev, ino, NWSHM_PIPES);
 }
 
-/* The process holds one reference, up to its end. */
+/* The process holds a reference up to the end. */
 struct nwshm_object *
 object_get_peer(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino)
 {

@@ -377,7 +377,7 @@ small_files_test(struct store_reader *r)
 	CHECK(!small_files_say(r, 60e6, 30, 1e6, 0));
 }
 
-/* The number of workers that the card asks for, 0 without card, where `n` workers hold the bytes for
+/* The number of workers on the card, 0 without card, where `n` workers hold the bytes for
  * `held` of their time, the next program for `next`, on four processors. */
 static double
 workers_say(struct store_reader *r, int n, double held, double cpu, double next, double busy,
