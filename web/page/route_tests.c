@@ -162,13 +162,13 @@ route_tests_write(struct html *h, struct store_reader *r, const json_t *doc, con
 	if (p->n_tests > 0)
 		rc = store_sessions_of_route(
 		    r, route, program, INT64_MAX, SESSIONS_MAX, on_session, p);
-	if (sentence != NULL) {
+	if (rc == NW_OK && p->n_tests > 0 && p->n > 1)
+		points_plot(h, p, sentence);
+	else if (sentence != NULL) {
 		html_raw(h, "<p>");
 		html_text(h, sentence);
 		html_raw(h, "</p>");
 	}
-	if (rc == NW_OK && p->n_tests > 0 && p->n > 1)
-		points_plot(h, p, sentence);
 	tests_table(h, tests);
 	html_raw(h, "</section>");
 	free(p);
