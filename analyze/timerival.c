@@ -39,7 +39,7 @@ enum {
 #define ROWS_MANY  60.0 /* fewer hide their memory: each part costs twice and more */
 #define DAY_MIN    0.5  /* days of rows, for the hour to be a rival */
 #define LEFT_MIN   1e-9 /* share of a length below which the rest is rounding */
-#define TAKEN_LEFT 0.1  /* a metric taken keeps at most this share of its r^2 */
+#define TAKEN_LEFT 0.1  /* a taken metric keeps at most so large a part of the r^2 */
 
 static const double TWO_PI = 6.283185307179586;
 

@@ -373,7 +373,7 @@ report(const struct fleeting *f, const char *what)
 	return -1;
 }
 
-/* The reports as one page, a file that asks for nothing. */
+/* The reports as a page, a file without requests. */
 static int
 page(const struct fleeting *f)
 {

@@ -38,7 +38,7 @@ work_open(struct work *w)
 	return true;
 }
 
-/* Starts a program and waits for its end; returns its exit status. */
+/* Starts a program, waits for the end, and returns the exit status. */
 static int
 program_run(const char *const argv[])
 {

@@ -44,7 +44,7 @@ slow_words(const json_t *usual)
 	return words;
 }
 
-/* What later sessions told of the incident that the session is in. */
+/* Words of later sessions about the session's incident. */
 static void
 later_put(const json_t *doc, const json_t *incident, bool markdown)
 {

@@ -21,8 +21,7 @@
 #include "narrows/task.h"
 #include "narrows/xmalloc.h"
 
-/* Late judgements of a session: firefly, XRootD, FTS and Rucio; anybody can send datagrams. */
-enum { LATE_MOST = 4 };
+enum { LATE_MOST = 4 }; /* late judgements of a session: anybody can send datagrams */
 
 /* A flow's reference to its session: sessions merge. */
 struct flow_session {

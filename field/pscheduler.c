@@ -101,7 +101,7 @@ quantile_of(const struct bucket *b, size_t n, double total, double share)
 	return b[n - 1].at;
 }
 
-/* Delays from the histogram, whose keys are milliseconds. */
+/* Delays from the histogram with keys in milliseconds. */
 static int
 delays_take(struct nw_active_test *t, const json_t *histogram)
 {
@@ -187,7 +187,7 @@ loss_take(struct nw_active_test *t)
 		t->value[NW_TEST_loss] = lost / sent;
 }
 
-/* A list of numbers that stand under `key` in each object of a list; null where there is none. */
+/* A list of the numbers under `key` in each object of a list; null where there is none. */
 static json_t *
 column_make(const json_t *list, const char *key)
 {
@@ -382,7 +382,7 @@ result_take(struct nw_active_test *t, const json_t *spec, const json_t *result)
 	return rc;
 }
 
-/* --- one document --- */
+/* --- a document --- */
 
 static bool
 is_uuid(const char *text)

@@ -77,7 +77,7 @@ on_value(void *arg, const char *path, const struct jsonscan_value *v)
 	return NW_OK;
 }
 
-/* --- one trace --- */
+/* --- a trace --- */
 
 /* Seconds between two moments; NaN if a moment is not said. */
 static double
@@ -116,7 +116,7 @@ client_copy(const struct trace *t, const char *peer, char out[NW_ANNOUNCE_ADDRES
 		out[0] = '\0';
 }
 
-/* Returns false for events that are no transfer. */
+/* Returns false for events without a transfer. */
 static bool
 direction_read(const char *event, bool *is_upload)
 {

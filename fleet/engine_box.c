@@ -19,7 +19,7 @@ enum { ANSWER_MAX_BYTES = 256 << 20 };
 
 struct box {
 	const struct fleet_conf *conf;
-	char *base; /* without a slash at its end */
+	char *base; /* without a slash at the end */
 };
 
 struct answer {
@@ -47,7 +47,7 @@ file_of(const char *path)
 	return strcmp(path, "none") != 0 ? path : NULL;
 }
 
-/* free(answer->b), which is NULL without an answer. */
+/* free(answer->b), NULL without an answer. */
 static int
 talk(const struct box *b, const char *path, const char *body, size_t len, struct answer *answer,
     char why[FLEET_WHY_BYTES])

@@ -30,7 +30,7 @@ struct server {
 	size_t n_gone;
 	bool knows_gone;
 	char *base, *database;
-	char **shards; /* bases of all servers: those of the cluster, or the one */
+	char **shards; /* bases of all servers */
 	size_t n_shards;
 	bool is_cluster;
 	char password[EXCHANGE_SECRET_BYTES];
@@ -193,7 +193,7 @@ url_read(const char *url, char **base, char **database, char why[FLEET_WHY_BYTES
 	return NW_EINVAL;
 }
 
-/* The servers of the cluster, or the one server. */
+/* The servers of the cluster, or the server. */
 static int
 shards_read(struct server *s, char why[FLEET_WHY_BYTES])
 {

@@ -65,7 +65,7 @@ on_part(void *arg, const char *data, size_t len)
 	return NW_OK;
 }
 
-/* The signature covers the body by its hash. */
+/* The signature covers the body by a hash. */
 static void
 hash_line(const char *body, size_t len, char line[96])
 {
@@ -209,7 +209,7 @@ follow(const struct bucket *b, char why[FLEET_WHY_BYTES])
 		rc = file_follow(b, manifest, sent, why);
 	if (rc == NW_OK)
 		rc = files_forget(b, directory, sent, why);
-	/* what was put before a failure need not be put again */
+	/* files of before a failure need not be put again */
 	if (rc < 0 && sent != NULL)
 		(void)memory_write(memory, sent, unsaid);
 	else if (rc == NW_OK)

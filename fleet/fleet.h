@@ -71,9 +71,9 @@ struct fleet_conf {
 	char *ca_file, *user, *password_file, *proxy;
 	char *cert_file, *cert_key_file; /* shown to another box; "none" */
 	char *duckdb_library;
-	char *cluster, *shards; /* of clickhouse: URLs of its servers, one a line; or NULL */
+	char *cluster, *shards; /* of clickhouse: URLs of servers, one a line; or NULL */
 	char *region, *days;    /* of s3: directory with the days of this site */
-	char *takes;            /* receiver: sites that may push, one a line; NULL: none */
+	char *takes;            /* receiver: sites with a right to push, one a line; NULL: none */
 	char *tls_dir;          /* receiver: directory of narrows/ca.h */
 	uint64_t rate;          /* sessions per second; a batch has at most so many, too */
 	int64_t timeout_ns;

@@ -15,7 +15,7 @@
 #include "send/memory.h"
 
 enum { BATCH_MAX = 1000, MARKS_MAX = 4000 };
-/* A fleet that forgot gets the rows of its last hour again. */
+/* A fleet without memory gets the rows of the last hour again. */
 static const int64_t KEPT_NS = INT64_C(3600) * 1000000000;
 
 /*

@@ -228,7 +228,7 @@ value_veil(const struct veil *v, const json_t *value, bool is_word)
 	return out;
 }
 
-/* The document as it leaves; NULL: nothing of it. free() the text. */
+/* The document for the fleet; NULL: nothing leaves. free() the text. */
 static char *
 document_veil(const struct veil *v, const char *text)
 {

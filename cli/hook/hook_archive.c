@@ -10,7 +10,7 @@
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
 
-/* The same session has the same id whenever it is sent, so that an archive keeps it once. */
+/* A session has the same id in every message, so that an archive keeps one of them. */
 static json_t *
 id_make(const json_t *session)
 {

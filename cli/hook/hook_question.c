@@ -22,7 +22,7 @@
 enum { ANSWER_MAX_BYTES = 1 << 20, WAIT_MIN_S = 1, WAIT_MAX_S = 16, DAY_S = 86400 };
 static const char ARROW[] = " -> ";
 
-/* --- what is asked --- */
+/* --- the question --- */
 
 bool
 hook_asks(const struct hook *h)

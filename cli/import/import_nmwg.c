@@ -105,7 +105,7 @@ host_of(const struct nmwg_meta *m)
 	return "";
 }
 
-/* Three spellings of one type are in use. */
+/* Three spellings of a type are in use. */
 static const char *
 type_of(const struct nmwg_meta *m, const struct import_series *above)
 {

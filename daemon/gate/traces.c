@@ -26,7 +26,7 @@ struct traces {
 	void *arg;
 };
 
-/* A transfer on its way. */
+/* A transfer under way. */
 struct passing {
 	char sender[NW_ANNOUNCE_ADDRESS_BYTES];
 	struct nw_announcement n;

@@ -14,7 +14,7 @@
 
 enum { SEPARATOR = '|', SLICE_BYTES = 1 << 20, LOOK_BYTES = 4096, TYPES_MAX = 16 };
 
-/* A parameter whose value has not come yet. */
+/* A parameter without value so far. */
 struct open_parameter {
 	char *name;
 	bool of_subject, is_json;
@@ -274,7 +274,7 @@ time_take(struct reader *r, const char *const *attributes)
 		text_set(r, &r->time, r->from);
 }
 
-/* Attributes of a datum that are no values. */
+/* Attributes of a datum without values. */
 static bool
 is_about(const char *name)
 {

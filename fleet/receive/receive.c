@@ -19,7 +19,7 @@
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 
-/* --- a connection, in a process of its own --- */
+/* --- a connection, in a process apart --- */
 
 struct wire {
 	int fd;

@@ -75,7 +75,7 @@ receive_head(const char *text, size_t len, struct receive_head *head)
 	return 0;
 }
 
-/* --- what a site asks --- */
+/* --- questions of a site --- */
 
 struct doing {
 	const struct fleet_conf *conf;

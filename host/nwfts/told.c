@@ -216,7 +216,7 @@ file_rewrite(struct told *t)
 
 /* --- life --- */
 
-/* A new key: hashes by another one, or by none, mean nothing. */
+/* A new key: hashes by another key mean nothing. */
 static int
 key_make(struct told *t)
 {

@@ -39,7 +39,7 @@ struct journal {
 	int fd;
 	struct mark *marks; /* rising in number */
 	size_t n, cap;
-	size_t n_written; /* in the file, also those that are not needed any more */
+	size_t n_written; /* in the file, also without a need for them */
 };
 
 /*

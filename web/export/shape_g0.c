@@ -2,7 +2,7 @@
 /*
  * Generation 0, the text of the XIO driver of January 2011 (xsp/doc_g0.c): a line for each
  * transfer, a line for each row. Generation 0 has no other descriptions: of a series the event
- * type, the handle and the stack remain. Numbers have all their digits, which the driver cut at six.
+ * type, the handle and the stack remain. Numbers have all digits; the driver cut them at six.
  */
 #include <math.h>
 #include <stdlib.h>

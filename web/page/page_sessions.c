@@ -522,7 +522,7 @@ write_more(struct html *h, const struct session_filter *f, int64_t next)
 
 /* --- the page --- */
 
-/* The views that readers open most, what is slower now in front. */
+/* The usual views of readers, the slower sessions in front. */
 static void
 write_views(struct html *h, const struct session_filter *f)
 {

@@ -382,7 +382,7 @@ named_free(struct named *hash)
 
 /* --- whose data count --- */
 
-/* Whether the session has a name that anybody may have chosen. */
+/* Whether the session's name may be anybody's choice. */
 static bool
 is_chosen_name(const char *task_id)
 {

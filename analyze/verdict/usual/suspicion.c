@@ -14,7 +14,7 @@ enum { LINES_MAX = 20000, MOVED_MAX = 200 };
 static const double WORTH = 0.01;
 static const char ARROW[] = " -> ";
 
-/* A setting of the host in hand that has changed, and how often. */
+/* A changed setting of the host in hand, and the number of changes. */
 struct moved {
 	char *name;
 	size_t n;
@@ -36,7 +36,7 @@ past_settled(const struct past_session *s)
 	return s->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
 }
 
-/* The earlier changes of a setting; counts one more. */
+/* The earlier changes of a setting; counts the next. */
 static size_t
 moves_before(struct search *s, const char *name)
 {
