@@ -109,6 +109,7 @@ base=https://127.0.0.1:${address#*/}/fleet
 [ "$(ask -d NWF1junk "$base/rows")" = 400 ] || fail "rows that are none"
 [ "$(ask -d '{"clock": 3}' "$base/site")" = 400 ] || fail "a site that is none"
 [ "$(ask -d '[1.5]' "$base/gone")" = 400 ] || fail "no numbers of sessions"
+[ "$(ask -d '"a"' "$base/gone")" = 400 ] || fail "any word deletes all"
 [ "$(ask -H 'Transfer-Encoding: chunked' -d x "$base/rows")" = 411 ] || fail "no length"
 [ "$(ask -H 'Content-Length: 999999999' -d x "$base/rows")" = 413 ] || fail "too long"
 

@@ -138,12 +138,13 @@ static int
 gone_do(struct doing *d)
 {
 	json_t *o = json_loadb(d->body, d->len, JSON_DECODE_ANY, NULL);
+	const char *text = json_string_value(o);
 	size_t n = json_array_size(o), i;
 	int64_t *sessions = calloc(n + 1, sizeof(*sessions));
 	const struct fleet_engine *engine;
 	struct fleet *fleet = NULL;
 	void *e;
-	int rc = json_array_size(o) > 0 || json_is_string(o) ? NW_OK : NW_EPROTO;
+	int rc = n > 0 || (text != NULL && strcmp(text, "all") == 0) ? NW_OK : NW_EPROTO;
 
 	if (sessions == NULL)
 		rc = NW_ENOMEM;
