@@ -183,6 +183,14 @@ quick_stop(struct nwshm_thread *t, uint64_t begin_ticks)
 	return stop;
 }
 
+/* A read that found its socket empty: a short pause behind the read waits for the network. */
+static inline void
+drained_note(unsigned stage, ssize_t bytes)
+{
+	if (unlikely(bytes < 0) && stage == NWSHM_NET_READ && errno == EAGAIN)
+		self.drained = true;
+}
+
 /* A call that failed, or one without a time: another processor's counter may be a little behind. */
 static __attribute__((noinline, cold)) void
 quick_count_rest(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, struct stop stop,
@@ -190,6 +198,7 @@ quick_count_rest(struct nwshm_thread *t, unsigned stage, struct nwshm_object *o,
 {
 	int64_t ns = stop.ns > 0 ? stop.ns : 0;
 
+	drained_note(stage, bytes);
 	stage_add(t, stage, o, offset, stop.end_mono_ns - ns, stop.end_mono_ns, bytes);
 }
 
@@ -325,8 +334,7 @@ op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes)
 		op_count2(op, end_mono_ns, bytes);
 		return;
 	}
-	if (unlikely(bytes < 0) && op->stage == NWSHM_NET_READ && errno == EAGAIN)
-		self.drained = true;
+	drained_note(op->stage, bytes);
 	stage_add(
 	    op->thread, op->stage, op->object, op->offset, op->begin_mono_ns, end_mono_ns, bytes);
 	object_name_large(op->object, op->fd);
