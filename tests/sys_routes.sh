@@ -68,7 +68,7 @@ for i in range(15):
 for i in range(4):
     transfer("a", "c", "u%d" % i, T0 + i * DAY, 1e8)
 END
-start_box -o active-tests="a b" -o "expect=1d mover a -> c" -o "expect=30d mover a -> nowhere"
+start_box -o listen-https=127.0.0.1/0 -o active-tests="a b" -o "expect=1d mover a -> c" -o "expect=30d mover a -> nowhere"
 # known SESSIONS OF_A_ROUTE OF_THE_OTHER
 known() {
 	[ "$(sql "select count(*) from result where route glob '* -> *'")" = "$1" ] &&
@@ -147,13 +147,6 @@ END
 
 # a pScheduler behind TLS is asked for a test of the slow session: with a budget, beside no open session, once
 mkdir "$tmp/questions" "$tmp/ps"
-(
-	cd "$tmp/ps"
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9 -subj /CN=ca -keyout ca.key -out ca.crt
-	openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost -keyout server.key -out server.csr
-	echo subjectAltName=DNS:localhost >names
-	openssl x509 -req -in server.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 9 -extfile names -out server.crt
-) 2>/dev/null
 cat >"$tmp/ps/ps.py" <<'END'
 import datetime, http.server, json, ssl, sys, time
 iso = lambda t: datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat()
@@ -183,18 +176,18 @@ class Scheduler(http.server.BaseHTTPRequestHandler):
 server = http.server.HTTPServer(("127.0.0.1", 0), Scheduler)
 base = "https://localhost:%d/pscheduler" % server.server_port
 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-context.load_cert_chain(sys.argv[1] + "/server.crt", sys.argv[1] + "/server.key")
+context.load_cert_chain(sys.argv[2] + "/box.crt", sys.argv[2] + "/box.key")
 server.socket = context.wrap_socket(server.socket, server_side=True)
 print(base, flush=True)
 server.serve_forever()
 END
-python3 -B "$tmp/ps/ps.py" "$tmp/ps" >"$tmp/ps/url" &
+python3 -B "$tmp/ps/ps.py" "$tmp/ps" "$tmp/state/tls" >"$tmp/ps/url" &
 pids="$pids $!"
 until_true 10 test -s "$tmp/ps/url" || fail "no pScheduler"
 # question [LINE]: the route turns slow once more; a look with a further line of configuration
 question() {
 	printf 'url %s\nformat pscheduler-test\nhosts a b\nca-file %s\nauthorization-file %s\nbox %s/pscheduler\ntimeout 60s\n%b' \
-	    "$(cat "$tmp/ps/url")" "$tmp/ps/ca.crt" "$tmp/credential" "$url" "${1-}" >"$tmp/questions/test.conf"
+	    "$(cat "$tmp/ps/url")" "$tmp/state/tls/ca.crt" "$tmp/credential" "$url" "${1-}" >"$tmp/questions/test.conf"
 	python3 - "$tmp/archives.json" "$tmp/questions.json" <<'END'
 import json, os, sys
 seen = json.load(open(sys.argv[1]))
