@@ -37,6 +37,18 @@ struct reader {
 	char *data_ref, *time, *from, *unit; /* of the open data and datum */
 };
 
+/* Newer libraries want another name, which Debian 12 lacks, for systems with a short `long`. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+static size_t
+offset_now(const struct reader *r)
+{
+	XML_Index index = XML_GetCurrentByteIndex(r->xml);
+
+	return index > 0 ? (size_t)index : 0;
+}
+#pragma GCC diagnostic pop
+
 static void
 stop(struct reader *r, int rc, const char *why)
 {
@@ -249,7 +261,7 @@ meta_end(struct reader *r)
 	if (r->own_type == NULL && r->known_type == NULL && r->subject_space != NULL)
 		type_take(r, r->subject_space);
 	m.event_type = r->own_type != NULL ? r->own_type : r->known_type;
-	r->rc = r->sink->on_meta(r->sink->arg, (size_t)XML_GetCurrentByteIndex(r->xml), &m);
+	r->rc = r->sink->on_meta(r->sink->arg, offset_now(r), &m);
 	texts_clear(r);
 }
 
@@ -346,8 +358,7 @@ datum_end(struct reader *r)
 		.n_pairs = r->n_pairs };
 
 	if (r->n_pairs > 0)
-		r->rc =
-		    r->sink->on_datum(r->sink->arg, (size_t)XML_GetCurrentByteIndex(r->xml), &d);
+		r->rc = r->sink->on_datum(r->sink->arg, offset_now(r), &d);
 	texts_clear(r);
 }
 
@@ -458,7 +469,7 @@ int
 nmwg_read(const char *bytes, size_t len, const struct nmwg_sink *sink, size_t *at, const char **why)
 {
 	struct reader *r = xcalloc(1, sizeof(*r));
-	XML_Index index;
+	size_t index;
 	int rc;
 
 	*why = NULL;
@@ -473,8 +484,8 @@ nmwg_read(const char *bytes, size_t len, const struct nmwg_sink *sink, size_t *a
 	XML_SetCharacterDataHandler(r->xml, on_text);
 	XML_SetStartDoctypeDeclHandler(r->xml, on_doctype);
 	feed(r, bytes, len);
-	index = XML_GetCurrentByteIndex(r->xml);
-	*at = index > 0 && (size_t)index < len ? (size_t)index : 0;
+	index = offset_now(r);
+	*at = index < len ? index : 0;
 	*why = r->why;
 	rc = r->rc < 0 ? r->rc : NW_OK;
 	XML_ParserFree(r->xml);
