@@ -43,6 +43,23 @@ near "$segs0" "$segs" "$(sum node_netstat_Tcp_OutSegs)" || fail "segments: $(sum
 near "$user0" "$user" "$(mode user)" || fail "user time of the processors: $(mode user) s, not $user0 to $user"
 near "$total" "$total" "$(sum node_memory_MemTotal_bytes)" || fail "memory: $(sum node_memory_MemTotal_bytes), not $total"
 
+# --- what an archive of perfSONAR parses: labels parted at every comma, and the names of system and host ---
+curl -sf -m $((5 * PATIENCE)) "http://127.0.0.1:$port/node_exporter/metrics" >"$tmp/archive" || fail "/node_exporter/metrics"
+python3 - "$tmp/archive" <<'PY' || fail "perfSONAR's archive cannot read the metrics"
+import os, re, sys
+got = {}
+for line in open(sys.argv[1]):
+    if not line.startswith("#"):
+        name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)\n", line).groups()
+        pairs = [re.fullmatch(r'(\w+)="([^"]*)"', part).groups() for part in labels.split(",")] if labels else []
+        got[name] = (dict(pairs), float(value))
+u = os.uname()
+assert (got["node_uname_info"][0]["nodename"], got["node_uname_info"][0]["release"]) == (u.nodename, u.release), got["node_uname_info"]
+assert got["node_os_info"][0]["id"] in open("/etc/os-release").read() and got["node_os_info"][1] == 1
+least, usual, most = map(int, open("/proc/sys/net/ipv4/tcp_rmem").read().split())
+assert [got["node_sysctl_net_ipv4_tcp_rmem_" + part][1] for part in ("min", "default", "max")] == [least, usual, most]
+PY
+
 # --- peers that say nothing, say too much, or ask for something else, take nobody's place ---
 python3 - "$port" <<'PY' || fail "a wrong peer"
 import socket, sys

@@ -29,6 +29,7 @@
 #include "host/blipp/probe/series_diet.h"
 #include "host/blipp/follow.h"
 #include "host/blipp/giveback.h"
+#include "host/blipp/hostinfo.h"
 #include "host/blipp/linelog.h"
 #include "host/blipp/series_history.h"
 #include "host/blipp/scrape.h"
@@ -576,6 +577,7 @@ write_metrics(void *arg, bool classic, FILE *to)
 	b->report = saved;
 	show_keep_latest(&b->scraped, before);
 	write_self(classic, to);
+	hostinfo_write(to);
 	show_write_metrics(&b->scraped, classic, to);
 }
 

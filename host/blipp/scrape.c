@@ -104,12 +104,20 @@ take_new(struct scrapes *s, int64_t now_mono_ns)
 	}
 }
 
+static bool
+is_page(const char *request, const char *page)
+{
+	const size_t len = strlen(page);
+
+	return strncmp(request, page, len) == 0 && (request[len] == ' ' || request[len] == '?');
+}
+
 /* The answer to a whole request: head and metrics in one piece of memory. */
 static void
 answer_make(const struct scrapes *s, struct scrape *c)
 {
-	bool found = strncmp(c->request, "GET /metrics ", 13) == 0 ||
-	    strncmp(c->request, "GET /metrics?", 13) == 0;
+	bool found = is_page(c->request, "GET /metrics") ||
+	    is_page(c->request, "GET /node_exporter/metrics");
 	bool classic = strstr(c->request, "application/openmetrics-text") == NULL;
 	const char *type = classic ? "text/plain; version=0.0.4; charset=utf-8"
 				   : "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -326,14 +326,15 @@ by_name(const void *a, const void *b)
 	return order != 0 ? order : (x->at > y->at) - (x->at < y->at);
 }
 
-static void
-put_label(FILE *to, const char *text)
+/* Archives of perfSONAR part labels at every comma, also within a value. */
+void
+show_put_label(FILE *to, const char *text)
 {
 	for (; *text != '\0'; text++) {
 		if (*text == '\\' || *text == '"')
 			putc('\\', to);
 		if (*text != '\n')
-			putc(*text, to);
+			putc(*text == ',' ? ';' : *text, to);
 	}
 }
 
@@ -351,7 +352,7 @@ write_metric(const struct metric *m, FILE *to)
 	fprintf(to, "%s%s", m->node.name, is_counter(m) ? "_total" : "");
 	if (r->key[0] != '\0') {
 		fprintf(to, "{%s=\"", m->node.label != NULL ? m->node.label : r->key);
-		put_label(to, r->device + m->node.label_skips);
+		show_put_label(to, r->device + m->node.label_skips);
 		if (m->node.mode != NULL)
 			fprintf(to, "\",mode=\"%s", m->node.mode);
 		fputs("\"}", to);

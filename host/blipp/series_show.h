@@ -44,6 +44,8 @@ struct show_probe {
 void show_list(const struct show *w, const struct show_probe *probe, FILE *to);
 /* Writes all rows. */
 void show_write(const struct show *w, enum show_format format, FILE *to);
+/* The text as the value of a label. */
+void show_put_label(FILE *to, const char *text);
 /* Metrics for Prometheus, in OpenMetrics or in the older text format. */
 void show_write_metrics(const struct show *w, bool classic, FILE *to);
 /* Of the first n rows forgets those of probes that have sampled again since. */

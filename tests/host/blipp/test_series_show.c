@@ -72,8 +72,8 @@ main(void)
 
 	take(&r, "old", 1, 1, NAN);
 	take(&r, "sda", 4096, NAN, NAN);
-	take(&r, "a\"b", 400, NAN, 6);
-	take(&r, "a\"b", 500, 2, 7);
+	take(&r, "a,\"b", 400, NAN, 6);
+	take(&r, "a,\"b", 500, 2, 7);
 	show_keep_latest(&w, 2);
 	show_keep_last_of_field(&w);
 	CHECK_INT(show_format_parse("csv"), SHOW_CSV);
@@ -81,31 +81,32 @@ main(void)
 	test_list_of_nothing();
 	expect_list(&w, &(struct show_probe){ "disk", "/proc/diskstats", kinds, 1, true },
 	    "disk disk:partition sda read_ms unit=ms kind=counter source=/proc/diskstats\n"
-	    "disk disk:partition a\"b read_ms unit=ms kind=counter source=/proc/diskstats\n"
-	    "disk disk:partition a\"b inflight unit={operation} kind=gauge source=/proc/diskstats\n"
-	    "disk disk:partition a\"b discarded_bytes unit=By kind=counter "
+	    "disk disk:partition a,\"b read_ms unit=ms kind=counter source=/proc/diskstats\n"
+	    "disk disk:partition a,\"b inflight unit={operation} kind=gauge "
+	    "source=/proc/diskstats\n"
+	    "disk disk:partition a,\"b discarded_bytes unit=By kind=counter "
 	    "source=/proc/diskstats\n");
 	expect(&w, SHOW_CSV,
 	    "t,event_type,device,field,value,unit,kind\n"
 	    "5.000000001,ps:tools:blipp:linux:disk:partition:,sda,read_ms,4096,ms,counter\n"
-	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",read_ms,500,ms,"
+	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a,\"\"b\",read_ms,500,ms,"
 	    "counter\n"
-	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",inflight,2,{operation},"
+	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a,\"\"b\",inflight,2,{operation},"
 	    "gauge\n"
-	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a\"\"b\",discarded_bytes,7,By,"
+	    "5.000000001,ps:tools:blipp:linux:disk:partition:,\"a,\"\"b\",discarded_bytes,7,By,"
 	    "counter\n");
 	expect(&w, SHOW_OPENMETRICS,
 	    "# TYPE blipp_disk_partition_discarded_bytes counter\n"
 	    "# HELP blipp_disk_partition_discarded_bytes disk:partition discarded_bytes (By), from "
 	    "/proc/diskstats\n"
-	    "blipp_disk_partition_discarded_bytes_total{device=\"a\\\"b\"} 7\n"
+	    "blipp_disk_partition_discarded_bytes_total{device=\"a;\\\"b\"} 7\n"
 	    "# TYPE node_disk_io_now gauge\n"
 	    "# HELP node_disk_io_now disk:partition inflight ({operation}), from /proc/diskstats\n"
-	    "node_disk_io_now{device=\"a\\\"b\"} 2\n"
+	    "node_disk_io_now{device=\"a;\\\"b\"} 2\n"
 	    "# TYPE node_disk_read_time_seconds counter\n"
 	    "# HELP node_disk_read_time_seconds disk:partition read_ms (ms), from /proc/diskstats\n"
 	    "node_disk_read_time_seconds_total{device=\"sda\"} 4.0960000000000001\n"
-	    "node_disk_read_time_seconds_total{device=\"a\\\"b\"} 0.5\n"
+	    "node_disk_read_time_seconds_total{device=\"a;\\\"b\"} 0.5\n"
 	    "# EOF\n");
 	show_clear(&w);
 	take(&r, "sda", 1, NAN, NAN);
