@@ -8,7 +8,7 @@ import re, socket, sys
 class Control:
     def __init__(self, place):
         host, port = place.rsplit(":", 1)
-        self.file = socket.create_connection((host, int(port)), timeout=120).makefile("rw", newline="")
+        self.file = socket.create_connection((host, int(port)), timeout=280).makefile("rw", newline="")
         self.reply()
         for line in "USER anonymous", "PASS a@b", "TYPE I", "MODE E":
             self.ask(line)
