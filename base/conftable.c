@@ -17,6 +17,12 @@ static const char out_of_range[] = "out of range"; /* the engine appends the bou
 
 /* --- types --- */
 
+const char *
+conf_or_null(const char *value)
+{
+	return strcmp(value, "none") != 0 ? value : NULL;
+}
+
 int
 conf_text_set(void *field, const char *value, const char **why)
 {

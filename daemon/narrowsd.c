@@ -802,7 +802,7 @@ daemon_start(struct daemon *d)
 	struct web_opts wo = { .listen = d->conf.listen_http,
 		.store_path = d->store_path,
 		.expect = d->conf.expect,
-		.active_tests = conf_is_none(d->conf.active_tests) ? NULL : d->conf.active_tests,
+		.active_tests = conf_or_null(d->conf.active_tests),
 		.health = health_fill,
 		.health_arg = d,
 		.connections_max = (uint32_t)d->conf.http_max_connections,

@@ -22,51 +22,26 @@ struct box {
 	char *base; /* without a slash at the end */
 };
 
-struct answer {
-	char *b;
-	size_t n, cap;
-};
-
+/* free(answer->text), NULL without an answer. */
 static int
-on_answer(void *arg, const char *data, size_t len)
-{
-	struct answer *a = arg;
-
-	if (a->n + len > ANSWER_MAX_BYTES)
-		return NW_ETOOBIG;
-	if (!array_room(&a->b, &a->cap, a->n + len + 1, 1))
-		return NW_ENOMEM;
-	memcpy(a->b + a->n, data, len);
-	a->b[a->n += len] = '\0';
-	return NW_OK;
-}
-
-static const char *
-file_of(const char *path)
-{
-	return strcmp(path, "none") != 0 ? path : NULL;
-}
-
-/* free(answer->b), NULL without an answer. */
-static int
-talk(const struct box *b, const char *path, const char *body, size_t len, struct answer *answer,
-    char why[FLEET_WHY_BYTES])
+talk(const struct box *b, const char *path, const char *body, size_t len,
+    struct exchange_text *answer, char why[FLEET_WHY_BYTES])
 {
 	const struct fleet_conf *c = b->conf;
 	char *url = xasprintf("%s%s", b->base, path), reason[EXCHANGE_WHY_BYTES] = "";
 	const struct exchange x = { .url = url,
 		.ca_file = c->ca_file,
-		.cert_file = file_of(c->cert_file),
-		.key_file = file_of(c->cert_key_file),
-		.proxy = file_of(c->proxy),
+		.cert_file = conf_or_null(c->cert_file),
+		.key_file = conf_or_null(c->cert_key_file),
+		.proxy = conf_or_null(c->proxy),
 		.body = body,
 		.body_len = len,
 		.timeout_ns = c->timeout_ns };
-	int status = 0, rc = exchange(&x, on_answer, answer, &status, reason);
+	int status = 0, rc = exchange(&x, exchange_keep, answer, &status, reason);
 
 	if (rc == NW_OK && status != 200) {
 		snprintf(reason, sizeof(reason), "%d: %.250s", status,
-		    answer->b != NULL ? answer->b : "");
+		    answer->text != NULL ? answer->text : "");
 		rc = NW_EPROTO;
 	}
 	if (rc < 0)
@@ -78,10 +53,10 @@ talk(const struct box *b, const char *path, const char *body, size_t len, struct
 static int
 say(const struct box *b, const char *path, const char *body, size_t len, char why[FLEET_WHY_BYTES])
 {
-	struct answer answer = { 0 };
+	struct exchange_text answer = { .len_max = ANSWER_MAX_BYTES };
 	int rc = body != NULL ? talk(b, path, body, len, &answer, why) : NW_ENOMEM;
 
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 
@@ -197,15 +172,15 @@ static int
 engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
     char why[FLEET_WHY_BYTES])
 {
-	struct answer answer = { 0 };
+	struct exchange_text answer = { .len_max = ANSWER_MAX_BYTES };
 	json_t *o = json_pack("{s:s, s:s*}", "sql", sql, "parameter", parameter);
 	char *body = json_dumps(o, JSON_COMPACT);
 	int rc = body != NULL ? talk(e, "/fleet/ask", body, strlen(body), &answer, why) : NW_ENOMEM;
 
-	if (rc == NW_OK && answer.b != NULL && (rc = table_read(answer.b, fn, arg)) < 0)
+	if (rc == NW_OK && answer.text != NULL && (rc = table_read(answer.text, fn, arg)) < 0)
 		snprintf(why, FLEET_WHY_BYTES, "the answer is no table");
 	free(body);
-	free(answer.b);
+	free(answer.text);
 	json_decref(o);
 	return rc;
 }

@@ -36,32 +36,14 @@ struct server {
 	char password[EXCHANGE_SECRET_BYTES];
 };
 
-struct bytes {
-	char *b;
-	size_t n, cap;
-};
-
 static void
-put(struct bytes *o, const void *data, size_t len)
+put(struct exchange_text *o, const void *data, size_t len)
 {
-	if (!array_room(&o->b, &o->cap, o->n + len + 1, 1))
+	if (exchange_keep(o, data, len) < 0)
 		abort();
-	memcpy(o->b + o->n, data, len);
-	o->b[o->n += len] = '\0';
 }
 
 /* --- questions --- */
-
-static int
-on_answer(void *arg, const char *data, size_t len)
-{
-	struct bytes *o = arg;
-
-	if (o->n + len > ANSWER_MAX_BYTES)
-		return NW_ETOOBIG;
-	put(o, data, len);
-	return NW_OK;
-}
 
 /* Puts a text into a query string. */
 static void
@@ -77,17 +59,17 @@ escaped(FILE *f, const char *s)
 /* Asks with the query in the address, or, with body NULL, in the body. read_only: the server
  * refuses anything but reading. */
 static int
-talk_at(const struct server *s, const char *base, const char *sql, const struct bytes *body,
-    bool read_only, struct bytes *answer, char why[FLEET_WHY_BYTES])
+talk_at(const struct server *s, const char *base, const char *sql, const struct exchange_text *body,
+    bool read_only, struct exchange_text *answer, char why[FLEET_WHY_BYTES])
 {
 	const struct fleet_conf *c = s->conf;
 	char *url, reason[EXCHANGE_WHY_BYTES];
 	size_t len;
 	FILE *f = open_memstream(&url, &len);
 	struct exchange x = { .ca_file = c->ca_file,
-		.proxy = strcmp(c->proxy, "none") != 0 ? c->proxy : NULL,
-		.body = body != NULL ? body->b : sql,
-		.body_len = body != NULL ? body->n : strlen(sql),
+		.proxy = conf_or_null(c->proxy),
+		.body = body != NULL ? body->text : sql,
+		.body_len = body != NULL ? body->len : strlen(sql),
 		.user = s->password[0] != '\0' ? c->user : NULL,
 		.password = s->password[0] != '\0' ? s->password : NULL,
 		.timeout_ns = c->timeout_ns };
@@ -104,11 +86,12 @@ talk_at(const struct server *s, const char *base, const char *sql, const struct 
 	if (fclose(f) != 0)
 		abort();
 	x.url = url;
-	answer->n = 0;
+	answer->len = 0;
+	answer->len_max = ANSWER_MAX_BYTES;
 	put(answer, "", 0);
-	rc = exchange(&x, on_answer, answer, &status, reason);
+	rc = exchange(&x, exchange_keep, answer, &status, reason);
 	if (rc == NW_OK && status != 200) {
-		snprintf(reason, sizeof(reason), "%d: %.250s", status, answer->b);
+		snprintf(reason, sizeof(reason), "%d: %.250s", status, answer->text);
 		rc = NW_EPROTO;
 	}
 	if (rc < 0)
@@ -118,8 +101,8 @@ talk_at(const struct server *s, const char *base, const char *sql, const struct 
 }
 
 static int
-talk(const struct server *s, const char *sql, const struct bytes *body, bool read_only,
-    struct bytes *answer, char why[FLEET_WHY_BYTES])
+talk(const struct server *s, const char *sql, const struct exchange_text *body, bool read_only,
+    struct exchange_text *answer, char why[FLEET_WHY_BYTES])
 {
 	return talk_at(s, s->base, sql, body, read_only, answer, why);
 }
@@ -128,13 +111,13 @@ talk(const struct server *s, const char *sql, const struct bytes *body, bool rea
 static int
 talk_all(const struct server *s, const char *sql, char why[FLEET_WHY_BYTES])
 {
-	struct bytes answer = { 0 };
+	struct exchange_text answer = { 0 };
 	size_t i;
 	int rc = NW_OK;
 
 	for (i = 0; rc == NW_OK && i < s->n_shards; i++)
 		rc = talk_at(s, s->shards[i], sql, NULL, false, &answer, why);
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 
@@ -265,7 +248,7 @@ is_nullable(size_t column)
 
 /* Bytes of a text behind its length, as in RowBinary. */
 static void
-put_text(struct bytes *o, const char *text)
+put_text(struct exchange_text *o, const char *text)
 {
 	size_t len = strlen(text), v = len;
 	char byte;
@@ -278,7 +261,7 @@ put_text(struct bytes *o, const char *text)
 }
 
 static void
-put_le(struct bytes *o, uint64_t v)
+put_le(struct exchange_text *o, uint64_t v)
 {
 	char b[8];
 	int i;
@@ -289,7 +272,7 @@ put_le(struct bytes *o, uint64_t v)
 }
 
 static void
-put_cell(struct bytes *o, const struct fleet_cell *c, size_t column)
+put_cell(struct exchange_text *o, const struct fleet_cell *c, size_t column)
 {
 	uint64_t raw;
 
@@ -319,7 +302,7 @@ compare(const void *a, const void *b)
 static int
 gone_read(struct server *s, char why[FLEET_WHY_BYTES])
 {
-	struct bytes answer = { 0 };
+	struct exchange_text answer = { 0 };
 	char *sql = xasprintf(
 	    "SELECT DISTINCT session FROM gone WHERE site = '%s' ORDER BY session", s->conf->site);
 	char *at, *end;
@@ -327,7 +310,7 @@ gone_read(struct server *s, char why[FLEET_WHY_BYTES])
 	int rc = talk(s, sql, NULL, true, &answer, why);
 
 	s->n_gone = 0;
-	for (at = answer.b; rc == NW_OK && *at != '\0'; at = end + (*end == '\n')) {
+	for (at = answer.text; rc == NW_OK && *at != '\0'; at = end + (*end == '\n')) {
 		if (!array_room(&s->gone, &cap, s->n_gone + 1, sizeof(*s->gone)))
 			abort();
 		s->gone[s->n_gone++] = (int64_t)strtoll(at, &end, 10);
@@ -338,14 +321,14 @@ gone_read(struct server *s, char why[FLEET_WHY_BYTES])
 	}
 	s->knows_gone = rc == NW_OK;
 	free(sql);
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 
 static int
 engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
 {
-	struct bytes body = { 0 }, answer = { 0 };
+	struct exchange_text body = { 0 }, answer = { 0 };
 	struct server *s = e;
 	size_t i, c;
 	int rc = s->knows_gone ? NW_OK : gone_read(s, why);
@@ -360,10 +343,10 @@ engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_B
 		for (c = 0; c < FLEET_COLUMNS; c++)
 			put_cell(&body, &rows[i].cell[c], c);
 	}
-	if (body.n > 0)
+	if (body.len > 0)
 		rc = talk(s, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
-	free(body.b);
-	free(answer.b);
+	free(body.text);
+	free(answer.text);
 	return rc;
 }
 
@@ -373,7 +356,7 @@ mutations_await(const struct server *s, const char *base, char why[FLEET_WHY_BYT
 {
 	const struct timespec pause = { 0, 100000000 };
 	const int64_t until_mono_ns = nw_mono_ns() + s->conf->timeout_ns;
-	struct bytes answer = { 0 };
+	struct exchange_text answer = { 0 };
 	bool done = false;
 	int rc = NW_OK;
 
@@ -382,14 +365,14 @@ mutations_await(const struct server *s, const char *base, char why[FLEET_WHY_BYT
 		    "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND "
 		    "table LIKE 'session%' AND NOT is_done",
 		    NULL, true, &answer, why);
-		done = rc == NW_OK && strtoll(answer.b, NULL, 10) == 0;
+		done = rc == NW_OK && strtoll(answer.text, NULL, 10) == 0;
 		if (rc == NW_OK && !done && nw_mono_ns() > until_mono_ns) {
 			snprintf(why, FLEET_WHY_BYTES, "the server has not deleted the rows yet");
 			rc = NW_EIO;
 		} else if (rc == NW_OK && !done)
 			nanosleep(&pause, NULL);
 	}
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 
@@ -435,7 +418,7 @@ engine_remove(
 static int
 engine_put_site(void *e, const struct fleet_site *t, char why[FLEET_WHY_BYTES])
 {
-	struct bytes body = { 0 }, answer = { 0 };
+	struct exchange_text body = { 0 }, answer = { 0 };
 	int rc;
 
 	put_text(&body, t->site);
@@ -443,8 +426,8 @@ engine_put_site(void *e, const struct fleet_site *t, char why[FLEET_WHY_BYTES])
 	put_text(&body, t->clock);
 	put_text(&body, t->software);
 	rc = talk(e, "INSERT INTO site FORMAT RowBinary", &body, false, &answer, why);
-	free(body.b);
-	free(answer.b);
+	free(body.text);
+	free(answer.text);
 	return rc;
 }
 
@@ -452,7 +435,7 @@ static int
 engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_BYTES])
 {
 	const struct server *s = e;
-	struct bytes answer = { 0 };
+	struct exchange_text answer = { 0 };
 	size_t i;
 	int rc = NW_OK;
 
@@ -461,10 +444,11 @@ engine_forgot(void *e, int64_t since_wall_ns, bool *forgot, char why[FLEET_WHY_B
 		rc = talk_at(s, s->shards[i], "SELECT uptime()", NULL, true, &answer, why);
 		/* a second for its rounding, and for the time of the answer */
 		if (rc == NW_OK &&
-		    (strtoll(answer.b, NULL, 10) - 1) * 1000000000 < nw_wall_ns() - since_wall_ns)
+		    (strtoll(answer.text, NULL, 10) - 1) * 1000000000 <
+			nw_wall_ns() - since_wall_ns)
 			*forgot = true;
 	}
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 
@@ -520,7 +504,7 @@ statement(const char *sql, const char *parameter)
 {
 	static const char place[] = "{route}";
 	const char *at = parameter != NULL ? strstr(sql, place) : NULL;
-	struct bytes o = { 0 };
+	struct exchange_text o = { 0 };
 
 	put(&o, sql, at != NULL ? (size_t)(at - sql) : strlen(sql));
 	if (at != NULL) {
@@ -534,21 +518,21 @@ statement(const char *sql, const char *parameter)
 		put(&o, at + strlen(place), strlen(at) - strlen(place));
 	}
 	put(&o, " FORMAT TabSeparatedWithNames", 29);
-	return o.b;
+	return o.text;
 }
 
 static int
 engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, void *arg,
     char why[FLEET_WHY_BYTES])
 {
-	struct bytes answer = { 0 };
+	struct exchange_text answer = { 0 };
 	char *text = statement(sql, parameter);
 	int rc = talk(e, text, NULL, true, &answer, why);
 
-	if (rc == NW_OK && (rc = table_read(answer.b, fn, arg)) < 0)
+	if (rc == NW_OK && (rc = table_read(answer.text, fn, arg)) < 0)
 		snprintf(why, FLEET_WHY_BYTES, "the answer is no table");
 	free(text);
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 

@@ -38,13 +38,6 @@ struct directory {
 	int64_t written_ns; /* when the days were written, or this was opened */
 };
 
-static int
-failed(const char *what, const char *reason, char why[FLEET_WHY_BYTES])
-{
-	snprintf(why, FLEET_WHY_BYTES, "%.250s: %.200s", what, reason);
-	return NW_EIO;
-}
-
 static void
 engine_close(void *e)
 {
@@ -71,9 +64,9 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 	d->path = xasprintf("%s/%s", base, c->site);
 	rows = xasprintf("%s/rows.db", d->path);
 	if (base[0] != '/')
-		rc = failed(c->fleet, "write file:///directory", why);
+		rc = fleet_failed(c->fleet, "write file:///directory", why);
 	else if (writes && mkdir(d->path, 0755) != 0 && errno != EEXIST)
-		rc = failed(d->path, strerror(errno), why);
+		rc = fleet_failed(d->path, strerror(errno), why);
 	else if (writes &&
 	    (sqlite3_open_v2(rows, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
 		    SQLITE_OK ||
@@ -81,7 +74,7 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 		fleet_sqlite_tables(d->db) != SQLITE_OK ||
 		sqlite3_exec(d->db, "CREATE TABLE IF NOT EXISTS stale (day INTEGER PRIMARY KEY)",
 		    NULL, NULL, NULL) != SQLITE_OK))
-		rc = failed(rows, d->db != NULL ? sqlite3_errmsg(d->db) : "no memory", why);
+		rc = fleet_failed(rows, d->db != NULL ? sqlite3_errmsg(d->db) : "no memory", why);
 	free(rows);
 	d->written_ns = nw_mono_ns();
 	*out = rc == NW_OK ? d : NULL;
@@ -108,13 +101,13 @@ file_close(FILE *f, char *tmp, char *path, int rc, char why[FLEET_WHY_BYTES])
 	bool good = f != NULL && rc == NW_OK && fflush(f) == 0 && fsync(fileno(f)) == 0;
 
 	if (!good && rc == NW_OK)
-		rc = failed(path, strerror(errno), why);
+		rc = fleet_failed(path, strerror(errno), why);
 	else if (rc < 0)
-		(void)failed(path, nw_strerror(rc), why);
+		(void)fleet_failed(path, nw_strerror(rc), why);
 	if (f != NULL && fclose(f) != 0 && rc == NW_OK)
-		rc = failed(path, strerror(errno), why);
+		rc = fleet_failed(path, strerror(errno), why);
 	if (rc == NW_OK && rename(tmp, path) != 0)
-		rc = failed(path, strerror(errno), why);
+		rc = fleet_failed(path, strerror(errno), why);
 	if (rc < 0)
 		unlink(tmp);
 	free(tmp);
@@ -193,7 +186,7 @@ day_write(struct directory *d, int64_t day, char why[FLEET_WHY_BYTES])
 
 	day_name(day, name);
 	if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) != SQLITE_OK)
-		return failed(d->path, sqlite3_errmsg(d->db), why);
+		return fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	sqlite3_bind_int64(st, 1, day * DAY_NS);
 	sqlite3_bind_int64(st, 2, (day + 1) * DAY_NS);
 	if ((f = file_open(d, name, &tmp, &path)) != NULL)
@@ -238,7 +231,7 @@ days_find(struct directory *d, const struct fleet_row *rows, size_t n, struct da
 	if (sqlite3_prepare_v2(d->db,
 		"SELECT start_ns FROM session WHERE site = ?1 AND session = ?2", -1, &st,
 		NULL) != SQLITE_OK)
-		return failed(d->path, sqlite3_errmsg(d->db), why);
+		return fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	for (i = 0; i < n; i++) {
 		days_add(days, rows[i].cell[FLEET_start_ns].i);
 		sqlite3_bind_text(st, 1, rows[i].cell[FLEET_site].text, -1, SQLITE_STATIC);
@@ -262,7 +255,7 @@ day_sql(struct directory *d, const char *sql, int64_t day, char why[FLEET_WHY_BY
 		code = sqlite3_step(st);
 		sqlite3_finalize(st);
 	}
-	return code == SQLITE_DONE ? NW_OK : failed(d->path, sqlite3_errmsg(d->db), why);
+	return code == SQLITE_DONE ? NW_OK : fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 }
 
 /* Before the rows: a day that is written in vain is no harm. */
@@ -291,7 +284,7 @@ writing_mark(const struct directory *d, bool begins, char why[FLEET_WHY_BYTES])
 	}
 	path = xasprintf("%s/" PARQUET_WRITING, d->path);
 	if (unlink(path) != 0 && errno != ENOENT)
-		rc = failed(path, strerror(errno), why);
+		rc = fleet_failed(path, strerror(errno), why);
 	free(path);
 	return rc;
 }
@@ -305,7 +298,7 @@ days_write(struct directory *d, char why[FLEET_WHY_BYTES])
 	size_t i;
 
 	if (sqlite3_prepare_v2(d->db, "SELECT day FROM stale", -1, &st, NULL) != SQLITE_OK)
-		return failed(d->path, sqlite3_errmsg(d->db), why);
+		return fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	while (sqlite3_step(st) == SQLITE_ROW)
 		days_add(&days, sqlite3_column_int64(st, 0) * DAY_NS);
 	sqlite3_finalize(st);
@@ -332,7 +325,7 @@ engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_B
 		rc = days_mark(d, &days, why);
 	free(days.day);
 	if (rc == NW_OK && fleet_sqlite_put(d->db, rows, n) != SQLITE_OK)
-		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+		rc = fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	if (rc == NW_OK && nw_mono_ns() - d->written_ns > WRITE_NS)
 		rc = days_write(d, why);
 	return rc;
@@ -351,14 +344,14 @@ engine_remove(
 		"INSERT OR IGNORE INTO stale SELECT DISTINCT start_ns / 86400000000000 - (start_ns "
 		"% 86400000000000 < 0) FROM session",
 		NULL, NULL, NULL) != SQLITE_OK)
-		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+		rc = fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	for (i = 0; rc == NW_OK && i < n; i++)
 		rc = day_sql(d,
 		    "INSERT OR IGNORE INTO stale SELECT start_ns / 86400000000000 - (start_ns % "
 		    "86400000000000 < 0) FROM session WHERE session = ?1",
 		    sessions[i], why);
 	if (rc == NW_OK && fleet_sqlite_remove(d->db, site, sessions, n) != SQLITE_OK)
-		rc = failed(d->path, sqlite3_errmsg(d->db), why);
+		rc = fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	return rc == NW_OK ? days_write(d, why) : rc;
 }
 

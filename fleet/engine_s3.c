@@ -37,33 +37,7 @@ struct bucket {
 	void *files; /* of engine_file; NULL: for questions alone */
 };
 
-static int
-failed(const char *what, const char *reason, char why[FLEET_WHY_BYTES])
-{
-	snprintf(why, FLEET_WHY_BYTES, "%.250s: %.200s", what, reason);
-	return NW_EIO;
-}
-
 /* --- requests --- */
-
-struct object {
-	char *b;
-	size_t n, cap;
-};
-
-static int
-on_part(void *arg, const char *data, size_t len)
-{
-	struct object *o = arg;
-
-	if (o->n + len > OBJECT_MAX_BYTES)
-		return NW_ETOOBIG;
-	if (!array_room(&o->b, &o->cap, o->n + len + 1, 1))
-		return NW_ENOMEM;
-	memcpy(o->b + o->n, data, len);
-	o->b[o->n += len] = '\0';
-	return NW_OK;
-}
 
 /* The signature covers the body by a hash. */
 static void
@@ -80,18 +54,19 @@ hash_line(const char *body, size_t len, char line[96])
 /* method NULL: GET. *status is the server's; codes are of the exchange alone. */
 static int
 request(const struct bucket *b, const char *method, const char *site, const char *name,
-    const struct object *body, struct object *answer, int *status, char why[FLEET_WHY_BYTES])
+    const struct exchange_text *body, struct exchange_text *answer, int *status,
+    char why[FLEET_WHY_BYTES])
 {
 	char *url = xasprintf("%s/%s/%s", b->base, site, name), hash[96],
 	     reason[EXCHANGE_WHY_BYTES] = "";
 	const struct exchange x = { .url = url,
 		.ca_file = b->conf->ca_file,
-		.proxy = strcmp(b->conf->proxy, "none") != 0 ? b->conf->proxy : NULL,
+		.proxy = conf_or_null(b->conf->proxy),
 		.method = method,
-		.body = method == NULL                ? NULL
-		    : body != NULL && body->b != NULL ? body->b
-						      : "",
-		.body_len = body != NULL ? body->n : 0,
+		.body = method == NULL                   ? NULL
+		    : body != NULL && body->text != NULL ? body->text
+							 : "",
+		.body_len = body != NULL ? body->len : 0,
 		.user = b->conf->user,
 		.password = b->secret,
 		.sign = b->sign,
@@ -100,26 +75,26 @@ request(const struct bucket *b, const char *method, const char *site, const char
 	int rc;
 
 	hash_line(x.body, x.body_len, hash);
-	if ((rc = exchange(&x, on_part, answer, status, reason)) < 0)
-		(void)failed(url, reason, why);
+	if ((rc = exchange(&x, exchange_keep, answer, status, reason)) < 0)
+		(void)fleet_failed(url, reason, why);
 	free(url);
 	return rc;
 }
 
 static int
 object_change(const struct bucket *b, const char *method, const char *name,
-    const struct object *body, char why[FLEET_WHY_BYTES])
+    const struct exchange_text *body, char why[FLEET_WHY_BYTES])
 {
-	struct object answer = { 0 };
+	struct exchange_text answer = { .len_max = OBJECT_MAX_BYTES };
 	int status = 0;
 	int rc = request(b, method, b->conf->site, name, body, &answer, &status, why);
 
 	if (rc == NW_OK && status / 100 != 2 && (strcmp(method, "DELETE") != 0 || status != 404)) {
 		snprintf(why, FLEET_WHY_BYTES, "%.100s: %d: %.250s", name, status,
-		    answer.b != NULL ? answer.b : "");
+		    answer.text != NULL ? answer.text : "");
 		rc = NW_EPROTO;
 	}
-	free(answer.b);
+	free(answer.text);
 	return rc;
 }
 
@@ -128,22 +103,22 @@ object_change(const struct bucket *b, const char *method, const char *name,
 static int
 file_put(const struct bucket *b, const char *path, const char *name, char why[FLEET_WHY_BYTES])
 {
-	struct object body = { 0 };
+	struct exchange_text body = { .len_max = OBJECT_MAX_BYTES };
 	char part[1 << 14];
 	FILE *f = fopen(path, "re");
 	size_t n;
 	int rc = NW_OK;
 
 	if (f == NULL)
-		return failed(path, strerror(errno), why);
+		return fleet_failed(path, strerror(errno), why);
 	while (rc == NW_OK && (n = fread(part, 1, sizeof(part), f)) > 0)
-		rc = on_part(&body, part, n);
+		rc = exchange_keep(&body, part, n);
 	if (ferror(f) || rc < 0)
-		rc = failed(path, rc < 0 ? nw_strerror(rc) : strerror(errno), why);
+		rc = fleet_failed(path, rc < 0 ? nw_strerror(rc) : strerror(errno), why);
 	fclose(f);
 	if (rc == NW_OK)
 		rc = object_change(b, "PUT", name, &body, why);
-	free(body.b);
+	free(body.text);
 	return rc;
 }
 
@@ -157,7 +132,7 @@ file_follow(const struct bucket *b, const char *path, json_t *sent, char why[FLE
 	int rc = NW_OK;
 
 	if (stat(path, &st) != 0)
-		return failed(path, strerror(errno), why);
+		return fleet_failed(path, strerror(errno), why);
 	changed_ns = (json_int_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
 	if (json_integer_value(json_object_get(sent, name)) == changed_ns)
 		return NW_OK;
@@ -260,15 +235,16 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 	b->base = xasprintf("http%s://%.*s", address_is_loopback(bare) ? "" : "s", (int)len, host);
 	b->sign = xasprintf("aws:amz:%s:s3", c->region);
 	if (host_len == 0 || len <= host_len + 1) {
-		(void)failed(c->fleet, "write s3://host/bucket", why);
+		(void)fleet_failed(c->fleet, "write s3://host/bucket", why);
 		rc = NW_EINVAL;
 	} else if (strcmp(c->user, "none") == 0 || strcmp(c->password_file, "none") == 0) {
-		(void)failed(c->fleet, "needs user, the key, and password-file, its secret", why);
+		(void)fleet_failed(
+		    c->fleet, "needs user, the key, and password-file, its secret", why);
 		rc = NW_EINVAL;
 	} else
 		rc = exchange_secret(c->password_file, b->secret, NULL, why);
 	if (rc == NW_OK && writes && mkdir(c->days, 0755) != 0 && errno != EEXIST)
-		rc = failed(c->days, strerror(errno), why);
+		rc = fleet_failed(c->days, strerror(errno), why);
 	if (rc == NW_OK && writes)
 		rc = engine_file.open(&b->local, writes, &b->files, why);
 	*out = rc == NW_OK ? b : NULL;
@@ -308,7 +284,7 @@ engine_remove(
 
 static int
 file_fetch(const struct bucket *b, const char *directory, const char *site, const char *name,
-    struct object *o, int *status, char why[FLEET_WHY_BYTES])
+    struct exchange_text *o, int *status, char why[FLEET_WHY_BYTES])
 {
 	char *path = xasprintf("%s/%s/%s", directory, site, name);
 	int rc = request(b, NULL, site, name, NULL, o, status, why);
@@ -316,14 +292,14 @@ file_fetch(const struct bucket *b, const char *directory, const char *site, cons
 
 	if (rc == NW_OK && *status != 200 && *status != 404) {
 		snprintf(why, FLEET_WHY_BYTES, "%.100s/%.100s: %d: %.200s", site, name, *status,
-		    o->b != NULL ? o->b : "");
+		    o->text != NULL ? o->text : "");
 		rc = NW_EPROTO;
 	}
 	if (rc == NW_OK && *status == 200 &&
-	    ((f = ownfile_stream(path, 0600)) == NULL || fwrite(o->b, 1, o->n, f) != o->n))
-		rc = failed(path, strerror(errno), why);
+	    ((f = ownfile_stream(path, 0600)) == NULL || fwrite(o->text, 1, o->len, f) != o->len))
+		rc = fleet_failed(path, strerror(errno), why);
 	if (f != NULL && fclose(f) != 0 && rc == NW_OK)
-		rc = failed(path, strerror(errno), why);
+		rc = fleet_failed(path, strerror(errno), why);
 	free(path);
 	return rc;
 }
@@ -345,26 +321,26 @@ static int
 site_fetch(const struct bucket *b, const char *directory, const char *site, char *why)
 {
 	char *path = xasprintf("%s/%s", directory, site);
-	struct object o = { 0 }, day;
+	struct exchange_text o = { .len_max = OBJECT_MAX_BYTES }, day;
 	int status, rc = NW_OK;
 	const char *name;
 	json_t *manifest, *value;
 
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		rc = failed(path, strerror(errno), why);
+		rc = fleet_failed(path, strerror(errno), why);
 	free(path);
 	if (rc == NW_OK)
 		rc = file_fetch(b, directory, site, "manifest.json", &o, &status, why);
-	manifest = rc == NW_OK && status == 200 ? json_loadb(o.b, o.n, 0, NULL) : NULL;
+	manifest = rc == NW_OK && status == 200 ? json_loadb(o.text, o.len, 0, NULL) : NULL;
 	json_object_foreach(json_object_get(manifest, "files"), name, value)
 	{
-		day = (struct object){ 0 };
+		day = (struct exchange_text){ .len_max = OBJECT_MAX_BYTES };
 		if (rc == NW_OK && is_day(name))
 			rc = file_fetch(b, directory, site, name, &day, &status, why);
-		free(day.b);
+		free(day.text);
 	}
 	json_decref(manifest);
-	free(o.b);
+	free(o.text);
 	return rc;
 }
 
@@ -396,7 +372,7 @@ engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, 
 	int rc = NW_OK;
 
 	if (mkdtemp(directory) == NULL)
-		return failed(directory, strerror(errno), why);
+		return fleet_failed(directory, strerror(errno), why);
 	sites = xasprintf("%s\n%s", b->conf->site, b->conf->takes != NULL ? b->conf->takes : "");
 	for (site = strtok_r(sites, "\n", &rest); rc == NW_OK && site != NULL;
 	     site = strtok_r(NULL, "\n", &rest))

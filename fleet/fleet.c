@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fleet/fleet.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,13 @@ struct fleet {
 	const struct fleet_engine *engine;
 	void *e;
 };
+
+int
+fleet_failed(const char *what, const char *reason, char why[FLEET_WHY_BYTES])
+{
+	snprintf(why, FLEET_WHY_BYTES, "%.250s: %.200s", what, reason);
+	return NW_EIO;
+}
 
 int
 fleet_open(const struct fleet_conf *c, bool writes, struct fleet **out, char why[FLEET_WHY_BYTES])

@@ -107,6 +107,9 @@ struct outbox_newest {
 int outbox_hosts(
     const char *store_path, char **hosts, struct outbox_newest *newest, char why[FLEET_WHY_BYTES]);
 
+/* Writes "what: reason", and returns NW_EIO. */
+int fleet_failed(const char *what, const char *reason, char why[FLEET_WHY_BYTES]);
+
 /* --- engines --- */
 
 struct fleet;

@@ -16,10 +16,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "narrows/array.h"
 #include "narrows/err.h"
 #include "send/sendtext.h"
 
 enum { PART_BYTES = 1 << 16 };
+
+int
+exchange_keep(void *text, const char *data, size_t len)
+{
+	struct exchange_text *t = text;
+
+	if (t->len_max > 0 && t->len + len > t->len_max)
+		return NW_ETOOBIG;
+	if (!array_room(&t->text, &t->cap, t->len + len + 1, 1))
+		return NW_ENOMEM;
+	memcpy(t->text + t->len, data, len);
+	t->text[t->len += len] = '\0';
+	return NW_OK;
+}
 
 /* An exchange under way. */
 struct talk {

@@ -38,6 +38,15 @@ struct exchange {
 	int64_t timeout_ns; /* of the whole exchange, names included; 0: none */
 };
 
+/* Bytes that grow: an answer, or the body of a question. */
+struct exchange_text {
+	char *text; /* with a NUL behind the bytes; NULL: none came. The caller frees the text */
+	size_t len, cap;
+	size_t len_max; /* 0: no bound */
+};
+/* An exchange_fn of a struct exchange_text: appends. NW_ETOOBIG, NW_ENOMEM. */
+int exchange_keep(void *text, const char *data, size_t len);
+
 /* Passes the body to fn (NULL: dropped) whatever the status. *status is set before fn is called.
  * Returns fn's negative result, or a code with why: NW_EINVAL for a bad url or CA file, for
  * control characters, and for a password in clear on a network; NW_EIO without a whole answer.

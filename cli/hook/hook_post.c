@@ -88,7 +88,7 @@ body_post(
 {
 	struct exchange x = { .url = h->url,
 		.ca_file = h->ca_file,
-		.proxy = strcmp(h->proxy, "none") != 0 ? h->proxy : NULL,
+		.proxy = conf_or_null(h->proxy),
 		.body = body,
 		.body_len = strlen(body),
 		.method = strcmp(h->method, "POST") != 0 ? h->method : NULL };

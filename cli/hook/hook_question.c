@@ -80,25 +80,6 @@ hook_question_pay(const struct hook *h, json_t *memory, int64_t now_wall_s)
 
 /* --- exchanges --- */
 
-struct answer {
-	char *text;
-	size_t len;
-};
-
-static int
-on_part(void *arg, const char *data, size_t len)
-{
-	struct answer *a = arg;
-
-	if (a->len + len > ANSWER_MAX_BYTES)
-		return NW_ETOOBIG;
-	a->text = xreallocarray(a->text, a->len + len + 1, 1);
-	memcpy(a->text + a->len, data, len);
-	a->len += len;
-	a->text[a->len] = '\0';
-	return NW_OK;
-}
-
 /* One exchange with JSON both ways; body NULL: GET. *status of an answer that is whole. */
 static int
 ask(const struct hook *h, const char *url, const char *credential_file, const char *method,
@@ -108,12 +89,12 @@ ask(const struct hook *h, const char *url, const char *credential_file, const ch
 	char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
 	struct exchange x = { .url = url,
 		.ca_file = h->ca_file,
-		.proxy = strcmp(h->proxy, "none") != 0 ? h->proxy : NULL,
+		.proxy = conf_or_null(h->proxy),
 		.body = text,
 		.body_len = text != NULL ? strlen(text) : 0,
 		.method = method,
 		.lines = { "Content-Type: application/json" } };
-	struct answer got = { 0 };
+	struct exchange_text got = { .len_max = ANSWER_MAX_BYTES };
 	int rc = NW_OK;
 
 	*answer = NULL;
@@ -123,7 +104,7 @@ ask(const struct hook *h, const char *url, const char *credential_file, const ch
 		explicit_bzero(secret, sizeof(secret));
 	}
 	if (rc == NW_OK)
-		rc = exchange(&x, on_part, &got, status, reason);
+		rc = exchange(&x, exchange_keep, &got, status, reason);
 	if (rc < 0)
 		snprintf(why, CONF_WHY_BYTES, "%.200s", reason);
 	else if (got.text != NULL)

@@ -206,13 +206,6 @@ connection_serve(int fd, const struct fleet_conf *c, const char *peer)
 
 /* --- listening --- */
 
-static int
-failed(const char *listen, const char *reason, char why[FLEET_WHY_BYTES])
-{
-	snprintf(why, FLEET_WHY_BYTES, "%.200s: %.200s", listen, reason);
-	return NW_EIO;
-}
-
 static void
 name_of(const struct sockaddr_storage *ss, socklen_t len, char name[80])
 {
@@ -236,17 +229,17 @@ listen_open(const char *text, int *out, char why[FLEET_WHY_BYTES])
 	int rc, fd, one = 1;
 
 	if (address_parse(text, host, &port) < 0) {
-		(void)failed(text, "write address/port", why);
+		(void)fleet_failed(text, "write address/port", why);
 		return NW_EINVAL;
 	}
 	snprintf(service, sizeof(service), "%u", port);
 	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0)
-		return failed(text, gai_strerror(rc), why);
+		return fleet_failed(text, gai_strerror(rc), why);
 	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (fd >= 0)
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	rc = fd < 0 || bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, 128) != 0
-	    ? failed(text, strerror(errno), why)
+	    ? fleet_failed(text, strerror(errno), why)
 	    : NW_OK;
 	freeaddrinfo(ai);
 	if (rc < 0 && fd >= 0)

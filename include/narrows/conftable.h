@@ -54,6 +54,8 @@ extern const struct conf_type conf_count;    /* uint64_t */
 extern const struct conf_type conf_fraction; /* double */
 extern const struct conf_type conf_word;     /* int, or an enum: the place of the word, from 0 */
 
+/* The text of a field whose word for nothing is "none"; NULL then. */
+const char *conf_or_null(const char *value);
 /* Replaces the text of a field: what a parser of a text type ends with. NW_ENOMEM. */
 int conf_text_set(void *field, const char *value, const char **why);
 
