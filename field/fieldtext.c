@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "field/jsonscan.h"
 #include "narrows/announce.h"
 #include "narrows/calendar.h"
 #include "narrows/utf8.h"
@@ -98,8 +99,6 @@ fieldtext_time(const char *text, int64_t *t_wall_ns)
 	return true;
 }
 
-/* --- addresses --- */
-
 double
 fieldtext_duration(const char *p)
 {
@@ -134,6 +133,24 @@ fieldtext_duration(const char *p)
 	}
 	return any ? s : NAN;
 }
+
+/* --- places --- */
+
+bool
+fieldtext_take(const struct fieldtext_place *places, size_t n, const char *path,
+    const struct jsonscan_value *v)
+{
+	size_t i;
+
+	for (i = 0; v->kind == JSONSCAN_TEXT && i < n; i++)
+		if (strcmp(path, places[i].path) == 0) {
+			fieldtext_copy(places[i].at, places[i].size, v->text, strlen(v->text));
+			return true;
+		}
+	return false;
+}
+
+/* --- addresses --- */
 
 bool
 fieldtext_address(const char *text, char *out)

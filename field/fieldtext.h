@@ -10,6 +10,16 @@
 /* Copies at most len bytes, up to the first NUL, and as many whole characters as fit into `size`.
  * Control characters and bytes that are no UTF-8 become question marks. */
 void fieldtext_copy(char *out, size_t size, const char *text, size_t len);
+/* A text of a document of JSON, and its place in a structure. */
+struct fieldtext_place {
+	const char *path;
+	char *at;
+	size_t size;
+};
+struct jsonscan_value;
+/* Copies a value that is a text to the place with the path, if there is one. Returns whether. */
+bool fieldtext_take(const struct fieldtext_place *places, size_t n, const char *path,
+    const struct jsonscan_value *v);
 /* "2026-11-23T01:18:56.984221+00:00"; fraction and zone may have any usual form. Returns false for
  * any other text. */
 bool fieldtext_time(const char *text, int64_t *t_wall_ns);

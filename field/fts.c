@@ -52,11 +52,7 @@ whole_of(const struct jsonscan_value *v)
 static bool
 text_read(struct nw_fts_message *m, const char *path, const struct jsonscan_value *v)
 {
-	const struct {
-		const char *path;
-		char *at;
-		size_t size;
-	} texts[] = { { "job_id", m->job, sizeof(m->job) },
+	const struct fieldtext_place texts[] = { { "job_id", m->job, sizeof(m->job) },
 		{ "src_url", m->src_url, sizeof(m->src_url) },
 		{ "dst_url", m->dst_url, sizeof(m->dst_url) }, { "vo", m->vo, sizeof(m->vo) },
 		{ "vo_name", m->vo, sizeof(m->vo) },
@@ -64,14 +60,8 @@ text_read(struct nw_fts_message *m, const char *path, const struct jsonscan_valu
 		{ "file_state", m->state, sizeof(m->state) },
 		{ "t__error_message", m->why, sizeof(m->why) },
 		{ "reason", m->why, sizeof(m->why) } };
-	size_t i;
 
-	for (i = 0; v->kind == JSONSCAN_TEXT && i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcmp(path, texts[i].path) == 0) {
-			fieldtext_copy(texts[i].at, texts[i].size, v->text, strlen(v->text));
-			return true;
-		}
-	return false;
+	return fieldtext_take(texts, sizeof(texts) / sizeof(texts[0]), path, v);
 }
 
 static bool

@@ -34,25 +34,15 @@ struct trace {
 static bool
 text_read(struct trace *t, const char *path, const struct jsonscan_value *v)
 {
-	const struct {
-		const char *path;
-		char *at;
-		size_t size;
-	} texts[] = { { "eventType", t->event, sizeof(t->event) },
+	const struct fieldtext_place texts[] = { { "eventType", t->event, sizeof(t->event) },
 		{ "clientState", t->state, sizeof(t->state) }, { "uuid", t->id, sizeof(t->id) },
 		{ "scope", t->scope, sizeof(t->scope) }, { "filename", t->file, sizeof(t->file) },
 		{ "url", t->url, sizeof(t->url) },
 		{ "remoteSite", t->remote_site, sizeof(t->remote_site) },
 		{ "account", t->account, sizeof(t->account) },
 		{ "traceIp", t->trace_ip, sizeof(t->trace_ip) }, { "ip", t->ip, sizeof(t->ip) } };
-	size_t i;
 
-	for (i = 0; v->kind == JSONSCAN_TEXT && i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (strcmp(path, texts[i].path) == 0) {
-			fieldtext_copy(texts[i].at, texts[i].size, v->text, strlen(v->text));
-			return true;
-		}
-	return false;
+	return fieldtext_take(texts, sizeof(texts) / sizeof(texts[0]), path, v);
 }
 
 static int
