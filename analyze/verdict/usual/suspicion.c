@@ -22,7 +22,8 @@ struct moved {
 
 struct search {
 	const struct past_session *session;
-	size_t n, n_lines, n_moved;
+	size_t n, at, n_lines,
+	    n_moved; /* at: the session of the newest change; they rise in time */
 	struct moved moved[MOVED_MAX];
 	double *chance; /* for each session, the sum of the changes since the session before */
 	int64_t host_id;
@@ -55,7 +56,6 @@ on_change(void *arg, const struct nw_setting_rec *line)
 {
 	struct search *s = arg;
 	double chance;
-	size_t i;
 
 	if (s->n_lines++ == LINES_MAX)
 		return 1;
@@ -64,10 +64,10 @@ on_change(void *arg, const struct nw_setting_rec *line)
 		return 0;
 	chance =
 	    nw_change_chance(line->name, line->before, line->value, moves_before(s, line->name));
-	for (i = 0; i < s->n && past_settled(&s->session[i]) < line->t_wall_ns; i++)
-		;
-	if (i > 0 && i < s->n)
-		s->chance[i] += chance;
+	while (s->at < s->n && past_settled(&s->session[s->at]) < line->t_wall_ns)
+		s->at++;
+	if (s->at > 0 && s->at < s->n)
+		s->chance[s->at] += chance;
 	return 0;
 }
 
@@ -84,7 +84,7 @@ host_look(struct store_reader *r, const char *name, struct search *s)
 	int rc;
 
 	s->host_id = 0;
-	s->n_lines = 0;
+	s->n_lines = s->at = 0;
 	rc = store_host_named(r, name, on_host, s);
 	if (rc == NW_OK && s->host_id != 0)
 		rc = store_config_changes(r, s->host_id, s->session[0].start_wall_ns,
