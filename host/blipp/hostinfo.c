@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/blipp/hostinfo.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "host/blipp/series_show.h"
 #include "host/lib/procread.h"
@@ -37,25 +37,6 @@ uname_write(FILE *to)
 	fputs("} 1\n", to);
 }
 
-/* The value of a line KEY=value, without quotes around; false: there is no such line. */
-static bool
-value_find(const char *text, const char *key, char *out, size_t cap)
-{
-	const size_t len = strlen(key);
-	const char *line = text;
-
-	for (; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (strncmp(line, key, len) != 0 || line[len] != '=')
-			continue;
-		line += len + 1;
-		line += strspn(line, "\"'");
-		snprintf(out, cap, "%.*s", (int)strcspn(line, "\"'\n"), line);
-		return true;
-	}
-	return false;
-}
-
 static void
 os_write(FILE *to)
 {
@@ -65,14 +46,14 @@ os_write(FILE *to)
 		{ "PRETTY_NAME", "pretty_name" }, { "VERSION", "version" },
 		{ "VERSION_CODENAME", "version_codename" }, { "VERSION_ID", "version_id" } };
 	const char *before = "{";
-	char text[4096], value[256];
+	char value[256];
 	size_t i;
 
-	if (procread_path(os_release, text, sizeof(text)) == 0)
+	if (access(os_release, R_OK) != 0)
 		return;
 	fputs("# TYPE node_os_info gauge\nnode_os_info", to);
 	for (i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		if (value_find(text, facts[i].key, value, sizeof(value)))
+		if (procread_key(os_release, facts[i].key, value, sizeof(value)))
 			label(to, &before, facts[i].name, value);
 	fputs(*before == ',' ? "} 1\n" : " 1\n", to);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "host/blipp/settings/settings_list.h"
+#include "host/lib/procread.h"
 
 enum { PATH_BYTES = 512, FILE_BYTES = 4096 };
 
@@ -36,30 +37,6 @@ put_command_line(struct settings *s)
 	}
 }
 
-/* The value of "key<blanks>: value" or "key=value" in a file; false without such a line. */
-static bool
-read_key(const char *path, const char *key, char *out, size_t cap)
-{
-	FILE *f = fopen(path, "re");
-	size_t len = strlen(key);
-	bool found = false;
-	char line[512], *p;
-
-	while (f != NULL && !found && fgets(line, sizeof(line), f) != NULL) {
-		if (strncmp(line, key, len) != 0)
-			continue;
-		p = line + len + strspn(line + len, " \t");
-		if ((found = *p == ':' || *p == '=')) {
-			p += 1 + strspn(p + 1, " \t\"");
-			p[strcspn(p, "\"\n")] = '\0';
-			snprintf(out, cap, "%s", p);
-		}
-	}
-	if (f != NULL)
-		fclose(f);
-	return found;
-}
-
 static void
 put_kernel(struct settings *s)
 {
@@ -73,7 +50,7 @@ put_kernel(struct settings *s)
 	}
 	settings_put_file(s, "kernel", NULL, "boot_id", "/proc/sys/kernel/random/boot_id");
 	put_command_line(s);
-	if (read_key("/etc/os-release", "PRETTY_NAME", text, sizeof(text)))
+	if (procread_key("/etc/os-release", "PRETTY_NAME", text, sizeof(text)))
 		settings_put(s, "os", NULL, "name", text);
 }
 
@@ -106,9 +83,9 @@ put_processors(struct settings *s)
 	glob_t nodes;
 
 	settings_put_number(s, "cpu", NULL, "count", sysconf(_SC_NPROCESSORS_ONLN));
-	if (read_key("/proc/cpuinfo", "model name", text, sizeof(text)))
+	if (procread_key("/proc/cpuinfo", "model name", text, sizeof(text)))
 		settings_put(s, "cpu", NULL, "model", text);
-	if (read_key("/proc/cpuinfo", "microcode", text, sizeof(text)))
+	if (procread_key("/proc/cpuinfo", "microcode", text, sizeof(text)))
 		settings_put(s, "cpu", NULL, "microcode", text);
 	settings_put_file(
 	    s, "cpu", NULL, "governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
@@ -127,9 +104,9 @@ put_memory(struct settings *s)
 {
 	char text[SETTING_VALUE_BYTES];
 
-	if (read_key("/proc/meminfo", "MemTotal", text, sizeof(text)))
+	if (procread_key("/proc/meminfo", "MemTotal", text, sizeof(text)))
 		settings_put(s, "memory", NULL, "total", text);
-	if (read_key("/proc/meminfo", "SwapTotal", text, sizeof(text)))
+	if (procread_key("/proc/meminfo", "SwapTotal", text, sizeof(text)))
 		settings_put(s, "memory", NULL, "swap", text);
 	settings_put_file(s, "memory", NULL, "thp", "/sys/kernel/mm/transparent_hugepage/enabled");
 }
