@@ -63,10 +63,11 @@ static bool
 is_typed(const struct reply *a, const struct resource *row)
 {
 	const char *wanted =
-	    row->own_json ? "application/json" : "application/x-www-form-urlencoded";
+	    row->body == BODY_JSON ? "application/json" : "application/x-www-form-urlencoded";
 	const char *type = reply_request_header(a, "Content-Type");
 
-	return type == NULL ? !row->own_json : strncasecmp(type, wanted, strlen(wanted)) == 0;
+	return type == NULL ? row->body != BODY_JSON
+			    : strncasecmp(type, wanted, strlen(wanted)) == 0;
 }
 
 /* Whether a person reads the answer and needs a form instead of an error. */
@@ -117,7 +118,7 @@ method_of(const struct reply *a, const struct resource *row)
 	case EVHTTP_REQ_GET:
 	case EVHTTP_REQ_HEAD: return METHOD_GET;
 	case EVHTTP_REQ_POST: return METHOD_POST;
-	case EVHTTP_REQ_PUT: return row->own_json ? METHOD_POST : METHOD_OTHER;
+	case EVHTTP_REQ_PUT: return row->body == BODY_JSON ? METHOD_POST : METHOD_OTHER;
 	default: return METHOD_OTHER;
 	}
 }
@@ -126,14 +127,14 @@ method_of(const struct reply *a, const struct resource *row)
 static bool
 form_passes(struct reply *a, const struct resource *row)
 {
-	if (!row->own_form && !row->own_document && !row->own_json)
+	if (row->body == BODY_ANY)
 		return true;
 	if (is_foreign(a)) {
 		a->why = "The form comes from a page of another site.";
 		reply_error(a, 403);
 		return false;
 	}
-	if (row->own_document || is_typed(a, row))
+	if (row->body == BODY_DOCUMENT || is_typed(a, row))
 		return true;
 	reply_error(a, 415);
 	return false;
@@ -183,7 +184,7 @@ answer_granted(struct reply *a, const struct evhttp_uri *uri, struct route to, e
 		form[n > 0 ? n : 0] = '\0';
 		q.form = form;
 	}
-	if (row->at_once || row->own_form || handler == answer_last)
+	if (row->at_once || row->body == BODY_FORM || handler == answer_last)
 		answer_send(a, &q, ask_run(&q, handler));
 	else if ((rc = later_ask(a, &q, handler)) < 0)
 		reply_rc(a, rc);

@@ -55,7 +55,7 @@ resource_access(const struct resource *r, enum method method, enum account_role 
 const char *
 resource_allow(const struct resource *r)
 {
-	return r->own_json          ? "POST, PUT"
+	return r->body == BODY_JSON ? "POST, PUT"
 	    : r->post == GRANT_NONE ? "GET, HEAD"
 	    : r->get == GRANT_NONE  ? "POST"
 				    : "GET, HEAD, POST";

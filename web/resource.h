@@ -37,15 +37,21 @@ enum method { METHOD_GET, METHOD_POST, METHOD_OTHER }; /* HEAD counts as GET */
  * box that takes traces. */
 enum resource_port { PORT_ANY, PORT_LOGIN, PORT_ENROL, PORT_TRACES };
 
+/* The body of a post. All but BODY_ANY must come from a page of the box, or from no page. */
+enum resource_body {
+	BODY_ANY,      /* every sender's; the handler looks for itself */
+	BODY_FORM,     /* a form */
+	BODY_DOCUMENT, /* of any type */
+	BODY_JSON      /* of that type, by PUT as well */
+};
+
 enum { RESOURCE_PARAMS_MAX = 2, RESOURCE_BODY_MAX_BYTES = 256 << 10 };
 
 struct resource {
 	const char *path;
 	enum grant get, post;
-	bool own_form;     /* post: the form must come from a page of the box, or from no page */
-	bool own_document; /* the same for a body that is no form */
-	bool own_json;     /* the same, and for PUT as well: a JSON document */
-	size_t body_max;   /* most bytes of a body; 0: ASK_BODY_BYTES */
+	enum resource_body body;
+	size_t body_max; /* most bytes of a body; 0: ASK_BODY_BYTES */
 	enum resource_port port;
 	bool last_redirects; /* "last" leads to the address with the number */
 	bool local;          /* narrows -s has the answer without a box */

@@ -142,10 +142,10 @@ check_row(const struct resource *r, char get, char post)
 		CHECK_INT(got[METHOD_OTHER], answer_wanted(roles[i], '-', open, METHOD_OTHER));
 	}
 	CHECK_STR(resource_allow(r),
-	    r->own_json       ? "POST, PUT"
-		: post == '-' ? "GET, HEAD"
-		: get == '-'  ? "POST"
-			      : "GET, HEAD, POST");
+	    r->body == BODY_JSON ? "POST, PUT"
+		: post == '-'    ? "GET, HEAD"
+		: get == '-'     ? "POST"
+				 : "GET, HEAD, POST");
 }
 
 static void
@@ -182,8 +182,7 @@ test_forms(void)
 		const struct resource *r = &resources[i];
 		bool is_other = strcmp(r->path, others[0]) == 0 || strcmp(r->path, others[1]) == 0;
 
-		CHECK(r->post == GRANT_NONE ||
-		    (r->own_form || r->own_document || r->own_json) == !is_other);
+		CHECK(r->post == GRANT_NONE || (r->body != BODY_ANY) == !is_other);
 		CHECK((r->post == GRANT_NONE) == (r->take == take_nothing));
 	}
 }
