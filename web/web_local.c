@@ -10,6 +10,7 @@
 #include "narrows/err.h"
 #include "web/page/page.h"
 #include "web/resource.h"
+#include "web/tables.h"
 
 static int
 answer_local(struct ask *q)
@@ -85,6 +86,6 @@ web_tables_file(const char *title, const struct web_table *tables, size_t n)
 	struct html h = { .out = b };
 
 	if (b != NULL)
-		page_tables(&h, title, tables, n);
+		tables_write(&h, title, tables, n);
 	return page_text(b, !h.failed);
 }

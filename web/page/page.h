@@ -65,8 +65,6 @@ int page_sessions(struct html *h, struct store_reader *r, struct session_index *
 /* Regular sessions with their state, as a table; missing sessions as sentences. */
 void expected_table(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
 void expected_missing(struct html *h, const struct expected_list *l, int64_t now_wall_ns);
-/* Tables as a file of its own: numbers to the right, routes with an arrow. */
-void page_tables(struct html *h, const char *title, const struct web_table *tables, size_t n);
 /* A session as a file of its own, from its result document. NW_EINVAL: no JSON object. */
 int page_session_file(struct html *h, const char *json);
 /* What the query of a session's page asks for. */

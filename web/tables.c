@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables about many sites, as a file of its own: a box's page has its own sessions alone. */
-#include "web/page/page.h"
+#include "web/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,7 +105,7 @@ table_show(struct html *h, const struct web_table *t)
 }
 
 void
-page_tables(struct html *h, const char *title, const struct web_table *tables, size_t n)
+tables_write(struct html *h, const char *title, const struct web_table *tables, size_t n)
 {
 	size_t i;
 
