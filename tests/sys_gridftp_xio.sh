@@ -53,11 +53,19 @@ closed() {
 	sums
 }
 all_closed() { [ "$(sql 'SELECT count(*) FROM session WHERE closed_ns IS NULL')" = 0 ]; }
-# expect TASK BYTES STREAMS STAGE ...: each stage, the file and all streams of the stage together have the bytes. A stream may
-# have moved nothing.
+# has_bytes: as expect asks, of $stage
+has_bytes() {
+	awk -F, -v task="$task" -v stage="$stage" -v d="$direction" -v bytes="$bytes" -v streams="$streams" -v ends="$(echo "$stages" | grep -o net | wc -l)" '
+	    $1 == task && $2 == stage { whole = $3 }
+	    $1 == task && $2 == d { sum += $3; n++ }
+	    END { exit !(whole == bytes && sum == bytes && (d !~ /^bytes/ || n == streams * ends)) }' "$tmp/sums" || { sums; false; }
+}
+# expect TASK BYTES STREAMS STAGE ...: each stage, the file and all streams of the stage together have the bytes, as soon as the
+# last report has come. A stream may have moved nothing.
 expect() {
 	task=$1 bytes=$2 streams=$3
 	shift 3
+	stages=$*
 	for stage in "$@"; do
 		case $stage in
 		net.read) direction=bytes_in ;;
@@ -65,11 +73,7 @@ expect() {
 		disk.read) direction=read_bytes ;;
 		disk.write) direction=write_bytes ;;
 		esac
-		awk -F, -v task="$task" -v stage="$stage" -v d="$direction" -v bytes="$bytes" -v streams="$streams" -v ends="$(echo "$*" | grep -o net | wc -l)" '
-		    $1 == task && $2 == stage { whole = $3 }
-		    $1 == task && $2 == d { sum += $3; n++ }
-		    END { exit !(whole == bytes && sum == bytes && (d !~ /^bytes/ || n == streams * ends)) }' "$tmp/sums" ||
-			fail "$task: $stage: $(grep "^$task," "$tmp/sums")"
+		until_true 20 has_bytes || fail "$task: $stage: $(grep "^$task," "$tmp/sums")"
 	done
 }
 
@@ -158,19 +162,29 @@ for stages in "disk.read=$size/.* net.write=$size/" "disk.write=$size/.* net.rea
 	grep -q "^226.*narrows task=.* streams=1 $stages" "$tmp/copy.log" || fail "no summary: $(grep ^226 "$tmp/copy.log")"
 done
 
-# --- nwrun measures the calls of a server beside the driver ---
+# --- nwrun measures the calls of a server beside the driver, without threads and with eight. No stop of a tracer falls into either time. ---
+truncate -s 268435456 "$tmp/big"
 under="$bin/nwrun -q -t oracle" server nine -dc-default tcp,narrows
+under="$bin/nwrun -q -t oracle-threads" server ten -threads 8 -dc-default tcp,narrows
 # shellcheck disable=SC2046,SC2154
-copy -p 2 $(task_is beside) "file://$tmp/f" "ftp://127.0.0.1:$port_nine$tmp/out/beside"
+for way in "beside $port_nine" "beside-threads $port_ten"; do
+	set -- $way
+	copy -p 2 $(task_is "$1") "file://$tmp/big" "ftp://127.0.0.1:$2$tmp/out/beside"
+	same "$tmp/big" "$tmp/out/beside"
+	copy -p 2 $(task_is "$1") "ftp://127.0.0.1:$2$tmp/big" file:///dev/null
+	rm "$tmp/out/beside"
+done
 # shellcheck disable=SC2154
-kill "$server_nine"
+kill "$server_nine" "$server_ten"
 closed
-# no assertion: a busy machine puts a pause between the two clocks
-rows "SELECT 'measured: ' || stage || ' ' || round(sum(own), 4) || ' s by the driver, ' || round(sum(oracle), 4) || ' s by nwrun' FROM (
+# no assertion: a busy machine puts a pause between the two clocks, and with threads between a call's end and the pass's return
+rows "SELECT 'measured: ' || stage || threads || ' ' || round(sum(own), 4) || ' s by the driver, ' || round(sum(oracle), 4) || ' s by nwrun, ' ||
+    round(sum(own) / sum(oracle), 3) FROM (
     SELECT json_extract(v.subject, '\$.stage') AS stage, json_extract(v.subject, '\$.pid') AS pid,
-    sum(CASE WHEN t.task_id = 'oracle' THEN s.value END) AS oracle, sum(CASE WHEN t.task_id <> 'oracle' THEN s.value END) AS own
+    CASE WHEN max(t.task_id LIKE '%-threads') THEN ' with threads' ELSE '' END AS threads,
+    sum(CASE WHEN t.task_id LIKE 'oracle%' THEN s.value END) AS oracle, sum(CASE WHEN t.task_id NOT LIKE 'oracle%' THEN s.value END) AS own
     FROM sample s JOIN v_series v USING (series) JOIN session t ON t.id = v.session WHERE v.field = 'busy' GROUP BY 1, 2)
-    WHERE own IS NOT NULL AND oracle IS NOT NULL AND stage LIKE 'disk.%' GROUP BY stage"
+    WHERE own IS NOT NULL AND oracle IS NOT NULL AND stage LIKE 'disk.%' GROUP BY stage, threads"
 
 # --- the client's own side, over GSI: it exits with open handles ---
 mkdir "$tmp/ca"
