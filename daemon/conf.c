@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "daemon/ruleline.h"
+#include "daemon/analysis/ruleline.h"
 #include "web/answer/expected.h"
 #include "narrows/address.h"
 #include "narrows/announce.h"

@@ -18,6 +18,8 @@ subject_text(const struct host *h, const struct hostseries_words *w)
 
 	if (subject != NULL && w->key != NULL)
 		json_object_set_new(subject, w->key, json_string(w->name));
+	if (subject != NULL && w->more != NULL)
+		json_object_update(subject, w->more);
 	text = subject != NULL ? json_dumps(subject, JSON_COMPACT) : NULL;
 	json_decref(subject);
 	return text;
@@ -28,8 +30,8 @@ hostseries_new(struct box *box, const struct host *h, const struct hostseries_wo
     int64_t xsp_id, int64_t now_wall_ns)
 {
 	char *subject = subject_text(h, w);
-	char *mid = w->key != NULL ? xasprintf("%s/%s/%s", h->name, w->event_type, w->name)
-				   : xasprintf("%s/%s", h->name, w->event_type);
+	char *mid = w->name != NULL ? xasprintf("%s/%s/%s", h->name, w->event_type, w->name)
+				    : xasprintf("%s/%s", h->name, w->event_type);
 	struct nw_meta_rec meta = { .id = box->next.meta++,
 		.host_id = h->id,
 		.xsp_id = xsp_id,

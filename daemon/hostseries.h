@@ -12,6 +12,7 @@ struct host;
 struct hostseries_words {
 	const char *event_type;
 	const char *key, *name; /* member of the subject beside the host; key NULL: none */
+	struct json_t *more; /* further members, on loan; then name is a name of the series alone */
 	const char *params_json;
 	const char *const *fields;
 	uint32_t n_fields;

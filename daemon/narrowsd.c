@@ -46,6 +46,7 @@
 #include "daemon/rules.h"
 #include "daemon/analysis/schedule.h"
 #include "daemon/session.h"
+#include "daemon/testseries.h"
 #include "narrows/task.h"
 #include "daemon/tlsctx.h"
 #include "daemon/webaccess.h"
@@ -85,6 +86,7 @@ struct daemon {
 	struct traces *traces;      /* NULL: the box takes none */
 	struct keepjob *keepjob;
 	struct diets *diets;
+	struct testseries *tests;
 	struct ctl *ctl;
 	struct web *web;
 	struct webaccess *access;
@@ -514,6 +516,7 @@ on_tick(evutil_socket_t fd, short what, void *arg)
 	expiry_log(d);
 	(void)origin_expire(&d->box, now);
 	schedule_outcomes(d->box.schedule, on_outcome, d);
+	schedule_tests(d->box.schedule, testseries_put, d->tests);
 	control_tick(d->box.control, now);
 	diets_tick(d->diets, d->box.control, now);
 	announce_tick(d->box.announce);
@@ -838,6 +841,7 @@ daemon_start(struct daemon *d)
 	d->box.rules = rules_new(d->box.control, &d->conf);
 	d->diets = diets_new(d->box.store, d->conf.diet_accept);
 	control_set_diets(d->box.control, d->diets);
+	d->tests = testseries_new(&d->box);
 	schedule_start_patiently(d);
 	rules_set_undecided(d->box.rules, on_undecided, d->box.schedule);
 	memory_restore(d);
@@ -907,6 +911,7 @@ daemon_stop(struct daemon *d)
 	diets_free(d->diets);
 	commit_free(d->box.commit);
 	origin_free_all(&d->box);
+	testseries_free(d->tests);
 	numbers_free(d->box.numbers);
 	admission_free(d->box.admission);
 	fairrate_free(d->box.log_rate);

@@ -15,7 +15,7 @@
 #include "daemon/conf.h"
 #include "daemon/analysis/behaviour.h"
 #include "daemon/control.h"
-#include "daemon/ruleline.h"
+#include "daemon/analysis/ruleline.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/log.h"

@@ -114,6 +114,33 @@ PY
 [ "$(db "SELECT source || ' ' || destination FROM active_test WHERE run GLOB '*0000000000c8'")" = "2001:db8::7 dtn1" ] || fail "a reverse test"
 [ "$(db "SELECT succeeded || error FROM active_test WHERE run GLOB '*0000000000c9'")" = "0Unable to connect" ] || fail "a failed test"
 
+echo "--- as series, each once, for every reader of series"
+newest() { [ "$(db "SELECT stored_seq FROM provider WHERE owner = 'active tests'")" = "$1" ]; }
+until_true $((40 * $(patience))) newest 48 || fail "tests that are no series: $(db 'SELECT * FROM provider')"
+rows_are() {
+	got=$(nw sql --csv "SELECT v.event_type, v.field, json_extract(v.subject, '\$.source'), count(*), sum(s.value) FROM sample s JOIN v_series v USING (series)
+	    WHERE v.event_type LIKE 'ps:active:%' AND v.field IN ('bits_per_s', 'delay_p95_s', 'hops', 'packets_lost') GROUP BY 1, 2, 3 ORDER BY 1, 2, 3" | tr -d '\r')
+	[ "$got" = "$(printf '%s\n' "$@")" ] || fail "rows: $got"
+}
+set -- ps:active:latency,delay_p95_s,dtn1,1,0.0105 ps:active:latency,packets_lost,dtn1,1,3 \
+    ps:active:latencybg,delay_p95_s,dtn1,2,0.004 ps:active:latencybg,packets_lost,dtn1,2,1 \
+    ps:active:rtt,packets_lost,dtn1,1,1 \
+    ps:active:throughput,bits_per_s,2001:db8::7,1,941234567.25 ps:active:throughput,bits_per_s,dtn1,41,36941235347.25 \
+    ps:active:trace,hops,dtn1,1,3
+rows_are "$@"
+PYTHONPATH=$tmp python3 - "$url" <<'PY' || fail "series by PromQL and CSV"
+import csv, io, sys, urllib.parse, urllib.request
+from doc import *
+base = sys.argv[1].rstrip("/")
+get = lambda path, **q: urllib.request.urlopen(base + path + "?" + urllib.parse.urlencode(q)).read().decode()
+found = json.loads(get("/prometheus/api/v1/query", query='ps:active:throughput:bits_per_s{destination="dtn2",tool="iperf3"}', time=1777888811 + 3 * 3600))["data"]["result"]
+assert [(r["metric"]["source"], r["metric"]["tool"], float(r["value"][1])) for r in found] == [("dtn1", "iperf3", 9e8 + 3)], found
+PY
+stop_box
+start_box -o session-linger=1s -o active-tests="dtn1 dtn2 2001:db8::7"
+sleep 3 # another life of the box puts nothing twice
+rows_are "$@"
+
 echo "--- from a file"
 nw import --check "$tmp/tests.json" | grep -q '^7 active tests; nothing imported; 1 tests of other kinds left out' || fail "check: $(nw import --check "$tmp/tests.json")"
 nw import "$tmp/tests.json" | grep -q '^7 active tests; the box had 6 of them already' || fail "import"

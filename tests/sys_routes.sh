@@ -477,6 +477,19 @@ assert t[2]["loss"] == 0.01 and t[3]["retransmits"] == 2 and t[3].get("apart_s")
 curl -fs "$url/route?route=a%20-%3E%20b&program=mover" >"$tmp/page" || fail "the page with tests"
 grep -q '<h2>What the path can do</h2>' "$tmp/page" && grep -q 'id="p-tests"' "$tmp/page" || fail "the page lacks tests"
 [ "$(curl -fs "$url/route/p-tests.csv?route=a%20-%3E%20b&program=mover" | grep -c ',11[0-9]*')" -ge 3 ] || fail "the figure of tests"
+# a test that comes after the verdict has its session judged anew, and says what the path had room for
+python3 - <<'END' | nw import - >/dev/null || fail "import of a late test"
+import datetime, json, time
+start = int(time.time()) // 86400 * 86400 - 8 * 86400 + 610
+iso = lambda t: datetime.datetime.fromtimestamp(t, datetime.timezone.utc).isoformat()
+print(json.dumps({"id": "7d0f8a1e-4f6f-4f0e-9c55-000000000098", "participants": ["a", "b"], "tool": {"name": "iperf3"},
+                  "test": {"type": "throughput", "spec": {"source": "a", "dest": "b"}}, "run": {"start-time": iso(start), "end-time": iso(start + 20)},
+                  "result": {"succeeded": True, "summary": {"summary": {"throughput-bits": 960e6}}}}))
+END
+judged_late() { [ "$(sql "select count(*) from run where session_id = 13 and why = 'an active test of the path came after the verdict'")" = 1 ]; }
+until_true $((40 * $(patience))) judged_late || fail "no late judgement: $(sql 'select * from run where session_id = 13')"
+has_room() { nw report 13 | grep -q 'got 120 MB/s (960 Mbit/s) with 1 stream 10 min [0-9]* s after, [0-9.]* times the rate of this transfer: for 20 s the path had room for at least that'; }
+until_true 20 has_room || fail "no room: $(nw report 13)"
 ! nw route 'a -> z' 2>"$tmp/err" && grep -q 'no such route' "$tmp/err" || fail "a route that is none: $(cat "$tmp/err")"
 nw compare 1 "$last" >"$tmp/list" || fail "narrows compare"
 grep -q '^\* sysctl.net.ipv4.tcp_rmem on b .*4096 131072 67108864 .*4096 4096 65536$' "$tmp/list" &&

@@ -34,6 +34,8 @@ enum {
 	TRIES_MAX = 60,
 	ROUTES_MAX = 2000,
 	ROUTE_TRIES_MAX = 10, /* looks for a result on its way to the file */
+	TESTS_MAX = 200,      /* new active tests of a look */
+	OF_TEST_MAX = 64,     /* sessions that a test has judged anew */
 	REST_FACTOR = 4       /* open sessions take at most a fifth of the thread's time */
 };
 
@@ -74,6 +76,7 @@ struct schedule {
 	struct fairrate *log_rate;  /* of lines that hosts provoke */
 	struct stale_route *routes; /* oldest first; of the analysis thread alone */
 	size_t n_routes;
+	int64_t test_id; /* of the newest active test seen; of the analysis thread alone */
 	pthread_t thread;
 
 	/* The lock guards the fields below; no other lock is taken and no work done under it. */
@@ -93,6 +96,8 @@ struct schedule {
 	int64_t clock_seen_mono_ns; /* when the clock was synchronised last; 0: never */
 	struct session_outcome outcomes[OUTCOMES_MAX]; /* a ring */
 	uint64_t n_outcomes, n_taken;
+	struct nw_active_test *tests; /* new ones, TESTS_MAX at most; without details */
+	size_t n_tests;
 };
 
 /* Waits while the store's queue is full: the queue empties by itself. */
@@ -482,6 +487,99 @@ clock_look(struct schedule *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* --- active tests that came --- */
+
+static int
+on_provider(void *arg, const char *owner, const char *provider, uint64_t stored_seq)
+{
+	struct schedule *s = arg;
+
+	if (strcmp(owner, TESTS_OWNER) == 0 && strcmp(provider, TESTS_PROVIDER) == 0)
+		s->test_id = (int64_t)stored_seq;
+	return 0;
+}
+
+/* A session is judged anew, with a test that its analysis did not have. */
+static int
+on_session_of_test(void *arg, int64_t session_id, const char *owner)
+{
+	struct schedule *s = arg;
+	struct nw_batch *b = nw_batch_new();
+	int rc = b == NULL ? NW_ENOMEM
+			   : nw_batch_keep_result(b, session_id, nw_wall_ns(),
+				 "an active test of the path came after the verdict");
+
+	if (rc < 0)
+		nw_batch_free(b);
+	else if ((rc = batch_submit(s, b)) == NW_OK)
+		schedule_push(s, session_id, owner, true);
+	return rc;
+}
+
+struct new_tests {
+	struct nw_active_test *list;
+	size_t n;
+};
+
+static int
+on_new_test(void *arg, const struct nw_active_test *t)
+{
+	struct new_tests *to = arg;
+
+	to->list[to->n] = *t;
+	to->list[to->n++].details = NULL; /* on loan */
+	return 0;
+}
+
+/* Reads what came since the last look, and leaves the tests to schedule_tests(). */
+static void
+tests_look(struct schedule *s)
+{
+	struct new_tests new = { 0 };
+	bool waits;
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	waits = s->n_tests > 0;
+	pthread_mutex_unlock(&s->lock);
+	if (waits)
+		return;
+	new.list = xcalloc(TESTS_MAX, sizeof(*new.list));
+	if (store_tests_after(s->reader, s->test_id, TESTS_MAX, on_new_test, &new) < 0)
+		new.n = 0;
+	for (i = 0; i < new.n; i++) {
+		(void)analysis_sessions_of_test(
+		    s->reader, &new.list[i], OF_TEST_MAX, on_session_of_test, s);
+		s->test_id = new.list[i].id;
+	}
+	pthread_mutex_lock(&s->lock);
+	if (new.n > 0) {
+		s->tests = new.list;
+		s->n_tests = new.n;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (new.n == 0)
+		free(new.list);
+}
+
+void
+schedule_tests(struct schedule *s, void (*fn)(void *arg, const struct nw_active_test *t), void *arg)
+{
+	struct new_tests new;
+	size_t i;
+
+	pthread_mutex_lock(&s->lock);
+	new = (struct new_tests){ s->tests, s->n_tests };
+	s->tests = NULL;
+	s->n_tests = 0;
+	pthread_mutex_unlock(&s->lock);
+	for (i = 0; i < new.n; i++)
+		fn(arg, &new.list[i]);
+	free(new.list);
+}
+
+/* --- the queues --- */
+
 static struct fairq *
 queue_of(struct schedule *s, const struct waiting *w)
 {
@@ -645,11 +743,13 @@ schedule_thread(void *arg)
 
 	(void)pthread_setname_np(pthread_self(), "analysis");
 	(void)store_routes_lacking(s->reader, ROUTES_MAX, on_lacking, s);
+	(void)store_providers(s->reader, on_provider, s);
 	for (job_take(s, clock_at, &job); job.kind != JOB_STOP; job_take(s, clock_at, &job)) {
 		begin = nw_mono_ns();
 		if (job.kind == JOB_CLOCK) {
 			clock_look(s);
 			(void)store_routes_stale(s->reader, ROUTES_MAX, on_lacking, s);
+			tests_look(s);
 			clock_at = begin + CLOCK_EVERY_S * INT64_C(1000000000);
 			continue;
 		}
@@ -739,6 +839,7 @@ schedule_stop(struct schedule *s)
 		route_drop(s, s->routes);
 	analysis_memo_free(s->params.memo);
 	fairrate_free(s->log_rate);
+	free(s->tests);
 	fairq_free(s->over);
 	fairq_free(s->open);
 	HASH_ITER (hh, s->waiting, w, tmp)

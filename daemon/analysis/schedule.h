@@ -51,6 +51,13 @@ bool schedule_is_undecided(struct schedule *s, int64_t session_id);
 /* Hands over the outcomes of analyses since the last call, oldest first; the newest 256. */
 void schedule_outcomes(
     struct schedule *s, void (*fn)(void *arg, const struct session_outcome *o), void *arg);
+/* Hands over the active tests that came since, oldest first, and once in a life of the box each.
+ * The provider TESTS_OWNER, TESTS_PROVIDER has the number of the newest test that earlier lives
+ * handed over. */
+#define TESTS_OWNER    "active tests"
+#define TESTS_PROVIDER "series"
+void schedule_tests(
+    struct schedule *s, void (*fn)(void *arg, const struct nw_active_test *t), void *arg);
 void schedule_get_stats(struct schedule *s, struct schedule_stats *out);
 
 #endif

@@ -94,6 +94,7 @@ enum {
 };
 
 struct nw_active_test {
+	int64_t id; /* in a store, rising with arrival; 0: of a document */
 	/* the UUID of the run; of latencybg, which has many results in a run, the UUID and a hash
 	 * of the result */
 	char run[NW_TEST_RUN_BYTES];

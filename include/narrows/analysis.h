@@ -101,4 +101,13 @@ int analysis_new(struct store_reader *r, int64_t session_id, const struct analys
 void analysis_free(struct analysis *a);
 void analysis_outcome(const struct analysis *a, struct analysis_outcome *out);
 
+/*
+ * Hands over the newest `limit` closed sessions of whose path the test, which has its id in the
+ * store, is the nearest of its kind within an hour: an analysis of them has the test as a witness.
+ * fn returns 0 to go on. The owner is on loan. The store's code.
+ */
+typedef int analysis_session_fn(void *arg, int64_t session_id, const char *owner);
+int analysis_sessions_of_test(struct store_reader *r, const struct nw_active_test *test,
+    size_t limit, analysis_session_fn *fn, void *arg);
+
 #endif

@@ -447,6 +447,14 @@ typedef int store_run_fn(void *arg, const struct nw_run_rec *run);
 typedef int store_note_fn(void *arg, const struct nw_note_rec *note);
 /* details are on loan, too. */
 typedef int store_test_fn(void *arg, const struct nw_active_test *test);
+/* A closed session of the path of a test. */
+struct nw_beside_rec {
+	int64_t session_id;
+	const char *owner; /* of the first protocol session; "": not known */
+	const char *route;
+	int64_t start_wall_ns, end_wall_ns;
+};
+typedef int store_beside_fn(void *arg, const struct nw_beside_rec *session);
 /* Tests of a kind with a tool from one end to another, as the tests name the ends. */
 struct nw_test_pair_rec {
 	const char *src, *dst, *tool; /* tool: "" where unknown */
@@ -594,6 +602,13 @@ int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, v
  */
 int store_tests_between(struct store_reader *r, const char *src_host, const char *dst_host,
     int64_t from_wall_ns, int64_t to_wall_ns, size_t limit, store_test_fn *fn, void *arg);
+/* Tests that came later than the test `id` (0: all), in the order of arrival. */
+int
+store_tests_after(struct store_reader *r, int64_t id, size_t limit, store_test_fn *fn, void *arg);
+/* Closed sessions that were measured here, between the hosts of a test's ends as above, and that
+ * the test overlaps if the test is longer by apart_ns at both ends; newest first. */
+int store_sessions_beside(struct store_reader *r, const struct nw_active_test *test,
+    int64_t apart_ns, size_t limit, store_beside_fn *fn, void *arg);
 /* The pairs of ends with tests, the pair with the newest test first. O(tests). */
 int store_test_pairs(struct store_reader *r, size_t limit, store_test_pair_fn *fn, void *arg);
 /* The tests of such a pair that ended from one time on and before another, oldest first. */

@@ -47,7 +47,7 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 
 #define TEST_COLUMNS                                                                         \
 	"run, kind, tool, source, destination, start_ns, end_ns, succeeded, error, fields, " \
-	"details"
+	"details, id"
 
 /* The names of a host in active tests: its own, and addresses that its certificate proves. Takes
  * the number of the parameter with the host's name. */
@@ -218,6 +218,18 @@ static const char *const sql[R_STMTS] = {
 	[R_TEST_PAIRS] = "SELECT source, destination, tool, kind, count(*), max(end_ns)"
 			 " FROM active_test GROUP BY source, destination, kind, tool"
 			 " ORDER BY 6 DESC LIMIT ?",
+	[R_TESTS_AFTER] =
+	    "SELECT " TEST_COLUMNS " FROM active_test WHERE id > ? ORDER BY id LIMIT ?",
+	[R_SESSIONS_BESIDE] =
+	    "SELECT s.id, (SELECT x.owner FROM xsp_session x WHERE x.session_id = s.id"
+	    " ORDER BY x.id LIMIT 1), r.route, r.start_ns, r.start_ns + r.duration_ns"
+	    " FROM result r JOIN session s ON s.id = r.session_id WHERE r.route IN"
+	    " (SELECT a.name || ' -> ' || b.name FROM host a, host b WHERE ?1 IN " TEST_ENDS(
+		"a.name") " AND ?2 IN " TEST_ENDS("b.name") ") AND r.start_ns < ?4"
+							    " AND r.start_ns + r.duration_ns > ?3"
+							    " AND s.closed_ns IS NOT NULL"
+							    " AND " MADE_HERE
+							    " ORDER BY r.start_ns DESC LIMIT ?5",
 	[R_TESTS_OF_PAIR] = "SELECT " TEST_COLUMNS " FROM active_test WHERE source = ?1"
 			    " AND destination = ?2 AND kind = ?3 AND tool = ?4 AND end_ns >= ?5"
 			    " AND end_ns < ?6 ORDER BY end_ns, id LIMIT ?7",
@@ -502,6 +514,7 @@ struct sink {
 		store_note_fn *note;
 		store_test_fn *test;
 		store_test_pair_fn *test_pair;
+		store_beside_fn *beside;
 		store_setting_fn *setting;
 		store_route_fn *route;
 		store_incident_fn *incident;
@@ -939,7 +952,8 @@ test_text(char *out, size_t size, sqlite3_stmt *st, int column)
 static int
 test_row(struct sink *s, sqlite3_stmt *st)
 {
-	struct nw_active_test t = { .start_wall_ns = sqlite3_column_int64(st, 5),
+	struct nw_active_test t = { .id = sqlite3_column_int64(st, 11),
+		.start_wall_ns = sqlite3_column_int64(st, 5),
 		.end_wall_ns = sqlite3_column_int64(st, 6),
 		.succeeded = sqlite3_column_int(st, 7) != 0 };
 	json_t *fields;
@@ -973,6 +987,41 @@ store_tests_between(struct store_reader *r, const char *src_host, const char *ds
 	    to_wall_ns, (int64_t)limit);
 
 	return rc == NW_OK ? each(r, R_TESTS_BETWEEN, st, test_row, &s) : rc;
+}
+
+int
+store_tests_after(struct store_reader *r, int64_t id, size_t limit, store_test_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.test = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_TESTS_AFTER, &st, "ii", id, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_TESTS_AFTER, st, test_row, &s) : rc;
+}
+
+static int
+beside_row(struct sink *s, sqlite3_stmt *st)
+{
+	const char *owner = text(st, 1);
+	const struct nw_beside_rec rec = { .session_id = sqlite3_column_int64(st, 0),
+		.owner = owner != NULL ? owner : "",
+		.route = text(st, 2),
+		.start_wall_ns = sqlite3_column_int64(st, 3),
+		.end_wall_ns = sqlite3_column_int64(st, 4) };
+
+	return s->fn.beside(s->arg, &rec);
+}
+
+int
+store_sessions_beside(struct store_reader *r, const struct nw_active_test *test, int64_t apart_ns,
+    size_t limit, store_beside_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.beside = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_SESSIONS_BESIDE, &st, "ttiii", test->src, test->dst,
+	    test->start_wall_ns - apart_ns, test->end_wall_ns + apart_ns, (int64_t)limit);
+
+	return rc == NW_OK ? each(r, R_SESSIONS_BESIDE, st, beside_row, &s) : rc;
 }
 
 static int

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "daemon/ruleline.h"
+#include "daemon/analysis/ruleline.h"
 #include "narrows/err.h"
 #include "tests/check.h"
 

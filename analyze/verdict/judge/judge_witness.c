@@ -346,6 +346,20 @@ test_time_say(struct claims *told, const struct evidence_test *t)
 		CLAIM_SAY(told, test_after, CLAIM_NO_STAGE, claim_number(t->apart_s));
 }
 
+/* What lifting every limit outside the path would have brought at the time of the test: TCP and UDP
+ * carry at most what the path has room for, so the test's rate is a lower bound, for as long as the
+ * test took. Beside the transfer the two shared the path, and the bound would be another. */
+static void
+test_room_say(struct claims *told, const struct judgement *j, const struct evidence_test *t)
+{
+	const double times = t->test.value[NW_TEST_bits_per_s] / 8 / j->bytes_per_s;
+
+	if (isfinite(times) && times >= TEST_ROOM && t->apart_s > 0 && t->apart_s <= TEST_NEAR_S &&
+	    t->test.end_wall_ns > t->test.start_wall_ns)
+		CLAIM_SAY(told, test_room, CLAIM_NO_STAGE, claim_number(times),
+		    claim_number((double)(t->test.end_wall_ns - t->test.start_wall_ns) * 1e-9));
+}
+
 static void
 test_witness(struct judgement *j, const struct evidence *e)
 {
@@ -369,6 +383,7 @@ test_witness(struct judgement *j, const struct evidence *e)
 			    claim_text(told.n > 0 ? "; " : ""), claim_number(v[NW_TEST_loss]),
 			    claim_number(v[NW_TEST_packets_sent]));
 		test_time_say(&told, t);
+		test_room_say(&told, j, t);
 	}
 	if (told.n == 0)
 		return;

@@ -1064,7 +1064,8 @@ static const struct active {
 } actives[] = {
 	{ "test with room", 0, 940, 1, 720, NAN, AGREES_NOT, false,
 	    "an active test of the same path got 118 MB/s (940 Mbit/s) with 1 stream 12 min 0 s "
-	    "before" },
+	    "before, 2.9 times the rate of this transfer: for 10 s the path had room for at least "
+	    "that" },
 	{ "test alike", 0, 330, 1, 720, NAN, AGREES, true, "with 1 stream 12 min 0 s before" },
 	{ "test of several streams", 0, 940, 4, 720, NAN, NO_OPINION, false,
 	    "(940 Mbit/s) with 4 streams 12 min 0 s before" },
@@ -1148,6 +1149,8 @@ active_check(const struct active *c)
 		fprintf(stderr, "%s: %s\n", c->name, found->detail);
 		CHECK(!"the detail says it");
 	}
+	CHECK_INT(found != NULL && strstr(found->detail, "had room") != NULL,
+	    c->mbit_per_s >= 1.5 * 320 && c->apart_s != 0 && c->apart_s <= 900);
 	CHECK_INT(found != NULL && found->says == NW_SAYS_NETWORK, c->says_network);
 	CHECK_INT(strcmp(a.judgement.confidence, "low") == 0, c->witness == AGREES_NOT);
 	text = resultdoc_build(&a, &run);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/ruleline.h"
+#include "daemon/analysis/ruleline.h"
 
 #include <stdio.h>
 #include <string.h>
