@@ -58,6 +58,15 @@ assert (got["node_uname_info"][0]["nodename"], got["node_uname_info"][0]["releas
 assert got["node_os_info"][0]["id"] in open("/etc/os-release").read() and got["node_os_info"][1] == 1
 least, usual, most = map(int, open("/proc/sys/net/ipv4/tcp_rmem").read().split())
 assert [got["node_sysctl_net_ipv4_tcp_rmem_" + part][1] for part in ("min", "default", "max")] == [least, usual, most]
+text = open(sys.argv[1]).read()
+types = dict(re.findall(r'^node_network_protocol_type\{device="([^"]+)"\} (\d+)$', text, re.M))
+assert types == {d: open(f"/sys/class/net/{d}/type").read().strip() for d in os.listdir("/sys/class/net")}, types
+assert f'name="net.ipv4.tcp_congestion_control",value="{open("/proc/sys/net/ipv4/tcp_congestion_control").read().strip()}"' in text
+now = [[int(x, 16) for x in line.split()] for line in open("/proc/net/softnet_stat")]
+for column, name in enumerate(("processed", "dropped", "times_squeezed")):
+    seen = {int(c): int(n) for c, n in re.findall(r'^node_softnet_%s_total\{cpu="(\d+)"\} (\d+)$' % name, text, re.M)}
+    assert sorted(seen) == [r[12] if len(r) > 12 else i for i, r in enumerate(now)], (name, seen)
+    assert all(seen[r[12] if len(r) > 12 else i] <= r[column] for i, r in enumerate(now)) and (column or max(seen.values()) > 0), (name, seen, now)
 PY
 
 # --- peers that say nothing, say too much, or ask for something else, take nobody's place ---

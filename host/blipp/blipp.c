@@ -577,7 +577,7 @@ write_metrics(void *arg, bool classic, FILE *to)
 	b->report = saved;
 	show_keep_latest(&b->scraped, before);
 	write_self(classic, to);
-	hostinfo_write(to);
+	hostinfo_write(classic, to);
 	show_write_metrics(&b->scraped, classic, to);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "host/blipp/hostinfo.h"
 
+#include <dirent.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -89,10 +91,96 @@ limits_write(FILE *to)
 	}
 }
 
+/* Settings that are words, one metric for all. */
+static void
+words_write(FILE *to)
+{
+	static const struct {
+		const char *path, *name;
+	} files[] = { { "/proc/sys/net/core/default_qdisc", "net.core.default_qdisc" },
+		{ "/proc/sys/net/ipv4/tcp_congestion_control",
+		    "net.ipv4.tcp_congestion_control" } };
+	const char *before;
+	char text[64];
+	size_t i;
+
+	fputs("# TYPE node_sysctl_info gauge\n", to);
+	for (i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		if (procread_path(files[i].path, text, sizeof(text)) == 0)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		before = "{";
+		fputs("node_sysctl_info", to);
+		label(to, &before, "index", "0");
+		label(to, &before, "name", files[i].name);
+		label(to, &before, "value", text);
+		fputs("} 1\n", to);
+	}
+}
+
+/* The hardware type of each interface, as the kernel numbers types (1: Ethernet). */
+static void
+types_write(FILE *to)
+{
+	DIR *dir = opendir("/sys/class/net");
+	const struct dirent *e;
+	const char *before;
+	char path[300], text[16];
+
+	fputs("# TYPE node_network_protocol_type gauge\n", to);
+	while (dir != NULL && (e = readdir(dir)) != NULL) {
+		snprintf(path, sizeof(path), "/sys/class/net/%s/type", e->d_name);
+		if (e->d_name[0] == '.' || procread_path(path, text, sizeof(text)) == 0)
+			continue;
+		before = "{";
+		fputs("node_network_protocol_type", to);
+		label(to, &before, "device", e->d_name);
+		fprintf(to, "} %ld\n", strtol(text, NULL, 10));
+	}
+	if (dir != NULL)
+		closedir(dir);
+}
+
+/* Columns of /proc/net/softnet_stat, a line for each processor; a newer kernel numbers the
+ * processors in the 13th column, for processors that are off have no line. */
+static void
+softnet_write(FILE *to, bool classic)
+{
+	static const struct {
+		const char *name;
+		int column;
+	} counts[] = { { "processed", 0 }, { "dropped", 1 }, { "times_squeezed", 2 } };
+	unsigned n[13], cpu;
+	char *line = NULL;
+	size_t cap = 0, i;
+	FILE *f = fopen("/proc/net/softnet_stat", "re");
+	int found;
+
+	for (i = 0; f != NULL && i < sizeof(counts) / sizeof(counts[0]); i++) {
+		fprintf(to, "# TYPE node_softnet_%s%s counter\n", counts[i].name,
+		    classic ? "_total" : "");
+		rewind(f);
+		for (cpu = 0; getline(&line, &cap, f) > 0; cpu++) {
+			found = sscanf(line, "%x %x %x %x %x %x %x %x %x %x %x %x %x", &n[0], &n[1],
+			    &n[2], &n[3], &n[4], &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11],
+			    &n[12]);
+			if (found > counts[i].column)
+				fprintf(to, "node_softnet_%s_total{cpu=\"%u\"} %u\n",
+				    counts[i].name, found == 13 ? n[12] : cpu, n[counts[i].column]);
+		}
+	}
+	free(line);
+	if (f != NULL)
+		fclose(f);
+}
+
 void
-hostinfo_write(FILE *to)
+hostinfo_write(bool classic, FILE *to)
 {
 	uname_write(to);
 	os_write(to);
 	limits_write(to);
+	words_write(to);
+	types_write(to);
+	softnet_write(to, classic);
 }
