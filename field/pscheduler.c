@@ -343,6 +343,12 @@ trace_take(struct nw_active_test *t, const json_t *result, json_t *details)
 }
 
 static void
+error_say(struct nw_active_test *t, const char *text)
+{
+	fieldtext_copy(t->error, sizeof(t->error), text, strlen(text));
+}
+
+static void
 error_take(struct nw_active_test *t, const json_t *result)
 {
 	const char *text = text_of(result, "error");
@@ -361,7 +367,11 @@ result_take(struct nw_active_test *t, const json_t *spec, const json_t *result)
 	if (details == NULL)
 		return NW_ENOMEM;
 	t->succeeded = json_is_true(json_object_get(result, "succeeded"));
-	if (!t->succeeded)
+	if (json_is_null(result) || !json_is_boolean(json_object_get(result, "succeeded")))
+		error_say(t,
+		    json_is_null(result) ? "the run has no result"
+					 : "the result does not say whether the test succeeded");
+	else if (!t->succeeded)
 		error_take(t, result);
 	else if (t->kind == NW_TEST_THROUGHPUT)
 		throughput_take(t, spec, result, details);
@@ -408,6 +418,22 @@ run_take(struct nw_active_test *t, const char *id, const json_t *result)
 	return NW_OK;
 }
 
+/* A participant may carry the port of its pScheduler: name:port, or [address]:port. */
+static bool
+participant_take(const char *text, char out[NW_TEST_HOST_BYTES])
+{
+	const bool bracket = *text == '[';
+	const char *end = bracket ? strchr(text, ']') : strchr(text, ':');
+	char host[NW_TEST_HOST_BYTES];
+
+	if (nw_test_host(text, out))
+		return true;
+	if (end == NULL || end - text >= NW_TEST_HOST_BYTES)
+		return false;
+	snprintf(host, sizeof(host), "%.*s", (int)(end - text - bracket), text + bracket);
+	return nw_test_host(host, out);
+}
+
 static bool
 hosts_take(struct nw_active_test *t, const json_t *doc, const json_t *spec)
 {
@@ -419,8 +445,8 @@ hosts_take(struct nw_active_test *t, const json_t *doc, const json_t *spec)
 
 	if (*from == '\0' && first != NULL)
 		from = first;
-	return nw_test_host(from, reverse ? t->dst : t->src) &&
-	    nw_test_host(to, reverse ? t->src : t->dst);
+	return participant_take(from, reverse ? t->dst : t->src) &&
+	    participant_take(to, reverse ? t->src : t->dst);
 }
 
 static bool
@@ -468,7 +494,7 @@ test_take(struct nw_active_test *t, const json_t *doc, const char **why)
 	if (!times_take(t, doc))
 		return NW_EPROTO;
 	*why = "a test without a result";
-	if (!json_is_object(result))
+	if (!json_is_object(result) && !json_is_null(result)) /* null: of a run that failed */
 		return NW_EPROTO;
 	name = json_is_object(tool) ? text_of(tool, "name") : json_string_value(tool);
 	if (name != NULL)
@@ -543,6 +569,8 @@ nw_pscheduler_read(const char *bytes, size_t len, struct nw_active_tests *out, c
 		value = json_loadb(bytes + at, len - at,
 		    JSON_DISABLE_EOF_CHECK | JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES,
 		    &fault);
+		if (value != NULL)
+			*why = "a list without documents";
 		rc = value != NULL ? value_take(out, value, why) : NW_EPROTO;
 		json_decref(value);
 		at += value != NULL && fault.position > 0 ? (size_t)fault.position : len - at;

@@ -169,7 +169,9 @@ test_refused(void)
 	} cases[] = {
 		{ "", "no document" },
 		{ "{\"a\":", "no JSON" },
-		{ "[]", "no JSON" },
+		{ "[]", "a list without documents" },
+		{ "[{]", "no JSON" },
+		{ "null", "no JSON" },
 		{ "[7]", "no result of a test: test.type is missing" },
 		{ HEAD("x", "rtt", "{\"source\":\"a\",\"dest\":\"b\"}") TAIL("ping", "{}"),
 		    "a test without its run's UUID in id" },
@@ -187,6 +189,139 @@ test_refused(void)
 		CHECK_INT(take(cases[i].text), NW_EPROTO);
 		CHECK_STR(why, cases[i].why);
 		CHECK_INT(tests.n, 0);
+	}
+}
+
+/* --- what the tools write: documents of every tool for the kinds that are kept --- */
+
+#define TWO      "{\"source\":\"a\",\"dest\":\"b\"}"
+#define OK       "\"succeeded\":true"
+#define SUMMARY  "\"intervals\":[],\"summary\":{\"streams\":[],\"summary\":"
+#define NOT_SAID -1
+
+static const struct variant {
+	const char *name, *text, *src, *dst, *error;
+	enum nw_test_kind kind;
+	struct {
+		enum nw_test_field field;
+		double value; /* NOT_SAID: the test has none */
+	} want[4];
+} variants[] = {
+	{ "iperf3, no retransmits, IPv6",
+	    HEAD(ID "0", "throughput",
+		"{\"source\":\"2001:db8::0007\",\"dest\":\"2001:DB8::8\",\"ip-version\":6}")
+		TAIL("iperf3",
+		    "{" OK "," SUMMARY
+		    "{\"start\":0,\"end\":10,\"throughput-bits\":9.4e8,\"rtt\":null,"
+		    "\"retransmits\":null}}}"),
+	    "2001:db8::7", "2001:db8::8", "", NW_TEST_THROUGHPUT,
+	    { { NW_TEST_bits_per_s, 9.4e8 }, { NW_TEST_rtt_s, NOT_SAID },
+		{ NW_TEST_retransmits, NOT_SAID }, { NW_TEST_streams, 1 } } },
+	{ "iperf3, UDP",
+	    HEAD(ID "0", "throughput", "{\"source\":\"a\",\"dest\":\"b\",\"udp\":true}")
+		TAIL("iperf3",
+		    "{" OK "," SUMMARY
+		    "{\"start\":0.5,\"end\":10.5,\"throughput-bits\":1e6,\"sent\":900,"
+		    "\"lost\":9,\"jitter\":0.25}}}"),
+	    "a", "b", "", NW_TEST_THROUGHPUT,
+	    { { NW_TEST_udp, 1 }, { NW_TEST_loss, 0.01 }, { NW_TEST_jitter_s, 0.25e-3 },
+		{ NW_TEST_took_s, 10 } } },
+	{ "nuttcp, whose round trip is in other units",
+	    HEAD(ID "0", "throughput", TWO) TAIL("nuttcp",
+		"{" OK ",\"diags\":null," SUMMARY
+		"{\"start\":0,\"end\":10.02,\"throughput-bits\":931254600,"
+		"\"rtt\":0.31,\"retransmits\":4}}}"),
+	    "a", "b", "", NW_TEST_THROUGHPUT,
+	    { { NW_TEST_bits_per_s, 931254600 }, { NW_TEST_rtt_s, NOT_SAID },
+		{ NW_TEST_retransmits, 4 }, { NW_TEST_moved_bytes, NOT_SAID } } },
+	{ "iperf2, the rate alone",
+	    HEAD(ID "0", "throughput", TWO)
+		TAIL("iperf2", "{" OK "," SUMMARY "{\"throughput-bits\":5e8}}}"),
+	    "a", "b", "", NW_TEST_THROUGHPUT,
+	    { { NW_TEST_bits_per_s, 5e8 }, { NW_TEST_took_s, NOT_SAID } } },
+	{ "owping behind a clock that is ahead",
+	    HEAD(ID "0", "latency", TWO) TAIL("owping",
+		"{" OK ",\"packets-sent\":100,\"packets-received\":100,\"packets-lost\":0,"
+		"\"max-clock-error\":0.5,\"histogram-latency\":{\"-0.25\":60,\"1.5\":40}}"),
+	    "a", "b", "", NW_TEST_LATENCY,
+	    { { NW_TEST_delay_min_s, -0.25e-3 }, { NW_TEST_delay_max_s, 1.5e-3 },
+		{ NW_TEST_loss, 0 }, { NW_TEST_clock_error_s, 0.5e-3 } } },
+	{ "powstream without a packet",
+	    HEAD(ID "0", "latencybg", TWO) TAIL("powstream",
+		"{" OK ",\"packets-sent\":600,\"packets-received\":0,\"packets-lost\":600,"
+		"\"histogram-latency\":{}}"),
+	    "a", "b", "", NW_TEST_LATENCYBG,
+	    { { NW_TEST_loss, 1 }, { NW_TEST_delay_median_s, NOT_SAID } } },
+	{ "twping",
+	    HEAD(ID "0", "rtt", TWO) TAIL("twping",
+		"{" OK ",\"roundtrips\":[{\"seq\":1,\"rtt\":\"PT0.0004S\",\"length\":64}],\"min\":"
+		"\"PT0.0004S\",\"mean\":\"PT0.0004S\",\"max\":\"PT0.0004S\",\"stddev\":\"P0D\","
+		"\"sent\":1,\"received\":1,\"lost\":0,\"loss\":0.0}"),
+	    "a", "b", "", NW_TEST_RTT,
+	    { { NW_TEST_rtt_s, 0.0004 }, { NW_TEST_rtt_sd_s, 0 }, { NW_TEST_loss, 0 } } },
+	{ "ping without an answer, by participant with a port",
+	    HEAD(ID "0", "rtt", "{\"dest\":\"[2001:db8::9]:8443\"}") TAIL("ping",
+		"{" OK ",\"roundtrips\":[{\"seq\":1,\"error\":\"requestTimedOut\"}],\"sent\":5,"
+		"\"received\":0,\"lost\":5,\"loss\":1.0}"),
+	    "dtn1.example.net", "2001:db8::9", "", NW_TEST_RTT,
+	    { { NW_TEST_loss, 1 }, { NW_TEST_rtt_s, NOT_SAID } } },
+	{ "traceroute with a silent hop",
+	    HEAD(ID "0", "trace", TWO) TAIL("traceroute",
+		"{" OK
+		",\"paths\":[[{\"ip\":\"10.0.0.1\",\"rtt\":\"PT0.001S\",\"as\":{\"number\":64500,"
+		"\"owner\":\"X\"}},{},{\"hostname\":\"b\",\"ip\":\"2001:db8::2\",\"rtt\":\"PT1M0."
+		"5S\"}]]}"),
+	    "a", "b", "", NW_TEST_TRACE, { { NW_TEST_hops, 3 }, { NW_TEST_mtu_bytes, NOT_SAID } } },
+	{ "tracepath, whose path narrows",
+	    HEAD(ID "0", "trace", TWO) TAIL("tracepath",
+		"{" OK
+		",\"paths\":[[{\"ip\":\"10.0.0.1\",\"mtu\":9000},{\"ip\":\"10.0.0.2\",\"mtu\":1500}"
+		"]]}"),
+	    "a", "b", "", NW_TEST_TRACE, { { NW_TEST_hops, 2 }, { NW_TEST_mtu_bytes, 1500 } } },
+	{ "paris-traceroute without a path",
+	    HEAD(ID "0", "trace", TWO) TAIL("paris-traceroute", "{" OK ",\"paths\":[]}"), "a", "b",
+	    "", NW_TEST_TRACE, { { NW_TEST_hops, NOT_SAID } } },
+	{ "a failed run",
+	    HEAD(ID "0", "throughput", TWO) TAIL("iperf3",
+		"{\"succeeded\":false,\"error\":null,\"diags\":\"iperf3: error\\nmore\"}"),
+	    "a", "b", "iperf3: error", NW_TEST_THROUGHPUT, { { NW_TEST_bits_per_s, NOT_SAID } } },
+	{ "a run that never was", HEAD(ID "0", "rtt", TWO) TAIL("ping", "null"), "a", "b",
+	    "the run has no result", NW_TEST_RTT, { { NW_TEST_rtt_s, NOT_SAID } } },
+	{ "a result of nothing", HEAD(ID "0", "rtt", TWO) TAIL("ping", "{}"), "a", "b",
+	    "the result does not say whether the test succeeded", NW_TEST_RTT,
+	    { { NW_TEST_rtt_s, NOT_SAID } } },
+};
+
+static void
+test_variants(void)
+{
+	const struct variant *v;
+	size_t i;
+
+	for (v = variants; v < variants + sizeof(variants) / sizeof(variants[0]); v++) {
+		CHECK_INT(take(v->text), NW_OK);
+		CHECK_INT(tests.n, 1);
+		if (tests.n != 1) {
+			fprintf(stderr, "%s: %s\n", v->name, why);
+			continue;
+		}
+		CHECK_INT(tests.list[0].kind, v->kind);
+		CHECK_STR(tests.list[0].src, v->src);
+		CHECK_STR(tests.list[0].dst, v->dst);
+		CHECK_STR(tests.list[0].error, v->error);
+		CHECK_INT(tests.list[0].succeeded, *v->error == '\0');
+		for (i = 0; i < 4; i++) {
+			const double got = tests.list[0].value[v->want[i].field];
+
+			if (v->want[i].field == 0 && v->want[i].value == 0)
+				break;
+			if (v->want[i].value == NOT_SAID ? !isnan(got)
+							 : !(fabs(got - v->want[i].value) < 1e-9))
+				fprintf(stderr, "%s: %s is %g\n", v->name,
+				    nw_test_field_name(v->want[i].field), got);
+			CHECK(v->want[i].value == NOT_SAID ? isnan(got)
+							   : fabs(got - v->want[i].value) < 1e-9);
+		}
 	}
 }
 
@@ -214,6 +349,7 @@ main(void)
 	test_latency();
 	test_rtt_and_trace();
 	test_failure();
+	test_variants();
 	test_refused();
 	nw_active_tests_clear(&tests);
 	test_bound();
