@@ -34,7 +34,7 @@ def throughput(number, start, bits=941234567.25, **k):
 
 
 def all_kinds(start):
-    raw = [{"seq-num": n, "src-ts": 17082343457832116224 + n, "src-clock-sync": True, "ip-ttl": 57} for n in range(100)]
+    raw = [{"seq-num": n, "src-ts": 17082343457832116224 + n, "src-clock-sync": True, "ip-ttl": 57} for n in range(50)]
     return [throughput(1, start),
             doc(2, "latency", {"packet-count": 600}, {"packets-sent": 600, "packets-received": 597, "packets-lost": 3, "packets-duplicated": 1,
                 "packets-reordered": 2, "max-clock-error": 0.25, "histogram-latency": {"2": 500, "10.5": 90, "30.25": 7},
@@ -137,15 +137,33 @@ found = json.loads(get("/prometheus/api/v1/query", query='ps:active:throughput:b
 assert [(r["metric"]["source"], r["metric"]["tool"], float(r["value"][1])) for r in found] == [("dtn1", "iperf3", 9e8 + 3)], found
 PY
 stop_box
-start_box -o session-linger=1s -o active-tests="dtn1 dtn2 2001:db8::7"
+start_box -o session-linger=1s -o active-tests="dtn1 dtn2 2001:db8::7" -o listen-https=0.0.0.0/0
 sleep 3 # another life of the box puts nothing twice
 rows_are "$@"
+
+echo "--- lists over TLS, with an operator's token"
+token=$(nw access token -r operator archiver) || fail "no token"
+PYTHONPATH=$tmp python3 - "$(sed -n 's/^https .*\///p' "$tmp/state/narrowsd.run")" "$tmp/state/tls/ca.crt" "$token" <<'PY' || fail "over TLS"
+import http.client, ssl, sys
+from doc import *
+c = http.client.HTTPSConnection("127.0.0.1", int(sys.argv[1]), context=ssl.create_default_context(cafile=sys.argv[2]))
+def ask(method, body, token=sys.argv[3]):
+    c.request(method, "/pscheduler", json.dumps(body), {"Content-Type": "application/json", **({"Authorization": "Bearer " + token} if token else {})})
+    r = c.getresponse()
+    return r.status, r.read().decode()
+batch = [throughput(500 + n, 1777999000 + n) for n in range(50)]
+strangers = [ask("PUT", batch, None)[0], ask("POST", batch, "wrong")[0]]
+assert all(code in (401, 403) for code in strangers), strangers
+for method, docs, want in (("PUT", batch[:30], (30, 0)), ("POST", batch, (20, 30)), ("PUT", batch[0], (0, 1))):
+    code, text = ask(method, docs)
+    assert code == 200 and (json.loads(text)["stored"], json.loads(text)["known"]) == want, (method, code, text)
+PY
 
 echo "--- from a file"
 nw import --check "$tmp/tests.json" | grep -q '^7 active tests; nothing imported; 1 tests of other kinds left out' || fail "check: $(nw import --check "$tmp/tests.json")"
 nw import "$tmp/tests.json" | grep -q '^7 active tests; the box had 6 of them already' || fail "import"
 gzip "$tmp/tests.json"
 nw import -f pscheduler "$tmp/tests.json.gz" | grep -q 'the box had 7' || fail "import again"
-[ "$(db 'SELECT count(*) FROM active_test')" = 49 ] || fail "the file's tests"
+[ "$(db 'SELECT count(*) FROM active_test')" = 99 ] || fail "the file's tests"
 stop_box
 echo "PASS pscheduler"
