@@ -69,6 +69,7 @@ void calibrate_intervals(struct calibration *c);
 void calibrate_classes(struct calibration *c);
 void calibrate_reduction(struct calibration *c);
 void calibrate_lifelines(struct calibration *c);
+void calibrate_activetests(struct calibration *c);
 void calibrate_reached(struct calibration *c);
 void calibrate_causes(struct calibration *c);
 void calibrate_incidents(struct calibration *c);

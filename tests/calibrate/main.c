@@ -29,6 +29,7 @@ static const struct {
 	{ "reduction", calibrate_reduction },
 	{ "lifelines", calibrate_lifelines },
 	{ "reached", calibrate_reached },
+	{ "activetests", calibrate_activetests },
 	{ "causes", calibrate_causes },
 	{ "incidents", calibrate_incidents },
 	{ "natural", calibrate_natural },
