@@ -134,7 +134,7 @@ MAY_send                     := base
 MAY_send/curl                := send base
 MAY_fleet                    := send store/sql store/read store/ground base/fatal base
 MAY_fleet/receive            := fleet pki base/fatal base
-MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/route store store/read store/ground base/fatal base
+MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/evidence analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon/gate          := field store/ground base/fatal base
 MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki field xsp/catalog xsp base/fatal base
