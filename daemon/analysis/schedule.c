@@ -77,6 +77,7 @@ struct schedule {
 	struct stale_route *routes; /* oldest first; of the analysis thread alone */
 	size_t n_routes;
 	int64_t test_id; /* of the newest active test seen; of the analysis thread alone */
+	bool test_id_read;
 	pthread_t thread;
 
 	/* The lock guards the fields below; no other lock is taken and no work done under it. */
@@ -542,7 +543,9 @@ tests_look(struct schedule *s)
 	pthread_mutex_lock(&s->lock);
 	waits = s->n_tests > 0;
 	pthread_mutex_unlock(&s->lock);
-	if (waits)
+	if (!s->test_id_read)
+		s->test_id_read = store_providers(s->reader, on_provider, s) == NW_OK;
+	if (waits || !s->test_id_read) /* without the number, tests would be handed over again */
 		return;
 	new.list = xcalloc(TESTS_MAX, sizeof(*new.list));
 	if (store_tests_after(s->reader, s->test_id, TESTS_MAX, on_new_test, &new) < 0)
@@ -743,7 +746,6 @@ schedule_thread(void *arg)
 
 	(void)pthread_setname_np(pthread_self(), "analysis");
 	(void)store_routes_lacking(s->reader, ROUTES_MAX, on_lacking, s);
-	(void)store_providers(s->reader, on_provider, s);
 	for (job_take(s, clock_at, &job); job.kind != JOB_STOP; job_take(s, clock_at, &job)) {
 		begin = nw_mono_ns();
 		if (job.kind == JOB_CLOCK) {
