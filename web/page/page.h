@@ -122,7 +122,7 @@ void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);
 /* health: NULL if the box does not tell */
 void page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
-    const struct expected_list *expected);
+    const struct expected_list *expected, void (*more)(struct html *h, void *arg), void *arg);
 /* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt
  * before; user: the name of the user after login, or NULL. */
 void page_login(struct html *h, const char *next, int tried, unsigned wait_s, const char *user);

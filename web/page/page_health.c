@@ -322,7 +322,7 @@ write_columns(struct html *h, const struct nw_health *health)
 
 void
 page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
-    const struct expected_list *expected)
+    const struct expected_list *expected, void (*more)(struct html *h, void *arg), void *arg)
 {
 	int64_t now_wall_ns = nw_wall_ns();
 
@@ -341,5 +341,7 @@ page_health(struct html *h, struct store_reader *r, const struct nw_health *heal
 		expected_table(h, expected, now_wall_ns);
 	if (health != NULL)
 		write_columns(h, health);
+	if (more != NULL)
+		more(h, arg);
 	page_end(h);
 }
