@@ -393,46 +393,44 @@ mutations_await(const struct server *s, const char *base, char why[FLEET_WHY_BYT
 	return rc;
 }
 
-/* The keys first: rows that come meanwhile are kept out. */
+/* The keys first: rows that come meanwhile are kept out. A deletion names its sessions: a replica
+ * need not have another table's rows when the deletion reaches the replica. */
 static int
 engine_remove(
     void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
 {
 	struct server *s = e;
-	char *keys, *sql;
+	char *list, *sql;
 	size_t len, i;
-	FILE *f = open_memstream(&keys, &len);
+	FILE *f = open_memstream(&list, &len);
 	int rc;
 
 	if (f == NULL)
 		return NW_ENOMEM;
-	fprintf(f, "SELECT site, session FROM session WHERE site = '%s'", site);
-	if (n > 0) {
-		rewind(f);
-		fprintf(f, "SELECT '%s', toInt64(arrayJoin([%" PRId64, site, sessions[0]);
-		for (i = 1; i < n; i++)
-			fprintf(f, ", %" PRId64, sessions[i]);
-		fputs("]))", f);
-	}
+	for (i = 0; i < n; i++)
+		fprintf(f, "%s%" PRId64, i > 0 ? ", " : "", sessions[i]);
 	if (fclose(f) != 0)
 		abort();
-	sql = xasprintf("INSERT INTO gone %s", keys);
+	sql = n > 0
+	    ? xasprintf("INSERT INTO gone SELECT '%s', toInt64(arrayJoin([%s]))", site, list)
+	    : xasprintf("INSERT INTO gone SELECT site, session FROM session WHERE site = "
+			"'%s'",
+		  site);
 	rc = talk_all(s, sql, why);
 	free(sql);
 	s->knows_gone = false;
 	for (i = 0; rc == NW_OK && i < FLEET_TABLES; i++) {
+		bool all = n == 0 || !fleet_tables[i].of_session;
+
 		sql = xasprintf("ALTER TABLE %s%s DELETE WHERE site = '%s'%s%s%s",
 		    fleet_tables[i].name, s->is_cluster ? "_local" : "", site,
-		    fleet_tables[i].of_session
-			? " AND session IN (SELECT session FROM gone WHERE site = '"
-			: "",
-		    fleet_tables[i].of_session ? site : "", fleet_tables[i].of_session ? "')" : "");
+		    all ? "" : " AND session IN (", all ? "" : list, all ? "" : ")");
 		rc = talk_all(s, sql, why);
 		free(sql);
 	}
 	for (i = 0; rc == NW_OK && i < s->n_shards; i++)
 		rc = mutations_await(s, s->shards[i], why);
-	free(keys);
+	free(list);
 	return rc;
 }
 
