@@ -141,6 +141,42 @@ push
 [ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
 same 2608
 
+# --- hashed names are nowhere in clear, in no file of the fleet ---
+sqlite3 "$db" "INSERT INTO host(id, name) VALUES (900, 'secret-dtn.example'); CREATE TABLE kept AS SELECT * FROM result; UPDATE result SET route = 'secret-dtn.example -> b',
+	label = 'of secret-dtn', sentence = 'secret-dtn.example waits', program = 'secret-dtn.example-copy' WHERE session_id % 2"
+mkdir "$tmp/hashed"
+head -c 32 /dev/urandom | base64 >"$tmp/key"
+chmod 600 "$tmp/key"
+printf '%s\n' "site here" "fleet file://$tmp/hashed" "rate 100000" "names hashed" "key-file $tmp/key" >"$tmp/hashed.conf"
+fl hashed push >/dev/null || fail "push: $(cat "$tmp/err")"
+! grep -raqi secret-dtn "$tmp/hashed" || fail "a name in clear: $(grep -rali secret-dtn "$tmp/hashed")"
+if [ -n "$js" ]; then # pages are compressed
+	(cd "$js" && node read.mjs "$tmp"/hashed/here/*.parquet) >"$tmp/read" || fail "read"
+	grep -q 'h-[0-9a-f]\{20\} -> h-' "$tmp/read" && ! grep -qi secret-dtn "$tmp/read" || fail "a name in clear in Parquet: $(grep -m 1 secret-dtn "$tmp/read" | head -c 300)"
+fi
+sqlite3 "$db" "DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept; DELETE FROM host WHERE id = 900"
+
+# --- a site whose user may not write another site's directory writes, reads and deletes nothing there ---
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir -p "$tmp/shared/a" "$tmp/shared/b" "$tmp/box"
+	cp "$db" "$tmp/box/narrows.db"
+	chmod 755 "$tmp" "$tmp/shared"
+	chmod 700 "$tmp/shared/a" "$tmp/shared/b"
+	chown 20001 "$tmp/shared/a" "$tmp/box" "$tmp/box/narrows.db"
+	chown 20002 "$tmp/shared/b"
+	for site in a b; do printf '%s\n' "site $site" "fleet file://$tmp/shared" "rate 100000" >"$tmp/as-$site.conf"; done
+	as() { setpriv --reuid=20001 --clear-groups "$bin/narrows" -s "$tmp/box" fleet -f "$tmp/as-$1.conf" -m "$tmp/box/$1.memory" $2 2>"$tmp/err"; }
+	as a push >/dev/null || fail "a's own push: $(cat "$tmp/err")"
+	for what in push "delete all"; do
+		! as b "$what" >/dev/null || fail "a, as b: $what"
+		grep -q "shared/b.*" "$tmp/err" || fail "why: $(cat "$tmp/err")"
+	done
+	[ -z "$(ls -A "$tmp/shared/b")" ] || fail "a wrote as b: $(ls -A "$tmp/shared/b")"
+	! setpriv --reuid=20001 --clear-groups ls "$tmp/shared/b" 2>/dev/null || fail "a reads b's directory"
+else
+	echo "untested: another user's directory: this needs root and setpriv"
+fi
+
 # --- deleted: gone from the day and from the rows, and never back ---
 sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9003, 202, 'verdict', 1 + started_ns FROM run WHERE id = 202;
 	UPDATE result SET sentence = 'to-be-deleted', run_id = 9003 WHERE session_id = 202"
