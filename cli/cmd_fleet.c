@@ -259,8 +259,7 @@ preview(const struct fleeting *f, const char *store_path)
 	return command_failed(NULL, why);
 }
 
-/* Tells the health page about a push that sent something or failed; a box without the directory has
- * no such page. */
+/* Tells the health page about a push that sent something or failed. */
 static void
 pushed_say(const struct fleeting *f, const char *fault, uint64_t sent)
 {

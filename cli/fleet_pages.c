@@ -354,7 +354,7 @@ fleet_leaves_publish(
 	int rc = NW_OK;
 
 	fleet_leaves(c, &t);
-	if (access(directory, F_OK) == 0)
+	if (mkdir(directory, 0755) == 0 || errno == EEXIST)
 		rc = document_write(directory, "leaves",
 		    json_pack("{s:s, s:I, s:[o]}", "title", p.title, "made_ns",
 			(json_int_t)nw_wall_ns(), "tables", table_json(&p, &t, c, NULL)),

@@ -20,8 +20,8 @@ int fleet_pages_publish(struct fleet *f, const struct fleet_conf *c, int64_t aft
 
 /* What leaves the site, by table and column. */
 void fleet_leaves(const struct fleet_conf *c, struct fleet_texts *out);
-/* The same for the health page, with a sentence about the last push; a directory that is not there
- * stays so. NW_EIO with why. */
+/* The same for the health page, with a sentence about the last push. A directory that cannot be
+ * made belongs to no box of this machine, and is no fault. NW_EIO with why. */
 int fleet_leaves_publish(
     const struct fleet_conf *c, const char *said, const char *directory, char why[FLEET_WHY_BYTES]);
 

@@ -25,8 +25,8 @@ static const int64_t KEPT_NS = INT64_C(3600) * 1000000000;
  * mark is at least an hour old, if so old a batch was. "gone" are the numbers of deleted sessions,
  * and with "gone_to" all sessions up to that number are deleted. "given" are the sessions whose
  * chunks leave although they are not pinned, "chunks" has the run of each session whose chunks the
- * fleet has, and "levels" is true while the fleet lacks all roll-ups. "asked" is true once the fleet
- * was asked for the deleted sessions, which a lost memory does not have.
+ * fleet has, and "levels" is true while the fleet lacks all roll-ups. "asked" is true once the
+ * fleet was asked for the deleted sessions, which a lost memory does not have.
  */
 
 static bool

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows as bytes between two boxes. Numbers are little-endian: the magic "NWF2" and a text, the name
- * of the table, or "NWF1" for sessions; u16 columns and for each a text, its name; u32 rows, and
- * for each row each column: a byte, 1 if the value is known, and then a text, or 8 bytes of an
- * integer, a time or an IEEE double. A text is u32 bytes and so many bytes. Columns are known by name: a box
- * takes the rows of an older box.
+ * Rows as bytes between two boxes. Numbers are little-endian: the magic "NWF2" and a text, the
+ * name of the table, or "NWF1" for sessions; u16 columns and for each a text, its name; u32 rows,
+ * and for each row each column: a byte, 1 if the value is known, and then a text, or 8 bytes of an
+ * integer, a time or an IEEE double. A text is u32 bytes and so many bytes. Columns are known by
+ * name: a box takes the rows of an older box.
  */
 #ifndef FLEET_ROWPACK_H
 #define FLEET_ROWPACK_H

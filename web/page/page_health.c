@@ -339,9 +339,9 @@ page_health(struct html *h, struct store_reader *r, const struct nw_health *heal
 	write_reporters(h, r, health != NULL ? health->started_wall_ns : 0, now_wall_ns);
 	if (expected != NULL)
 		expected_table(h, expected, now_wall_ns);
-	if (health != NULL)
-		write_columns(h, health);
 	if (more != NULL)
 		more(h, arg);
+	if (health != NULL)
+		write_columns(h, health);
 	page_end(h);
 }
