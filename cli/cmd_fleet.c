@@ -13,31 +13,31 @@
 #include <jansson.h>
 
 #include "cli/cmd.h"
+#include "cli/fleet_pages.h"
+#include "cli/fleet_table.h"
 #include "cli/source.h"
 #include "fleet/push.h"
 #include "fleet/receive/receive.h"
 #include "narrows/clock.h"
 #include "narrows/csv.h"
 #include "narrows/err.h"
+#include "narrows/format.h"
 #include "narrows/quantity.h"
 #include "narrows/result.h"
-#include "narrows/terminal.h"
-#include "narrows/web.h"
 #include "narrows/xmalloc.h"
 
 static const char DEFAULT_CONF[] = "/etc/narrows/fleet.conf",
 		  DEFAULT_MEMORY[] = "/var/lib/narrows-fleet/memory.json";
-enum { WIDTH_MAX = 48 };
 static const int64_t WAIT_MAX_NS = INT64_C(3600) * 1000000000;
 
-enum form { FORM_TABLE, FORM_CSV, FORM_JSON };
 struct fleeting {
 	const struct command_env *env;
 	const char *conf_path, *memory_path, *argument, *listen;
+	char *directory; /* of published pages */
 	char **sessions; /* of delete, n_sessions: arguments as they are */
 	int n_sessions;
-	enum form form;
-	bool all, apply;
+	enum fleet_form form;
+	bool all, apply, repeats;
 	int64_t every_ns, after_ns;
 	uint64_t count;
 	struct fleet_conf conf;
@@ -52,103 +52,13 @@ on_stop(int sig)
 	stopping = 1;
 }
 
-/* --- tables --- */
-
-struct table {
-	const struct fleeting *f;
-	bool (*keeps)(const struct fleeting *f, const char *const *texts); /* NULL: all rows */
-	size_t n, n_rows;
-	char **cells; /* of all rows, the names first */
-	size_t cap;
-};
-
-static int
-on_table(void *arg, size_t n, const char *const *texts)
-{
-	struct table *t = arg;
-	size_t i;
-
-	if (t->n_rows > 0 && t->keeps != NULL && !t->keeps(t->f, texts))
-		return NW_OK;
-	if ((t->n_rows + 1) * n > t->cap) {
-		t->cap = 2 * (t->n_rows + 1) * n;
-		t->cells = xreallocarray(t->cells, t->cap, sizeof(*t->cells));
-	}
-	t->n = n;
-	for (i = 0; i < n; i++)
-		t->cells[t->n_rows * n + i] = xstrdup(texts[i]);
-	t->n_rows++;
-	return NW_OK;
-}
-
-static void
-table_print(const struct table *t)
-{
-	int *width = xcalloc(t->n + 1, sizeof(*width)), len;
-	const char *text;
-	size_t r, c;
-
-	for (r = 0; r < t->n_rows; r++)
-		for (c = 0; c < t->n; c++) {
-			text = t->cells[r * t->n + c];
-			len = text != NULL ? (int)strlen(terminal_text(text)) : 1;
-			len = len < WIDTH_MAX ? len : WIDTH_MAX;
-			width[c] = len > width[c] ? len : width[c];
-		}
-	for (r = 0; r < t->n_rows; r++)
-		for (c = 0; c < t->n; c++) {
-			text = t->cells[r * t->n + c];
-			printf("%-*s%s", c + 1 < t->n ? width[c] : 0,
-			    text != NULL ? terminal_text(text) : "-", c + 1 < t->n ? "  " : "\n");
-		}
-	free(width);
-}
-
-static void
-table_print_json(const struct table *t)
-{
-	json_t *o;
-	size_t r, c;
-
-	for (r = 1; r < t->n_rows; r++) {
-		o = json_object();
-		for (c = 0; c < t->n; c++)
-			json_object_set_new(o, t->cells[c],
-			    t->cells[r * t->n + c] != NULL ? json_string(t->cells[r * t->n + c])
-							   : json_null());
-		json_dumpf(o, stdout, JSON_COMPACT);
-		putchar('\n');
-		json_decref(o);
-	}
-}
-
-static void
-table_print_csv(const struct table *t)
-{
-	size_t i;
-
-	for (i = 0; i < t->n * t->n_rows; i++) {
-		if (t->cells[i] != NULL)
-			csv_cell(stdout, t->cells[i], 0);
-		fputs((i + 1) % t->n == 0 ? "\r\n" : ",", stdout);
-	}
-}
-
-static void
-table_clear(struct table *t)
-{
-	size_t i;
-
-	for (i = 0; i < t->n * t->n_rows; i++)
-		free(t->cells[i]);
-	free(t->cells);
-}
+/* --- reports --- */
 
 static int
 ask(const struct fleeting *f, const char *sql, enum fleet_report report,
-    bool (*keeps)(const struct fleeting *f, const char *const *texts))
+    bool (*keeps)(int64_t after_ns, const char *const *texts))
 {
-	struct table t = { .f = f, .keeps = keeps };
+	struct fleet_texts t = { .keeps = keeps, .after_ns = f->after_ns };
 	char why[FLEET_WHY_BYTES] = "";
 	const struct fleet_engine *engine;
 	struct fleet *fleet;
@@ -157,30 +67,120 @@ ask(const struct fleeting *f, const char *sql, enum fleet_report report,
 
 	if (rc == NW_OK) {
 		engine = fleet_engine_of(fleet, &e);
-		rc = engine->ask(
-		    e, sql != NULL ? sql : engine->report(report), f->argument, on_table, &t, why);
+		rc = engine->ask(e, sql != NULL ? sql : engine->report(report), f->argument,
+		    fleet_texts_add, &t, why);
 	}
-	if (rc == NW_OK && t.n_rows > 0)
-		(f->form == FORM_CSV           ? table_print_csv
-			: f->form == FORM_JSON ? table_print_json
-					       : table_print)(&t);
-	table_clear(&t);
+	if (rc == NW_OK)
+		fleet_texts_print(&t, f->form);
+	fleet_texts_clear(&t);
 	fleet_close(fleet);
 	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
 }
 
-/* Columns of FLEET_SITES: site, seen_ns, clock, ... */
-static bool
-is_silent(const struct fleeting *f, const char *const *texts)
+static int
+leaves(const struct fleeting *f)
 {
-	return texts[1] == NULL || strtoll(texts[1], NULL, 10) < nw_wall_ns() - f->after_ns;
+	struct fleet_texts t = { 0 };
+
+	fleet_leaves(&f->conf, &t);
+	fleet_texts_print(&t, f->form);
+	fleet_texts_clear(&t);
+	return 0;
 }
 
-static bool
-is_clockless(const struct fleeting *f, const char *const *texts)
+/* --- series of a session, from the fleet or from its box --- */
+
+struct printing {
+	const char *session;
+	uint64_t n;
+};
+
+static int
+on_value(void *arg, const struct fleet_value *v)
 {
-	(void)f;
-	return texts[2] == NULL || strcmp(texts[2], "synchronised") != 0;
+	const char *const texts[] = { v->host, v->event_type, v->subject, v->field };
+	struct printing *p = arg;
+	size_t i;
+
+	if (p->n++ == 0)
+		fputs("session,t_ns,value,host,event_type,subject,field\r\n", stdout);
+	printf("%s,%" PRId64 ",%.17g", p->session, v->t_wall_ns, v->value);
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		putchar(',');
+		if (texts[i] != NULL)
+			csv_cell(stdout, texts[i], 0);
+	}
+	fputs("\r\n", stdout);
+	return ferror(stdout) ? NW_EIO : NW_OK;
+}
+
+/* The address of a site's pages; free() it. NULL: the configuration has none. */
+static char *
+box_of(const struct fleet_conf *c, const char *site)
+{
+	const char *line = c->boxes, *url;
+	size_t n;
+
+	for (; line != NULL && *line != '\0'; line += n, line += *line == '\n') {
+		n = strcspn(line, "\n");
+		url = line + strcspn(line, " \t");
+		if (strlen(site) == (size_t)(url - line) &&
+		    strncmp(line, site, (size_t)(url - line)) == 0) {
+			url += strspn(url, " \t");
+			return xasprintf("%.*s", (int)(line + n - url), url);
+		}
+	}
+	return NULL;
+}
+
+static int
+on_part(void *arg, const char *text, size_t len)
+{
+	(void)arg;
+	return fwrite(text, 1, len, stdout) == len ? NW_OK : NW_EIO;
+}
+
+/* The box decides with a token of its own (NARROWS_TOKEN) whether it answers. */
+static int
+series_of_box(const struct fleeting *f, const char *site, int64_t session)
+{
+	char *url = box_of(&f->conf, site), why[FLEET_WHY_BYTES];
+	struct source *s;
+	int rc;
+
+	if (url == NULL) {
+		snprintf(why, sizeof(why),
+		    "the fleet has no series of this session: give them at the box (narrows fleet "
+		    "give %" PRId64 "), or name the box in the configuration (box %.64s URL)",
+		    session, site);
+		return command_failed(site, why);
+	}
+	s = source_open(NULL, url);
+	if (strcmp(f->conf.ca_file, "none") != 0)
+		source_trust(s, f->conf.ca_file);
+	rc = source_export(s, session, ".csv", "", on_part, NULL);
+	source_close(s);
+	free(url);
+	return rc == NW_OK ? 0 : COMMAND_FAILED;
+}
+
+static int
+series(const struct fleeting *f)
+{
+	struct printing p = { f->sessions[1], 0 };
+	char why[FLEET_WHY_BYTES] = "", *end;
+	int64_t session = strtoll(f->sessions[1], &end, 10);
+	struct fleet *fleet;
+	int rc;
+
+	if (*end != '\0' || session <= 0)
+		return command_failed(f->sessions[1], "is no number of a session");
+	if ((rc = fleet_open(&f->conf, false, &fleet, why)) == NW_OK)
+		rc = fleet_series(fleet, f->sessions[0], session, on_value, &p, why);
+	fleet_close(fleet);
+	if (rc == NW_ENOTFOUND)
+		return series_of_box(f, f->sessions[0], session);
+	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
 }
 
 /* --- sending --- */
@@ -217,25 +217,35 @@ push_of(const struct fleeting *f, const char *store_path)
 		.all = f->all };
 }
 
-static void
-on_preview(void *arg, const struct fleet_row *r)
+static json_t *
+cell_json(const struct fleet_cell *c, enum fleet_type type)
 {
-	json_t *o = json_object(), *v;
-	size_t i;
+	json_t *v = !c->known     ? json_null()
+	    : type == FLEET_TEXT  ? json_string(c->text)
+	    : type == FLEET_BYTES ? json_integer((json_int_t)c->len)
+	    : type == FLEET_REAL  ? json_real(c->d)
+				  : json_integer((json_int_t)c->i);
+
+	return v != NULL ? v : json_null();
+}
+
+static void
+on_preview(void *arg, const struct fleet_rows *rows)
+{
+	const struct fleet_table *t = &fleet_tables[rows->table];
+	size_t r, i;
+	json_t *o;
 
 	(void)arg;
-	for (i = 0; i < FLEET_COLUMNS; i++) {
-		const struct fleet_cell *c = &r->cell[i];
-
-		v = !c->known                             ? json_null()
-		    : fleet_columns[i].type == FLEET_TEXT ? json_string(c->text)
-		    : fleet_columns[i].type == FLEET_REAL ? json_real(c->d)
-							  : json_integer((json_int_t)c->i);
-		json_object_set_new(o, fleet_columns[i].name, v != NULL ? v : json_null());
+	for (r = 0; r < rows->n; r++) {
+		o = json_pack("{s:s}", "table", t->name);
+		for (i = 0; i < t->n; i++)
+			json_object_set_new(o, t->column[i].name,
+			    cell_json(&rows->row[r].cell[i], t->column[i].type));
+		json_dumpf(o, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(o);
 	}
-	json_dumpf(o, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(o);
 }
 
 static int
@@ -249,6 +259,24 @@ preview(const struct fleeting *f, const char *store_path)
 	return command_failed(NULL, why);
 }
 
+/* Tells the health page about a push that sent something or failed. */
+static void
+pushed_say(const struct fleeting *f, const char *fault, uint64_t sent)
+{
+	char *said, *path = xasprintf("%s/leaves.json", f->directory), unsaid[FLEET_WHY_BYTES];
+	struct fmt now = fmt_iso_ns(nw_wall_ns());
+
+	if (sent > 0 || fault != NULL || access(path, F_OK) != 0) {
+		said = fault != NULL
+		    ? xasprintf("The last push, at %s, failed: %s", now.s, fault)
+		    : xasprintf(
+			  "The last push with sessions, at %s, sent %" PRIu64 ".", now.s, sent);
+		(void)fleet_leaves_publish(&f->conf, said, f->directory, unsaid);
+		free(said);
+	}
+	free(path);
+}
+
 static int
 push(const struct fleeting *f, const char *store_path, bool says)
 {
@@ -257,33 +285,14 @@ push(const struct fleeting *f, const char *store_path, bool says)
 	int rc;
 
 	p.clock = clock_of(f->env->source);
-	if ((rc = fleet_push(&p, why)) < 0)
+	rc = fleet_push(&p, why);
+	pushed_say(f, rc == NW_OK ? NULL : why, p.sent);
+	if (rc < 0)
 		return command_failed(f->conf.fleet, why);
 	if (says)
 		printf("%" PRIu64 " sessions sent, %" PRIu64 " stay here.\n", p.sent, p.kept);
-	return 0;
-}
-
-/* Pushes again and again; behind a failure the next push waits twice as long, an hour at most. */
-static int
-pushes_run(struct fleeting *f, const char *store_path)
-{
-	struct sigaction stop = { .sa_handler = on_stop };
-	int64_t wait_ns = f->every_ns;
-	struct timespec wait;
-
-	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGINT, &stop, NULL);
-	while (!stopping) {
-		if (push(f, store_path, false) == 0)
-			wait_ns = f->every_ns;
-		else
-			wait_ns = wait_ns < WAIT_MAX_NS / 2 ? 2 * wait_ns : WAIT_MAX_NS;
-		f->all = false;
-		wait = (struct timespec){ wait_ns / 1000000000, wait_ns % 1000000000 };
-		if (!stopping)
-			nanosleep(&wait, NULL);
-	}
+	if (says && p.chunks > 0)
+		printf("%" PRIu64 " chunks of series sent.\n", p.chunks);
 	return 0;
 }
 
@@ -303,10 +312,12 @@ schema(const struct fleeting *f)
 
 /* --- deleting, receiving --- */
 
+/* Has fleet_delete(), or fleet_give(), do its work with the sessions of the arguments. */
 static int
-sessions_delete(const struct fleeting *f, const char *store_path)
+sessions_do(const struct fleeting *f, const char *store_path,
+    int (*act)(struct fleet_push *p, const int64_t *sessions, size_t n, char *why), bool takes_all)
 {
-	bool all = f->n_sessions == 1 && strcmp(f->sessions[0], "all") == 0;
+	bool all = takes_all && f->n_sessions == 1 && strcmp(f->sessions[0], "all") == 0;
 	int64_t *numbers = xcalloc((size_t)f->n_sessions + 1, sizeof(*numbers));
 	struct fleet_push p = push_of(f, store_path);
 	char why[FLEET_WHY_BYTES] = "", *end;
@@ -317,7 +328,7 @@ sessions_delete(const struct fleeting *f, const char *store_path)
 		if (*end != '\0' || numbers[i] <= 0)
 			rc = command_failed(f->sessions[i], "is no number of a session");
 	}
-	if (rc == NW_OK && fleet_delete(&p, numbers, all ? 0 : (size_t)f->n_sessions, why) < 0)
+	if (rc == NW_OK && act(&p, numbers, all ? 0 : (size_t)f->n_sessions, why) < 0)
 		rc = command_failed(f->conf.fleet, why);
 	free(numbers);
 	return rc;
@@ -348,16 +359,17 @@ receive(const struct fleeting *f)
 static const struct {
 	const char *word;
 	enum fleet_report report;
-	bool (*keeps)(const struct fleeting *f, const char *const *texts);
+	bool (*keeps)(int64_t after_ns, const char *const *texts);
 	bool has_argument;
 } reports[] = {
 	{ "routes", FLEET_ROUTES, NULL, false },
 	{ "worst", FLEET_WORST, NULL, false },
 	{ "verdicts", FLEET_VERDICTS, NULL, false },
 	{ "history", FLEET_HISTORY, NULL, true },
+	{ "newest", FLEET_NEWEST, NULL, true },
 	{ "sites", FLEET_SITES, NULL, false },
-	{ "silent", FLEET_SITES, is_silent, false },
-	{ "clocks", FLEET_SITES, is_clockless, false },
+	{ "silent", FLEET_SITES, fleet_is_silent, false },
+	{ "clocks", FLEET_SITES, fleet_is_clockless, false },
 };
 
 /* -1: no report has the name. */
@@ -377,50 +389,67 @@ report(const struct fleeting *f, const char *what)
 static int
 page(const struct fleeting *f)
 {
-	static const struct {
-		const char *title, *words, *empty;
-		enum fleet_report report;
-		bool (*keeps)(const struct fleeting *f, const char *const *texts);
-	} parts[] = {
-		{ "Sites that went silent", "No push came from these boxes lately.",
-		    "All boxes pushed lately.", FLEET_SITES, is_silent },
-		{ "Sites whose clock is unknown",
-		    "These boxes did not say at their last push that their clock is synchronised.",
-		    "The clocks of all boxes are synchronised.", FLEET_SITES, is_clockless },
-		{ "Worst routes", "Routes by how much slower than usual their middle session was.",
-		    "No session can be compared with usual ones.", FLEET_WORST, NULL },
-		{ "Verdicts by site and week", "Weeks begin on Monday, UTC.",
-		    "No session is in the fleet.", FLEET_VERDICTS, NULL },
-		{ "Routes of all sites", "The rate is that of the middle session.",
-		    "No session is in the fleet.", FLEET_ROUTES, NULL },
-	};
-	enum { N = sizeof(parts) / sizeof(parts[0]) };
-	struct table tables[N] = { 0 };
-	struct web_table shown[N];
 	char why[FLEET_WHY_BYTES] = "", *html = NULL;
-	const struct fleet_engine *engine;
 	struct fleet *fleet;
-	size_t i;
-	void *e;
 	int rc = fleet_open(&f->conf, false, &fleet, why);
 
-	for (i = 0; rc == NW_OK && i < N; i++) {
-		engine = fleet_engine_of(fleet, &e);
-		tables[i] = (struct table){ .f = f, .keeps = parts[i].keeps };
-		rc = engine->ask(
-		    e, engine->report(parts[i].report), NULL, on_table, &tables[i], why);
-		shown[i] = (struct web_table){ parts[i].title, parts[i].words, parts[i].empty,
-			tables[i].n, tables[i].n_rows, tables[i].cells };
-	}
-	if (rc == NW_OK && (html = web_tables_file("Fleet", shown, N)) == NULL)
-		rc = NW_ENOMEM;
-	if (rc == NW_OK)
+	if (rc == NW_OK && (rc = fleet_pages_file(fleet, f->after_ns, &html, why)) == NW_OK)
 		fputs(html, stdout);
 	free(html);
-	for (i = 0; i < N; i++)
-		table_clear(&tables[i]);
 	fleet_close(fleet);
 	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
+}
+
+static int
+publish(const struct fleeting *f)
+{
+	char why[FLEET_WHY_BYTES] = "";
+	struct fleet *fleet;
+	int rc = fleet_open(&f->conf, false, &fleet, why);
+
+	if (rc == NW_OK)
+		rc = fleet_pages_publish(fleet, &f->conf, f->after_ns, f->directory, why);
+	fleet_close(fleet);
+	if (rc == NW_OK)
+		rc = fleet_leaves_publish(&f->conf, "", f->directory, why);
+	return rc == NW_OK ? 0 : command_failed(f->conf.fleet, why);
+}
+
+/* Does the work again and again; behind a failure after twice as long, an hour at most. */
+static int
+works_run(struct fleeting *f, int (*work)(struct fleeting *f, const char *store_path),
+    const char *store_path)
+{
+	struct sigaction stop = { .sa_handler = on_stop };
+	int64_t wait_ns = f->every_ns;
+	struct timespec wait;
+
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
+	while (!stopping) {
+		if (work(f, store_path) == 0)
+			wait_ns = f->every_ns;
+		else
+			wait_ns = wait_ns < WAIT_MAX_NS / 2 ? 2 * wait_ns : WAIT_MAX_NS;
+		f->all = false;
+		wait = (struct timespec){ wait_ns / 1000000000, wait_ns % 1000000000 };
+		if (!stopping)
+			nanosleep(&wait, NULL);
+	}
+	return 0;
+}
+
+static int
+push_work(struct fleeting *f, const char *store_path)
+{
+	return push(f, store_path, false);
+}
+
+static int
+publish_work(struct fleeting *f, const char *store_path)
+{
+	(void)store_path;
+	return publish(f);
 }
 
 static int
@@ -437,13 +466,21 @@ fleet_do(struct fleeting *f, const char *what)
 	else if (strcmp(what, "push") == 0)
 		status = push(f, store_path, true);
 	else if (strcmp(what, "run") == 0)
-		status = pushes_run(f, store_path);
+		status = works_run(f, push_work, store_path);
 	else if (strcmp(what, "schema") == 0)
 		status = schema(f);
 	else if (strcmp(what, "page") == 0)
 		status = page(f);
 	else if (strcmp(what, "delete") == 0 && f->n_sessions > 0)
-		status = sessions_delete(f, store_path);
+		status = sessions_do(f, store_path, fleet_delete, true);
+	else if (strcmp(what, "give") == 0 && f->n_sessions > 0)
+		status = sessions_do(f, store_path, fleet_give, false);
+	else if (strcmp(what, "series") == 0 && f->n_sessions == 2)
+		status = series(f);
+	else if (strcmp(what, "leaves") == 0)
+		status = leaves(f);
+	else if (strcmp(what, "publish") == 0)
+		status = f->repeats ? works_run(f, publish_work, NULL) : publish(f);
 	else if (strcmp(what, "receive") == 0)
 		status = receive(f);
 	else if (strcmp(what, "query") == 0 && f->argument != NULL) {
@@ -472,7 +509,12 @@ option_take(struct fleeting *f, int opt)
 	case 'a': f->all = true; return true;
 	case 'A': f->apply = true; return true;
 	case 'l': f->listen = optarg; return true;
+	case 'o':
+		free(f->directory);
+		f->directory = xstrdup(optarg);
+		return true;
 	case 'i':
+		f->repeats = true;
 		return quantity_duration(optarg, &f->every_ns, &why) == 0 &&
 		    f->every_ns >= 100000000;
 	case 's': return quantity_duration(optarg, &f->after_ns, &why) == 0;
@@ -494,54 +536,66 @@ run(const struct command_env *env, int argc, char **argv)
 		{ "apply", no_argument, NULL, 'A' }, { "interval", required_argument, NULL, 'i' },
 		{ "after", required_argument, NULL, 's' },
 		{ "listen", required_argument, NULL, 'l' },
+		{ "output", required_argument, NULL, 'o' },
 		{ "count", required_argument, NULL, 'n' }, { NULL, 0, NULL, 0 } };
 	struct fleeting f = { .env = env,
 		.conf_path = DEFAULT_CONF,
 		.memory_path = DEFAULT_MEMORY,
 		.listen = "::/5009",
+		.directory = xasprintf("%s/fleet", env->state_dir),
 		.every_ns = INT64_C(60) * 1000000000,
 		.after_ns = INT64_C(86400) * 1000000000,
 		.count = 100 };
 	const char *what;
-	int opt;
+	int opt, status;
 
-	while ((opt = getopt_long(argc, argv, "f:m:jcai:n:l:", longs, NULL)) != -1)
+	while ((opt = getopt_long(argc, argv, "f:m:jcai:n:l:o:", longs, NULL)) != -1)
 		if (!option_take(&f, opt))
 			return command_misused(env->command);
 	what = optind < argc ? argv[optind++] : "";
 	f.sessions = argv + optind;
 	f.n_sessions = argc - optind;
 	f.argument = optind < argc ? argv[optind++] : NULL;
-	if (optind < argc && strcmp(what, "delete") != 0)
+	if (optind < argc && strcmp(what, "delete") != 0 && strcmp(what, "give") != 0 &&
+	    strcmp(what, "series") != 0)
 		return command_misused(env->command);
-	return fleet_do(&f, what);
+	status = fleet_do(&f, what);
+	free(f.directory);
+	return status;
 }
 
 const struct command command_fleet = {
 	.name = "fleet",
 	.summary = "send sessions to a fleet of many boxes, and ask the fleet",
-	.usage = "[-f FILE] [-m MEMORY] [--json | --csv] [ARG ...] preview | push | run | schema | "
-		 "routes |\n"
-		 "       worst | verdicts | history ROUTE | sites | silent | clocks | page |\n"
-		 "       query SQL | delete SESSION ... | all | receive",
-	.help = "preview   the rows that the next push would send, one JSON object a line\n"
+	.usage =
+	    "[-f FILE] [-m MEMORY] [--json | --csv] [ARG ...] leaves | preview | push | run | "
+	    "schema |\n"
+	    "       routes | worst | verdicts | history ROUTE | newest ROUTE | sites | silent | "
+	    "clocks |\n"
+	    "       page | publish | query SQL | series SITE SESSION | give SESSION ... |\n"
+	    "       delete SESSION ... | all | receive",
+	.help = "leaves    which columns leave this site, and how\n"
+		"preview   the rows that the next push would send, one JSON object a line\n"
 		"push      sends what the fleet lacks; run does so again and again\n"
 		"schema    the fleet's tables; --apply makes them\n"
 		"routes    routes of all sites\n"
 		"worst     routes by how much slower than usual, with p10, p50 and p90\n"
 		"verdicts  verdicts by site and week\n"
-		"history   days of a route\n"
+		"history   days of a route; newest: its newest sessions\n"
 		"sites     all sites; silent: without a push for a day; clocks: without a\n"
 		"          synchronised clock\n"
-		"page      these reports as one HTML file\n"
+		"page      these reports as one HTML file; publish: as pages of this box\n"
 		"query     an SQL statement on the tables session and site\n"
+		"series    what was measured for a session, as CSV\n"
+		"give      has the next push send what was measured for sessions\n"
 		"delete    takes sessions of this site out of the fleet, for ever\n"
 		"receive   takes the rows of other boxes, over HTTPS\n"
 		"  -f, --file      configuration (/etc/narrows/fleet.conf)\n"
 		"  -m, --memory    what the fleet has (/var/lib/narrows-fleet/memory.json)\n"
 		"  -n, --count     rows of preview (100)\n"
 		"  -a, --all       preview and push begin with the first session again\n"
-		"  -i, --interval  between two pushes of run (60s)\n"
+		"  -i, --interval  between two pushes of run (60s); publish goes on so\n"
+		"  -o, --output    directory of the pages (fleet in the state directory)\n"
 		"  -l, --listen    address/port of receive (::/5009)\n"
 		"      --after     time until a site is silent (1d)\n",
 	.needs = NEEDS_SOURCE,

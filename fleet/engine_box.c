@@ -97,11 +97,11 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 }
 
 static int
-engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
+engine_put(void *e, const struct fleet_rows *rows, char why[FLEET_WHY_BYTES])
 {
 	char *body;
 	size_t len;
-	int rc = rowpack_write(rows, n, &body, &len);
+	int rc = rowpack_write(rows, &body, &len);
 
 	if (rc == NW_OK)
 		rc = say(e, "/fleet/rows", body, len, why);
@@ -185,6 +185,41 @@ engine_ask(void *e, const char *sql, const char *parameter, fleet_table_fn *fn, 
 	return rc;
 }
 
+struct list {
+	int64_t *number;
+	size_t n, cap;
+	bool named; /* the name of the column has come */
+};
+
+static int
+on_number(void *arg, size_t n, const char *const *texts)
+{
+	struct list *l = arg;
+
+	if (n != 1 || texts[0] == NULL)
+		return NW_EPROTO;
+	if (!l->named) {
+		l->named = true;
+		return NW_OK;
+	}
+	if (!array_room(&l->number, &l->cap, l->n + 1, sizeof(*l->number)))
+		abort();
+	l->number[l->n++] = strtoll(texts[0], NULL, 10);
+	return NW_OK;
+}
+
+static int
+engine_gone(void *e, const char *site, int64_t **sessions, size_t *n, char why[FLEET_WHY_BYTES])
+{
+	struct list l = { 0 };
+	int rc = engine_ask(e, "SELECT session FROM gone", NULL, on_number, &l, why);
+
+	(void)site; /* the certificate has the site */
+	*sessions = l.number;
+	*n = l.n;
+	return rc;
+}
+
 /* The box keeps a site's own rows in SQLite while it answers. */
 static const char *
 engine_report(enum fleet_report which)
@@ -207,6 +242,7 @@ const struct fleet_engine engine_box = {
 	.put = engine_put,
 	.put_site = engine_put_site,
 	.remove = engine_remove,
+	.gone = engine_gone,
 	.ask = engine_ask,
 	.report = engine_report,
 	.schema = engine_schema,

@@ -224,33 +224,34 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 	return rc;
 }
 
+static bool
+is_nullable(const struct fleet_table *t, size_t column)
+{
+	return column >= t->n_key && t->column[column].type != FLEET_TIME;
+}
+
 static const char *
-type_of(size_t column)
+type_of(const struct fleet_table *t, size_t column)
 {
 	static const char *const known[] = { [FLEET_TEXT] = "String",
 		[FLEET_INTEGER] = "Int64",
 		[FLEET_TIME] = "Int64",
-		[FLEET_REAL] = "Float64" };
+		[FLEET_REAL] = "Float64",
+		[FLEET_BYTES] = "String" };
 	static const char *const null[] = { [FLEET_TEXT] = "Nullable(String)",
 		[FLEET_INTEGER] = "Nullable(Int64)",
 		[FLEET_TIME] = "Int64",
-		[FLEET_REAL] = "Nullable(Float64)" };
+		[FLEET_REAL] = "Nullable(Float64)",
+		[FLEET_BYTES] = "Nullable(String)" };
 
-	return column <= FLEET_session ? known[fleet_columns[column].type]
-				       : null[fleet_columns[column].type];
+	return (is_nullable(t, column) ? null : known)[t->column[column].type];
 }
 
-static bool
-is_nullable(size_t column)
-{
-	return column > FLEET_session && fleet_columns[column].type != FLEET_TIME;
-}
-
-/* Bytes of a text behind its length, as in RowBinary. */
+/* Bytes behind their number, as in RowBinary. */
 static void
-put_text(struct exchange_text *o, const char *text)
+put_bytes(struct exchange_text *o, const char *text, size_t len)
 {
-	size_t len = strlen(text), v = len;
+	size_t v = len;
 	char byte;
 
 	do {
@@ -258,6 +259,12 @@ put_text(struct exchange_text *o, const char *text)
 		put(o, &byte, 1);
 	} while ((v >>= 7) != 0);
 	put(o, text, len);
+}
+
+static void
+put_text(struct exchange_text *o, const char *text)
+{
+	put_bytes(o, text, strlen(text));
 }
 
 static void
@@ -272,17 +279,21 @@ put_le(struct exchange_text *o, uint64_t v)
 }
 
 static void
-put_cell(struct exchange_text *o, const struct fleet_cell *c, size_t column)
+put_cell(
+    struct exchange_text *o, const struct fleet_cell *c, const struct fleet_table *t, size_t column)
 {
+	const enum fleet_type type = t->column[column].type;
 	uint64_t raw;
 
-	if (is_nullable(column))
+	if (is_nullable(t, column))
 		put(o, c->known ? "\0" : "\1", 1);
-	if (is_nullable(column) && !c->known)
+	if (is_nullable(t, column) && !c->known)
 		return;
-	if (fleet_columns[column].type == FLEET_TEXT)
+	if (type == FLEET_TEXT)
 		put_text(o, c->known ? c->text : "");
-	else if (fleet_columns[column].type == FLEET_REAL) {
+	else if (type == FLEET_BYTES)
+		put_bytes(o, c->known ? c->text : "", c->len);
+	else if (type == FLEET_REAL) {
 		memcpy(&raw, &c->d, sizeof(raw));
 		put_le(o, raw);
 	} else
@@ -309,6 +320,8 @@ gone_read(struct server *s, char why[FLEET_WHY_BYTES])
 	size_t cap = 0;
 	int rc = talk(s, sql, NULL, true, &answer, why);
 
+	free(s->gone);
+	s->gone = NULL;
 	s->n_gone = 0;
 	for (at = answer.text; rc == NW_OK && *at != '\0'; at = end + (*end == '\n')) {
 		if (!array_room(&s->gone, &cap, s->n_gone + 1, sizeof(*s->gone)))
@@ -326,25 +339,29 @@ gone_read(struct server *s, char why[FLEET_WHY_BYTES])
 }
 
 static int
-engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
+engine_put(void *e, const struct fleet_rows *rows, char why[FLEET_WHY_BYTES])
 {
+	const struct fleet_table *t = &fleet_tables[rows->table];
 	struct exchange_text body = { 0 }, answer = { 0 };
 	struct server *s = e;
+	char *sql;
 	size_t i, c;
 	int rc = s->knows_gone ? NW_OK : gone_read(s, why);
 
 	if (rc < 0)
 		return rc;
-	for (i = 0; i < n; i++) {
-		if (s->n_gone > 0 &&
-		    bsearch(&rows[i].cell[FLEET_session].i, s->gone, s->n_gone, sizeof(*s->gone),
-			compare) != NULL)
+	for (i = 0; i < rows->n; i++) {
+		if (t->of_session && s->n_gone > 0 &&
+		    bsearch(&rows->row[i].cell[FLEET_session].i, s->gone, s->n_gone,
+			sizeof(*s->gone), compare) != NULL)
 			continue;
-		for (c = 0; c < FLEET_COLUMNS; c++)
-			put_cell(&body, &rows[i].cell[c], c);
+		for (c = 0; c < t->n; c++)
+			put_cell(&body, &rows->row[i].cell[c], t, c);
 	}
+	sql = xasprintf("INSERT INTO %s FORMAT RowBinary", t->name);
 	if (body.len > 0)
-		rc = talk(s, "INSERT INTO session FORMAT RowBinary", &body, false, &answer, why);
+		rc = talk(s, sql, &body, false, &answer, why);
+	free(sql);
 	free(body.text);
 	free(answer.text);
 	return rc;
@@ -363,7 +380,7 @@ mutations_await(const struct server *s, const char *base, char why[FLEET_WHY_BYT
 	while (rc == NW_OK && !done) {
 		rc = talk_at(s, base,
 		    "SELECT count() FROM system.mutations WHERE database = currentDatabase() AND "
-		    "table LIKE 'session%' AND NOT is_done",
+		    "NOT is_done",
 		    NULL, true, &answer, why);
 		done = rc == NW_OK && strtoll(answer.text, NULL, 10) == 0;
 		if (rc == NW_OK && !done && nw_mono_ns() > until_mono_ns) {
@@ -376,42 +393,62 @@ mutations_await(const struct server *s, const char *base, char why[FLEET_WHY_BYT
 	return rc;
 }
 
-/* The keys first: rows that come meanwhile are kept out. */
+/* The keys first: rows that come meanwhile are kept out. A deletion names its sessions: a replica
+ * need not have another table's rows when the deletion reaches the replica. */
 static int
 engine_remove(
     void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
 {
 	struct server *s = e;
-	char *keys, *sql;
+	char *list, *sql;
 	size_t len, i;
-	FILE *f = open_memstream(&keys, &len);
+	FILE *f = open_memstream(&list, &len);
 	int rc;
 
 	if (f == NULL)
 		return NW_ENOMEM;
-	fprintf(f, "SELECT site, session FROM session WHERE site = '%s'", site);
-	if (n > 0) {
-		rewind(f);
-		fprintf(f, "SELECT '%s', toInt64(arrayJoin([%" PRId64, site, sessions[0]);
-		for (i = 1; i < n; i++)
-			fprintf(f, ", %" PRId64, sessions[i]);
-		fputs("]))", f);
-	}
+	for (i = 0; i < n; i++)
+		fprintf(f, "%s%" PRId64, i > 0 ? ", " : "", sessions[i]);
 	if (fclose(f) != 0)
 		abort();
-	sql = xasprintf("INSERT INTO gone %s", keys);
+	sql = n > 0
+	    ? xasprintf("INSERT INTO gone SELECT '%s', toInt64(arrayJoin([%s]))", site, list)
+	    : xasprintf("INSERT INTO gone SELECT site, session FROM session WHERE site = "
+			"'%s'",
+		  site);
 	rc = talk_all(s, sql, why);
 	free(sql);
 	s->knows_gone = false;
-	sql = xasprintf("ALTER TABLE session%s DELETE WHERE site = '%s' AND session IN (SELECT "
-			"session FROM gone WHERE site = '%s')",
-	    s->is_cluster ? "_local" : "", site, site);
-	if (rc == NW_OK)
+	for (i = 0; rc == NW_OK && i < FLEET_TABLES; i++) {
+		bool all = n == 0 || !fleet_tables[i].of_session;
+
+		sql = xasprintf("ALTER TABLE %s%s DELETE WHERE site = '%s'%s%s%s",
+		    fleet_tables[i].name, s->is_cluster ? "_local" : "", site,
+		    all ? "" : " AND session IN (", all ? "" : list, all ? "" : ")");
 		rc = talk_all(s, sql, why);
+		free(sql);
+	}
 	for (i = 0; rc == NW_OK && i < s->n_shards; i++)
 		rc = mutations_await(s, s->shards[i], why);
-	free(sql);
-	free(keys);
+	free(list);
+	return rc;
+}
+
+static int
+engine_gone(void *e, const char *site, int64_t **sessions, size_t *n, char why[FLEET_WHY_BYTES])
+{
+	struct server *s = e;
+	int rc = gone_read(s, why);
+
+	(void)site; /* the configuration's, as the rows of put() */
+	*sessions = NULL;
+	*n = 0;
+	if (rc == NW_OK) {
+		*n = s->n_gone;
+		*sessions = xcalloc(*n + 1, sizeof(**sessions));
+		if (*n > 0)
+			memcpy(*sessions, s->gone, *n * sizeof(**sessions));
+	}
 	return rc;
 }
 
@@ -572,42 +609,75 @@ engine_report(enum fleet_report which)
 		       "seen_ns, clock, software FROM site FINAL) ANY LEFT JOIN (SELECT site, "
 		       "count() AS sessions FROM session FINAL GROUP BY site) USING site ORDER BY "
 		       "seen_ns, site";
+	case FLEET_NEWEST:
+		return "SELECT site, session, toDateTime(intDiv(start_ns, 1000000000), 'UTC') AS "
+		       "start, program, round(bytes_per_s / 1e6, 3) AS mb_per_s, round(usual, 3) "
+		       "AS times_slower, ifNull(stage, 'cannot tell') AS verdict, confidence, "
+		       "sentence FROM session FINAL WHERE route = {route} ORDER BY start_ns DESC, "
+		       "site, session LIMIT 50";
+	case FLEET_SERIES:
+		return "SELECT layout, number, host, event_type, subject, fields, lower(hex(data)) "
+		       "AS data FROM chunk FINAL WHERE site = {route} AND session = {session} "
+		       "ORDER BY layout, number";
 	}
 	return NULL;
 }
 
+/* --- tables --- */
+
+/* "ENGINE = ...", of a table on a server; args: the version's column and a comma, or nothing. With
+ * Keeper or ZooKeeper a shard's replicas share the path. */
 static void
-session_table(FILE *f, const char *suffix)
+engine_text(
+    const struct server *s, FILE *f, const char *kind, const char *table, const char *version)
+{
+	fprintf(f, ") ENGINE = ");
+	if (s->conf->replicated)
+		fprintf(f, "Replicated%s('/clickhouse/tables/{shard}/%s/%s', '{replica}'%s%s)\n",
+		    kind, s->database, table, version[0] != '\0' ? ", " : "", version);
+	else
+		fprintf(f, "%s%s%s%s\n", kind, version[0] != '\0' ? "(" : "", version,
+		    version[0] != '\0' ? ")" : "");
+}
+
+static void
+rows_table(const struct server *s, FILE *f, const struct fleet_table *t, const char *suffix)
 {
 	size_t i;
 
-	fprintf(f, "CREATE TABLE IF NOT EXISTS session%s (\n", suffix);
-	for (i = 0; i < FLEET_COLUMNS; i++)
-		fprintf(f, "\t%s %s%s\n", fleet_columns[i].name, type_of(i),
-		    i + 1 < FLEET_COLUMNS ? "," : "");
+	fprintf(f, "CREATE TABLE IF NOT EXISTS %s%s (\n", t->name, suffix);
+	for (i = 0; i < t->n; i++)
+		fprintf(
+		    f, "\t%s %s%s\n", t->column[i].name, type_of(t, i), i + 1 < t->n ? "," : "");
+	engine_text(s, f, "ReplacingMergeTree", t->name, t->column[t->judged].name);
 	fprintf(f,
-	    ") ENGINE = ReplacingMergeTree(judged_ns)\nPARTITION BY "
-	    "toYYYYMM(toDateTime(intDiv(start_ns, 1000000000), 'UTC'))\n"
-	    "ORDER BY (site, session)");
+	    "PARTITION BY toYYYYMM(toDateTime(intDiv(start_ns, 1000000000), 'UTC'))\n"
+	    "ORDER BY (");
+	for (i = 0; i < t->n_key; i++)
+		fprintf(f, "%s%s", i > 0 ? ", " : "", t->column[i].name);
+	fputc(')', f);
 }
 
 static void
-site_table(FILE *f, const char *suffix)
+site_table(const struct server *s, FILE *f, const char *suffix)
 {
 	fprintf(f,
 	    "CREATE TABLE IF NOT EXISTS site%s (\n\tsite String,\n\tseen_ns Int64,\n\tclock "
-	    "String,\n\tsoftware String\n) ENGINE = ReplacingMergeTree(seen_ns)\nORDER BY site",
+	    "String,\n\tsoftware String\n",
 	    suffix);
+	engine_text(s, f, "ReplacingMergeTree", "site", "seen_ns");
+	fprintf(f, "ORDER BY site");
 }
 
 static void
-gone_table(FILE *f)
+gone_table(const struct server *s, FILE *f)
 {
-	fprintf(f,
-	    "CREATE TABLE IF NOT EXISTS gone (\n\tsite String,\n\tsession Int64\n) ENGINE = "
-	    "MergeTree\nORDER BY (site, session)");
+	fprintf(f, "CREATE TABLE IF NOT EXISTS gone (\n\tsite String,\n\tsession Int64\n");
+	engine_text(s, f, "MergeTree", "gone", "");
+	fprintf(f, "ORDER BY (site, session)");
 }
 
+/* Both versions of a row meet on a shard, and the chunks of a session, too. */
 static void
 distributed(const struct server *s, FILE *f, const char *table, const char *key)
 {
@@ -617,21 +687,30 @@ distributed(const struct server *s, FILE *f, const char *table, const char *key)
 	    table, table, s->conf->cluster, s->database, table, key);
 }
 
-enum { TABLES = 5 };
+enum { TABLES = 2 * FLEET_TABLES + 3 };
 
 /* Returns false if there is no such table without a cluster. */
 static bool
 table_put(const struct server *s, int which, FILE *f)
 {
+	static const char *const keys[] = { [FLEET_SESSIONS] = "site, session",
+		[FLEET_LEVELS] = "site, route",
+		[FLEET_CHUNKS] = "site, session" };
 	const char *suffix = s->is_cluster ? "_local" : "";
 
-	switch (which) {
-	case 0: session_table(f, suffix); return true;
-	case 1: site_table(f, suffix); return true;
-	case 2: gone_table(f); return true;
-	case 3: distributed(s, f, "session", "site, session"); return s->is_cluster;
-	default: distributed(s, f, "site", "site"); return s->is_cluster;
-	}
+	if (which < FLEET_TABLES)
+		rows_table(s, f, &fleet_tables[which], suffix);
+	else if (which < 2 * FLEET_TABLES)
+		distributed(
+		    s, f, fleet_tables[which - FLEET_TABLES].name, keys[which - FLEET_TABLES]);
+	else if (which == 2 * FLEET_TABLES)
+		site_table(s, f, suffix);
+	else if (which == 2 * FLEET_TABLES + 1)
+		gone_table(s, f);
+	else
+		distributed(s, f, "site", "site");
+	return s->is_cluster || which < FLEET_TABLES || which == 2 * FLEET_TABLES ||
+	    which == 2 * FLEET_TABLES + 1;
 }
 
 static int
@@ -666,6 +745,7 @@ const struct fleet_engine engine_clickhouse = {
 	.put = engine_put,
 	.put_site = engine_put_site,
 	.remove = engine_remove,
+	.gone = engine_gone,
 	.forgot = engine_forgot,
 	.ask = engine_ask,
 	.report = engine_report,

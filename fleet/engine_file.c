@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A fleet in a directory: DIRECTORY/SITE/DAY.parquet, one file for each site and day (UTC, by the
- * begin of sessions), and DIRECTORY/SITE/manifest.json, without any server. The site's own rows
+ * begin of sessions), DAY.level.parquet and DAY.chunk.parquet of the other tables, and
+ * DIRECTORY/SITE/manifest.json, without any server. The site's own rows
  * stand in DIRECTORY/SITE/rows.db, too, from which a day is written as a whole. So a session that
  * the box has forgotten stays in its day. A day is replaced by rename, and has each session once.
  * Rows are safe in rows.db, beside a list of the days whose files lack rows. Such days are written
@@ -116,81 +117,89 @@ file_close(FILE *f, char *tmp, char *path, int rc, char why[FLEET_WHY_BYTES])
 }
 
 static void
-day_name(int64_t day, char name[32])
+day_name(int64_t day, enum fleet_table_id table, char name[48])
 {
 	time_t t = (time_t)(day * 86400);
 	struct tm tm;
+	size_t n;
 
 	gmtime_r(&t, &tm);
-	strftime(name, 32, "%Y-%m-%d.parquet", &tm);
+	n = strftime(name, 48, "%Y-%m-%d", &tm);
+	snprintf(name + n, 48 - n, "%s", parquet_ending(table));
 }
 
 static void
-row_take(sqlite3_stmt *st, struct fleet_row *r)
+row_take(sqlite3_stmt *st, const struct fleet_table *t, struct fleet_row *r)
 {
-	int i;
+	size_t i;
+	int at;
 
-	for (i = 0; i < FLEET_COLUMNS; i++) {
-		struct fleet_cell *c = &r->cell[i];
-
-		if (sqlite3_column_type(st, i) == SQLITE_NULL)
+	for (i = 0, at = 0; i < t->n; i++, at++) {
+		if (sqlite3_column_type(st, at) == SQLITE_NULL)
 			continue;
-		if (fleet_columns[i].type == FLEET_TEXT)
-			fleet_text_set(
-			    r, (enum fleet_column)i, (const char *)sqlite3_column_text(st, i));
+		if (t->column[i].type == FLEET_TEXT)
+			fleet_text_set(r, i, (const char *)sqlite3_column_text(st, at));
+		else if (t->column[i].type == FLEET_BYTES)
+			fleet_bytes_set(r, i, sqlite3_column_blob(st, at),
+			    (size_t)sqlite3_column_bytes(st, at));
 		else
-			*c = (struct fleet_cell){ .known = true,
-				.i = sqlite3_column_int64(st, i),
-				.d = sqlite3_column_double(st, i) };
+			r->cell[i] = (struct fleet_cell){ .known = true,
+				.i = sqlite3_column_int64(st, at),
+				.d = sqlite3_column_double(st, at) };
 	}
 }
 
 /* Writes the rows of a statement; *n becomes their number. */
 static int
-rows_write(sqlite3_stmt *st, FILE *f, size_t *n)
+rows_write(sqlite3_stmt *st, enum fleet_table_id table, FILE *f, size_t *n)
 {
-	struct parquet *p = parquet_begin(f);
-	struct fleet_rows rows = { 0 };
+	const struct fleet_table *t = &fleet_tables[table];
+	struct parquet *p = parquet_begin(f, table);
+	struct fleet_rows rows = { .table = table };
 	int code, rc = NW_OK, end;
 	size_t bytes = 0;
 
 	while (rc == NW_OK && (code = sqlite3_step(st)) == SQLITE_ROW) {
-		row_take(st, fleet_rows_add(&rows));
-		bytes += (size_t)sqlite3_column_bytes(st, FLEET_document);
+		row_take(st, t, fleet_rows_add(&rows));
+		/* the longest column is the last */
+		bytes += (size_t)sqlite3_column_bytes(st, (int)t->n - 1);
 		++*n;
 		if (rows.n < GROUP_ROWS && bytes < PARQUET_GROUP_BYTES)
 			continue;
-		rc = parquet_group(p, rows.row, rows.n);
+		rc = parquet_group(p, &rows);
 		fleet_rows_clear(&rows);
 		bytes = 0;
 	}
 	if (rc == NW_OK && code != SQLITE_DONE)
 		rc = NW_EIO;
 	if (rc == NW_OK)
-		rc = parquet_group(p, rows.row, rows.n);
+		rc = parquet_group(p, &rows);
 	fleet_rows_clear(&rows);
 	end = parquet_end(p);
 	return rc < 0 ? rc : end;
 }
 
 static int
-day_write(struct directory *d, int64_t day, char why[FLEET_WHY_BYTES])
+table_write(struct directory *d, int64_t day, enum fleet_table_id table, char why[FLEET_WHY_BYTES])
 {
-	static const char sql[] =
-	    "SELECT * FROM session WHERE start_ns >= ?1 AND start_ns < ?2 ORDER BY session";
-	char name[32], *tmp, *path;
+	char name[48], *tmp, *path,
+	    *sql =
+		xasprintf("SELECT * FROM %s WHERE start_ns >= ?1 AND start_ns < ?2 ORDER BY 1, 2, "
+			  "3, 4, 5",
+		    fleet_tables[table].name);
 	sqlite3_stmt *st = NULL;
 	size_t n = 0;
 	FILE *f;
-	int rc = NW_OK;
+	int code = sqlite3_prepare_v2(d->db, sql, -1, &st, NULL), rc = NW_OK;
 
-	day_name(day, name);
-	if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) != SQLITE_OK)
+	free(sql);
+	day_name(day, table, name);
+	if (code != SQLITE_OK)
 		return fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	sqlite3_bind_int64(st, 1, day * DAY_NS);
 	sqlite3_bind_int64(st, 2, (day + 1) * DAY_NS);
 	if ((f = file_open(d, name, &tmp, &path)) != NULL)
-		rc = rows_write(st, f, &n);
+		rc = rows_write(st, table, f, &n);
 	sqlite3_finalize(st);
 	if (f != NULL && rc == NW_OK && n == 0) { /* its sessions have another day now */
 		unlink(path);
@@ -198,6 +207,17 @@ day_write(struct directory *d, int64_t day, char why[FLEET_WHY_BYTES])
 	}
 	rc = file_close(f, tmp, path, rc, why);
 	return rc == NW_EAGAIN ? NW_OK : rc;
+}
+
+static int
+day_write(struct directory *d, int64_t day, char why[FLEET_WHY_BYTES])
+{
+	int rc = NW_OK;
+	size_t t;
+
+	for (t = 0; rc == NW_OK && t < FLEET_TABLES; t++)
+		rc = table_write(d, day, (enum fleet_table_id)t, why);
+	return rc;
 }
 
 /* --- the engine --- */
@@ -221,21 +241,27 @@ days_add(struct days *d, int64_t start_ns)
 	d->day[d->n++] = day;
 }
 
-/* The days of the rows, and those where the sessions were before. */
+/* The days of the rows, and those where the sessions were before; other rows move to no other
+ * day. */
 static int
-days_find(struct directory *d, const struct fleet_row *rows, size_t n, struct days *days, char *why)
+days_find(struct directory *d, const struct fleet_rows *rows, struct days *days, char *why)
 {
 	sqlite3_stmt *st = NULL;
 	size_t i;
 
+	for (i = 0; i < rows->n; i++)
+		days_add(days, rows->row[i].cell[fleet_tables[rows->table].start].i);
+	if (rows->table != FLEET_SESSIONS)
+		return NW_OK;
 	if (sqlite3_prepare_v2(d->db,
 		"SELECT start_ns FROM session WHERE site = ?1 AND session = ?2", -1, &st,
 		NULL) != SQLITE_OK)
 		return fleet_failed(d->path, sqlite3_errmsg(d->db), why);
-	for (i = 0; i < n; i++) {
-		days_add(days, rows[i].cell[FLEET_start_ns].i);
-		sqlite3_bind_text(st, 1, rows[i].cell[FLEET_site].text, -1, SQLITE_STATIC);
-		sqlite3_bind_int64(st, 2, rows[i].cell[FLEET_session].i);
+	for (i = 0; i < rows->n; i++) {
+		const struct fleet_cell *cell = rows->row[i].cell;
+
+		sqlite3_bind_text(st, 1, cell[FLEET_site].text, -1, SQLITE_STATIC);
+		sqlite3_bind_int64(st, 2, cell[FLEET_session].i);
 		if (sqlite3_step(st) == SQLITE_ROW)
 			days_add(days, sqlite3_column_int64(st, 0));
 		sqlite3_reset(st);
@@ -315,16 +341,16 @@ days_write(struct directory *d, char why[FLEET_WHY_BYTES])
 }
 
 static int
-engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
+engine_put(void *e, const struct fleet_rows *rows, char why[FLEET_WHY_BYTES])
 {
 	struct directory *d = e;
 	struct days days = { 0 };
-	int rc = days_find(d, rows, n, &days, why);
+	int rc = days_find(d, rows, &days, why);
 
 	if (rc == NW_OK)
 		rc = days_mark(d, &days, why);
 	free(days.day);
-	if (rc == NW_OK && fleet_sqlite_put(d->db, rows, n) != SQLITE_OK)
+	if (rc == NW_OK && fleet_sqlite_put(d->db, rows) != SQLITE_OK)
 		rc = fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	if (rc == NW_OK && nw_mono_ns() - d->written_ns > WRITE_NS)
 		rc = days_write(d, why);
@@ -336,39 +362,51 @@ engine_remove(
     void *e, const char *site, const int64_t *sessions, size_t n, char why[FLEET_WHY_BYTES])
 {
 	struct directory *d = e;
-	size_t i;
 	int rc = NW_OK;
 
-	if (n == 0 &&
-	    sqlite3_exec(d->db,
+	/* the levels of all days go, and so each day is written */
+	if (sqlite3_exec(d->db,
 		"INSERT OR IGNORE INTO stale SELECT DISTINCT start_ns / 86400000000000 - (start_ns "
-		"% 86400000000000 < 0) FROM session",
+		"% 86400000000000 < 0) FROM (SELECT start_ns FROM session UNION ALL SELECT "
+		"start_ns FROM level UNION ALL SELECT start_ns FROM chunk)",
 		NULL, NULL, NULL) != SQLITE_OK)
 		rc = fleet_failed(d->path, sqlite3_errmsg(d->db), why);
-	for (i = 0; rc == NW_OK && i < n; i++)
-		rc = day_sql(d,
-		    "INSERT OR IGNORE INTO stale SELECT start_ns / 86400000000000 - (start_ns % "
-		    "86400000000000 < 0) FROM session WHERE session = ?1",
-		    sessions[i], why);
 	if (rc == NW_OK && fleet_sqlite_remove(d->db, site, sessions, n) != SQLITE_OK)
 		rc = fleet_failed(d->path, sqlite3_errmsg(d->db), why);
 	return rc == NW_OK ? days_write(d, why) : rc;
 }
 
-/* The days with their numbers of sessions, as an object; a new reference, or NULL. */
+static int
+engine_gone(void *e, const char *site, int64_t **sessions, size_t *n, char why[FLEET_WHY_BYTES])
+{
+	const struct directory *d = e;
+
+	return fleet_sqlite_gone(d->db, site, sessions, n) == SQLITE_OK
+	    ? NW_OK
+	    : fleet_failed(d->path, sqlite3_errmsg(d->db), why);
+}
+
+/* The files with their numbers of rows, as an object; a new reference, or NULL. */
 static json_t *
 days_list(struct directory *d)
 {
-	static const char sql[] = "SELECT strftime('%Y-%m-%d.parquet', start_ns / 1000000000, "
-				  "'unixepoch') AS day, count(*) FROM session GROUP BY day";
-	sqlite3_stmt *st = NULL;
 	json_t *o = json_object();
+	size_t t;
 
-	if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) == SQLITE_OK)
-		while (sqlite3_step(st) == SQLITE_ROW)
-			json_object_set_new(o, (const char *)sqlite3_column_text(st, 0),
-			    json_integer(sqlite3_column_int64(st, 1)));
-	sqlite3_finalize(st);
+	for (t = 0; t < FLEET_TABLES; t++) {
+		char *sql =
+		    xasprintf("SELECT strftime('%%Y-%%m-%%d', start_ns / 1000000000, 'unixepoch') "
+			      "|| '%s' AS day, count(*) FROM %s GROUP BY day",
+			parquet_ending((enum fleet_table_id)t), fleet_tables[t].name);
+		sqlite3_stmt *st = NULL;
+
+		if (sqlite3_prepare_v2(d->db, sql, -1, &st, NULL) == SQLITE_OK)
+			while (sqlite3_step(st) == SQLITE_ROW)
+				json_object_set_new(o, (const char *)sqlite3_column_text(st, 0),
+				    json_integer(sqlite3_column_int64(st, 1)));
+		sqlite3_finalize(st);
+		free(sql);
+	}
 	return o;
 }
 
@@ -408,13 +446,19 @@ engine_schema(void *e, bool apply, FILE *f, char why[FLEET_WHY_BYTES])
 	static const char *const types[] = { [FLEET_TEXT] = "BYTE_ARRAY (STRING)",
 		[FLEET_INTEGER] = "INT64",
 		[FLEET_TIME] = "INT64 (TIMESTAMP, ns, UTC)",
-		[FLEET_REAL] = "DOUBLE" };
-	size_t i;
+		[FLEET_REAL] = "DOUBLE",
+		[FLEET_BYTES] = "BYTE_ARRAY" };
+	size_t t, i;
 
 	(void)e, (void)apply, (void)why;
-	for (i = 0; i < FLEET_COLUMNS; i++)
-		fprintf(f, "%-12s  %-26s  %s\n", fleet_columns[i].name,
-		    types[fleet_columns[i].type], fleet_columns[i].meaning);
+	for (t = 0; t < FLEET_TABLES; t++) {
+		fprintf(f, "%sDAY%s: %s\n", t > 0 ? "\n" : "",
+		    parquet_ending((enum fleet_table_id)t), fleet_tables[t].words);
+		for (i = 0; i < fleet_tables[t].n; i++)
+			fprintf(f, "%-12s  %-26s  %s\n", fleet_tables[t].column[i].name,
+			    types[fleet_tables[t].column[i].type],
+			    fleet_tables[t].column[i].meaning);
+	}
 	return NW_OK;
 }
 
@@ -425,6 +469,7 @@ const struct fleet_engine engine_file = {
 	.put = engine_put,
 	.put_site = engine_put_site,
 	.remove = engine_remove,
+	.gone = engine_gone,
 	.ask = engine_ask,
 	.report = parquet_report,
 	.schema = engine_schema,

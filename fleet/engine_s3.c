@@ -254,11 +254,11 @@ engine_open(const struct fleet_conf *c, bool writes, void **out, char why[FLEET_
 }
 
 static int
-engine_put(void *e, const struct fleet_row *rows, size_t n, char why[FLEET_WHY_BYTES])
+engine_put(void *e, const struct fleet_rows *rows, char why[FLEET_WHY_BYTES])
 {
 	const struct bucket *b = e;
 
-	return engine_file.put(b->files, rows, n, why);
+	return engine_file.put(b->files, rows, why);
 }
 
 static int
@@ -278,6 +278,14 @@ engine_remove(
 	int rc = engine_file.remove(b->files, site, sessions, n, why);
 
 	return rc == NW_OK ? follow(b, why) : rc;
+}
+
+static int
+engine_gone(void *e, const char *site, int64_t **sessions, size_t *n, char why[FLEET_WHY_BYTES])
+{
+	const struct bucket *b = e;
+
+	return engine_file.gone(b->files, site, sessions, n, why);
 }
 
 /* --- questions --- */
@@ -308,13 +316,16 @@ file_fetch(const struct bucket *b, const char *directory, const char *site, cons
 static bool
 is_day(const char *name)
 {
-	static const char form[] = "0000-00-00.parquet";
-	size_t i;
+	static const char form[] = "0000-00-00";
+	size_t i, t;
 
-	for (i = 0; name[i] != '\0' && i < sizeof(form) - 1; i++)
+	for (i = 0; i < sizeof(form) - 1; i++)
 		if (form[i] == '0' ? name[i] < '0' || name[i] > '9' : name[i] != form[i])
 			return false;
-	return name[i] == '\0' && i == sizeof(form) - 1;
+	for (t = 0; t < FLEET_TABLES; t++)
+		if (strcmp(name + i, parquet_ending((enum fleet_table_id)t)) == 0)
+			return true;
+	return false;
 }
 
 static int
@@ -397,6 +408,7 @@ const struct fleet_engine engine_s3 = {
 	.put = engine_put,
 	.put_site = engine_put_site,
 	.remove = engine_remove,
+	.gone = engine_gone,
 	.ask = engine_ask,
 	.report = parquet_report,
 	.schema = engine_schema,

@@ -41,17 +41,17 @@ parse_site(const struct conf_row *row, const char *value, void *field, const cha
 static int
 parse_drop(const struct conf_row *row, const char *value, void *field, const char **why)
 {
+	const struct fleet_table *t = &fleet_tables[FLEET_SESSIONS];
 	size_t n, i;
 	const char *p;
 
 	(void)row;
 	for (p = value; *p != '\0' && strcmp(value, "none") != 0; p += n, p += strspn(p, " \t")) {
 		n = strcspn(p, " \t");
-		for (i = FLEET_start_ns + 1; i < FLEET_COLUMNS; i++)
-			if (strlen(fleet_columns[i].name) == n &&
-			    strncmp(fleet_columns[i].name, p, n) == 0)
+		for (i = FLEET_start_ns + 1; i < t->n; i++)
+			if (strlen(t->column[i].name) == n && strncmp(t->column[i].name, p, n) == 0)
 				break;
-		if (i == FLEET_COLUMNS) {
+		if (i == t->n) {
 			*why = "a word is no column that may be left out: narrows fleet preview";
 			return NW_EINVAL;
 		}
@@ -59,9 +59,28 @@ parse_drop(const struct conf_row *row, const char *value, void *field, const cha
 	return conf_text_set(field, value, why);
 }
 
+/* A site and the address of its pages. */
+static int
+parse_box(const struct conf_row *row, const char *value, void *field, const char **why)
+{
+	size_t n = strcspn(value, " \t");
+	char site[80];
+	const char *url = value + n + strspn(value + n, " \t");
+
+	(void)row;
+	snprintf(site, sizeof(site), "%.*s", (int)(n < 79 ? n : 79), value);
+	if (!is_site(site) ||
+	    (strncmp(url, "https://", 8) != 0 && strncmp(url, "http://", 7) != 0) ||
+	    strpbrk(url, " \t\"<>") != NULL) {
+		*why = "write a site and the address of its pages, https://host:port";
+		return NW_EINVAL;
+	}
+	return conf_line_add(field, value, why);
+}
+
 static const struct conf_type route_type = { parse_route, CONF_LINES },
 			      site_type = { parse_site, 1 }, take_type = { parse_site, CONF_LINES },
-			      drop_type = { parse_drop, 1 };
+			      drop_type = { parse_drop, 1 }, box_type = { parse_box, CONF_LINES };
 
 static const struct conf_row rows[] = {
 	{ "site", &site_type, AT(site), NULL, NULL, NULL },
@@ -78,6 +97,10 @@ static const struct conf_row rows[] = {
 	{ "cert-key-file", &conf_text, AT(cert_key_file), "none", NULL, NULL },
 	{ "take", &take_type, AT(takes), NULL, NULL, NULL },
 	{ "tls-dir", &conf_text, AT(tls_dir), "/var/lib/narrows/tls", NULL, NULL },
+	{ "levels", &conf_bool, AT(levels), "yes", NULL, NULL },
+	{ "chunks", &conf_word, AT(chunks), "none", "none or pinned", NULL },
+	{ "box", &box_type, AT(boxes), NULL, NULL, NULL },
+	{ "replicated", &conf_bool, AT(replicated), "no", NULL, NULL },
 	{ "cluster", &conf_text, AT(cluster), "none", NULL, NULL },
 	{ "shard", &route_type, AT(shards), NULL, NULL, NULL },
 	{ "region", &conf_text, AT(region), "us-east-1", NULL, NULL },
@@ -104,6 +127,37 @@ fleet_conf_read(const char *path, struct fleet_conf *c, char why[CONF_WHY_BYTES]
 	if (rc < 0)
 		conftable_clear(&table, c);
 	return rc;
+}
+
+bool
+fleet_conf_drops(const struct fleet_conf *c, enum fleet_column column)
+{
+	const char *list = c->drop, *name = fleet_tables[FLEET_SESSIONS].column[column].name;
+	size_t n;
+
+	for (; *list != '\0'; list += n, list += strspn(list, " \t")) {
+		n = strcspn(list, " \t");
+		if (n == strlen(name) && strncmp(list, name, n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Without a list all routes leave. */
+bool
+fleet_conf_route(const struct fleet_conf *c, const char *route)
+{
+	size_t n, len = route != NULL ? strlen(route) : 0;
+	const char *lines = c->routes;
+
+	if (lines == NULL)
+		return true;
+	for (; *lines != '\0'; lines += n + (lines[n] == '\n')) {
+		n = strcspn(lines, "\n");
+		if (route != NULL && n == len && strncmp(lines, route, n) == 0)
+			return true;
+	}
+	return false;
 }
 
 void

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "fleet/fleet.h"
+#include "fleet/fleet_outbox.h"
 #include "narrows/err.h"
-#include "narrows/sql.h"
 #include "narrows/xmalloc.h"
 
 /* Columns of the query behind its first, the run; -1 for the end. */
@@ -31,6 +31,7 @@ struct reading {
 	const struct fleet_conf *conf;
 	struct veil *veil;
 	struct fleet_rows *rows;
+	struct level_days *days;
 	int64_t last_run;
 	size_t looked;
 };
@@ -69,17 +70,17 @@ on_row(void *arg, size_t n, const char *const *names, const struct store_cell *c
 	row = fleet_rows_add(r->rows);
 	fleet_text_set(row, FLEET_site, r->conf->site);
 	for (i = 0; order[i] >= 0 && i + 1 < n; i++)
-		row->cell[order[i]] = cell_of(&cells[i + 1], fleet_columns[order[i]].type);
-	if (veil_row(r->veil, row))
-		return 0;
-	for (i = 0; i < FLEET_COLUMNS; i++)
-		free(row->cell[i].text);
-	r->rows->n--;
+		row->cell[order[i]] =
+		    cell_of(&cells[i + 1], fleet_tables[FLEET_SESSIONS].column[order[i]].type);
+	level_days_add(r->days, row->cell[FLEET_route].text, row->cell[FLEET_program].text,
+	    row->cell[FLEET_start_ns].i);
+	if (!veil_row(r->veil, row))
+		fleet_rows_drop(r->rows);
 	return 0;
 }
 
-static int
-ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
+int
+outbox_ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
     char why[FLEET_WHY_BYTES])
 {
 	char reason[STORE_WHY_BYTES] = "";
@@ -94,36 +95,42 @@ ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
 	return rc;
 }
 
-static bool
-is_word_of(const char *list, const char *word)
-{
-	size_t n;
-
-	for (; *list != '\0'; list += n, list += strspn(list, " \t")) {
-		n = strcspn(list, " \t");
-		if (n == strlen(word) && strncmp(list, word, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 int
 outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v, int64_t after_run,
-    size_t max, struct fleet_rows *rows, int64_t *last_run, size_t *looked,
+    size_t max, struct fleet_rows *rows, struct level_days *days, int64_t *last_run, size_t *looked,
     char why[FLEET_WHY_BYTES])
 {
-	struct reading r = { c, v, rows, after_run, 0 };
+	struct reading r = { c, v, rows, days, after_run, 0 };
 	/* a document that stays is not even unpacked */
-	const char *document = is_word_of(c->drop, fleet_columns[FLEET_document].name)
+	const char *document = fleet_conf_drops(c, FLEET_document)
 	    ? "NULL"
 	    : "narrows_document(r.document, r.timeline)";
 	char *text = xasprintf(query, document, after_run, max);
-	int rc = ask(store_path, text, on_row, &r, why);
+	int rc = outbox_ask(store_path, text, on_row, &r, why);
 
 	free(text);
 	*last_run = r.last_run;
 	*looked = r.looked;
 	return rc;
+}
+
+static int
+on_day(void *arg, size_t n, const char *const *names, const struct store_cell *cells)
+{
+	(void)n, (void)names;
+	if (cells != NULL)
+		level_days_add(arg, cells[0].bytes, cells[1].bytes, cells[2].i);
+	return 0;
+}
+
+int
+outbox_days(const char *store_path, struct level_days *days, char why[FLEET_WHY_BYTES])
+{
+	return outbox_ask(store_path,
+	    "SELECT route, coalesce(program, '') AS p, start_ns FROM result WHERE route IS NOT "
+	    "NULL "
+	    "AND start_ns IS NOT NULL ORDER BY route, p, start_ns",
+	    on_day, days, why);
 }
 
 /* --- hosts --- */
@@ -157,7 +164,7 @@ outbox_hosts(
 
 	if (h.f == NULL)
 		return NW_ENOMEM;
-	rc = ask(store_path,
+	rc = outbox_ask(store_path,
 	    "SELECT name FROM host ORDER BY length(name) DESC; SELECT coalesce(max(run_id), 0) "
 	    "FROM result; SELECT coalesce(max(id), 0) FROM session",
 	    on_host, &h, why);

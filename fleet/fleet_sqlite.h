@@ -10,9 +10,12 @@
 
 int fleet_sqlite_tables(sqlite3 *db);
 /* All rows or none; rows of deleted sessions are passed over. */
-int fleet_sqlite_put(sqlite3 *db, const struct fleet_row *rows, size_t n);
-/* Deletes sessions of a site (n 0: all), and remembers them. */
+int fleet_sqlite_put(sqlite3 *db, const struct fleet_rows *rows);
+/* Deletes sessions of a site (n 0: all) with their chunks, and remembers them; deletes the site's
+ * levels. */
 int fleet_sqlite_remove(sqlite3 *db, const char *site, const int64_t *sessions, size_t n);
+/* Deleted sessions of a site; free() *sessions. */
+int fleet_sqlite_gone(sqlite3 *db, const char *site, int64_t **sessions, size_t *n);
 /* As ask() of struct fleet_engine, of a file that has the site's own rows alone. */
 int fleet_sqlite_ask_own(const char *path, const char *site, const char *sql, const char *parameter,
     fleet_table_fn *fn, void *arg, char why[FLEET_WHY_BYTES]);

@@ -117,6 +117,7 @@ struct group {
 
 struct parquet {
 	FILE *f;
+	const struct fleet_table *table;
 	int64_t at; /* bytes written */
 	struct group *groups;
 	size_t n_groups, cap;
@@ -126,7 +127,9 @@ struct parquet {
 static int
 type_of(enum fleet_type t)
 {
-	return t == FLEET_TEXT ? TYPE_BYTES : t == FLEET_REAL ? TYPE_DOUBLE : TYPE_INT64;
+	return t == FLEET_TEXT || t == FLEET_BYTES ? TYPE_BYTES
+	    : t == FLEET_REAL                      ? TYPE_DOUBLE
+						   : TYPE_INT64;
 }
 
 static void
@@ -138,27 +141,28 @@ out(struct parquet *p, const void *data, size_t len)
 }
 
 struct parquet *
-parquet_begin(FILE *f)
+parquet_begin(FILE *f, enum fleet_table_id table)
 {
 	struct parquet *p = xcalloc(1, sizeof(*p));
 
 	p->f = f;
+	p->table = &fleet_tables[table];
 	out(p, "PAR1", 4);
 	return p;
 }
 
 /* A bit for each row, 1 for a value: bit-packed groups of eight, of the hybrid encoding. */
 static void
-levels_put(struct bytes *o, const struct fleet_row *rows, size_t n, size_t column)
+levels_put(struct bytes *o, const struct fleet_rows *rows, size_t column)
 {
 	struct bytes bits = { 0 };
 	uint8_t byte;
 	size_t i;
 
-	put_varint(&bits, ((n + 7) / 8) << 1 | 1);
-	for (i = 0, byte = 0; i < n; i++) {
-		byte |= (uint8_t)(rows[i].cell[column].known << (i % 8));
-		if (i % 8 == 7 || i + 1 == n) {
+	put_varint(&bits, ((rows->n + 7) / 8) << 1 | 1);
+	for (i = 0, byte = 0; i < rows->n; i++) {
+		byte |= (uint8_t)(rows->row[i].cell[column].known << (i % 8));
+		if (i % 8 == 7 || i + 1 == rows->n) {
 			put(&bits, &byte, 1);
 			byte = 0;
 		}
@@ -169,20 +173,22 @@ levels_put(struct bytes *o, const struct fleet_row *rows, size_t n, size_t colum
 }
 
 static void
-values_put(struct bytes *o, const struct fleet_row *rows, size_t n, size_t column)
+values_put(struct bytes *o, const struct fleet_rows *rows, size_t column)
 {
+	const enum fleet_type type = fleet_tables[rows->table].column[column].type;
 	uint64_t raw;
-	size_t i;
+	size_t i, len;
 
-	for (i = 0; i < n; i++) {
-		const struct fleet_cell *c = &rows[i].cell[column];
+	for (i = 0; i < rows->n; i++) {
+		const struct fleet_cell *c = &rows->row[i].cell[column];
 
 		if (!c->known)
 			continue;
-		if (fleet_columns[column].type == FLEET_TEXT) {
-			put_le(o, strlen(c->text), 4);
-			put(o, c->text, strlen(c->text));
-		} else if (fleet_columns[column].type == FLEET_REAL) {
+		if (type_of(type) == TYPE_BYTES) {
+			len = type == FLEET_TEXT ? strlen(c->text) : c->len;
+			put_le(o, len, 4);
+			put(o, c->text, len);
+		} else if (type == FLEET_REAL) {
 			memcpy(&raw, &c->d, sizeof(raw));
 			put_le(o, raw, 8);
 		} else
@@ -208,15 +214,14 @@ page_head(struct bytes *o, size_t n, size_t plain, size_t packed)
 }
 
 static void
-column_write(
-    struct parquet *p, const struct fleet_row *rows, size_t n, size_t column, struct chunk *chunk)
+column_write(struct parquet *p, const struct fleet_rows *rows, size_t column, struct chunk *chunk)
 {
 	struct bytes plain = { 0 }, head = { 0 };
 	void *packed = NULL;
 	size_t len = 0, room;
 
-	levels_put(&plain, rows, n, column);
-	values_put(&plain, rows, n, column);
+	levels_put(&plain, rows, column);
+	values_put(&plain, rows, column);
 	room = ZSTD_compressBound(plain.n);
 	if (room > PAGE_MAX_BYTES)
 		p->rc = NW_ETOOBIG;
@@ -225,7 +230,7 @@ column_write(
 	else if (ZSTD_isError(len = ZSTD_compress(packed, room, plain.b, plain.n, ZSTD_LEVEL)))
 		p->rc = NW_ENOMEM;
 	if (p->rc == NW_OK) {
-		page_head(&head, n, plain.n, len);
+		page_head(&head, rows->n, plain.n, len);
 		*chunk =
 		    (struct chunk){ p->at, (int64_t)(head.n + len), (int64_t)(head.n + plain.n) };
 		out(p, head.b, head.n);
@@ -237,49 +242,49 @@ column_write(
 }
 
 int
-parquet_group(struct parquet *p, const struct fleet_row *rows, size_t n)
+parquet_group(struct parquet *p, const struct fleet_rows *rows)
 {
 	struct group *g;
 	size_t c;
 
-	if (p->rc < 0 || n == 0)
+	if (p->rc < 0 || rows->n == 0)
 		return p->rc;
 	if (!array_room(&p->groups, &p->cap, p->n_groups + 1, sizeof(*p->groups)))
 		return p->rc = NW_ENOMEM;
 	g = &p->groups[p->n_groups++];
-	*g = (struct group){ .n = n };
-	for (c = 0; c < FLEET_COLUMNS && p->rc == NW_OK; c++)
-		column_write(p, rows, n, c, &g->column[c]);
+	*g = (struct group){ .n = rows->n };
+	for (c = 0; c < p->table->n && p->rc == NW_OK; c++)
+		column_write(p, rows, c, &g->column[c]);
 	return p->rc;
 }
 
 /* --- the end of the file --- */
 
 static void
-schema_put(struct bytes *o, int *last)
+schema_put(struct bytes *o, int *last, const struct fleet_table *table)
 {
 	int e, l, t;
 	size_t c;
 
-	list(o, last, 2, T_STRUCT, FLEET_COLUMNS + 1);
+	list(o, last, 2, T_STRUCT, table->n + 1);
 	e = 0;
 	field(o, &e, 4, T_BYTES);
-	text(o, "session");
-	number(o, &e, 5, T_I32, FLEET_COLUMNS);
+	text(o, table->name);
+	number(o, &e, 5, T_I32, (int64_t)table->n);
 	stop(o);
-	for (c = 0; c < FLEET_COLUMNS; c++) {
+	for (c = 0; c < table->n; c++) {
 		e = l = t = 0;
-		number(o, &e, 1, T_I32, type_of(fleet_columns[c].type));
+		number(o, &e, 1, T_I32, type_of(table->column[c].type));
 		number(o, &e, 3, T_I32, OPTIONAL);
 		field(o, &e, 4, T_BYTES);
-		text(o, fleet_columns[c].name);
-		if (fleet_columns[c].type == FLEET_TEXT) {
+		text(o, table->column[c].name);
+		if (table->column[c].type == FLEET_TEXT) {
 			number(o, &e, 6, T_I32, CONVERTED_UTF8);
 			field(o, &e, 10, T_STRUCT); /* logical type: string */
 			field(o, &l, 1, T_STRUCT);
 			stop(o);
 			stop(o);
-		} else if (fleet_columns[c].type == FLEET_TIME) {
+		} else if (table->column[c].type == FLEET_TIME) {
 			field(o, &e, 10, T_STRUCT); /* logical type: timestamp */
 			field(o, &l, 8, T_STRUCT);
 			field(o, &t, 1, T_TRUE); /* UTC */
@@ -296,19 +301,19 @@ schema_put(struct bytes *o, int *last)
 }
 
 static void
-chunk_put(struct bytes *o, const struct group *g, size_t c)
+chunk_put(struct bytes *o, const struct fleet_table *table, const struct group *g, size_t c)
 {
 	const struct chunk *k = &g->column[c];
 	int e = 0, m = 0;
 
 	number(o, &e, 2, T_I64, k->offset);
 	field(o, &e, 3, T_STRUCT);
-	number(o, &m, 1, T_I32, type_of(fleet_columns[c].type));
+	number(o, &m, 1, T_I32, type_of(table->column[c].type));
 	list(o, &m, 2, T_I32, 2);
 	zigzag(o, PLAIN);
 	zigzag(o, RLE);
 	list(o, &m, 3, T_BYTES, 1);
-	text(o, fleet_columns[c].name);
+	text(o, table->column[c].name);
 	number(o, &m, 4, T_I32, CODEC_ZSTD);
 	number(o, &m, 5, T_I64, (int64_t)g->n);
 	number(o, &m, 6, T_I64, k->plain);
@@ -329,9 +334,9 @@ groups_put(struct bytes *o, int *last, const struct parquet *p)
 	for (g = 0; g < p->n_groups; g++) {
 		e = 0;
 		plain = 0;
-		list(o, &e, 1, T_STRUCT, FLEET_COLUMNS);
-		for (c = 0; c < FLEET_COLUMNS; c++) {
-			chunk_put(o, &p->groups[g], c);
+		list(o, &e, 1, T_STRUCT, p->table->n);
+		for (c = 0; c < p->table->n; c++) {
+			chunk_put(o, p->table, &p->groups[g], c);
 			plain += p->groups[g].column[c].plain;
 		}
 		number(o, &e, 2, T_I64, plain);
@@ -351,7 +356,7 @@ parquet_end(struct parquet *p)
 	for (g = 0; g < p->n_groups; g++)
 		n_rows += (int64_t)p->groups[g].n;
 	number(&o, &last, 1, T_I32, 2);
-	schema_put(&o, &last);
+	schema_put(&o, &last, p->table);
 	number(&o, &last, 3, T_I64, n_rows);
 	groups_put(&o, &last, p);
 	field(&o, &last, 6, T_BYTES);

@@ -13,9 +13,9 @@ enum { PARQUET_GROUP_BYTES = 64 << 20 }; /* of text in a row group, about: pages
 
 struct parquet;
 /* The stream stays the caller's, and is at its begin. */
-struct parquet *parquet_begin(FILE *f);
-/* NW_ETOOBIG, NW_ENOMEM; NW_EIO also for the stream's error. */
-int parquet_group(struct parquet *p, const struct fleet_row *rows, size_t n);
+struct parquet *parquet_begin(FILE *f, enum fleet_table_id table);
+/* Rows of the table. NW_ETOOBIG, NW_ENOMEM; NW_EIO also for the stream's error. */
+int parquet_group(struct parquet *p, const struct fleet_rows *rows);
 /* Writes the end, unless a group failed, and frees p. NW_EIO, ... */
 int parquet_end(struct parquet *p);
 

@@ -118,51 +118,85 @@ files_count(const char *directory, const char *pattern)
 	return n;
 }
 
+const char *
+parquet_ending(enum fleet_table_id table)
+{
+	static const char *const endings[FLEET_TABLES] = { [FLEET_SESSIONS] = ".parquet",
+		[FLEET_LEVELS] = ".level.parquet",
+		[FLEET_CHUNKS] = ".chunk.parquet" };
+
+	return endings[table];
+}
+
 /* An empty table where there is no file, which read_parquet() refuses. */
 static char *
-session_empty(void)
+table_empty(const struct fleet_table *t)
 {
 	static const char *const types[] = { [FLEET_TEXT] = "VARCHAR",
 		[FLEET_INTEGER] = "BIGINT",
 		[FLEET_TIME] = "BIGINT",
-		[FLEET_REAL] = "DOUBLE" };
+		[FLEET_REAL] = "DOUBLE",
+		[FLEET_BYTES] = "BLOB" };
 	char *text;
 	size_t len, i;
 	FILE *f = open_memstream(&text, &len);
 
 	if (f == NULL)
 		abort();
-	for (i = 0; i < FLEET_COLUMNS; i++)
-		fprintf(f, "%s%s %s", i > 0 ? ", " : "CREATE TABLE session(", fleet_columns[i].name,
-		    types[fleet_columns[i].type]);
+	fprintf(f, "CREATE TABLE %s", t->name);
+	for (i = 0; i < t->n; i++)
+		fprintf(
+		    f, "%s%s %s", i > 0 ? ", " : "(", t->column[i].name, types[t->column[i].type]);
 	fputc(')', f);
 	if (fclose(f) != 0)
 		abort();
 	return text;
 }
 
-/* While a site writes, the newest judgement of each session is looked for, at twice the time. */
+/* While a site writes, the newest version of each row is looked for, at twice the time. */
 static int
-session_make(const struct question *q, const char *directory)
+table_make(const struct question *q, const char *directory, enum fleet_table_id which)
 {
 #define SITE "string_split(filename, '/')[-2]"
-	char *text;
+	const struct fleet_table *t = &fleet_tables[which];
+	char *files = xasprintf("\?\?\?\?-\?\?-\?\?%s", parquet_ending(which)), *text;
+	size_t len, i;
+	FILE *f;
 	int rc;
 
-	if (files_count(directory, "*.parquet") == 0)
-		text = session_empty();
-	else
-		text = xasprintf("CREATE VIEW session AS SELECT * EXCLUDE (filename) REPLACE (" SITE
-				 " AS site, epoch_ns(judged_ns) AS judged_ns, epoch_ns(start_ns) "
-				 "AS start_ns) FROM read_parquet('%s/*/*.parquet', filename = "
-				 "true)%s",
-		    directory,
-		    files_count(directory, PARQUET_WRITING) > 0
-			? " QUALIFY row_number() OVER (PARTITION BY " SITE
-			  ", session ORDER BY judged_ns DESC) = 1"
-			: "");
+	if (files_count(directory, files) == 0)
+		text = table_empty(t);
+	else {
+		if ((f = open_memstream(&text, &len)) == NULL)
+			abort();
+		fprintf(f,
+		    "CREATE VIEW %s AS SELECT * EXCLUDE (filename) REPLACE (" SITE
+		    " AS site, epoch_ns(judged_ns) AS judged_ns, epoch_ns(start_ns) AS start_ns) "
+		    "FROM read_parquet('%s/*/%s', filename = true)",
+		    t->name, directory, files);
+		if (files_count(directory, PARQUET_WRITING) > 0) {
+			fputs(" QUALIFY row_number() OVER (PARTITION BY " SITE, f);
+			for (i = 1; i < t->n_key; i++)
+				fprintf(f, ", %s", t->column[i].name);
+			fputs(" ORDER BY judged_ns DESC) = 1", f);
+		}
+		if (fclose(f) != 0)
+			abort();
+	}
 	rc = run(q, text);
+	free(files);
 	free(text);
+	return rc;
+}
+
+static int
+tables_make(const struct question *q, const char *directory)
+{
+	int rc = NW_OK;
+	size_t t;
+
+	for (t = 0; rc == NW_OK && t < FLEET_TABLES; t++)
+		rc = table_make(q, directory, (enum fleet_table_id)t);
 	return rc;
 }
 
@@ -305,7 +339,7 @@ parquet_ask(const char *library, const char *directory, const char *sql, const c
 		    "CREATE MACRO percentile(x, p) AS quantile_disc(x, CASE WHEN p >= 1 THEN 1 "
 		    "ELSE p - 1 END)");
 	if (rc == NW_OK && (rc = confine(&q, directory)) == NW_OK &&
-	    (rc = session_make(&q, directory)) == NW_OK && (rc = site_make(&q, directory)) == NW_OK)
+	    (rc = tables_make(&q, directory)) == NW_OK && (rc = site_make(&q, directory)) == NW_OK)
 		rc = answer(&q, sql, parameter, fn, arg);
 	duck.disconnect(&q.connection);
 	duck.close(&q.db);
@@ -357,6 +391,17 @@ parquet_report(enum fleet_report which)
 						   "LEFT JOIN (SELECT site, count(*) AS n FROM "
 						   "session GROUP BY site) s ON "
 						   "s.site = t.site ORDER BY seen_ns, t.site";
+	case FLEET_NEWEST:
+		return "SELECT site, session, strftime(" TIME(
+		    "start_ns") ", '%Y-%m-%dT%H:%M:%SZ') AS start, program, round(bytes_per_s / "
+				"1e6, 3) AS mb_per_s, round(usual, 3) AS times_slower, "
+				"coalesce(stage, 'cannot tell') AS verdict, confidence, sentence "
+				"FROM session WHERE route = $1 ORDER BY start_ns DESC, site, "
+				"session LIMIT 50";
+	case FLEET_SERIES:
+		return "SELECT layout, number, host, event_type, subject, fields, lower(hex(data)) "
+		       "AS data FROM chunk WHERE site = $1 AND session = {session} ORDER BY "
+		       "layout, number";
 	}
 	return NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "narrows/err.h"
 
-static const char magic[4] = { 'N', 'W', 'F', '1' };
+static const char magic[4] = { 'N', 'W', 'F', '2' }, magic_sessions[4] = { 'N', 'W', 'F', '1' };
 
 /* --- writing --- */
 
@@ -19,26 +19,32 @@ put_le(FILE *f, uint64_t v, int bytes)
 }
 
 static void
+put_bytes(FILE *f, const char *bytes, size_t len)
+{
+	put_le(f, len, 4);
+	fwrite(bytes, 1, len, f);
+}
+
+static void
 put_text(FILE *f, const char *text)
 {
-	size_t len = strlen(text);
-
-	put_le(f, len, 4);
-	fwrite(text, 1, len, f);
+	put_bytes(f, text, strlen(text));
 }
 
 static bool
 put_cell(FILE *f, const struct fleet_cell *c, enum fleet_type type)
 {
 	uint64_t raw = (uint64_t)c->i;
+	size_t len;
 
 	fputc(c->known ? 1 : 0, f);
 	if (!c->known)
 		return true;
-	if (type == FLEET_TEXT) {
-		if (strlen(c->text) > UINT32_MAX)
+	if (type == FLEET_TEXT || type == FLEET_BYTES) {
+		len = type == FLEET_TEXT ? strlen(c->text) : c->len;
+		if (len > UINT32_MAX)
 			return false;
-		put_text(f, c->text);
+		put_bytes(f, c->text, len);
 		return true;
 	}
 	if (type == FLEET_REAL)
@@ -48,22 +54,26 @@ put_cell(FILE *f, const struct fleet_cell *c, enum fleet_type type)
 }
 
 int
-rowpack_write(const struct fleet_row *rows, size_t n, char **bytes, size_t *len)
+rowpack_write(const struct fleet_rows *rows, char **bytes, size_t *len)
 {
+	const struct fleet_table *t = &fleet_tables[rows->table];
 	FILE *f = open_memstream(bytes, len);
-	bool fits = n <= ROWPACK_ROWS_MAX;
+	bool fits = rows->n <= ROWPACK_ROWS_MAX;
 	size_t i, c;
 
 	if (f == NULL)
 		return NW_ENOMEM;
-	fwrite(magic, 1, sizeof(magic), f);
-	put_le(f, FLEET_COLUMNS, 2);
-	for (c = 0; c < FLEET_COLUMNS; c++)
-		put_text(f, fleet_columns[c].name);
-	put_le(f, n, 4);
-	for (i = 0; fits && i < n; i++)
-		for (c = 0; fits && c < FLEET_COLUMNS; c++)
-			fits = put_cell(f, &rows[i].cell[c], fleet_columns[c].type);
+	/* an older box knows sessions alone */
+	fwrite(rows->table == FLEET_SESSIONS ? magic_sessions : magic, 1, sizeof(magic), f);
+	if (rows->table != FLEET_SESSIONS)
+		put_text(f, t->name);
+	put_le(f, t->n, 2);
+	for (c = 0; c < t->n; c++)
+		put_text(f, t->column[c].name);
+	put_le(f, rows->n, 4);
+	for (i = 0; fits && i < rows->n; i++)
+		for (c = 0; fits && c < t->n; c++)
+			fits = put_cell(f, &rows->row[i].cell[c], t->column[c].type);
 	if (fclose(f) == 0 && fits)
 		return NW_OK;
 	free(*bytes);
@@ -94,28 +104,41 @@ take_le(struct input *in, size_t bytes)
 	return v;
 }
 
-/* The bytes of a text, on loan; NULL if the text is cut off or has a NUL. */
+/* Bytes behind their number, on loan; NULL if they are cut off. */
 static const char *
-take_text(struct input *in, size_t *len)
+take_bytes(struct input *in, size_t *len)
 {
-	const char *text;
+	const char *bytes;
 
 	*len = (size_t)take_le(in, 4);
-	text = in->at;
-	if (in->bad || (size_t)(in->end - in->at) < *len || memchr(text, 0, *len) != NULL) {
+	bytes = in->at;
+	if (in->bad || (size_t)(in->end - in->at) < *len) {
 		in->bad = true;
 		return NULL;
 	}
 	in->at += *len;
-	return text;
+	return bytes;
+}
+
+/* The same for a text, which has no NUL. */
+static const char *
+take_text(struct input *in, size_t *len)
+{
+	const char *text = take_bytes(in, len);
+
+	in->bad = in->bad || memchr(text, 0, *len) != NULL;
+	return in->bad ? NULL : text;
 }
 
 static void
 text_keep(struct fleet_cell *cell, const char *text, size_t len)
 {
 	free(cell->text);
-	if ((cell->text = strndup(text, len)) == NULL)
+	if ((cell->text = malloc(len + 1)) == NULL)
 		abort();
+	memcpy(cell->text, text, len);
+	cell->text[len] = '\0';
+	cell->len = len;
 	cell->known = true;
 }
 
@@ -130,8 +153,9 @@ take_cell(struct input *in, struct fleet_cell *cell, enum fleet_type type)
 		in->bad = true;
 	if (in->bad || known == 0)
 		return;
-	if (type == FLEET_TEXT) {
-		if ((text = take_text(in, &len)) != NULL)
+	if (type == FLEET_TEXT || type == FLEET_BYTES) {
+		text = type == FLEET_TEXT ? take_text(in, &len) : take_bytes(in, &len);
+		if (text != NULL)
 			text_keep(cell, text, len);
 		return;
 	}
@@ -144,53 +168,89 @@ take_cell(struct input *in, struct fleet_cell *cell, enum fleet_type type)
 		cell->i = (int64_t)raw;
 }
 
+static bool
+is_name(const char *name, const char *text, size_t len)
+{
+	return strlen(name) == len && memcmp(name, text, len) == 0;
+}
+
+/* Returns false if no table has the peer's name. */
+static bool
+table_take(struct input *in, enum fleet_table_id *table)
+{
+	const char *name;
+	size_t len, t = 0;
+
+	*table = FLEET_SESSIONS;
+	if (memcmp(in->at, magic_sessions, sizeof(magic)) == 0) {
+		in->at += sizeof(magic);
+		return true;
+	}
+	in->at += sizeof(magic);
+	if (memcmp(in->at - sizeof(magic), magic, sizeof(magic)) != 0 ||
+	    (name = take_text(in, &len)) == NULL)
+		return false;
+	while (t < FLEET_TABLES && !is_name(fleet_tables[t].name, name, len))
+		t++;
+	if (t < FLEET_TABLES)
+		*table = (enum fleet_table_id)t;
+	return t < FLEET_TABLES;
+}
+
+/* Whether a row must have the column; the receiver knows the site. */
+static bool
+is_needed(const struct fleet_table *t, size_t column)
+{
+	return column > 0 && (column < t->n_key || column == t->judged || column == t->start);
+}
+
 /* The peer's columns, in the peer's order; false: a column is unknown, or stands twice. */
 static bool
-columns_take(struct input *in, enum fleet_column order[FLEET_COLUMNS], size_t *n)
+columns_take(struct input *in, const struct fleet_table *t, size_t order[FLEET_COLUMNS], size_t *n)
 {
 	bool has[FLEET_COLUMNS] = { false };
 	size_t i, c, len;
 	const char *name;
 
 	*n = (size_t)take_le(in, 2);
-	if (*n > FLEET_COLUMNS)
+	if (*n > t->n)
 		return false;
 	for (i = 0; i < *n; i++) {
 		if ((name = take_text(in, &len)) == NULL)
 			return false;
-		for (c = 0; c < FLEET_COLUMNS; c++)
-			if (strlen(fleet_columns[c].name) == len &&
-			    memcmp(fleet_columns[c].name, name, len) == 0)
-				break;
-		if (c == FLEET_COLUMNS || has[c])
+		for (c = 0; c < t->n && !is_name(t->column[c].name, name, len); c++)
+			continue;
+		if (c == t->n || has[c])
 			return false;
 		has[c] = true;
-		order[i] = (enum fleet_column)c;
+		order[i] = c;
 	}
-	return has[FLEET_session] && has[FLEET_judged_ns] && has[FLEET_start_ns];
+	for (c = 0; c < t->n; c++)
+		if (is_needed(t, c) && !has[c])
+			return false;
+	return true;
 }
 
 int
 rowpack_read(const char *bytes, size_t len, struct fleet_rows *rows)
 {
 	struct input in = { bytes, bytes + len, false };
-	enum fleet_column order[FLEET_COLUMNS];
+	const struct fleet_table *t;
+	size_t order[FLEET_COLUMNS], n, i, columns;
 	struct fleet_row *r;
-	size_t n, i, columns;
 
-	if (len < sizeof(magic) || memcmp(bytes, magic, sizeof(magic)) != 0)
+	if (len < sizeof(magic) || !table_take(&in, &rows->table))
 		return NW_EPROTO;
-	in.at += sizeof(magic);
-	if (!columns_take(&in, order, &columns))
+	t = &fleet_tables[rows->table];
+	if (!columns_take(&in, t, order, &columns))
 		return NW_EPROTO;
 	/* each row has a byte for each column, so the bytes bound the rows */
 	for (n = (size_t)take_le(&in, 4); n > 0 && !in.bad; n--) {
 		r = fleet_rows_add(rows);
 		for (i = 0; i < columns && !in.bad; i++)
-			take_cell(&in, &r->cell[order[i]], fleet_columns[order[i]].type);
-		if (!r->cell[FLEET_session].known || !r->cell[FLEET_judged_ns].known ||
-		    !r->cell[FLEET_start_ns].known)
-			in.bad = true;
+			take_cell(&in, &r->cell[order[i]], t->column[order[i]].type);
+		for (i = 0; i < t->n; i++)
+			in.bad = in.bad || (is_needed(t, i) && !r->cell[i].known);
 	}
 	return !in.bad && in.at == in.end ? NW_OK : NW_EPROTO;
 }

@@ -294,45 +294,54 @@ column_drop(struct fleet_row *r, size_t column)
 	fleet_text_set(r, (enum fleet_column)column, NULL);
 	if (!c->known || (doc = json_loads(c->text, 0, NULL)) == NULL)
 		return;
-	key_drop(doc, fleet_columns[column].name);
+	key_drop(doc, fleet_tables[FLEET_SESSIONS].column[column].name);
 	text = json_dumps(doc, JSON_COMPACT);
 	fleet_text_set(r, FLEET_document, text);
 	free(text);
 	json_decref(doc);
 }
 
-/* Whether a route is on the list of lines; without a list all routes leave. */
-static bool
-is_chosen(const char *lines, const char *route)
-{
-	size_t n, len = route != NULL ? strlen(route) : 0;
-
-	if (lines == NULL)
-		return true;
-	for (; *lines != '\0'; lines += n + (lines[n] == '\n')) {
-		n = strcspn(lines, "\n");
-		if (route != NULL && n == len && strncmp(lines, route, n) == 0)
-			return true;
-	}
-	return false;
-}
-
 bool
 veil_row(struct veil *v, struct fleet_row *r)
 {
-	const char *word = v->conf->drop;
-	size_t n, i;
+	size_t i;
 
-	if (!is_chosen(v->conf->routes, r->cell[FLEET_route].text))
+	if (!fleet_conf_route(v->conf, r->cell[FLEET_route].text))
 		return false;
-	for (; *word != '\0'; word += n, word += strspn(word, " \t")) {
-		n = strcspn(word, " \t");
-		for (i = FLEET_start_ns + 1; i < FLEET_COLUMNS; i++)
-			if (strlen(fleet_columns[i].name) == n &&
-			    strncmp(fleet_columns[i].name, word, n) == 0)
-				column_drop(r, i);
-	}
+	for (i = FLEET_start_ns + 1; i < FLEET_COLUMNS; i++)
+		if (fleet_conf_drops(v->conf, (enum fleet_column)i))
+			column_drop(r, i);
 	if (v->conf->names == FLEET_HASHED)
 		row_hash(v, r);
+	return true;
+}
+
+/* Without a column of sessions the numbers counted from the column stay, too. */
+bool
+veil_level(struct veil *v, struct fleet_row *r)
+{
+	static const struct {
+		enum fleet_column of;
+		enum level_column level;
+	} counted[] = { { FLEET_bytes, LEVEL_bytes }, { FLEET_bytes_per_s, LEVEL_p10 },
+		{ FLEET_bytes_per_s, LEVEL_p50 }, { FLEET_bytes_per_s, LEVEL_p90 },
+		{ FLEET_bytes_per_s, LEVEL_usual }, { FLEET_usual, LEVEL_usual } };
+	char *hash;
+	size_t i;
+
+	/* the key has both names */
+	if (!fleet_conf_route(v->conf, r->cell[LEVEL_route].text) ||
+	    fleet_conf_drops(v->conf, FLEET_route) || fleet_conf_drops(v->conf, FLEET_program))
+		return false;
+	for (i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		if (fleet_conf_drops(v->conf, counted[i].of))
+			r->cell[counted[i].level] = (struct fleet_cell){ .known = false };
+	if (v->conf->names != FLEET_HASHED)
+		return true;
+	if (names_host(v, r->cell[LEVEL_program].text))
+		return false;
+	hash = route_hash(v, r->cell[LEVEL_route].text);
+	fleet_text_set(r, LEVEL_route, hash);
+	free(hash);
 	return true;
 }

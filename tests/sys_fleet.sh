@@ -38,7 +38,7 @@ for site in a b c; do
 	fl a --json query "SELECT * FROM session WHERE site = '$site' ORDER BY session" >"$tmp/$site.rows" || fail "$(cat "$tmp/err")"
 	python3 - "$tmp/$site.preview" "$tmp/$site.rows" <<'PY' || fail "$site: the preview is not what left"
 import json, sys
-want = sorted((json.loads(l) for l in open(sys.argv[1])), key=lambda r: r["session"])
+want = sorted((r for r in map(json.loads, open(sys.argv[1])) if r.pop("table") == "session"), key=lambda r: r["session"])
 got = [json.loads(l) for l in open(sys.argv[2])]
 assert len(want) == len(got) > 0, (len(want), len(got))
 for w, g in zip(want, got):
@@ -57,6 +57,39 @@ cmp "$tmp/want" "$tmp/got" || fail "values: $(diff "$tmp/want" "$tmp/got")"
 fl a --json query "SELECT document FROM session WHERE site = 'a' AND session = 1" | python3 -c '
 import json, sys
 assert json.loads(json.loads(sys.stdin.read())["document"]) == json.load(open(sys.argv[1]))' "$tmp/doc.want" || fail "the document differs"
+
+# --- roll-ups: every route's hours and days add up to the sessions, and a day's percentiles are those of its sessions ---
+[ "$(fl a --csv leaves | tr -d '\r' | grep -c '^session,.*,as it is,\|^level,.*,as it is,')" = 32 ] || fail "leaves: $(fl a leaves)"
+fl b --csv leaves | tr -d '\r' | grep -q '^session,label,stays,' || fail "leaves: $(fl b leaves)"
+[ "$(asked "SELECT span_ns / 3600000000000, sum(sessions) FROM level WHERE site = 'a' GROUP BY 1 ORDER BY 1" | tr '\n' ' ')" = "1,4 24,4 " ] || fail "levels: $(fl a query "SELECT * FROM level")"
+[ "$(asked "SELECT count(*) FROM level l WHERE site = 'a' AND span_ns = 86400000000000 AND (p50 IS NOT (SELECT percentile(bytes_per_s, 0.5) FROM session s WHERE s.site = 'a'
+	AND s.route = l.route AND s.program = l.program AND s.start_ns / 86400000000000 = l.start_ns / 86400000000000) OR bytes IS NULL)")" = 0 ] || fail "percentiles: $(fl a query "SELECT * FROM level")"
+[ "$(asked "SELECT count(DISTINCT route), min(route GLOB 'h-*') FROM level WHERE site = 'c'")" = 2,1 ] || fail "hashed levels: $(asked "SELECT * FROM level WHERE site = 'c'")"
+[ "$(asked "SELECT count(DISTINCT route) FROM level WHERE site = 'b'")" = 1 ] || fail "levels of routes that stay: $(asked "SELECT * FROM level WHERE site = 'b'")"
+
+# --- series: none leaves unless it is pinned or given, and then each value as its box has it ---
+[ "$(asked "SELECT count(*) FROM chunk")" = 0 ] || fail "chunks leave by themselves"
+! fl a series a 2 >/dev/null || fail "series that never left"
+grep -q "narrows fleet give 2" "$tmp/err" || fail "what to do: $(cat "$tmp/err")"
+fl a give 2 || fail "give: $(cat "$tmp/err")"
+push a
+grep -q ' chunks of series sent' "$tmp/said" || fail "given: $(cat "$tmp/said")"
+push a
+! grep -q ' chunks of series sent' "$tmp/said" || fail "chunks leave twice: $(cat "$tmp/said")"
+fl a series a 2 >"$tmp/series.csv" || fail "series: $(cat "$tmp/err")"
+"$bin/narrows" -s "$tmp/a" export 2 >"$tmp/export.csv" || fail export
+python3 - "$tmp/export.csv" "$tmp/series.csv" <<'PY' || fail "the fleet's series are not the box's"
+import csv, sys
+want, got = (sorted((r["host"], r["event_type"], r["field"], r["t_ns"], float(r["value"])) for r in csv.DictReader(open(p, newline="")) if r["event_type"] != "nw:clock") for p in sys.argv[1:])  # of the host, not of the session
+want, got = ([r for r in rows if r[4] == r[4]] for rows in (want, got))  # the export leaves NaN out
+assert len(want) > 30 and want == got, (len(want), len(got), set(want) ^ set(got) and sorted(set(want) ^ set(got))[:5])
+PY
+"$bin/narrows" -s "$tmp/a" pin 3 >/dev/null || fail pin
+conf a "chunks pinned"
+push a
+[ "$(asked "SELECT DISTINCT session FROM chunk ORDER BY 1" | tr '\n' ' ')" = "2 3 " ] || fail "pinned: $(asked "SELECT DISTINCT session FROM chunk")"
+conf a
+! fl c give 2 || fail "series with hashed names"
 
 # --- what stays at home ---
 [ "$(asked "SELECT count(*), count(DISTINCT route), count(label), count(sentence) FROM session WHERE site = 'b'")" = 3,1,0,0 ] || fail "b: $(cat "$tmp/err")"
@@ -147,6 +180,41 @@ silent, clocks, worst, verdicts, routes = re.split("|".join(p.heads), p.text)[1:
 assert " b " in silent and " c " not in silent and " c " not in clocks and " a " in clocks, p.text
 assert "<script" not in p.text and "&lt;" not in p.text
 PY
+
+# --- the box shows the same pages and what leaves, from files: without the fleet, and without trust in them ---
+conf a "box a https://box-a.example:8443" "drop label"
+fl a -o "$tmp/state/fleet" publish || fail "publish: $(cat "$tmp/err")"
+fl a -o "$tmp/state/fleet" push >/dev/null || fail "push: $(cat "$tmp/err")"
+mv "$tmp/fleet.db" "$tmp/away.db"
+start_box
+curl -sf "$url/fleet" >"$tmp/fleet.html" || fail "/fleet"
+curl -sf "$url/health" >"$tmp/health.html" || fail "/health"
+route=$(grep -o '/fleet/route-[0-9a-f]*' "$tmp/fleet.html" | sort -u | head -n 1)
+curl -sf "$url$route" >"$tmp/route.html" || fail "no page of $route"
+for route in $(grep -o '/fleet/route-[0-9a-f]*' "$tmp/fleet.html" | sort -u); do curl -sf "$url$route"; done >"$tmp/links.html" || fail "a route without a page"
+python3 - "$tmp" <<'PY' || fail "the box's pages"
+import html, re, sys
+read = lambda name: open(f"{sys.argv[1]}/{name}.html").read()
+heads = lambda text: re.findall("<h2>(.*?)</h2>", text)
+fleet, health, route, page = read("fleet"), read("health"), read("route"), read("page")
+assert heads(fleet) == heads(page), heads(fleet)
+assert len(set(re.findall("/fleet/route-[0-9a-f]{16}", fleet))) >= 3
+assert heads(route) == ["Newest sessions", "Days"], heads(route)
+assert "What leaves this site" in heads(health) and "failed" not in health.split("What leaves this site")[1].split("</table>")[0], heads(health)
+leaves = [re.findall("<bdi>(.*?)</bdi>", row) for row in health.split("What leaves this site")[1].split("<tr>")[1:]]
+assert len(leaves) == 45, len(leaves)
+assert [r[2] for r in leaves if "label" in r[1]] == ["stays"], leaves[:20]
+assert all(f'href="https://box-a.example:8443/session/{i}"' in read("links") for i in (1, 2, 3)), read("links")[-3000:]
+PY
+printf '{"title": "<b>x", "made_ns": 1, "tables": [{"title": "<i>", "rows": [["session", "site"], ["1", "<u>"], ["2"]], "links": [null]}, 7, {"title": "y", "empty": "", "words": "",
+	"rows": [["session"], ["1"], [null]], "links": [null, "javascript:alert(1)", "http://x/\"onclick="]}]}' >"$tmp/state/fleet/route-0.json"
+curl -sf "$url/fleet/route-0" >"$tmp/evil.html" || fail "a page with odd tables"
+! grep -q '<b>x\|<i>\|<u>\|javascript:\|"onclick' "$tmp/evil.html" || fail "markup of a document: $(cat "$tmp/evil.html")"
+for name in route-1 ..%2fx index.json; do [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/fleet/$name")" = 404 ] || fail "/fleet/$name"; done
+head -c 5000000 /dev/zero | tr '\0' ' ' >"$tmp/state/fleet/index.json"
+[ "$(curl -s -o /dev/null -w '%{http_code}' "$url/fleet")" = 404 ] || fail "a document that is too long"
+stop_box
+mv "$tmp/away.db" "$tmp/fleet.db"
 
 # --- questions only ask ---
 for sql in "DELETE FROM session" "ATTACH '$tmp/x.db' AS x" "SELECT 1; DELETE FROM session" "PRAGMA journal_mode = DELETE" "SELECT load_extension('x')"; do

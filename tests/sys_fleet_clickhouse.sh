@@ -128,8 +128,24 @@ rm "$tmp/ch.memory"
 fl ch --all push >/dev/null || fail "push: $(cat "$tmp/err")"
 [ "$(curl -sf "http://127.0.0.1:$http/" -d "SELECT count() FROM fleet_a.session")" = 0 ] || fail "deleted sessions are back"
 
+# --- hashed names are nowhere in clear, in no table and no file of the server ---
+sqlite3 "$tmp/state/narrows.db" "INSERT INTO host(id, name) VALUES (900, 'secret-dtn.example'); UPDATE result SET route = 'secret-dtn.example -> secret-dtn.example', label = 'of secret-dtn',
+	sentence = 'secret-dtn.example waits', program = 'secret-dtn.example-copy' WHERE session_id % 2"
+curl -sf "http://127.0.0.1:$http/" -d "TRUNCATE TABLE fleet_a.gone" || fail truncate
+head -c 32 /dev/urandom | base64 >"$tmp/key"
+chmod 600 "$tmp/key"
+conf hashed clickhouse://127.0.0.1:$http/fleet_a "user site_a" "password-file $tmp/password" "names hashed" "key-file $tmp/key"
+rm -f "$tmp/hashed.memory"
+fl hashed push >"$tmp/said" || fail "push: $(cat "$tmp/err")"
+for table in session level chunk site; do curl -sf "http://127.0.0.1:$http/" -d "SELECT * FROM fleet_a.$table"; done >"$tmp/all" || fail "all rows"
+grep -q 'h-[0-9a-f]\{20\} -> h-' "$tmp/all" || fail "no hashed routes: $(head -n 2 "$tmp/all")"
+! grep -aqi secret-dtn "$tmp/all" || fail "a name in clear: $(grep -aoi '.\{30\}secret-dtn' "$tmp/all" | head -n 2)"
+! grep -raqi secret-dtn "$tmp/ch" || fail "a name in a file of the server: $(grep -rali secret-dtn "$tmp/ch")"
+
 # --- what a site may do, the server enforces ---
 ! fl other --all push >/dev/null || fail "a site writes into another site's database"
+! fl other delete all >/dev/null || fail "a site deletes in another site's database"
+! fl other sites >/dev/null || fail "a site asks another site's database"
 ! fl ch query "SELECT * FROM fleet_b.session" >/dev/null || fail "a site reads another site's database"
 ! fl ch query "INSERT INTO site VALUES ('x', 1, '', '')" >/dev/null || fail "a question writes"
 ! fl ch query "DROP TABLE session" >/dev/null || fail "a question drops"

@@ -35,11 +35,13 @@ here=$tmp/fleet/here
 
 push
 grep -qx '2608 sessions sent, 0 stay here.' "$tmp/said" || fail "$(cat "$tmp/said")"
-[ "$(cd "$here" && echo *)" = "2024-10-03.parquet 2024-10-04.parquet 2024-10-05.parquet manifest.json rows.db" ] || fail "files: $(ls -A "$here")"
+[ "$(cd "$here" && echo *)" = "2024-10-03.level.parquet 2024-10-03.parquet 2024-10-04.level.parquet 2024-10-04.parquet 2024-10-05.parquet manifest.json rows.db" ] || fail "files: $(ls -A "$here")"
 python3 -c '
 import json, sys
 m = json.load(open(sys.argv[1]))
-assert m["files"] == {"2024-10-03.parquet": 6, "2024-10-04.parquet": 2601, "2024-10-05.parquet": 1} and m["site"] == "here", m' "$here/manifest.json" || fail manifest
+files = {k: n for k, n in m["files"].items() if ".level." not in k}
+assert set(m["files"]) - set(files) == {"2024-10-03.level.parquet", "2024-10-04.level.parquet"}, m
+assert files == {"2024-10-03.parquet": 6, "2024-10-04.parquet": 2601, "2024-10-05.parquet": 1} and m["site"] == "here", m' "$here/manifest.json" || fail manifest
 
 # --- read by hyparquet ---
 js=${NARROWS_PARQUET_JS:-}
@@ -57,7 +59,7 @@ for (const path of process.argv.slice(2)) {
 	const meta = parquetMetadata(file);
 	const t = meta.schema.find(e => e.name === 'start_ns').logical_type;
 	if (t.type !== 'TIMESTAMP' || t.unit !== 'NANOS' || t.isAdjustedToUTC !== true) throw new Error(JSON.stringify(t));
-	if (path.includes('10-04') && meta.row_groups.length !== 3) throw new Error('row groups: ' + meta.row_groups.length);
+	if (path.endsWith('10-04.parquet') && meta.row_groups.length !== 3) throw new Error('row groups: ' + meta.row_groups.length);
 	// times as they are stored: a Date has no nanoseconds
 	const parsers = { timestampFromNanoseconds: v => v };
 	for (const row of await parquetReadObjects({ file, compressors, parsers })) {
@@ -84,8 +86,20 @@ for row in rows:
         v = str(row[k]) if isinstance(row[k], int) else row[k]
         assert v == g[k], (k, v, g[k])
 PY
-	same() { (cd "$js" && node read.mjs "$here"/*.parquet) >"$tmp/read" 2>"$tmp/err" || fail "read: $(cat "$tmp/err")"
+	same() { (cd "$js" && node read.mjs "$here"/????-??-??.parquet) >"$tmp/read" 2>"$tmp/err" || fail "read: $(cat "$tmp/err")"
 		python3 "$tmp/same.py" "$tmp/read" "$tmp/fleet.db" "$1" || fail "another value"; }
+	# roll-ups, but for the time of the count
+	(cd "$js" && node read.mjs "$here"/*.level.parquet) >"$tmp/read" 2>"$tmp/err" || fail "read: $(cat "$tmp/err")"
+	python3 - "$tmp/read" "$tmp/fleet.db" <<'PY' || fail "roll-ups differ"
+import json, sqlite3, sys
+got = sorted([str(v) for k, v in json.loads(line).items() if k != "judged_ns"] for line in open(sys.argv[1]))
+db = sqlite3.connect(sys.argv[2])
+names = [r[1] for r in db.execute("PRAGMA table_info(level)") if r[1] != "judged_ns"]
+want = [list(r) for r in db.execute(f"SELECT {', '.join(names)} FROM level")]
+number = lambda v: float(v) if v not in (None, "None") and v.replace(".", "").replace("-", "").replace("e", "").replace("+", "").isdigit() else v
+key = lambda rows: sorted([number(str(v)) if v is not None else "None" for v in r] for r in rows)
+assert len(want) > 3 and key(want) == key(got), (len(want), len(got), key(want)[:2], key(got)[:2])
+PY
 else
 	echo "untested: the files are not read: neither npm nor NARROWS_PARQUET_JS leads to hyparquet"
 	same() { :; }
@@ -126,6 +140,42 @@ rmdir "$here/.2024-10-04.parquet.new"
 push
 [ "$(md5sum <"$here/2024-10-04.parquet")" != "$sum" ] || fail "the verdict is lost"
 same 2608
+
+# --- hashed names are nowhere in clear, in no file of the fleet ---
+sqlite3 "$db" "INSERT INTO host(id, name) VALUES (900, 'secret-dtn.example'); CREATE TABLE kept AS SELECT * FROM result; UPDATE result SET route = 'secret-dtn.example -> b',
+	label = 'of secret-dtn', sentence = 'secret-dtn.example waits', program = 'secret-dtn.example-copy' WHERE session_id % 2"
+mkdir "$tmp/hashed"
+head -c 32 /dev/urandom | base64 >"$tmp/key"
+chmod 600 "$tmp/key"
+printf '%s\n' "site here" "fleet file://$tmp/hashed" "rate 100000" "names hashed" "key-file $tmp/key" >"$tmp/hashed.conf"
+fl hashed push >/dev/null || fail "push: $(cat "$tmp/err")"
+! grep -raqi secret-dtn "$tmp/hashed" || fail "a name in clear: $(grep -rali secret-dtn "$tmp/hashed")"
+if [ -n "$js" ]; then # pages are compressed
+	(cd "$js" && node read.mjs "$tmp"/hashed/here/*.parquet) >"$tmp/read" || fail "read"
+	grep -q 'h-[0-9a-f]\{20\} -> h-' "$tmp/read" && ! grep -qi secret-dtn "$tmp/read" || fail "a name in clear in Parquet: $(grep -m 1 secret-dtn "$tmp/read" | head -c 300)"
+fi
+sqlite3 "$db" "DELETE FROM result; INSERT INTO result SELECT * FROM kept; DROP TABLE kept; DELETE FROM host WHERE id = 900"
+
+# --- a site whose user may not write another site's directory writes, reads and deletes nothing there ---
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir -p "$tmp/shared/a" "$tmp/shared/b" "$tmp/box"
+	cp "$db" "$tmp/box/narrows.db"
+	chmod 755 "$tmp" "$tmp/shared"
+	chmod 700 "$tmp/shared/a" "$tmp/shared/b"
+	chown 20001 "$tmp/shared/a" "$tmp/box" "$tmp/box/narrows.db"
+	chown 20002 "$tmp/shared/b"
+	for site in a b; do printf '%s\n' "site $site" "fleet file://$tmp/shared" "rate 100000" >"$tmp/as-$site.conf"; done
+	as() { setpriv --reuid=20001 --clear-groups "$bin/narrows" -s "$tmp/box" fleet -f "$tmp/as-$1.conf" -m "$tmp/box/$1.memory" $2 2>"$tmp/err"; }
+	as a push >/dev/null || fail "a's own push: $(cat "$tmp/err")"
+	for what in push "delete all"; do
+		! as b "$what" >/dev/null || fail "a, as b: $what"
+		grep -q "shared/b.*" "$tmp/err" || fail "why: $(cat "$tmp/err")"
+	done
+	[ -z "$(ls -A "$tmp/shared/b")" ] || fail "a wrote as b: $(ls -A "$tmp/shared/b")"
+	! setpriv --reuid=20001 --clear-groups ls "$tmp/shared/b" 2>/dev/null || fail "a reads b's directory"
+else
+	echo "untested: another user's directory: this needs root and setpriv"
+fi
 
 # --- deleted: gone from the day and from the rows, and never back ---
 sqlite3 "$db" "INSERT INTO run(id, session_id, kind, started_ns) SELECT 9003, 202, 'verdict', 1 + started_ns FROM run WHERE id = 202;

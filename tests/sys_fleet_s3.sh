@@ -129,7 +129,7 @@ fl a delete $(seq 1 3 58) || fail "delete: $(cat "$tmp/err")" # those of the sec
 same a
 rm "$tmp/a.memory"
 fl a --all push >/dev/null || fail "push: $(cat "$tmp/err")"
-[ "$(find "$tmp/days/a" -name '*.parquet' | wc -l)" = 2 ] || fail "deleted sessions are back"
+[ "$(find "$tmp/days/a" -name '????-??-??.parquet' | wc -l) $(find "$tmp/days/a" -name '*.level.parquet' | wc -l)" = "2 2" ] || fail "deleted sessions are back: $(ls "$tmp/days/a")"
 
 # --- questions ---
 for url in s3://127.0.0.1:1 s3:///bucket; do

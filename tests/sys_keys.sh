@@ -18,6 +18,8 @@ foreign = {
     "cli/hook/hook_archive.c": "pScheduler", "cli/hook/hook_question.c": "pScheduler, and the memory of hooks", "cli/hook_watch.c": "the memory of hooks", "cli/hook/hook_incidents.c": "the memory of hooks",
     "daemon/hostclock.c": "metadata of a series", "daemon/hostcost.c": "metadata of a series", "daemon/hostseries.c": "metadata of a series",
     "daemon/testseries.c": "metadata of a series",
+    "web/tables.c": "files of narrows fleet publish for narrowsd alone", "web/answer_fleet.c": "files of narrows fleet publish for narrowsd alone", "cli/fleet_pages.c": "files of narrows fleet publish for narrowsd alone",
+    "cli/cmd_fleet.c": "rows of a fleet, whose columns are in fleet/fleet_columns.def",
     "analyze/verdict/keep/diet.c": "the memory of diets, in the store alone",
 }
 # of a file that writes documents, too, only objects of these names are the memory

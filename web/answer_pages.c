@@ -149,16 +149,6 @@ answer_keep(struct ask *q)
 }
 
 int
-answer_health(struct ask *q)
-{
-	struct nw_health health;
-	const struct nw_health *known = web_read_health(q->web, &health);
-
-	page_health(&q->h, q->r, known, web_read_expected(q->web, known));
-	return NW_OK;
-}
-
-int
 answer_healthz(struct ask *q)
 {
 	struct nw_health health;

@@ -106,9 +106,9 @@ rows_do(struct doing *d)
 	int rc = rowpack_read(d->body, d->len, &rows);
 
 	for (i = 0; i < rows.n; i++)
-		fleet_text_set(&rows.row[i], FLEET_site, d->conf->site);
+		fleet_text_set(&rows.row[i], 0, d->conf->site); /* the first of every key */
 	if (rc == NW_OK && rows.n > 0 && (rc = opened(d, &fleet, &engine, &e)) == NW_OK)
-		rc = engine->put(e, rows.row, rows.n, d->why);
+		rc = engine->put(e, &rows, d->why);
 	fleet_close(fleet);
 	fleet_rows_clear(&rows);
 	return rc;
@@ -181,14 +181,19 @@ ask_do(struct doing *d)
 {
 	json_t *o = json_loadb(d->body, d->len, 0, NULL);
 	const char *sql, *parameter = NULL;
+	const struct fleet_engine *engine;
+	struct fleet *fleet = NULL;
+	void *e;
 	int rc = NW_EPROTO;
 
 	if (strncmp(d->conf->fleet, "sqlite:", 7) != 0) {
 		snprintf(d->why, sizeof(d->why), "this fleet answers at its own box alone");
 		rc = NW_EUNSUPPORTED;
-	} else if (json_unpack(o, "{s:s, s?s}", "sql", &sql, "parameter", &parameter) == 0)
+	} else if (json_unpack(o, "{s:s, s?s}", "sql", &sql, "parameter", &parameter) == 0 &&
+	    (rc = opened(d, &fleet, &engine, &e)) == NW_OK) /* which makes missing tables */
 		rc = fleet_sqlite_ask_own(
 		    d->conf->fleet + 7, d->conf->site, sql, parameter, on_row, d, d->why);
+	fleet_close(fleet);
 	json_decref(o);
 	return rc;
 }

@@ -145,7 +145,9 @@ char *web_report_file(const char *document_json);
 struct web_table {
 	const char *title, *words, *empty;
 	size_t n_columns, n_rows;
-	char *const *cells;
+	const char *const *cells;
+	const char *const *links; /* an address for each row, or NULL; NULL: none at all */
+	size_t more;              /* rows that the caller left out */
 };
 /* The same for tables; NULL: no memory. */
 char *web_tables_file(const char *title, const struct web_table *tables, size_t n);

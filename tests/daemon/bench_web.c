@@ -314,7 +314,7 @@ page_make(enum what what, struct store_reader *r, struct evbuffer *out)
 	case ROUTE: return page_route_history(&h, r, "dtn-3 -> dtn-2", "rsync");
 	case HOSTS: return page_hosts(&h, r, &now, &all);
 	case HOST: return page_host(&h, r, &now, "dtn-a");
-	case HEALTH: page_health(&h, r, NULL, NULL); return NW_OK;
+	case HEALTH: page_health(&h, r, NULL, NULL, NULL, NULL); return NW_OK;
 	default: return NW_EINVAL;
 	}
 }

@@ -137,7 +137,7 @@ site_push(struct fleet_conf *c, const char *base, uint64_t site, uint64_t *rng)
 	while (first <= last) {
 		for (; first <= last && rows.n < BATCH; first++)
 			row_make(fleet_rows_add(&rows), name, (int64_t)first, rng);
-		must(engine->put(e, rows.row, rows.n, why), "put");
+		must(engine->put(e, &rows, why), "put");
 		fleet_rows_clear(&rows);
 	}
 	must(engine->put_site(e, &told, why), "put_site");

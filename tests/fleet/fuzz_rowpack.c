@@ -13,15 +13,17 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct fleet_rows rows = { 0 }, again = { 0 };
 	char *bytes;
-	size_t n, i;
+	size_t n, i, c;
 
 	if (rowpack_read((const char *)data, len, &rows) == NW_OK) {
 		for (i = 0; i < rows.n; i++)
-			if (!rows.row[i].cell[FLEET_session].known)
-				abort();
+			for (c = 1; c < fleet_tables[rows.table].n_key; c++)
+				if (!rows.row[i].cell[c].known)
+					abort();
 		if (rows.n <= ROWPACK_ROWS_MAX) {
-			if (rowpack_write(rows.row, rows.n, &bytes, &n) != NW_OK ||
-			    rowpack_read(bytes, n, &again) != NW_OK || again.n != rows.n)
+			if (rowpack_write(&rows, &bytes, &n) != NW_OK ||
+			    rowpack_read(bytes, n, &again) != NW_OK || again.n != rows.n ||
+			    again.table != rows.table)
 				abort();
 			free(bytes);
 		}

@@ -55,6 +55,8 @@ static const struct {
 	{ "/host/{figure}.csv", 'v', '-' },
 	{ "/keep", 'v', '-' },
 	{ "/keep.json", 'v', '-' },
+	{ "/fleet", 'v', '-' },
+	{ "/fleet/{figure}", 'v', '-' },
 	{ "/health", 'v', '-' },
 	{ "/metrics", 'm', '-' },
 	{ "/readyz", 'm', '-' },

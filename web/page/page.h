@@ -120,9 +120,9 @@ void host_usual(struct html *h, const json_t *doc);
 /* The name, with a link to its page unless the page stands alone. */
 void page_host_link(struct html *h, const char *name);
 int page_keep(struct html *h, struct store_reader *r);
-/* health: NULL if the box does not tell */
+/* health: NULL if the box does not tell. `more` writes sections before the counters, or is NULL */
 void page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
-    const struct expected_list *expected);
+    const struct expected_list *expected, void (*more)(struct html *h, void *arg), void *arg);
 /* The form for a login that leads to `next`. tried: 0, 401 or 429, the status of the attempt
  * before; user: the name of the user after login, or NULL. */
 void page_login(struct html *h, const char *next, int tried, unsigned wait_s, const char *user);

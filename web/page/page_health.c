@@ -322,7 +322,7 @@ write_columns(struct html *h, const struct nw_health *health)
 
 void
 page_health(struct html *h, struct store_reader *r, const struct nw_health *health,
-    const struct expected_list *expected)
+    const struct expected_list *expected, void (*more)(struct html *h, void *arg), void *arg)
 {
 	int64_t now_wall_ns = nw_wall_ns();
 
@@ -339,6 +339,8 @@ page_health(struct html *h, struct store_reader *r, const struct nw_health *heal
 	write_reporters(h, r, health != NULL ? health->started_wall_ns : 0, now_wall_ns);
 	if (expected != NULL)
 		expected_table(h, expected, now_wall_ns);
+	if (more != NULL)
+		more(h, arg);
 	if (health != NULL)
 		write_columns(h, health);
 	page_end(h);
