@@ -27,7 +27,7 @@
 #include "narrows/provoked.h"
 #include "daemon/origin.h"
 #include "narrows/log.h"
-#include "daemon/sockuser.h"
+#include "daemon/gate/sockuser.h"
 #include "daemon/tlsctx.h"
 #include "narrows/xmalloc.h"
 #include "daemon/xsess.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/sockuser.h"
+#include "daemon/gate/sockuser.h"
 
 #include <netinet/in.h>
 #include <string.h>

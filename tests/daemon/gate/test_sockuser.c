@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The user of a loopback connection: over IPv4, over IPv6 if present, and of no TCP socket. */
-#include "daemon/sockuser.h"
+#include "daemon/gate/sockuser.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
