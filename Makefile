@@ -73,7 +73,7 @@ ROOMS := base base/fatal xsp xsp/catalog field field/nmwg pki pki/account pki/as
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli/partner cli \
          host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -141,7 +141,8 @@ MAY_daemon                   := daemon/gate daemon/analysis web web/answer analy
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli/partner              := cli/import cli/stat web/export send field store/sql store/read store/ground pki/ask pki xsp base/fatal base
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/partner cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/notice              := host/lib
@@ -198,6 +199,7 @@ LIBS_daemon/analysis := jansson
 LIBS_daemon/gate := libevent_core jansson
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
 LIBS_cli      := libevent_core
+LIBS_cli/partner := jansson libbson-1.0
 LIBS_cli/stat := liblzma zlib libzstd jansson
 LIBS_host/magnet := libbpf
 LIBS_host/outside := libbpf
