@@ -23,6 +23,7 @@
 #   make experiment-clocks  two emulated machines (QEMU) whose clocks are wrong, and what the box says of them; root, four minutes
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #                   TRUTH="--load 0,1,2,4": the same beside busy loops, other transfers, interrupts
+#   make truth-partner ten planted limits between hosts of two boxes: both give the same verdict; root, three minutes
 #   make truth-xrootd  the same for Debian's XRootD, with nwflow at one end; root, five minutes
 #   make works      sixty kinds of real work over a link of 40 Mbit/s, and whether the verdict is right; root, fifteen minutes
 #   make consecutive  runs COUNT (200) sessions after another, and checks every text that the box has for them; ten minutes
@@ -232,7 +233,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench bench-fleet calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth truth-xrootd works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench bench-fleet calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth truth-partner truth-xrootd works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -476,6 +477,11 @@ truth:
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
 	@B=$B python3 tests/rig/chains.py
 	@B=$B python3 tests/rig/loops.py
+# PARTNER="--only REGEX", "--seconds S"
+truth-partner:
+	-@sh conf/deps.sh rig
+	$(Q)$(MAKE) --no-print-directory all $(RIG)
+	@B=$B /usr/bin/python3 tests/rig/partners.py $(PARTNER)
 # XROOTD="--only REGEX", "--seconds S"
 truth-xrootd:
 	@sh conf/deps.sh field

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* narrows partner: boxes of other sites, with which this box shares transfers between both. */
+/* narrows partner: transfers between the hosts of this box and of boxes of other sites. */
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +96,7 @@ drop(struct asking *a)
 	return partner_remove(&a->conf, a->words[0], a->why);
 }
 
-/* Whose windows a file has, or why they are not. */
+/* Prints the head of good windows. */
 static int
 verify(struct asking *a)
 {

@@ -43,9 +43,9 @@ enum {
 /* --- configuration: partner_conf.c --- */
 
 struct partner_conf {
-	char *site;    /* of this box, as partners name it */
+	char *site;    /* name of this box's site among partners */
 	char *listen;  /* address/port for questions */
-	char *address; /* host/port at which partners find this box */
+	char *address; /* host/port of this box for partners */
 	char *dir;     /* key, certificate, partners, windows */
 	int64_t interval_ns, patience_ns;
 	uint64_t rate; /* questions of a partner in a minute */
@@ -68,7 +68,7 @@ struct partners {
 	size_t n;
 };
 
-/* Makes the directory, and this box's key and certificate unless they are there. NW_EIO. */
+/* Makes the directory, and this box's key and certificate if none exist. NW_EIO. */
 int partner_self(const struct partner_conf *c, char why[PARTNER_WHY_BYTES]);
 /* The text of a file of the directory; free() it. NULL with why. */
 char *partner_file(const struct partner_conf *c, const char *name, char why[PARTNER_WHY_BYTES]);
@@ -148,7 +148,7 @@ char *clean_own(const char *docs, size_t len, size_t *out_len);
 
 /* --- the store: partner_find.c --- */
 
-/* Connections of a session, as its hosts' kernels saw them; at most PARTNER_ENDS_MAX. */
+/* Connections of a session in the kernels of its hosts, at most PARTNER_ENDS_MAX. */
 int find_ends(const char *store_path, int64_t session, struct partner_end *ends, size_t *n,
     char why[PARTNER_WHY_BYTES]);
 enum find_state { FIND_UNKNOWN, FIND_RUNNING, FIND_DONE };
@@ -156,7 +156,7 @@ struct found {
 	enum find_state state;
 	int64_t session, from_wall_ns, to_wall_ns;
 };
-/* The session of this box that has one of the connections, and overlaps the time. */
+/* The session of this box with a connection of the list, during the time. */
 int find_session(const char *store_path, const struct partner_end *ends, size_t n, int64_t from,
     int64_t to, struct found *out, char why[PARTNER_WHY_BYTES]);
 /* Calls fn for sessions that are closed and were judged after a run, in the order of runs. */
@@ -198,10 +198,10 @@ int partner_run(
     const struct partner_env *env, void (*ready)(const char *address), char why[PARTNER_WHY_BYTES]);
 /* Looks once for sessions to ask about, and asks. */
 int partner_look(const struct partner_env *env, char why[PARTNER_WHY_BYTES]);
-/* Answers one connection, and closes it. allow: of a partner by its pin, whether its rate has room. */
+/* Answers and closes a connection. allow: whether the rate of the partner of a pin has room. */
 void partner_answer(
     const struct partner_env *env, int fd, bool (*allow)(const uint8_t pin[NW_TLS_PIN_BYTES]));
-/* What the box says of its clock, {"synchronised":...,"bound_s":...}; null: nothing. A new
+/* The state of the box's clock, {"synchronised":...,"bound_s":...}; null: nothing. A new
  * reference. */
 json_t *partner_clock(const struct partner_env *env);
 /* A file of windows: DIR/windows/SESSION.SITE.KIND. */

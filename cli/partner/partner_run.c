@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process of partners: a listener that has a process of its own for each question, and a process
- * that asks, so that a slow partner delays no other. */
+/* The process of partners: a listener with a process for each question, and a process for this box's
+ * questions. A slow partner delays no other partner. */
 #include "cli/partner/partner.h"
 
 #include <errno.h>

@@ -58,7 +58,7 @@ on_clock(void *arg, const char *line)
 		*clock = json_pack("{s:b, s:f}", "synchronised", synchronised, "bound_s", bound_s);
 }
 
-/* What the box says of its clock; null: nothing. A new reference. */
+/* null: the box does not run, or does not know its clock. */
 json_t *
 partner_clock(const struct partner_env *env)
 {
