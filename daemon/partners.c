@@ -20,10 +20,8 @@ struct search {
 static void
 on_session(struct session *s, void *arg)
 {
-	struct search *find = arg;
-
-	if (s->id == find->id)
-		find->found = s;
+	if (s->id == ((struct search *)arg)->id)
+		((struct search *)arg)->found = s;
 }
 
 /* Aliases of sites and of hosts are apart: no name of a host begins with '@'. */

@@ -16,8 +16,8 @@ struct session;
 /*
  * Answers a line of that process on the control socket, behind "SITE partner ":
  *
- *	join SESSION    a task id with which hosts of the site join the session
- *	refused         a question of the site was refused: counts
+ *	join SESSION    gives a task id of the session for hosts of the site
+ *	refused         counts a refused question of the site
  *	clock           known, synchronised (0, 1), bound in seconds
  */
 void partners_answer(struct box *box, const char *site, char *rest, struct evbuffer *out);

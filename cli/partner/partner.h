@@ -172,7 +172,7 @@ char *find_documents(
 struct partner_env {
 	const struct partner_conf *conf;
 	const char *state_dir, *store_path;
-	/* the XSP address of the box that runs on state_dir; NULL: none runs; free() it */
+	/* XSP address of the running box of state_dir, or NULL; free() the text */
 	char *(*xsp_address)(const char *state_dir);
 	volatile sig_atomic_t *stop;
 };

@@ -2,11 +2,11 @@
 /*
  * Questions to partners. The memory in asked.json outlives the process:
  *
- *	run       newest run of the analysis that was looked at
- *	open      questions that wait for an answer, each tried again later and later
- *	answered  "SESSION SITE", the newest: a session that was judged anew is not asked about again
+ *	run       newest run of the analysis so far
+ *	open      questions without an answer, with growing waits
+ *	answered  "SESSION SITE", the newest: never asked about again, also if judged anew
  *
- * Nothing waits for a partner: the session has its verdict, and a note says what the partner did.
+ * Nothing waits for a partner: the session has a verdict, and a note has the partner's answer.
  */
 #include "cli/partner/partner.h"
 

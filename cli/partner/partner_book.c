@@ -131,7 +131,7 @@ book_read(const struct partner_conf *c, char why[PARTNER_WHY_BYTES])
 	return book;
 }
 
-/* The list of a name in the book, which is made if it is missing. On loan. */
+/* The list of a name in the book, made if missing. On loan. */
 static json_t *
 book_list(json_t *book, const char *name)
 {

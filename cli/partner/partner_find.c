@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections count as hosts' kernels told them: what programs announce of themselves does not, nor
- * what a partner sent. Texts of peers stand in no statement, except addresses in the form of
+ * Connections count as seen by kernels of hosts. Announcements of programs do not count, nor
+ * documents of partners. Texts of peers stand in no statement, except addresses in the form of
  * ends_read().
  */
 #include "cli/partner/partner.h"

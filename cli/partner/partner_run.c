@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process of partners: a listener with a process for each question, and a process for this box's
- * questions. A slow partner delays no other partner. */
+/* The process of partners: a listener with a process for each question, and a process for the
+ * questions of this box. A slow partner delays no other partner. */
 #include "cli/partner/partner.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "narrows/log.h"
 #include "narrows/xmalloc.h"
 
-/* Questions of this minute by the first byte of pins, in memory that all processes share. */
+/* Questions of this minute by the first byte of pins, in memory shared by all processes. */
 struct rates {
 	atomic_uint_least64_t minute;
 	atomic_uint_least64_t n[256];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers to one question of a peer; every byte of a peer is a stranger's until the pin of its
- * certificate is in the book. Refusals count in the box's /metrics. */
+/* Answers to one question of a peer; a peer is a stranger until the book has the pin of the
+ * peer's certificate. Refusals count in the box's /metrics. */
 #include "cli/partner/partner.h"
 
 #include <dirent.h>

@@ -30,8 +30,8 @@ struct nw_tls;
 struct nw_tls_opts {
 	bool server;
 	bool peer_certificate; /* server: only peers with a certificate of the CA */
-	/* Any certificate is taken, or none: the caller knows the peer by nw_tls_peer_pin() alone,
-	 * and tells or believes nothing before. There is no CA. */
+	/* Any certificate is taken, or none: the caller knows the peer by nw_tls_peer_pin() alone.
+	 * There is no CA. */
 	bool any_certificate;
 	bool show_ca; /* server: sends its CA, for clients that have only the CA's pin */
 	/* client: pin of a CA that is good when the server shows it; or NULL */
