@@ -446,10 +446,8 @@ on_certificate(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 	certificate_note(t, crt);
 	nw_tls_sha256(crt->raw.p, crt->raw.len, t->pin);
 	t->has_pin = true;
-	if (t->ctx->any_certificate) {
-		*flags = 0; /* no authority has a say */
-		return 0;
-	}
+	if (t->ctx->any_certificate)
+		return 0; /* no authority has a say */
 	if (is_revoked(t->ctx, t->serial))
 		*flags |= MBEDTLS_X509_BADCERT_REVOKED;
 	if (t->name[0] == '\0' || (!t->ctx->server && !certificate_names(crt, t->wanted, t->name)))
