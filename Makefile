@@ -23,6 +23,7 @@
 #   make experiment-clocks  two emulated machines (QEMU) whose clocks are wrong, and what the box says of them; root, four minutes
 #   make truth      plants limits in real transfers and prints how often the verdict names them; needs root, ten minutes
 #                   TRUTH="--load 0,1,2,4": the same beside busy loops, other transfers, interrupts
+#   make truth-partner ten planted limits between hosts of two boxes: both give the same verdict; root, three minutes
 #   make truth-xrootd  the same for Debian's XRootD, with nwflow at one end; root, five minutes
 #   make works      sixty kinds of real work over a link of 40 Mbit/s, and whether the verdict is right; root, fifteen minutes
 #   make consecutive  runs COUNT (200) sessions after another, and checks every text that the box has for them; ten minutes
@@ -73,7 +74,7 @@ ROOMS := base base/fatal xsp xsp/catalog field field/nmwg pki pki/account pki/as
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli/partner cli \
          host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -141,7 +142,8 @@ MAY_daemon                   := daemon/gate daemon/analysis web web/answer analy
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli/partner              := cli/import cli/stat web/export send field store/sql store/read store/ground pki/ask pki xsp base/fatal base
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/partner cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/notice              := host/lib
@@ -198,6 +200,7 @@ LIBS_daemon/analysis := jansson
 LIBS_daemon/gate := libevent_core jansson
 LIBS_daemon   := libevent_core libevent_pthreads jansson libbson-1.0
 LIBS_cli      := libevent_core
+LIBS_cli/partner := jansson libbson-1.0
 LIBS_cli/stat := liblzma zlib libzstd jansson
 LIBS_host/magnet := libbpf
 LIBS_host/outside := libbpf
@@ -230,7 +233,7 @@ UNITS   := $(call found,test)
 FUZZERS := $(call found,fuzz)
 BENCHES := $(call found,bench)
 
-.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench bench-fleet calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth truth-xrootd works consecutive fuzz format help install uninstall clean magnet-object outside-object
+.PHONY: slurm slurm-library install-slurm gridftp gridftp-libraries install-gridftp host host-static install-host deb arm64 old-roots kubernetes soak all tests check unit demo bench bench-fleet calibrate experiment-reduction experiment-dpss experiment-gridftp experiment-magnet experiment-programs programs experiment-agree experiment-changes experiment-clocks experiment-iomodel truth truth-partner truth-xrootd works consecutive fuzz format help install uninstall clean magnet-object outside-object
 all: $(PROGS) $B/bin/nwrun.so $B/bin/nwrun-collect.so $B/bin/narrows_sqlite.so $B/lib/libnarrows.a $B/lib/libnarrows.so $B/lib/libmagnet.a $B/bin/stat-cases $B/lib/libdpss.a $B/lib/libdpss.so $B/bin/dpss-cases
 	$(Q)$(if $(filter release,$(MODE)),ln -sfn release/bin build/bin)
 
@@ -474,6 +477,11 @@ truth:
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
 	@B=$B python3 tests/rig/chains.py
 	@B=$B python3 tests/rig/loops.py
+# PARTNER="--only REGEX", "--seconds S"
+truth-partner:
+	-@sh conf/deps.sh rig
+	$(Q)$(MAKE) --no-print-directory all $(RIG)
+	@B=$B /usr/bin/python3 tests/rig/partners.py $(PARTNER)
 # XROOTD="--only REGEX", "--seconds S"
 truth-xrootd:
 	@sh conf/deps.sh field

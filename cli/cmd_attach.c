@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
-#include "cli/ctlask.h"
+#include "pki/ask/ctlask.h"
 #include "cli/source.h"
 #include "narrows/clock.h"
 #include "narrows/result.h"

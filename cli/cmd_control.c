@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/ctlask.h"
+#include "pki/ask/ctlask.h"
 #include "narrows/err.h"
 #include "narrows/quantity.h"
 #include "narrows/terminal.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cli/cmd.h"
-#include "cli/ctlask.h"
+#include "pki/ask/ctlask.h"
 #include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/format.h"

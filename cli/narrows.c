@@ -53,6 +53,7 @@ static const char HOST_TLS_DIR[] = "/etc/narrows/tls";
 	X(access)     \
 	X(hook)       \
 	X(fleet)      \
+	X(partner)    \
 	X(stat)
 
 #define DECLARE(name) extern const struct command command_##name;

@@ -42,6 +42,7 @@ struct control {
 	const struct conf *conf;
 	struct control_rule rule; /* joined NULL: without rule */
 	struct diets *diets;      /* NULL: none */
+	struct box *box;          /* NULL: none */
 	struct control_peer *peers;
 	struct hand *hands;
 	struct fairq *places; /* of orders by hand */
@@ -119,6 +120,18 @@ struct diets *
 control_get_diets(const struct control *c)
 {
 	return c->diets;
+}
+
+void
+control_set_box(struct control *c, struct box *box)
+{
+	c->box = box;
+}
+
+struct box *
+control_get_box(const struct control *c)
+{
+	return c->box;
 }
 
 void

@@ -14,6 +14,7 @@
 
 #include "narrows/order.h"
 
+struct box;
 struct conf;
 struct control;
 struct diets;
@@ -74,6 +75,9 @@ void control_set_rule(struct control *c, const struct control_rule *rule);
 /* The diets decided by ctl.c; NULL, as at first: none. */
 void control_set_diets(struct control *c, struct diets *d);
 struct diets *control_get_diets(const struct control *c);
+/* The box for lines of partners (partners.h); NULL, as at first: none. */
+void control_set_box(struct control *c, struct box *box);
+struct box *control_get_box(const struct control *c);
 
 /* Adds a provider, NULL if the provider takes no order. Every function here may call send. */
 struct control_peer *control_join(struct control *c, const struct control_hello *h,

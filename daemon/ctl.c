@@ -17,6 +17,7 @@
 
 #include "daemon/control.h"
 #include "daemon/diets.h"
+#include "daemon/partners.h"
 #include "narrows/address.h"
 #include "narrows/eventtype.h"
 #include "narrows/quantity.h"
@@ -213,6 +214,8 @@ ctl_answer(
 		answer_order(c, host, NW_OPT_START, line, now_mono_ns, out);
 	else if (strcmp(verb, "diet") == 0)
 		answer_diet(c, host, line, now_wall_ns, out);
+	else if (strcmp(verb, "partner") == 0)
+		partners_answer(control_get_box(c), host, line, out);
 	else if (strcmp(verb, "status") == 0)
 		answer_status(c, host, now_wall_ns, out);
 	else if (strcmp(verb, "stop") != 0)

@@ -9,6 +9,7 @@
  *	     [report=TIME] [for=TIME]
  *	HOST stop [ID]
  *	HOST status                                        ("all": every host)
+ *	SITE partner ...                                   (daemon/partners.h)
  */
 #ifndef CTL_H
 #define CTL_H

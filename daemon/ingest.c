@@ -52,6 +52,13 @@ session_of(struct xsess *x, const struct series *sr, const struct nw_meta *m)
 		.event_type = m->event_type,
 		.xfer_id = m->subject.xfer_id };
 
+	if (x->of_partner) {
+		if (sr->task_id == NULL && nw_type_is_of_host(sr->event_type))
+			return NULL;
+		x->session = session_now(x->session);
+		x->session->refs++;
+		return x->session;
+	}
 	if (task != NULL && is_witness(x, sr) &&
 	    (ordered = session_of_alias(x->box, task, x->host->name)) != NULL)
 		return ordered;
@@ -284,7 +291,8 @@ on_data(void *arg, const struct nw_data *d)
 	if ((sr->session = session_now(sr->session)) == NULL)
 		return NW_OK;
 	if (!is_witness(x, sr))
-		session_touch(sr->session, x->wire.owner, x->in.now_wall_ns);
+		session_touch(sr->session, x->wire.owner,
+		    x->of_partner ? sr->session->last_data_wall_ns : x->in.now_wall_ns);
 	else if (strcmp(sr->event_type, NW_TYPE_REPLAY) == 0)
 		rules_replayed(x->box->rules, sr->session, x->host->name, nw_data_has(d, "bytes"));
 	return NW_OK;

@@ -38,7 +38,7 @@
 #include "daemon/listener.h"
 #include "narrows/log.h"
 #include "narrows/maintenance.h"
-#include "daemon/notify.h"
+#include "daemon/gate/notify.h"
 #include "daemon/numbers.h"
 #include "daemon/origin.h"
 #include "daemon/peer.h"
@@ -842,6 +842,7 @@ daemon_start(struct daemon *d)
 	d->diets = diets_new(d->box.store, d->conf.diet_accept);
 	control_set_diets(d->box.control, d->diets);
 	d->tests = testseries_new(&d->box);
+	control_set_box(d->box.control, &d->box);
 	schedule_start_patiently(d);
 	rules_set_undecided(d->box.rules, on_undecided, d->box.schedule);
 	memory_restore(d);

@@ -20,6 +20,7 @@
 #include "narrows/eventtype.h"
 #include "narrows/log.h"
 #include "daemon/origin.h"
+#include "daemon/partners.h"
 #include "daemon/rules.h"
 #include "daemon/analysis/schedule.h"
 #include "daemon/session.h"
@@ -401,7 +402,12 @@ hello_identify(
 	x->for_host = x->task_id == NULL;
 	if (x->task_id != NULL) {
 		commit_charge(x->box->commit, x->wire.owner, COMMIT_RECORD_COST);
-		s = session_join(x->box, x->task_id, &guest);
+		s = x->certified ? NULL : partners_session(x->box, x->task_id, name);
+		if ((x->of_partner = s != NULL)) {
+			free(x->task_id);
+			x->task_id = xstrdup(s->label);
+		} else
+			s = session_join(x->box, x->task_id, &guest);
 		session_take_part(s, &guest);
 		session_name(s, nw_kv_text(kv, n, "program"));
 		xsess_bind(x, s);

@@ -56,9 +56,10 @@ struct xsess {
 	struct session *session;      /* attached session, the first that was fed, or NULL */
 	struct control_peer *control; /* NULL for a peer without orders */
 	struct hostclock_sender clock;
-	bool hello;     /* the peer said HELLO */
-	bool for_host;  /* the peer speaks for a host, not for a task */
-	bool certified; /* host is the name in the certificate */
+	bool hello;      /* the peer said HELLO */
+	bool for_host;   /* the peer speaks for a host, not for a task */
+	bool certified;  /* host is the name in the certificate */
+	bool of_partner; /* windows of another site's box (partners.h) */
 	int64_t opened_wall_ns, closed_wall_ns;
 	unsigned asks; /* of a program, for more of its host */
 	uint64_t docs, samples, rejected, bytes;

@@ -325,3 +325,46 @@ nw_cert_pin(const char *cert_pem, uint8_t out[NW_TLS_PIN_BYTES])
 	mbedtls_x509_crt_free(&crt);
 	return rc;
 }
+
+int
+nw_cert_sign(
+    const char *key_pem, const void *bytes, size_t len, char signature[NW_CERT_SIGNATURE_BYTES])
+{
+	uint8_t hash[NW_TLS_PIN_BYTES], sig[MBEDTLS_PK_SIGNATURE_MAX_SIZE];
+	mbedtls_pk_context key;
+	size_t n = 0;
+	int rc;
+
+	nw_tls_sha256(bytes, len, hash);
+	mbedtls_pk_init(&key);
+	rc = mbed_start() && mbed_key_parse(&key, key_pem) == 0 ? NW_OK : NW_EINVAL;
+	if (rc == NW_OK &&
+	    (mbed_hash_sign(&key, hash, sig, sizeof(sig), &n) != 0 ||
+		2 * n >= NW_CERT_SIGNATURE_BYTES))
+		rc = NW_EIO;
+	mbedtls_pk_free(&key);
+	if (rc == NW_OK)
+		nw_hex_put(signature, sig, n);
+	return rc;
+}
+
+bool
+nw_cert_signed(const char *cert_pem, const void *bytes, size_t len, const char *signature)
+{
+	uint8_t hash[NW_TLS_PIN_BYTES], sig[NW_CERT_SIGNATURE_BYTES / 2];
+	size_t n = strlen(signature) / 2;
+	mbedtls_x509_crt crt;
+	bool good;
+
+	if (n == 0 || n > sizeof(sig) || strlen(signature) != 2 * n ||
+	    !nw_hex_take(signature, sig, n))
+		return false;
+	nw_tls_sha256(bytes, len, hash);
+	mbedtls_x509_crt_init(&crt);
+	good = mbed_start() &&
+	    mbedtls_x509_crt_parse(&crt, (const unsigned char *)cert_pem, strlen(cert_pem) + 1) ==
+		0 &&
+	    mbedtls_pk_verify(&crt.pk, MBEDTLS_MD_SHA256, hash, sizeof(hash), sig, n) == 0;
+	mbedtls_x509_crt_free(&crt);
+	return good;
+}

@@ -53,6 +53,22 @@ mbed_key_parse(mbedtls_pk_context *key, const char *pem)
 #endif
 }
 
+/* Signs a SHA-256; `cap` is the room for the signature. */
+static inline int
+mbed_hash_sign(mbedtls_pk_context *key, const uint8_t hash[NW_TLS_PIN_BYTES], uint8_t *sig,
+    size_t cap, size_t *len)
+{
+#if MBEDTLS_VERSION_NUMBER >= 0x03000000
+	return mbedtls_pk_sign(
+	    key, MBEDTLS_MD_SHA256, hash, NW_TLS_PIN_BYTES, sig, cap, len, nw_tls_random, NULL);
+#else
+	if (cap < MBEDTLS_PK_SIGNATURE_MAX_SIZE)
+		return MBEDTLS_ERR_PK_BAD_INPUT_DATA;
+	return mbedtls_pk_sign(
+	    key, MBEDTLS_MD_SHA256, hash, NW_TLS_PIN_BYTES, sig, len, nw_tls_random, NULL);
+#endif
+}
+
 /* 0: a pair. */
 static inline int
 mbed_key_fits(const mbedtls_x509_crt *cert, const mbedtls_pk_context *key)

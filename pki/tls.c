@@ -74,7 +74,7 @@ typedef char serial_text[NW_TLS_SERIAL_BYTES];
 
 struct nw_tls_ctx {
 	atomic_uint refs;
-	bool server, pinned;
+	bool server, pinned, any_certificate;
 	uint8_t pin[NW_TLS_PIN_BYTES];
 	mbedtls_ssl_config conf;
 	mbedtls_x509_crt ca, cert;
@@ -220,8 +220,10 @@ conf_make(struct nw_tls_ctx *c, const struct nw_tls_opts *o)
 	mbedtls_ssl_conf_ciphersuites(&c->conf, suites + (processor_has_aes() ? 0 : SUITES_CCM));
 	mbedtls_ssl_conf_cert_profile(&c->conf, &mbedtls_x509_crt_profile_next);
 	mbedtls_ssl_conf_rng(&c->conf, nw_tls_random, NULL);
-	mbedtls_ssl_conf_authmode(
-	    &c->conf, checked ? MBEDTLS_SSL_VERIFY_REQUIRED : MBEDTLS_SSL_VERIFY_NONE);
+	mbedtls_ssl_conf_authmode(&c->conf,
+	    o->any_certificate ? MBEDTLS_SSL_VERIFY_OPTIONAL
+		: checked      ? MBEDTLS_SSL_VERIFY_REQUIRED
+			       : MBEDTLS_SSL_VERIFY_NONE);
 	mbedtls_ssl_conf_ca_chain(&c->conf, &c->ca, NULL);
 #ifdef MBEDTLS_SSL_RENEGOTIATION
 	mbedtls_ssl_conf_renegotiation(&c->conf, MBEDTLS_SSL_RENEGOTIATION_DISABLED);
@@ -244,6 +246,7 @@ nw_tls_ctx_new(const struct nw_tls_opts *opts, struct nw_tls_ctx **out, char why
 		return NW_ENOMEM;
 	atomic_init(&c->refs, 1);
 	c->server = opts->server;
+	c->any_certificate = opts->any_certificate;
 	if ((c->pinned = opts->ca_pin != NULL))
 		memcpy(c->pin, opts->ca_pin, sizeof(c->pin));
 	mbedtls_ssl_config_init(&c->conf);
@@ -314,6 +317,8 @@ struct nw_tls {
 	serial_text serial;
 	int64_t expires_wall_s;
 	uint32_t faults; /* faults of the peer's certificate: MBEDTLS_X509_BADCERT_* */
+	bool has_pin;
+	uint8_t pin[NW_TLS_PIN_BYTES]; /* of the peer's certificate */
 };
 
 /* --- the peer's certificate --- */
@@ -439,6 +444,10 @@ on_certificate(void *arg, mbedtls_x509_crt *crt, int depth, uint32_t *flags)
 		return 0;
 	}
 	certificate_note(t, crt);
+	nw_tls_sha256(crt->raw.p, crt->raw.len, t->pin);
+	t->has_pin = true;
+	if (t->ctx->any_certificate)
+		return 0; /* no authority has a say */
 	if (is_revoked(t->ctx, t->serial))
 		*flags |= MBEDTLS_X509_BADCERT_REVOKED;
 	if (t->name[0] == '\0' || (!t->ctx->server && !certificate_names(crt, t->wanted, t->name)))
@@ -751,6 +760,15 @@ const char *
 nw_tls_peer_name(const struct nw_tls *t)
 {
 	return t->name;
+}
+
+bool
+nw_tls_peer_pin(const struct nw_tls *t, uint8_t out[NW_TLS_PIN_BYTES])
+{
+	if (!t->has_pin || t->state != TLS_OPEN)
+		return false;
+	memcpy(out, t->pin, NW_TLS_PIN_BYTES);
+	return true;
 }
 
 const char *

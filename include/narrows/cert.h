@@ -41,4 +41,13 @@ bool nw_cert_is_request(const char *pem);
 int nw_cert_pin(const char *cert_pem, uint8_t out[NW_TLS_PIN_BYTES]);
 void nw_cert_clear(struct nw_cert *c); /* overwrites */
 
+/* Digits of a signature as text, with the NUL. */
+enum { NW_CERT_SIGNATURE_BYTES = 2 * 1024 + 1 };
+/* Signs bytes with a private key, as hexadecimal digits. NW_EINVAL: the text is no key. NW_EIO. */
+int nw_cert_sign(
+    const char *key_pem, const void *bytes, size_t len, char signature[NW_CERT_SIGNATURE_BYTES]);
+/* True if the key behind the certificate made the signature of these bytes. The dates of the
+ * certificate do not count. */
+bool nw_cert_signed(const char *cert_pem, const void *bytes, size_t len, const char *signature);
+
 #endif

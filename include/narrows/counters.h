@@ -51,6 +51,8 @@
 	X(rejected_auth, INGEST, FAULT, "Logins rejected")                             \
 	X(rejected_tls, INGEST, FAULT, "TLS connections rejected")                     \
 	X(rejected_tokens, INGEST, FAULT, "Enrolments rejected")                       \
+	X(partner_joins, INGEST, COUNT, "Sessions with windows of partners")           \
+	X(partner_refusals, INGEST, FAULT, "Questions of partners refused")            \
 	X(failed_commits, INGEST, FAULT, "Batches that the store refused")             \
 	X(log_lines_lost, INGEST, FAULT, "Lines that syslog did not take")             \
 	X(analysis_queued, ANALYSIS, GAUGE, "Waiting")                                 \

@@ -78,4 +78,12 @@ nw_type_is_transfer(const char *event_type)
 	    nw_type_begins(event_type, NW_TYPE_RUN) || nw_type_begins(event_type, NW_TYPE_XFER);
 }
 
+/* True for series of a host that the host or the box measures without a transfer. */
+static inline bool
+nw_type_is_of_host(const char *event_type)
+{
+	return !nw_type_is_transfer(event_type) || nw_type_begins(event_type, NW_TYPE_EXCHANGE) ||
+	    nw_type_begins(event_type, NW_TYPE_COLLECTOR);
+}
+
 #endif

@@ -23,7 +23,9 @@ struct export_opts {
 	bool safe_text; /* CSV: no text cell that a spreadsheet takes for a formula */
 	char series[EXPORT_SERIES_BYTES]; /* prefix of event types; "": all */
 	int64_t t0_wall_ns, t1_wall_ns;   /* rows from t0 to before t1 */
-	int64_t resolution_ns;            /* 0: all rows; of the wide shape: a step of one second */
+	/* how long before and after the session measurements of its hosts' clocks count, too */
+	int64_t clock_lead_ns;
+	int64_t resolution_ns; /* 0: all rows; of the wide shape: a step of one second */
 };
 
 /*

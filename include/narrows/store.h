@@ -375,8 +375,12 @@ struct nw_note_rec {
 	const char *point, *text; /* point of the path, or "" */
 	int64_t made_wall_ns;
 };
+/* First character of the line of a note that is about no lifeline. */
+#define STORE_NOTE_OTHER '='
 /* Line of a note on the session's verdict; the point is "yes" (right) or "no". */
 #define STORE_NOTE_VERDICT "=verdict"
+/* Line of a note on what the box of another site, the point, measured of the session. */
+#define STORE_NOTE_PARTNER "=partner"
 enum { STORE_NOTE_BYTES = 2000, STORE_NOTES_MAX = 1000 }; /* of a text; of a session */
 /* Keeps a note with its session; *id gets its number. Any process with the right to write may, as
  * with store_pin(). NW_ENOTFOUND: no such session, or the session has STORE_NOTES_MAX. NW_ETOOBIG:

@@ -30,7 +30,10 @@ struct nw_tls;
 struct nw_tls_opts {
 	bool server;
 	bool peer_certificate; /* server: only peers with a certificate of the CA */
-	bool show_ca;          /* server: sends its CA, for clients that have only the CA's pin */
+	/* Any certificate is taken, or none: the caller knows the peer by nw_tls_peer_pin() alone.
+	 * There is no CA. */
+	bool any_certificate;
+	bool show_ca; /* server: sends its CA, for clients that have only the CA's pin */
 	/* client: pin of a CA that is good when the server shows it; or NULL */
 	const uint8_t *ca_pin;
 	const char *ca_path; /* PEM, as the next two; needed unless peers are not checked */
@@ -74,6 +77,9 @@ bool nw_tls_is_open(const struct nw_tls *t);
 /* The name in the peer's certificate (the first DNS name, else the common name), "" without a
  * certificate. Only characters of host names. Until the handshake is over the name is a claim. */
 const char *nw_tls_peer_name(const struct nw_tls *t);
+/* The pin of the peer's certificate, whose key the peer has. Returns false before the end of the
+ * handshake, and for a peer without a certificate. */
+bool nw_tls_peer_pin(const struct nw_tls *t, uint8_t out[NW_TLS_PIN_BYTES]);
 /* Addresses that the peer's certificate lists besides its name, separated by blanks; NULL: none. On
  * loan until nw_tls_free(). */
 const char *nw_tls_peer_addresses(const struct nw_tls *t);

@@ -172,6 +172,32 @@ dial_open(
 	return NW_OK;
 }
 
+int
+dial_accept(int fd, struct nw_tls_ctx *ctx, struct dial **out, const char **why)
+{
+	const struct timeval patience = { .tv_sec = TIMEOUT_S };
+	struct dial *d = xcalloc(1, sizeof(*d));
+	int rc = NW_EIO;
+
+	d->fd = fd;
+	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
+		*why = strerror(errno);
+	else
+		rc = tls_open(d, ctx, NULL, why);
+	if (rc < 0)
+		dial_close(d);
+	else
+		*out = d;
+	return rc;
+}
+
+bool
+dial_peer_pin(const struct dial *d, uint8_t pin[NW_TLS_PIN_BYTES])
+{
+	return d->tls != NULL && nw_tls_peer_pin(d->tls, pin);
+}
+
 void
 dial_close(struct dial *d)
 {

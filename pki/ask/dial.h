@@ -4,6 +4,7 @@
 #ifndef DIAL_H
 #define DIAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,10 @@ struct nw_tls_ctx;
  * *why, good until the next call. */
 int dial_open(
     const char *host, uint16_t port, struct nw_tls_ctx *ctx, struct dial **out, const char **why);
+/* The server's end of an accepted connection, which belongs to the dial also after a failure. */
+int dial_accept(int fd, struct nw_tls_ctx *ctx, struct dial **out, const char **why);
+/* The pin of the peer's certificate (nw_tls_peer_pin()); false: there is none. */
+bool dial_peer_pin(const struct dial *d, uint8_t pin[32]);
 void dial_close(struct dial *d);
 /* Sends all the bytes. */
 int dial_send(struct dial *d, const void *bytes, size_t len, const char **why);

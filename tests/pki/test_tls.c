@@ -18,6 +18,7 @@
 static char dir[] = "/tmp/test_tls.XXXXXX";
 static int64_t now_s;
 static struct nw_cert ca, other_ca;
+static char oldbox_pem[4096], expired_pem[4096];
 
 static const char *
 path_of(const char *name)
@@ -61,6 +62,8 @@ issue(const char *file, enum nw_cert_use use, const char *name, const char *name
 	file_write(crt, c.cert_pem);
 	file_write(key, c.key_pem);
 	memcpy(serial, c.serial, sizeof(serial));
+	if (strcmp(file, "oldbox") == 0 || strcmp(file, "expired") == 0)
+		strcpy(file[0] == 'o' ? oldbox_pem : expired_pem, c.cert_pem);
 	nw_cert_clear(&c);
 	CHECK(c.key_pem[0] == '\0');
 	return serial;
@@ -330,6 +333,67 @@ test_pin(void)
 		nw_tls_free(s);
 	}
 	CHECK_INT(nw_cert_pin("nothing", pin), NW_EINVAL);
+}
+
+/* Ends without a CA know each other by pins, of certificates that each made for itself. */
+static void
+test_any_certificate(void)
+{
+	uint8_t pin[NW_TLS_PIN_BYTES], want[NW_TLS_PIN_BYTES];
+	struct nw_tls_opts so = { .server = true,
+		.any_certificate = true,
+		.cert_path = path_of("oldbox.crt"),
+		.key_path = path_of("oldbox.key") };
+	struct nw_tls_opts co = { .any_certificate = true,
+		.cert_path = path_of("expired.crt"),
+		.key_path = path_of("expired.key") };
+	struct nw_tls_ctx *sc = NULL, *cc = NULL;
+	char why[NW_TLS_WHY_BYTES];
+	struct nw_tls *c, *s;
+	unsigned i;
+
+	for (i = 0; i < 2; i++) {
+		if (i == 1)
+			co.cert_path = co.key_path = NULL;
+		CHECK_INT(nw_tls_ctx_new(&so, &sc, why), NW_OK);
+		CHECK_INT(nw_tls_ctx_new(&co, &cc, why), NW_OK);
+		pair_make(cc, sc, "anything.example", &c, &s);
+		CHECK(!nw_tls_peer_pin(c, pin)); /* before the handshake */
+		shake(c, s, 4096);
+		CHECK_STR(nw_tls_why(c), "");
+		CHECK_STR(nw_tls_why(s), "");
+		CHECK(nw_tls_is_open(c) && nw_tls_is_open(s));
+		CHECK(nw_tls_peer_pin(c, pin));
+		CHECK_INT(nw_cert_pin(oldbox_pem, want), NW_OK);
+		CHECK(memcmp(pin, want, sizeof(pin)) == 0);
+		CHECK(nw_tls_peer_pin(s, pin) == (i == 0));
+		CHECK_INT(nw_cert_pin(expired_pem, want), NW_OK);
+		CHECK(i == 1 || memcmp(pin, want, sizeof(pin)) == 0);
+		nw_tls_free(c);
+		nw_tls_free(s);
+	}
+}
+
+static void
+test_signatures(void)
+{
+	char bytes[] = "windows of a transfer", signature[NW_CERT_SIGNATURE_BYTES], digit;
+
+	CHECK_INT(nw_cert_sign(ca.key_pem, bytes, sizeof(bytes), signature), NW_OK);
+	CHECK(nw_cert_signed(ca.cert_pem, bytes, sizeof(bytes), signature));
+	CHECK(!nw_cert_signed(other_ca.cert_pem, bytes, sizeof(bytes), signature));
+	CHECK(!nw_cert_signed(ca.cert_pem, bytes, sizeof(bytes) - 1, signature));
+	bytes[3] ^= 1;
+	CHECK(!nw_cert_signed(ca.cert_pem, bytes, sizeof(bytes), signature));
+	bytes[3] ^= 1;
+	digit = signature[20];
+	signature[20] = digit == '0' ? '1' : '0';
+	CHECK(!nw_cert_signed(ca.cert_pem, bytes, sizeof(bytes), signature));
+	signature[20] = 'G';
+	CHECK(!nw_cert_signed(ca.cert_pem, bytes, sizeof(bytes), signature));
+	CHECK(!nw_cert_signed(ca.cert_pem, bytes, sizeof(bytes), ""));
+	CHECK(!nw_cert_signed("nothing", bytes, sizeof(bytes), signature));
+	CHECK_INT(nw_cert_sign("nothing", bytes, sizeof(bytes), signature), NW_EINVAL);
 }
 
 /* A certificate for a key that stays in place. */
@@ -652,6 +716,8 @@ main(void)
 	test_meetings();
 	test_unasked();
 	test_pin();
+	test_any_certificate();
+	test_signatures();
 	test_request();
 	test_distrust();
 	test_strangers();

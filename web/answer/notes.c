@@ -90,12 +90,11 @@ time_take(const char *at, int64_t *t_wall_ns)
 	return *t_wall_ns > 0;
 }
 
-/* A field that names a part of a lifeline. A judgement of the verdict has a form of its own. */
+/* A field that names a part of a lifeline. Other notes have forms of their own. */
 static bool
 name_ok(const char *name)
 {
-	return strlen(name) <= NOTE_LINE_BYTES && utf8_whole(name) &&
-	    strcmp(name, STORE_NOTE_VERDICT) != 0;
+	return strlen(name) <= NOTE_LINE_BYTES && utf8_whole(name) && name[0] != STORE_NOTE_OTHER;
 }
 
 int

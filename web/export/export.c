@@ -122,6 +122,7 @@ export_new(
 		export_free(x);
 		return rc;
 	}
+	walk_lead(x->walk, o->clock_lead_ns);
 	*out = x;
 	return NW_OK;
 }

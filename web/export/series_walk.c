@@ -19,6 +19,7 @@ struct walk_host {
 struct walk {
 	struct store_reader *reader;
 	int64_t session_id, host_t0, host_t1; /* hosts' own series count from t0 to before t1 */
+	int64_t clock_lead_ns;                /* those of clocks this long before and after */
 	char *prefix;
 	struct walk_host *hosts;
 	size_t n_hosts, source; /* 0: the session's series; k: series of hosts[k - 1] */
@@ -116,6 +117,12 @@ out:
 	return rc;
 }
 
+void
+walk_lead(struct walk *w, int64_t clock_lead_ns)
+{
+	w->clock_lead_ns = clock_lead_ns;
+}
+
 static void
 metas_clear(struct walk *w)
 {
@@ -174,6 +181,11 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 		.host = host_name(w, rec->host_id),
 		.t0_wall_ns = w->source > 0 ? w->host_t0 : INT64_MIN,
 		.t1_wall_ns = w->source > 0 ? w->host_t1 : INT64_MAX };
+	if (w->source > 0 && nw_type_begins(rec->event_type, NW_TYPE_EXCHANGE)) {
+		m->t0_wall_ns -= w->clock_lead_ns;
+		m->t1_wall_ns +=
+		    m->t1_wall_ns < INT64_MAX - w->clock_lead_ns ? w->clock_lead_ns : 0;
+	}
 	w->n_metas++;
 	if ((m->mid = dup_or_empty(rec->mid)) == NULL ||
 	    (m->pid = dup_or_empty(rec->pid)) == NULL ||

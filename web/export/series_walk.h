@@ -25,6 +25,8 @@ struct walk_meta {
  * NW_ENOTFOUND, NW_ENOMEM.
  */
 int walk_new(struct store_reader *r, int64_t session_id, const char *prefix, struct walk **out);
+/* Series of clocks count this long before and after the session, too. */
+void walk_lead(struct walk *w, int64_t clock_lead_ns);
 void walk_free(struct walk *w);
 /*
  * The next series, on loan until the next call. NULL comes after the last series; then the walk

@@ -669,7 +669,7 @@ on_note(void *arg, const struct nw_note_rec *rec)
 	struct lineset *s = arg;
 	struct lineset_note *n;
 
-	if (strcmp(rec->line, STORE_NOTE_VERDICT) == 0)
+	if (rec->line[0] == STORE_NOTE_OTHER)
 		return NW_OK;
 	n = reallocarray(s->notes, s->n_notes + 1, sizeof(*n));
 	if (n == NULL)

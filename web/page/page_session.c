@@ -604,6 +604,8 @@ write_page(const struct view *v, const json_t *doc, const struct nw_session_rec 
 	incident = h->foreign ? NULL : session_incident(v->r, doc);
 	session_answers(h, doc, incident);
 	json_decref(incident);
+	if (v->r != NULL && session_partners(h, v->r, rec->id) < 0)
+		h->failed = true;
 	if (doc != NULL && v->r != NULL && !h->foreign && session_feedback(h, v->r, rec->id) < 0)
 		h->failed = true;
 	if (doc != NULL)

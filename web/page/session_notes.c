@@ -59,10 +59,29 @@ shown_of(const json_t *doc)
 	json_array_foreach(result_list(doc, KEY_notes_notes), i, note)
 	{
 		line = result_text(note, KEY_note_line);
-		if (line == NULL || strcmp(line, STORE_NOTE_VERDICT) != 0)
+		if (line == NULL || line[0] != STORE_NOTE_OTHER)
 			json_array_append(shown, note);
 	}
 	return shown;
+}
+
+static int
+on_partner(void *arg, const struct nw_note_rec *note)
+{
+	struct html *h = arg;
+
+	if (strcmp(note->line, STORE_NOTE_PARTNER) != 0)
+		return 0;
+	html_raw(h, "<p class=\"partner\">");
+	html_text(h, note->text);
+	html_raw(h, "</p>");
+	return 0;
+}
+
+int
+session_partners(struct html *h, struct store_reader *r, int64_t session_id)
+{
+	return store_notes(r, session_id, on_partner, h);
 }
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/ctlask.h"
+#include "pki/ask/ctlask.h"
 
 #include <errno.h>
 #include <stdbool.h>

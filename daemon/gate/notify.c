@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/notify.h"
+#include "daemon/gate/notify.h"
 
 #include <stddef.h>
 #include <stdlib.h>
