@@ -397,7 +397,8 @@ check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter release,$(MODE)),$(GRIDFTP) $(SLURM))
+# no test runs the benchmarks: the sanitizer's build, for which no user waits, shows that all of them compile
+tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter asan,$(MODE)),$(BENCHES)) $(if $(filter release,$(MODE)),$(GRIDFTP) $(SLURM))
 unit: tests
 	@B=$B sh tests/run.sh unit
 bench:
