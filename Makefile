@@ -8,7 +8,7 @@
 #   make tests      builds the tests and fuzzers without a run
 #   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
 #   make slurm      builds Slurm's plug-in for the release of Slurm whose headers are here
-#   make bench      runs the benchmarks
+#   make bench      runs the benchmarks; PEERS=1 prints every goal beside ClickHouse, Prometheus and InfluxDB instead, which it installs
 #   make bench-fleet  a million sessions of a hundred boxes in a fleet, and questions; five minutes
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
@@ -400,9 +400,16 @@ check:
 	@sh conf/deps.sh tests
 	@sh conf/build.sh tests
 	@B=$B sh tests/run.sh all
-tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter release,$(MODE)),$(GRIDFTP) $(SLURM))
+# no test runs the benchmarks: the sanitizer's build, for which no user waits, shows that all of them compile
+tests: all $B/bin/calibrate $B/bin/experiment-reduction $(UNITS) $(FUZZERS) $(RIG) $(if $(filter asan,$(MODE)),$(BENCHES)) $(if $(filter release,$(MODE)),$(GRIDFTP) $(SLURM))
 unit: tests
 	@B=$B sh tests/run.sh unit
+ifdef PEERS
+bench:
+	@sh conf/deps.sh peers
+	$(Q)$(MAKE) --no-print-directory all $(BENCHES)
+	@B=$B python3 tests/bench_peers.py
+else
 bench:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory all $(BENCHES) $(GRIDFTP)
@@ -412,6 +419,7 @@ bench:
 		$B/tests/analyze/verdict/bench_judge -n 60 $$d/narrows.db; rm -rf "$$d"
 	@echo "== bench_blipp"; B=$B python3 tests/bench_blipp.py
 	@echo "== bench_dpss"; B=$B python3 tests/bench_dpss.py
+endif
 # NARROWS_DUCKDB=libduckdb.so asks Parquet, too
 bench-fleet:
 	@sh conf/deps.sh box

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # What Narrows needs from Debian, in lists of which each holds those before, but the demo needs no hooks; installs what is
-# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64. arm64 adds that architecture to dpkg.
+# missing, and nothing when nothing is. usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64|peers. arm64 adds that architecture to dpkg.
 set -eu
 . "${0%/*}/progress.sh"
 
@@ -22,6 +22,7 @@ works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headl
 	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
 machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
 kubernetes="podman runc catatonit debootstrap" # runs the pods of the manifest
+peers="clickhouse-server prometheus influxdb zstd python3" # databases that benchmarks compare with; not every release has all
 # compiles and packs for arm64 on another machine, and runs the results; tests/arm64.sh installs this in a root of its own
 arm64="make build-essential debhelper fakeroot crossbuild-essential-arm64 qemu-user-static clang llvm bpftool python3-minimal iproute2 procps
 	pkg-config:arm64 libsnmp-dev:arm64 rsync:arm64"
@@ -42,8 +43,13 @@ rig) wanted="$host $box $send $demo $tests $rig" ;;
 works) wanted="$host $box $send $demo $tests $works" ;;
 machines) wanted="$host $box $send $demo $tests $machines" ;;
 kubernetes) wanted="$host $box $send $demo $tests $kubernetes" ;;
+peers) # a package that this release lacks is named and left out
+	wanted="$host $box $send"
+	for p in $peers; do
+		if apt-cache show "$p" >/dev/null 2>&1; then wanted="$wanted $p"; else echo "narrows: no package $p here, left out"; fi
+	done ;;
 arm64) wanted="$arm64 $(printf '%s\n' $host $box $send | sed -n '/-dev$/s/$/:arm64/p')" ;;
-*) echo "usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64" >&2; exit 2 ;;
+*) echo "usage: conf/deps.sh host|box|demo|tests|field|slurm|gridftp|fuzz|packages|rig|works|machines|kubernetes|arm64|peers" >&2; exit 2 ;;
 esac
 
 missing=

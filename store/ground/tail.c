@@ -74,6 +74,12 @@ tail_bytes(const struct tail *t)
 	return t->bytes;
 }
 
+size_t
+tail_layouts(const struct tail *t)
+{
+	return t->n_layouts;
+}
+
 int64_t
 tail_first_id(const struct tail *t)
 {

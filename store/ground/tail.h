@@ -84,6 +84,7 @@ struct tail;
 struct tail *tail_new(size_t full_rows);
 void tail_free(struct tail *t);
 size_t tail_bytes(const struct tail *t);     /* of all blobs */
+size_t tail_layouts(const struct tail *t);   /* number of layouts with rows */
 int64_t tail_first_id(const struct tail *t); /* 0: none */
 int64_t tail_last_id(const struct tail *t);
 struct tail_layout *tail_find(const struct tail *t, int64_t layout_id); /* NULL: no rows */

@@ -4,7 +4,7 @@
  * to the session. The newest session and the session with the newest layout stay, so that ids are
  * never given twice: a reader may remember rows by their layout. The tail must hold no row of the
  * session, because a blob with rows of an unknown layout could not be read. No row stays in the
- * tail for more than an hour, so no session waits for long.
+ * tail for more than five minutes, so no session waits for long.
  *
  * Senders may remember a forgotten session. Open connections hold their session, and for an hour
  * longer, because the box remembers their series for a while; rows of other senders come too late

@@ -7,8 +7,14 @@
 #include "narrows/err.h"
 #include "store/write/writesql.h"
 
-/* Half of the longest stay of a row in the tail; forget.c counts on an hour. */
-static const int64_t tail_stay_ns = INT64_C(1800000000000);
+/*
+ * Half of the longest stay of a row in the tail, where a row takes four times its bytes in a chunk.
+ * Chunks of the few rows of such a time cost little, and are merged (compact.c).
+ */
+static const int64_t tail_stay_ns = INT64_C(150000000000);
+/* An idle writer moves rows that came in bulk at once: at least so many bytes, and so many of each
+ * layout. Fewer wait for more, for a chunk of a row is longer than the row. */
+enum { IDLE_BYTES = 1 << 20, IDLE_LAYOUT_BYTES = 4 << 10 };
 
 int
 mover_init(struct mover *m, struct connection *c, struct compactor *k)
@@ -126,10 +132,13 @@ staying(struct tail_layout *l)
 /* Marks rows that stay long because their sender says little: such rows hold every later blob in
  * the tail, and keep sessions from being forgotten. */
 static void
-tail_look(struct mover *m)
+tail_look(struct mover *m, bool idle)
 {
 	int64_t now = connection_now(m->c), since = now - m->mark_wall_ns;
 
+	if (idle && tail_bytes(m->tail) >= IDLE_BYTES &&
+	    tail_bytes(m->tail) / IDLE_LAYOUT_BYTES >= tail_layouts(m->tail))
+		m->due_id = tail_last_id(m->tail);
 	if (since >= 0 && since < tail_stay_ns)
 		return;
 	m->due_id = m->mark_id;
@@ -248,14 +257,14 @@ mover_seal(struct mover *m, int64_t session_id)
 }
 
 int
-mover_look(struct mover *m, bool *due)
+mover_look(struct mover *m, bool idle, bool *due)
 {
 	size_t at = 0;
 	int rc = seals_expand(m);
 
 	if (rc != NW_OK)
 		return rc;
-	tail_look(m);
+	tail_look(m, idle);
 	*due = m->finals.n > 0 || tail_next_full(m->tail, &at) != NULL || tail_is_due(m);
 	return NW_OK;
 }

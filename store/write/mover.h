@@ -34,8 +34,9 @@ void mover_add(struct mover *m, uint8_t *blob, size_t len);
 /* Notes the end of the session's rows. */
 void mover_seal(struct mover *m, int64_t session_id);
 
-/* Turns sealed sessions into layouts, marks old rows; true if rows are to be moved. */
-int mover_look(struct mover *m, bool *due);
+/* Turns sealed sessions into layouts, marks old rows, and all rows of a long tail if the writer is
+ * idle; true if rows are to be moved. */
+int mover_look(struct mover *m, bool idle, bool *due);
 /* Moves a bounded number of rows into chunks, in a transaction. */
 int mover_step(struct mover *m);
 /* For want of room: moves the oldest rows, of one layout at least. WRITER_MORE, WRITER_DONE or an

@@ -10,6 +10,14 @@
  * document is walked once, its values are copied into the batch, the batch into the tail; a chunk
  * is encoded once per 1,024 rows. Then the same in TLS: what sealing costs the box is the
  * difference. usage: bench_ingest [rows [plain|tls]]
+ *
+ *	bench_ingest recording [RECORDING [KEPT]]     (or in the environment: BENCH_RECORDING)
+ *
+ * One provider sends the recording (tests/recording.h; a made-up set without one): a document per
+ * row, or ten seconds of a series packed, as fast as the box takes them; then in lock-step, where a
+ * second of data is sent when the second before is stored, in a commit of its own. Bytes per sample
+ * are those of the file a few seconds later, while the session is open, and once it is sealed. KEPT
+ * is a name for the store of the first way.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,6 +42,7 @@
 #include "narrows/err.h"
 #include "narrows/frame.h"
 #include "narrows/tls.h"
+#include "tests/recording.h"
 
 enum { FIELDS = 18, SLICE_DOCS = 64 };
 
@@ -46,15 +55,6 @@ struct box {
 	char dir[64], xsp[64];
 	struct nw_tls_ctx *tls;
 };
-
-static void die(const char *what) __attribute__((noreturn));
-
-static void
-die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 /* A certificate of the box's CA, and the context that shows it. */
 static void
@@ -76,10 +76,11 @@ host_enroll(struct box *b, const char *self)
 		die(why);
 }
 
+/* commit: flush-interval and commit-interval. */
 static void
-box_start(struct box *b, const char *self, bool tls)
+box_start(struct box *b, const char *self, bool tls, const char *commit)
 {
-	char program[512], state[128], run[128], line[128];
+	char program[512], state[128], run[128], line[128], flush_s[64], commit_s[64];
 	const char *slash = strrchr(self, '/');
 	FILE *f = NULL;
 	int tries, null;
@@ -91,11 +92,13 @@ box_start(struct box *b, const char *self, bool tls)
 	    slash ? (int)(slash - self) : 1, slash ? self : ".");
 	snprintf(state, sizeof(state), "state-dir=%s", b->dir);
 	snprintf(run, sizeof(run), "%s/narrowsd.run", b->dir);
+	snprintf(flush_s, sizeof(flush_s), "flush-interval=%s", commit);
+	snprintf(commit_s, sizeof(commit_s), "commit-interval=%s", commit);
 	if ((b->pid = fork()) == 0) {
 		null = open("/dev/null", O_WRONLY);
 		dup2(null, 2);
 		execl(program, program, "-d", "-o", state, "-o", "listen-xsp=127.0.0.1/0", "-o",
-		    "listen-http=127.0.0.1/0", "-o", "commit-interval=1s", "-o",
+		    "listen-http=127.0.0.1/0", "-o", flush_s, "-o", commit_s, "-o",
 		    tls ? "listen-xsp-tls=127.0.0.1/0" : "listen-xsp-tls=none", "-o",
 		    "max-connections-per-address=1024", (char *)NULL);
 		_exit(127);
@@ -473,7 +476,7 @@ run(const char *self, const struct load *load, int64_t n_rows, double walk_cpu)
 
 	if (peers == NULL)
 		die("calloc");
-	box_start(&b, self, load->tls);
+	box_start(&b, self, load->tls, "1s");
 	for (i = 0; i < load->n_peers; i++)
 		peer_start(&peers[i], &b, i);
 	begin = nw_mono_ns();
@@ -534,6 +537,188 @@ walk_measure(void)
 	return (double)(nw_mono_ns() - begin) * 1e-9 / ((double)n * FIELDS / 1e6) + 0 * sum;
 }
 
+/* --- a recording --- */
+
+static const struct {
+	const char *what;
+	bool tls, packed, lockstep;
+} ways[] = {
+	{ "packed", false, true, false },
+	{ "documents", false, false, false },
+	{ "packed, TLS", true, true, false },
+	{ "documents, TLS", true, false, false },
+	{ "packed, lock-step", false, true, true },
+	{ "documents, lock-step", false, false, true },
+};
+enum { PACKED_S = 10 };
+
+static uint32_t at[GROUPS_MAX]; /* of each group, the next row */
+
+static void
+described_add(struct bytes *out, const uint8_t *sid)
+{
+	struct nw_doc_buf doc = { 0 };
+	struct nw_kv subject[] = { { .key = "type", .type = NW_KV_TEXT, .v.text = "disk" } };
+	char mid[16];
+	uint32_t g;
+
+	for (g = 0; g < n_groups; g++) {
+		snprintf(mid, sizeof(mid), "g%u", g);
+		nw_meta_encode(&doc, mid, NULL, "bench", subject, 1, NULL, 0);
+		frame_add(out, NW_MSG_APP_DATA, sid, NW_OPT_META, doc.data, doc.len);
+		nw_doc_buf_clear(&doc);
+	}
+}
+
+/* All rows before that time that were not sent, with one document for each row, or series. */
+static int
+rows_before(struct bytes *out, const uint8_t *sid, int64_t end_ns, bool packed)
+{
+	static double v[1 << 20];
+	static char names[GROUPS_MAX][16];
+	static const char *columns[GROUPS_MAX];
+	struct nw_doc_buf doc = { 0 };
+	struct nw_data d = { .fields = columns, .values = v };
+	const struct group *k;
+	char mid[16];
+	uint32_t g, c;
+	int n_docs = 0;
+
+	for (c = 0; columns[0] == NULL || (c > 0 && c < GROUPS_MAX); c++) {
+		snprintf(names[c], sizeof(names[c]), "field_%u", c);
+		columns[c] = names[c];
+	}
+	out->len = 0;
+	for (g = 0; g < n_groups; g++) {
+		k = &groups[g];
+		snprintf(mid, sizeof(mid), "g%u", g);
+		d.mid = mid;
+		d.n_fields = k->n_columns;
+		while (at[g] < k->n_rows && k->t[at[g]] < end_ns) {
+			d.t_wall_ns = k->t + at[g];
+			for (d.n_rows = 0; at[g] < k->n_rows && k->t[at[g]] < end_ns &&
+			     (packed || d.n_rows == 0) &&
+			     (d.n_rows + 1) * k->n_columns < sizeof(v) / sizeof(v[0]);
+			     d.n_rows++, at[g]++)
+				for (c = 0; c < k->n_columns; c++)
+					v[d.n_rows * k->n_columns + c] =
+					    k->value[(size_t)c * k->n_rows + at[g]];
+			if (packed)
+				nw_batch_doc_encode(&doc, &d);
+			else
+				nw_data_encode(
+				    &doc, mid, d.t_wall_ns[0], columns, v, k->n_columns, NULL, 0);
+			frame_add(out, NW_MSG_APP_DATA, sid, packed ? NW_OPT_BATCH : NW_OPT_DATA,
+			    doc.data, doc.len);
+			nw_doc_buf_clear(&doc);
+			n_docs++;
+		}
+	}
+	return n_docs;
+}
+
+/* Until the box has taken all bytes and, if asked, stored them. */
+static void
+pushed(struct peer *p, bool stored)
+{
+	struct pollfd f = { .fd = p->fd };
+
+	while (p->sent < p->out.len || is_sealed(p) || (stored && p->stored < p->seq)) {
+		f.events = (short)(POLLIN | (p->sent < p->out.len || is_sealed(p) ? POLLOUT : 0));
+		poll(&f, 1, 1000);
+		if (f.revents & POLLIN)
+			acks_read(p);
+		if (f.revents & POLLOUT)
+			peer_push(p);
+	}
+}
+
+/* Bytes of the box's file without free pages, as SQLite counts them; the WAL is no part of it. */
+static double
+file_bytes(const struct box *b)
+{
+	char command[256];
+	double bytes = 0;
+	FILE *f;
+
+	snprintf(command, sizeof(command),
+	    "sqlite3 -readonly '%s/narrows.db' 'SELECT (page_count - freelist_count) * page_size "
+	    "FROM pragma_page_count, pragma_freelist_count, pragma_page_size'",
+	    b->dir);
+	if ((f = popen(command, "r")) == NULL || fscanf(f, "%lf", &bytes) != 1)
+		die(command);
+	pclose(f);
+	return bytes;
+}
+
+static void
+recording_run(const char *self, size_t way, const char *kept)
+{
+	static struct peer p;
+	int64_t step_ns = (ways[way].packed && !ways[way].lockstep ? PACKED_S : 1) * SECOND;
+	int64_t from = INT64_MAX, to = INT64_MIN, end;
+	struct box b = { .tls = NULL };
+	double cpu, sent, open_bytes, samples = 0;
+	char command[512];
+	uint32_t g;
+	int status;
+
+	memset(at, 0, sizeof(at));
+	p = (struct peer){ .stored = 0 };
+	for (g = 0; g < n_groups; g++) {
+		samples += (double)groups[g].n_rows * groups[g].n_columns;
+		if (groups[g].n_rows > 0 && groups[g].t[0] < from)
+			from = groups[g].t[0];
+		if (groups[g].n_rows > 0 && groups[g].t[groups[g].n_rows - 1] > to)
+			to = groups[g].t[groups[g].n_rows - 1];
+	}
+	box_start(&b, self, ways[way].tls, ways[way].lockstep ? "1ms" : "1s");
+	peer_start(&p, &b, 0);
+	pushed(&p, false);
+	p.out.len = p.sent = 0;
+	described_add(&p.out, p.sid);
+	pushed(&p, false);
+	cpu = cpu_of_child(b.pid);
+	for (end = from; end <= to; end += step_ns) {
+		p.sent = 0;
+		p.seq += rows_before(&p.out, p.sid, end + step_ns, ways[way].packed);
+		pushed(&p, ways[way].lockstep);
+	}
+	pushed(&p, true);
+	sent = cpu_of_child(b.pid) - cpu;
+	sleep(4); /* a box is idle after two seconds */
+	open_bytes = file_bytes(&b);
+	nw_tls_free(p.tls);
+	close(p.fd);
+	sleep(4); /* the session is sealed a second after its end, and judged */
+	printf("%-22s %12.3f %12.3f %12.2f %12.2f\n", ways[way].what, sent * 1e6 / samples,
+	    (cpu_of_child(b.pid) - cpu) * 1e6 / samples, open_bytes / samples,
+	    file_bytes(&b) / samples);
+	fflush(stdout);
+	free(p.out.p);
+	nw_tls_ctx_release(b.tls);
+	kill(b.pid, SIGTERM);
+	waitpid(b.pid, &status, 0);
+	snprintf(command, sizeof(command), "%s '%s/narrows.db' '%s'; rm -rf '%s'",
+	    way == 0 && kept != NULL ? "mv" : ":", b.dir, way == 0 && kept != NULL ? kept : "",
+	    b.dir);
+	if (system(command) != 0)
+		die(command);
+}
+
+static int
+recording_main(const char *self, const char *recording, const char *kept)
+{
+	size_t way;
+
+	recording_open(recording);
+	printf("%-22s %12s %12s %12s %12s\n", "CPU s per M samples", "until stored", "with sealing",
+	    "B/sample open", "sealed");
+	for (way = 0; way < sizeof(ways) / sizeof(ways[0]); way++)
+		recording_run(self, way, kept);
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -552,9 +737,13 @@ main(int argc, char **argv)
 		{ true, false, 20, 50 },
 	};
 	int64_t rows = argc > 1 ? atoll(argv[1]) : 400000;
-	double walk = walk_measure();
+	double walk;
 	size_t i;
 
+	if (argc > 1 && strcmp(argv[1], "recording") == 0)
+		return recording_main(
+		    argv[0], argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
+	walk = walk_measure();
 	printf("bare libbson walk: %.4f CPU s per M samples\n", walk);
 	for (i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
 		if (argc > 2 && strcmp(argv[2], loads[i].tls ? "tls" : "plain") != 0)

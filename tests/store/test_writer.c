@@ -405,6 +405,66 @@ test_seal(void)
 	writer_close(w);
 }
 
+/* --- rows of an open session, too few for a whole chunk --- */
+
+/* Commits so many rows of layout 5, and does the maintenance that is due; returns the rows in
+ * chunks. */
+static int64_t
+open_rows(struct writer *w, uint32_t n, bool idle)
+{
+	struct nw_batch *b = nw_batch_new();
+	double v[40];
+	int64_t t;
+	uint32_t i, k;
+
+	for (i = 0; i < n; i++) {
+		t = model[4].now++;
+		for (k = 0; k < 40; k++)
+			v[k] = value_of(next_number, k);
+		CHECK_INT(nw_batch_rows(b, 5, 40, 1, &t, v, NULL, 0), NW_OK);
+		model_add(&model[4], t, next_number);
+		next_number += 1 + (next_number % 40 == 39); /* without histograms */
+	}
+	if (n > 0)
+		CHECK_INT(writer_commit(w, b), NW_OK);
+	nw_batch_free(b);
+	while (writer_maintain(w, idle) == WRITER_MORE)
+		;
+	return count(w, "SELECT ifnull(sum(n_rows), 0) FROM chunk");
+}
+
+/* Rows leave the tail when the writer is idle, if they are many, and else within five minutes. */
+static void
+test_open(void)
+{
+	static const struct writer_limits large = {
+		.chunk_rows = 8192, .tail_bytes = 16 << 20, .step_values = 256 << 10
+	};
+	const int64_t half_ns = 150000000000;
+	struct writer *w = open_new();
+	struct store_reader *r;
+
+	writer_close(w);
+	CHECK_INT(writer_open(path, &store_opts_default, &large, &w, why), NW_OK);
+	next_number = 1;
+	w->c.test_wall_ns = w->mover.mark_wall_ns;
+	CHECK_INT(open_rows(w, 2900, true), 0); /* below 1 MiB */
+	CHECK_INT(open_rows(w, 300, false), 0);
+	CHECK_INT(open_rows(w, 0, true), 3200);
+	CHECK_INT(open_rows(w, 10, true), 3200);
+	w->c.test_wall_ns += half_ns;
+	CHECK_INT(open_rows(w, 10, true), 3200);
+	w->c.test_wall_ns += half_ns - 1;
+	CHECK_INT(open_rows(w, 10, true), 3200);
+	w->c.test_wall_ns += 1;
+	CHECK_INT(open_rows(w, 0, true), 3230);
+	r = open_reader();
+	CHECK(all_agrees(r));
+	check_verified(r);
+	store_reader_close(r);
+	writer_close(w);
+}
+
 /* --- faults --- */
 
 static long n_corrupt; /* pieces of work that called the file damaged */
@@ -616,6 +676,7 @@ main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s/narrows.db", dir);
 	test_model((int)check_repeats(3000, 1500));
 	test_seal();
+	test_open();
 	test_xsp();
 	shim_register();
 	test_faults("write or sync", &io_fault.at, &io_fault.seen, &io_fault.for_ever, false,

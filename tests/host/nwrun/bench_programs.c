@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What nwrun adds to whole programs, in processor time, as pairs in turns: 300 short processes, tar
- * and rsync of 3,000 small files in memory. The program's own time and that of its children count;
+ * and rsync of 3,000 small files in memory, dd from /dev/zero to /dev/null. The program's own time and that of its children count;
  * the collector's, which runs beside, is printed by itself.
  */
 #include <fcntl.h>
@@ -26,6 +26,8 @@ static const struct {
 	{ "tar, 3,000 files", "/bin/tar", { "sh", "-c", "exec tar cf all.tar from" } },
 	{ "rsync, 3,000 files", "/usr/bin/rsync",
 	    { "sh", "-c", "rm -rf to; exec rsync -a from/ to/" } },
+	{ "dd, 4 kB", "/bin/dd",
+	    { "sh", "-c", "exec dd if=/dev/zero of=/dev/null bs=4k count=400000 2>/dev/null" } },
 };
 
 static char nwrun[PATH_MAX], folder[] = "/dev/shm/bench_programs.XXXXXX";
