@@ -215,11 +215,32 @@ is_first_of_several(void)
 	    state->proc->pid;
 }
 
+/* The begin of a wait. A wait at a shared semaphore may end with the process: the thread's slot
+ * tells of the wait meanwhile. */
+static int64_t
+sem_begin(const sem_t *s)
+{
+	struct nwshm_thread *t = is_shared(s) ? thread_slot() : NULL;
+	int64_t now_mono_ns;
+
+	if (t != NULL)
+		thread_goes_to(t, sem_object(s));
+	now_mono_ns = nw_cycles_ns(&region->cycles);
+	if (t != NULL)
+		atomic_store_explicit(&t->inflight,
+		    nwshm_inflight(now_mono_ns - region->base_mono_ns, NWSHM_INFLIGHT_PEER, 0,
+			NWSHM_INFLIGHT_WAIT),
+		    memory_order_relaxed);
+	return now_mono_ns;
+}
+
 static void
 sem_waited(const sem_t *s, int64_t begin_mono_ns)
 {
 	int64_t now_mono_ns = nw_cycles_ns(&region->cycles);
 
+	if (is_shared(s) && is_measured() && self.slot != NULL)
+		atomic_store_explicit(&self.slot->inflight, 0, memory_order_relaxed);
 	if (!is_measured() || now_mono_ns - begin_mono_ns < WAIT_MIN_NS / 10)
 		return;
 	if (is_shared(s))
@@ -238,8 +259,8 @@ sem_waited(const sem_t *s, int64_t begin_mono_ns)
 			return REAL(name) args;                                  \
 		if (REAL(sem_trywait)(s) == 0)                                   \
 			return 0;                                                \
+		begin = sem_begin(s);                                            \
 		errno = error;                                                   \
-		begin = nw_cycles_ns(&region->cycles);                           \
 		rc = REAL(name) args;                                            \
 		error = errno;                                                   \
 		sem_waited(s, begin);                                            \
