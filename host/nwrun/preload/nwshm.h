@@ -182,13 +182,15 @@ enum nwshm_object_kind {
 	NWSHM_LOCAL,
 	NWSHM_PIPE,
 	NWSHM_SEMAPHORE, /* in shared memory; dev and ino are of a place in a file */
+	NWSHM_LOCK,      /* of a file */
 	NWSHM_CHILDREN,  /* all waits of a process for its children */
 	NWSHM_OBJECT_KINDS
 };
 
-/* A file, a connection, a connected local socket or a pipe of a process, a semaphore, or waits for
- * children. The time of a pipe or local socket includes failed calls, and waits that found the end
- * ready. The first two objects sum up the rest, which found no slot: no process, no name. */
+/* A file, a connection, a connected local socket or a pipe of a process, a semaphore, a lock, or
+ * waits for children. The time of a pipe or local socket includes failed calls, and waits that
+ * found the end ready. The first two objects sum up the rest, which found no slot: no process, no
+ * name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */

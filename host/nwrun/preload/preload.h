@@ -268,7 +268,7 @@ struct nwshm_object *
 object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path, size_t len);
 /* A pipe's end, or a named pipe. NULL: no place is left. */
 struct nwshm_object *object_get_pipe(uint64_t dev, uint64_t ino);
-/* A semaphore or the children (preload_peer.c). NULL: no place is left. */
+/* A semaphore, a lock or the children (preload_peer.c). NULL: no place is left. */
 struct nwshm_object *object_get_peer(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
