@@ -64,9 +64,8 @@ edge_doc(const struct analysis *a, const struct nw_chain_edge *edge)
 
 	put_count(o, KEY_chain_edge_waiter, edge->waiter);
 	put_count(o, KEY_chain_edge_holder, edge->holder);
-	put_text(
-	    o, KEY_chain_edge_waits_for, edge->writes ? "room" : nw_chain_kinds[edge->by].what);
-	put_text(o, KEY_chain_edge_by, nw_chain_kinds[edge->by].word);
+	put_text(o, KEY_chain_edge_waits_for, edge->writes ? "room" : chain_kind(edge->by)->what);
+	put_text(o, KEY_chain_edge_by, chain_kind(edge->by)->word);
 	put_real(o, KEY_chain_edge_share, edge->share);
 	put_real(
 	    o, KEY_chain_edge_both_share, edge->by == NW_CHAIN_NETWORK ? edge->own_share : NAN);

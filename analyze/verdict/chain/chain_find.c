@@ -593,6 +593,12 @@ chain_find(const struct evidence *e, struct chain *out)
 	free(f.p);
 }
 
+const struct nw_chain_kind *
+chain_kind(enum nw_chain_by by)
+{
+	return &nw_chain_kinds[by];
+}
+
 void
 chain_clear(struct chain *c)
 {

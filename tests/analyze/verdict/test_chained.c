@@ -181,7 +181,7 @@ test_stays(void)
 	j.limit.stage = 0;
 	CHECK_INT(decide(), CHAINED_NOT);
 	end();
-	begin(); /* bytes past the calls keep the path silent, not a chain of programs that compute */
+	begin(); /* bytes past the calls keep the path silent, not a chain that computes */
 	j.limit.known = false;
 	CHECK_INT(decide(), CHAINED_NOT);
 	end();
