@@ -7,9 +7,11 @@
  * A reader behind its writer takes its own time.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/verdict/chain/chain_in.h"
+#include "narrows/xmalloc.h"
 
 /* Least part of the reader's time for a channel; part of a growing file that may lie unread. */
 static const double WAITS_MIN = 0.1, LIES_MAX = 0.1;
@@ -32,55 +34,51 @@ is_handed(
 	    strcmp(from->path, to->path) == 0;
 }
 
+/* A session may have any number of files: so many of two processes count, of so many pairs. */
+enum { FILES_MAX = 64, PAIRS_MAX = 32 };
+
+/* A file of a pair, and its bytes up to the window in hand: written before, read by its end. */
+struct handed {
+	const struct evidence_shared *from, *to;
+	double written, read;
+};
+
 struct pair {
 	const struct evidence *e;
 	size_t writer, reader;
-	int64_t first_wall_ns, last_wall_ns; /* of the writer's writing of files of the two */
+	struct handed file[FILES_MAX];
+	size_t n;
+	int64_t first_wall_ns, last_wall_ns; /* of the writer's writing of these files */
 	int64_t read_wall_ns;                /* last reading */
 	double bytes;
 };
 
-static const struct evidence_shared *
-other_use(const struct pair *p, const struct evidence_shared *from)
-{
-	const struct evidence_shared *to;
-
-	for (to = p->e->shared; to < p->e->shared + p->e->n_shared; to++)
-		if (to->process == p->reader && is_handed(p->e, from, to))
-			return to;
-	return NULL;
-}
-
 /* Whether bytes of a file lie unread at the end of a window. */
 static bool
-lies_unread(const struct pair *p, const struct evidence_shared *from,
-    const struct evidence_shared *to, size_t window)
+lies_unread(const struct pair *p, const struct handed *f, size_t window)
 {
 	int64_t begin_wall_ns = p->e->t0_wall_ns + (int64_t)window * p->e->step_ns;
-	double written = 0, read = 0;
-	size_t w;
 
-	if (from->last_wall_ns[1] <= begin_wall_ns)
-		return to->last_wall_ns[0] > begin_wall_ns;
-	if (to->first_wall_ns[0] > begin_wall_ns + p->e->step_ns)
+	if (f->from->last_wall_ns[1] <= begin_wall_ns)
+		return f->to->last_wall_ns[0] > begin_wall_ns;
+	if (f->to->first_wall_ns[0] > begin_wall_ns + p->e->step_ns)
 		return false; /* such a reader takes whole files */
-	for (w = 0; w <= window; w++) {
-		written += w < window ? at(from->bytes[1], w) : 0;
-		read += at(to->bytes[0], w);
-	}
-	return written - read > fmax(LIES_BYTES, LIES_MAX * written);
+	return f->written - f->read > fmax(LIES_BYTES, LIES_MAX * f->written);
 }
 
+/* Asked window by window. */
 static bool
-has_something_to_read(const struct pair *p, size_t window)
+has_something_to_read(struct pair *p, size_t window)
 {
-	const struct evidence_shared *from, *to;
+	struct handed *f;
+	bool has = false;
 
-	for (from = p->e->shared; from < p->e->shared + p->e->n_shared; from++)
-		if (from->process == p->writer && (to = other_use(p, from)) != NULL &&
-		    lies_unread(p, from, to, window))
-			return true;
-	return false;
+	for (f = p->file; f < p->file + p->n; f++) {
+		f->written += window > 0 ? at(f->from->bytes[1], window - 1) : 0;
+		f->read += at(f->to->bytes[0], window);
+		has = has || lies_unread(p, f, window);
+	}
+	return has;
 }
 
 /* Seconds of a window in which a process did nothing that is known of. */
@@ -98,27 +96,28 @@ idle_s(const struct evidence *e, const struct evidence_process *p, size_t w)
 
 /* The reader's waits in each window; returns their sum. */
 static double
-waits_fill(const struct pair *p, double *wait_s)
+waits_fill(struct pair *p, double *wait_s)
 {
 	const struct evidence *e = p->e;
 	const struct evidence_process *reader = &e->processes[p->reader];
 	int64_t begin_wall_ns;
 	double sum = 0;
+	bool has;
 	size_t w;
 
 	for (w = 0; w < e->n_windows; w++) {
 		begin_wall_ns = e->t0_wall_ns + (int64_t)w * e->step_ns;
-		if (begin_wall_ns < p->first_wall_ns ||
-		    begin_wall_ns + e->step_ns > p->last_wall_ns ||
-		    begin_wall_ns < reader->first_wall_ns || has_something_to_read(p, w))
-			continue;
-		sum += wait_s[w] = idle_s(e, reader, w);
+		has = has_something_to_read(p, w);
+		if (!has && begin_wall_ns >= p->first_wall_ns &&
+		    begin_wall_ns + e->step_ns <= p->last_wall_ns &&
+		    begin_wall_ns >= reader->first_wall_ns)
+			sum += wait_s[w] = idle_s(e, reader, w);
 	}
 	return sum;
 }
 
 static void
-pair_join(struct finder *f, const struct pair *p)
+pair_join(struct finder *f, struct pair *p)
 {
 	double *wait_s = chain_array(f), begin_s, end_s;
 	struct nw_chain_end *end;
@@ -146,38 +145,35 @@ pair_join(struct finder *f, const struct pair *p)
 	end->end_s = end_s;
 }
 
-/* The extent of the files of two processes; false: there is none. */
-static bool
-pair_find(struct pair *p)
+static void
+pair_add(struct pair *p, const struct evidence_shared *from, const struct evidence_shared *to)
 {
-	const struct evidence_shared *from, *to;
-
-	for (from = p->e->shared; from < p->e->shared + p->e->n_shared; from++) {
-		if (from->process != p->writer || (to = other_use(p, from)) == NULL)
-			continue;
-		if (p->first_wall_ns == 0 || from->first_wall_ns[1] < p->first_wall_ns)
-			p->first_wall_ns = from->first_wall_ns[1];
-		if (from->last_wall_ns[1] > p->last_wall_ns)
-			p->last_wall_ns = from->last_wall_ns[1];
-		if (to->last_wall_ns[0] > p->read_wall_ns)
-			p->read_wall_ns = to->last_wall_ns[0];
-		p->bytes += fmin(from->sum[1], to->sum[0]);
-	}
-	return p->bytes > 0;
+	if (p->n == FILES_MAX)
+		return;
+	p->file[p->n++] = (struct handed){ .from = from, .to = to };
+	if (p->n == 1 || from->first_wall_ns[1] < p->first_wall_ns)
+		p->first_wall_ns = from->first_wall_ns[1];
+	if (from->last_wall_ns[1] > p->last_wall_ns)
+		p->last_wall_ns = from->last_wall_ns[1];
+	if (to->last_wall_ns[0] > p->read_wall_ns)
+		p->read_wall_ns = to->last_wall_ns[0];
+	p->bytes += fmin(from->sum[1], to->sum[0]);
 }
 
-/* Whether an earlier file is of the same two processes. */
-static bool
-is_done(
-    const struct evidence *e, const struct evidence_shared *from, const struct evidence_shared *to)
+/* The pair of two processes, new or known; NULL: too many. */
+static struct pair *
+pair_get(struct pair *pair, size_t *n, const struct evidence *e, size_t writer, size_t reader)
 {
-	const struct evidence_shared *a, *b;
+	struct pair *p;
 
-	for (a = e->shared; a < from; a++)
-		for (b = e->shared; a->process == from->process && b < e->shared + e->n_shared; b++)
-			if (b->process == to->process && is_handed(e, a, b))
-				return true;
-	return false;
+	for (p = pair; p < pair + *n; p++)
+		if (p->writer == writer && p->reader == reader)
+			return p;
+	if (*n == PAIRS_MAX)
+		return NULL;
+	++*n;
+	*p = (struct pair){ .e = e, .writer = writer, .reader = reader };
+	return p;
 }
 
 void
@@ -185,12 +181,18 @@ chain_files_add(struct finder *f)
 {
 	const struct evidence *e = f->e;
 	const struct evidence_shared *from, *to;
+	struct pair *pair, *p;
+	size_t n = 0, i;
 
+	if (e->n_shared == 0)
+		return;
+	pair = xcalloc(PAIRS_MAX, sizeof(*pair));
 	for (from = e->shared; from < e->shared + e->n_shared; from++)
-		for (to = e->shared; from->is_shared && to < e->shared + e->n_shared; to++) {
-			struct pair p = { .e = e, .writer = from->process, .reader = to->process };
-
-			if (is_handed(e, from, to) && !is_done(e, from, to) && pair_find(&p))
-				pair_join(f, &p);
-		}
+		for (to = e->shared; from->is_shared && to < e->shared + e->n_shared; to++)
+			if (is_handed(e, from, to) &&
+			    (p = pair_get(pair, &n, e, from->process, to->process)) != NULL)
+				pair_add(p, from, to);
+	for (i = 0; i < n; i++)
+		pair_join(f, &pair[i]);
+	free(pair);
 }

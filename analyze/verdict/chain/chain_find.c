@@ -88,7 +88,7 @@ is_children(const struct evidence_pipe *p)
 	return strcmp(p->name, "children") == 0 && p->first_wall_ns != 0;
 }
 
-/* By the word before the colon; a local socket is a pipe of two inodes. */
+/* By the word before the colon, which a peer may choose; a local socket is a pipe of two inodes. */
 static enum nw_chain_by
 kind_of_name(const char *name)
 {
@@ -96,7 +96,8 @@ kind_of_name(const char *name)
 	int by;
 
 	for (by = 0; by < NW_CHAIN_KINDS_N; by++)
-		if (strlen(nw_chain_kinds[by].word) == len &&
+		if (!nw_chain_kinds[by].carries && by != NW_CHAIN_CHILD &&
+		    strlen(nw_chain_kinds[by].word) == len &&
 		    strncmp(nw_chain_kinds[by].word, name, len) == 0)
 			return (enum nw_chain_by)by;
 	return NW_CHAIN_PIPE;
