@@ -474,6 +474,7 @@ truth:
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
 	@B=$B python3 tests/rig/chains.py
 	@B=$B python3 tests/rig/loops.py
+	@B=$B python3 tests/rig/ships.py
 # XROOTD="--only REGEX", "--seconds S"
 truth-xrootd:
 	@sh conf/deps.sh field
