@@ -485,6 +485,7 @@ truth:
 	@B=$B python3 tests/rig/rig.py $(TRUTH)
 	@B=$B python3 tests/rig/chains.py
 	@B=$B python3 tests/rig/loops.py
+	@B=$B python3 tests/rig/ships.py
 # PARTNER="--only REGEX", "--seconds S"
 truth-partner:
 	-@sh conf/deps.sh rig

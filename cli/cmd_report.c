@@ -188,6 +188,7 @@ chain_joint(const char *waits_for)
 {
 	return strcmp(waits_for, "room") == 0 ? "for room before"
 	    : strcmp(waits_for, "post") == 0  ? "for a post from"
+	    : strcmp(waits_for, "turn") == 0  ? "for a lock held by"
 	    : strcmp(waits_for, "end") == 0   ? "for the end of"
 					      : "for data from";
 }

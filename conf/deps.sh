@@ -17,9 +17,9 @@ gridftp="globus-gridftp-server-progs globus-gass-copy-progs libglobus-xio-net-ma
 slurm="libslurm-dev" # builds Slurm's plug-in
 fuzz="clang"
 packages="build-essential debhelper fakeroot lintian libsnmp-dev libglobus-xio-dev libglobus-net-manager-dev libslurm-dev" # makes and checks Debian packages
-rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools python3-torch" # programs whose transfers the rig judges; it skips what is missing
+rig="nginx openssh-client openssh-server ngtcp2-client ngtcp2-server openssl srt-tools python3-torch postgresql sshfs zstd" # programs whose transfers the rig judges; it skips what is missing
 works="$rig wget aria2 axel lftp rclone restic golang-go rustc default-jdk-headless nodejs ruby php-cli borgbackup git socat netcat-openbsd
-	mbuffer postgresql bubblewrap busybox" # programs of tests/rig/works
+	mbuffer bubblewrap busybox" # programs of tests/rig/works
 machines="qemu-system-x86 busybox-static sysstat" # machines that are emulated, and a second opinion on this one
 kubernetes="podman runc catatonit debootstrap" # runs the pods of the manifest
 peers="clickhouse-server prometheus influxdb zstd python3" # databases that benchmarks compare with; not every release has all

@@ -108,9 +108,10 @@ if __name__ == "__main__":
     for q in indices:
         q.put(None)
 PY
-# a pool: a thread of the loop's process receives results while the loop computes, and workers take turns at a lock
+# a pool: a thread of the loop's process receives results while the loop computes, and workers take turns at a lock; the workers of
+# the first kind are killed while they wait
 cat >"$tmp/pool.py" <<'PY'
-import multiprocessing, sys, time
+import concurrent.futures, multiprocessing, sys, time
 load, step = float(sys.argv[3]), float(sys.argv[4])
 def burn(seconds):
     end = time.process_time() + seconds
@@ -119,16 +120,22 @@ def burn(seconds):
 def work(k):
     time.sleep(load)
     return bytes(20000)
+def loop(batches, n):
+    waited, begin = 0, time.monotonic()
+    for _ in range(n):
+        asked = time.monotonic()
+        next(batches)
+        waited += time.monotonic() - asked
+        burn(step)
+    print(waited / (time.monotonic() - begin))
 if __name__ == "__main__":
-    n = int(sys.argv[2])
-    with multiprocessing.get_context("fork").Pool(int(sys.argv[1])) as pool:
-        waited, begin, batches = 0, time.monotonic(), pool.imap(work, range(n))
-        for _ in range(n):
-            asked = time.monotonic()
-            next(batches)
-            waited += time.monotonic() - asked
-            burn(step)
-        print(waited / (time.monotonic() - begin))
+    workers, n, fork = int(sys.argv[1]), int(sys.argv[2]), multiprocessing.get_context("fork")
+    if len(sys.argv) > 5:
+        with concurrent.futures.ProcessPoolExecutor(workers, mp_context=fork) as pool:
+            loop(pool.map(work, range(n)), n)
+    else:
+        with fork.Pool(workers) as pool:
+            loop(pool.imap(work, range(n)), n)
 PY
 # a tree: a parent that starts compilers, one after the other, and a linker
 cat >"$tmp/compile.py" <<'PY'
@@ -148,6 +155,51 @@ for i in range(4):
 subprocess.run(["python3", there + "/links.py", there + "/0.o", "0.1", there + "/program"], check=True)
 PY
 
+# two programs that hand files on: the writer renames a file when it is whole, and the reader looks again and again
+cat >"$tmp/writes.py" <<'PY'
+import os, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+for i in range(6):
+    with open(f"{sys.argv[1]}/{i}.part", "wb") as f:
+        for _ in range(8):
+            burn(float(sys.argv[2]))
+            f.write(bytes(1 << 18))
+    os.rename(f"{sys.argv[1]}/{i}.part", f"{sys.argv[1]}/{i}")
+PY
+cat >"$tmp/reads.py" <<'PY'
+import os, sys, time
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+for i in range(6):
+    while not os.path.exists(f"{sys.argv[1]}/{i}"):
+        time.sleep(0.02)
+    with open(f"{sys.argv[1]}/{i}", "rb") as f:
+        while f.read(1 << 18):
+            burn(float(sys.argv[2]))
+PY
+# two programs that take turns at a lock of a file: by flock(2), or by fcntl(2)
+for name in keeps asks; do
+	cat >"$tmp/$name.py" <<'PY'
+import fcntl, os, sys, time
+lock, left, right = {"flock": fcntl.flock, "fcntl": fcntl.lockf}[sys.argv[2]], *(float(x) for x in sys.argv[3:])
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+with open(sys.argv[1], "r+b") as f:
+    f.read(100)
+    for _ in range(int(0.6 / max(left, 0.06))):
+        lock(f, fcntl.LOCK_EX)
+        burn(left)
+        lock(f, fcntl.LOCK_UN)
+        time.sleep(right)
+PY
+done
 session_of() { nw sessions --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
 judged() {
 	id=$(session_of "$1")
@@ -231,13 +283,19 @@ loop slow-step loop 2 60 0.002 0.02
 loop loader-workers loader 2 40 0.04 0.005
 loop loader-step loader 2 40 0.005 0.03
 loop pool-workers pool 2 100 0.04 0.005
-# nobody waits for long in a pool with fast workers: below 2 % of the time in all there is no chain
-has_chain() { run "$1" python3 "$tmp/pool.py" 2 80 0.005 0.03 >"$tmp/$1.truth" && until_true 20 judged "$1" && grep -q '"chain": *{' "$tmp/$1.json"; }
-if has_chain pool-step-1 || has_chain pool-step-2; then
-	loop_check "$task" pool
-else
-	grep -q '"stage": *\("host"\|null\)' "$tmp/$task.json" || fail "$task: another stage: $(cat "$tmp/$task.json")"
-fi
+# workers that wait all the time, for a few bytes of tasks, and are killed in their waits, too
+loop pool-step pool 2 60 0.005 0.03
+loop futures-step pool 2 60 0.005 0.03 futures
+for task in pool-step futures-step; do
+	python3 - "$tmp/$task.json" <<'PY' || fail "$task: the waits of the workers"
+import json, sys
+c = json.load(open(sys.argv[1]))["chain"]
+names = [n["name"] for n in c["nodes"]]
+print(c["sentence"], names)
+assert sorted(names) == ["pool.py (python3)", "the 2 workers of pool.py (python3)"], names
+assert sum(e["share"] for e in c["edges"] if e["waiter"] != c["limit"]) >= 0.3 and names[c["limit"]] == "pool.py (python3)"
+PY
+done
 # workers that take turns at a lock wait for the loop, not for each other
 python3 - "$tmp/slow-step.json" <<'PY' || fail "slow-step: the waits for a turn"
 import json, sys
@@ -258,6 +316,40 @@ assert names[c["limit"]] == "4 processes of compile.py (python3)" and len(names)
 assert all(e["by"] == "child" and names[e["waiter"]] == "build.py (python3)" for e in c["edges"]) and len(c["edges"]) == 2
 assert v["stage"] == "host" and "4 processes of compile.py (python3) on here held the bytes" in v["sentence"], v["sentence"]
 PY
+
+# the reader of another program's files waits for that program; a reader that is slow itself waits for none
+mkdir "$tmp/early" "$tmp/late"
+run handed sh -c "python3 $tmp/writes.py $tmp/early 0.03 & python3 $tmp/reads.py $tmp/early 0; wait"
+run behind sh -c "python3 $tmp/writes.py $tmp/late 0 & python3 $tmp/reads.py $tmp/late 0.03; wait"
+for task in handed behind; do
+	until_true 20 judged $task || fail "$task: no verdict"
+	python3 - "$tmp/$task.json" <<'PY' || fail "$task: files"
+import json, sys
+d = json.load(open(sys.argv[1]))
+c = d["chain"] or {"nodes": [], "edges": [], "sentence": None}
+names = [n["name"].split(".py")[0] for n in c["nodes"]]
+waits = {(names[e["waiter"]], names[e["holder"]]): e["share"] for e in c["edges"] if e["by"] == "file"}
+print(c["sentence"], waits, d["verdict"]["sentence"])
+if "handed" in sys.argv[1]:
+    assert waits[("reads", "writes")] >= 0.4 and len(waits) == 1 and names[c["limit"]] == "writes", waits
+else:
+    assert not waits, waits
+PY
+done
+
+head -c 1000 "$tmp/file" >"$tmp/lock"
+for by in flock fcntl; do
+	run lock-$by sh -c "python3 $tmp/keeps.py $tmp/lock $by 0.1 0.01 & python3 $tmp/asks.py $tmp/lock $by 0.001 0; wait"
+	until_true 20 judged lock-$by || fail "lock-$by: no verdict"
+	python3 - "$tmp/lock-$by.json" <<'PY' || fail "lock-$by"
+import json, sys
+c = json.load(open(sys.argv[1]))["chain"]
+names = [n["name"].split(".py")[0] for n in c["nodes"]]
+waits = {(names[e["waiter"]], names[e["holder"]]): e["share"] for e in c["edges"] if e["by"] == "lock"}
+print(c["sentence"], waits)
+assert waits[("asks", "keeps")] >= 0.4, waits
+PY
+done
 
 # one program has no chain, and the report no word of it
 run alone dd if="$tmp/file" of=/dev/null bs=64k status=none

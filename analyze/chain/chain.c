@@ -15,6 +15,12 @@ static const double EDGE_MIN = 0.02;
 /* Least part of a process's bytes, or waits, for a channel within the time at work. */
 static const double MATTERS = 0.05;
 
+const struct nw_chain_kind nw_chain_kinds[NW_CHAIN_KINDS_N] = {
+#define NW_CHAIN_ROW(name, word, what, carries) { word, what, carries },
+	NW_CHAIN_KINDS(NW_CHAIN_ROW)
+#undef NW_CHAIN_ROW
+};
+
 struct builder {
 	const struct nw_chain_process *p;
 	size_t n;
@@ -223,7 +229,7 @@ waits_fill(struct builder *b)
 			continue;
 		if (b->far[i])
 			to = b->waited;
-		else if (e->by == NW_CHAIN_SEMAPHORE)
+		else if (e->by == NW_CHAIN_SEMAPHORE || e->by == NW_CHAIN_LOCK)
 			to = b->locked;
 		else
 			continue;
@@ -383,7 +389,7 @@ end_edges(struct builder *b, const struct nw_chain_end *e, int dir)
 		if (edge == NULL)
 			return NW_ENOMEM;
 		part = b->part[k] / all * b->kept[b->node_of[e->process]];
-		edge->bytes += e->by <= NW_CHAIN_NETWORK ? b->part[k] : 0;
+		edge->bytes += nw_chain_kinds[e->by].carries ? b->part[k] : 0;
 		for (w = 0; w < b->n_windows; w++)
 			edge->wait_s[w] += part * at(e->wait_s[dir], w);
 	}

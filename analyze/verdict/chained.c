@@ -128,6 +128,18 @@ is_open(const struct judgement *j)
 	    (j->path.n <= 1 || j->limit.n_windows < LIMIT_WINDOWS_MIN || !limit_is_held(&j->limit));
 }
 
+/* Whether bytes past the calls alone keep the path from an answer. The waits for a program that
+ * computes or pauses are known without these bytes. */
+static bool
+is_known_without_bytes(const struct chain *c, const struct judgement *j)
+{
+	const int use = chain_largest_use(longest_node(c), -1);
+
+	return !j->limit.known && j->unseen > UNSEEN_MOST && !j->crowd.limits && !j->idle_disk &&
+	    !j->idle_network && !c->graph.limit_is_edge &&
+	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
+}
+
 /* Whether path and chain name programs of one host, and differ. */
 static bool
 is_another_program(const struct evidence *e, const struct chain *c, const struct judgement *j)
@@ -153,7 +165,9 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		return CHAINED_NOT;
 	if (j->limit.known && agrees(e, c, j)) /* a network alone is the path's own sentence */
 		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
-	return is_open(j) || is_another_program(e, c, j) ? CHAINED_INSTEAD : CHAINED_NOT;
+	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j)
+	    ? CHAINED_INSTEAD
+	    : CHAINED_NOT;
 }
 
 /* Bytes and times of the longest holder, where the path's stages do not cover the session. */

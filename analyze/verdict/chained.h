@@ -3,7 +3,8 @@
  * The verdict along the chain. The end of the chain of waits limits, not the first waiting program.
  * Where the path's stages name the same limit, the sentence names the chain behind; where
  * they do not cover the session's time, or leave the program open, the chain decides.
- * A full network, an idle disk or bytes past the measured calls are the path's matter.
+ * A full network or an idle disk is the path's matter, and so are bytes past the measured calls,
+ * unless the chain ends at a program that computes or pauses.
  */
 #ifndef CHAINED_H
 #define CHAINED_H

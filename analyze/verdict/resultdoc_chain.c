@@ -17,11 +17,6 @@ static const enum result_key use_keys[NW_CHAIN_USES] = {
 	[NW_CHAIN_STARVED] = KEY_chain_node_starved_share,
 };
 
-static const char *const by_words[] = { [NW_CHAIN_PIPE] = "pipe",
-	[NW_CHAIN_NETWORK] = "network",
-	[NW_CHAIN_SEMAPHORE] = "semaphore",
-	[NW_CHAIN_CHILD] = "child" };
-
 static json_t *
 node_doc(const struct analysis *a, size_t i)
 {
@@ -69,12 +64,8 @@ edge_doc(const struct analysis *a, const struct nw_chain_edge *edge)
 
 	put_count(o, KEY_chain_edge_waiter, edge->waiter);
 	put_count(o, KEY_chain_edge_holder, edge->holder);
-	put_text(o, KEY_chain_edge_waits_for,
-	    edge->by == NW_CHAIN_SEMAPHORE   ? "post"
-		: edge->by == NW_CHAIN_CHILD ? "end"
-		: edge->writes               ? "room"
-					     : "data");
-	put_text(o, KEY_chain_edge_by, by_words[edge->by]);
+	put_text(o, KEY_chain_edge_waits_for, edge->writes ? "room" : chain_kind(edge->by)->what);
+	put_text(o, KEY_chain_edge_by, chain_kind(edge->by)->word);
 	put_real(o, KEY_chain_edge_share, edge->share);
 	put_real(
 	    o, KEY_chain_edge_both_share, edge->by == NW_CHAIN_NETWORK ? edge->own_share : NAN);

@@ -40,13 +40,29 @@ enum nw_chain_use {
 	NW_CHAIN_USES
 };
 
-/* What a process waits at. */
+/*
+ * What a process waits at: name, word, word of what a reader waits for, and whether bytes pass
+ * there. A pipe may be a local socket, a file one that a process reads while another process writes
+ * it. At a semaphore reading is waiting for a post, and writing is posting; at a lock of files,
+ * waiting for its turn and taking it. A parent reads, and its children write.
+ */
+#define NW_CHAIN_KINDS(X)                        \
+	X(PIPE, "pipe", "data", true)            \
+	X(NETWORK, "network", "data", true)      \
+	X(FILE, "file", "data", true)            \
+	X(SEMAPHORE, "semaphore", "post", false) \
+	X(LOCK, "lock", "turn", false)           \
+	X(CHILD, "child", "end", false)
 enum nw_chain_by {
-	NW_CHAIN_PIPE, /* or a local socket */
-	NW_CHAIN_NETWORK,
-	NW_CHAIN_SEMAPHORE, /* reading is waiting for a post, writing is posting */
-	NW_CHAIN_CHILD      /* a parent reads, and its children write */
+#define NW_CHAIN_NAME(name, word, what, carries) NW_CHAIN_##name,
+	NW_CHAIN_KINDS(NW_CHAIN_NAME)
+#undef NW_CHAIN_NAME
+	    NW_CHAIN_KINDS_N
 };
+extern const struct nw_chain_kind {
+	const char *word, *what;
+	bool carries;
+} nw_chain_kinds[NW_CHAIN_KINDS_N];
 
 /* Arrays have n_windows entries, in seconds; NULL: no such time. */
 struct nw_chain_process {

@@ -46,6 +46,7 @@ what_words(const char *waits_for)
 	if (waits_for == NULL)
 		return NULL;
 	return strcmp(waits_for, "post") == 0 ? "a post of a semaphore"
+	    : strcmp(waits_for, "turn") == 0  ? "a turn at a lock"
 	    : strcmp(waits_for, "end") == 0   ? "the end of a child"
 					      : waits_for;
 }

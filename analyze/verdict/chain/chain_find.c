@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "analyze/verdict/chain/chain_find.h"
+#include "analyze/verdict/chain/chain_in.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -12,18 +12,8 @@
 /* Nobody would follow the chain of a larger session. */
 enum { PROCESSES_MAX = 256, ENDS_MAX = 1024 };
 
-struct finder {
-	const struct evidence *e;
-	struct nw_chain_process *p;
-	struct nw_chain_end *end;
-	const char **name; /* of each end's channel; NULL of a connection */
-	size_t n_ends, n_channels;
-	double **made; /* arrays to free */
-	size_t n_made;
-};
-
-static double *
-array_make(struct finder *f)
+double *
+chain_array(struct finder *f)
 {
 	double *a = xcalloc(f->e->n_windows + 1, sizeof(*a));
 
@@ -37,9 +27,8 @@ at(const double *a, size_t i)
 	return a != NULL ? a[i] : 0;
 }
 
-/* Since the first window's begin. */
-static double
-seconds_of(const struct evidence *e, int64_t wall_ns)
+double
+chain_seconds_of(const struct evidence *e, int64_t wall_ns)
 {
 	return (double)(wall_ns - e->t0_wall_ns) * 1e-9;
 }
@@ -66,8 +55,8 @@ parent_of(const struct evidence *e, size_t process)
 
 /* --- channels --- */
 
-static struct nw_chain_end *
-end_add(struct finder *f, size_t process, size_t channel, const char *name)
+struct nw_chain_end *
+chain_end_add(struct finder *f, size_t process, size_t channel, const char *name)
 {
 	struct nw_chain_end *end;
 
@@ -99,6 +88,21 @@ is_children(const struct evidence_pipe *p)
 	return strcmp(p->name, "children") == 0 && p->first_wall_ns != 0;
 }
 
+/* By the word before the colon, which a peer may choose; a local socket is a pipe of two inodes. */
+static enum nw_chain_by
+kind_of_name(const char *name)
+{
+	size_t len = strcspn(name, ":");
+	int by;
+
+	for (by = 0; by < NW_CHAIN_KINDS_N; by++)
+		if (!nw_chain_kinds[by].carries && by != NW_CHAIN_CHILD &&
+		    strlen(nw_chain_kinds[by].word) == len &&
+		    strncmp(nw_chain_kinds[by].word, name, len) == 0)
+			return (enum nw_chain_by)by;
+	return NW_CHAIN_PIPE;
+}
+
 static void
 pipes_add(struct finder *f)
 {
@@ -112,17 +116,16 @@ pipes_add(struct finder *f)
 		if (p->first_wall_ns == 0 || is_children(p))
 			continue;
 		channel = pipe_channel(f, e->processes[p->process].host, p->name);
-		if ((end = end_add(f, p->process, channel, p->name)) == NULL)
+		if ((end = chain_end_add(f, p->process, channel, p->name)) == NULL)
 			return;
 		f->n_channels += channel == f->n_channels;
-		end->begin_s = seconds_of(e, p->first_wall_ns);
-		end->end_s = seconds_of(e, p->last_wall_ns);
+		end->begin_s = chain_seconds_of(e, p->first_wall_ns);
+		end->end_s = chain_seconds_of(e, p->last_wall_ns);
 		for (way = 0; way < 2; way++) {
 			end->bytes[way] = p->bytes[way];
 			end->wait_s[way] = p->wait_s[way];
 		}
-		if (strncmp(p->name, "semaphore:", 10) == 0)
-			end->by = NW_CHAIN_SEMAPHORE;
+		end->by = kind_of_name(p->name);
 	}
 }
 
@@ -137,7 +140,7 @@ has_neighbour(const struct finder *f, size_t process)
 	for (a = f->end; a < f->end + f->n_ends; a++)
 		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
 			if (b->process != process && b->channel == a->channel &&
-			    a->by != NW_CHAIN_CHILD)
+			    a->by != NW_CHAIN_CHILD && a->by != NW_CHAIN_FILE)
 				return true;
 	return false;
 }
@@ -158,24 +161,24 @@ children_join(struct finder *f, const struct evidence_pipe *p)
 {
 	const struct evidence *e = f->e;
 	const struct evidence_process *parent = &e->processes[p->process], *child;
-	struct nw_chain_end *end = end_add(f, p->process, f->n_channels, NULL);
+	struct nw_chain_end *end = chain_end_add(f, p->process, f->n_channels, NULL);
 	size_t i;
 
 	if (end == NULL)
 		return;
 	end->by = NW_CHAIN_CHILD;
-	end->begin_s = seconds_of(e, p->first_wall_ns);
-	end->end_s = seconds_of(e, p->last_wall_ns);
+	end->begin_s = chain_seconds_of(e, p->first_wall_ns);
+	end->end_s = chain_seconds_of(e, p->last_wall_ns);
 	end->bytes[0] = 1;
 	end->wait_s[0] = p->wait_s[0];
 	for (i = 0; i < e->n_processes; i++) {
 		child = &e->processes[i];
 		if (!is_lone_child(f, i, parent) ||
-		    (end = end_add(f, i, f->n_channels, NULL)) == NULL)
+		    (end = chain_end_add(f, i, f->n_channels, NULL)) == NULL)
 			continue;
 		end->by = NW_CHAIN_CHILD;
-		end->begin_s = seconds_of(e, child->first_wall_ns);
-		end->end_s = seconds_of(e, child->last_wall_ns);
+		end->begin_s = chain_seconds_of(e, child->first_wall_ns);
+		end->end_s = chain_seconds_of(e, child->last_wall_ns);
 		end->bytes[1] = end->end_s - end->begin_s;
 	}
 	f->n_channels++;
@@ -270,15 +273,15 @@ connection_extent(
 		found = true;
 		end->end_s = (double)(i + 1) * step_s;
 	}
-	end->begin_s = fmax(end->begin_s, seconds_of(e, p->first_wall_ns));
-	end->end_s = fmin(end->end_s, seconds_of(e, p->last_wall_ns));
+	end->begin_s = fmax(end->begin_s, chain_seconds_of(e, p->first_wall_ns));
+	end->end_s = fmin(end->end_s, chain_seconds_of(e, p->last_wall_ns));
 }
 
 static void
 connection_end(
     struct finder *f, const struct evidence_connection *c, size_t process, size_t channel)
 {
-	struct nw_chain_end *end = end_add(f, process, channel, NULL);
+	struct nw_chain_end *end = chain_end_add(f, process, channel, NULL);
 	const struct evidence_process *p = &f->e->processes[process];
 	double *wait[2];
 	int way;
@@ -289,7 +292,7 @@ connection_end(
 	end->bytes[0] = c->bytes_in;
 	end->bytes[1] = c->bytes_out;
 	for (way = 0; way < 2; way++) {
-		wait[way] = array_make(f);
+		wait[way] = chain_array(f);
 		net_add(f->e, p, way == 1, connection_share(f->e, c, way == 1), wait[way]);
 		end->wait_s[way] = wait[way];
 	}
@@ -311,7 +314,7 @@ connections_add(struct finder *f)
 		o = other_end(e, c);
 		if (o == NULL) {
 			if (f->p[process].use_s[NW_CHAIN_FAR] == NULL)
-				f->p[process].use_s[NW_CHAIN_FAR] = array_make(f);
+				f->p[process].use_s[NW_CHAIN_FAR] = chain_array(f);
 			for (i = 0; i < 2; i++)
 				net_add(e, &e->processes[process], i == 1,
 				    connection_share(e, c, i == 1),
@@ -366,7 +369,7 @@ workers_widen(struct finder *f)
 		parent = parent_of(e, i);
 		if (!is_worker_of(f, i, parent))
 			continue;
-		end_s = seconds_of(e, e->processes[i].last_wall_ns);
+		end_s = chain_seconds_of(e, e->processes[i].last_wall_ns);
 		ends_widen(f, i, end_s);
 		ends_widen(f, parent, end_s);
 	}
@@ -411,7 +414,7 @@ neighbours_mark(const struct finder *f, size_t process)
 	for (a = f->end; a < f->end + f->n_ends; a++)
 		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
 			if (b->process != process && b->channel == a->channel &&
-			    a->by != NW_CHAIN_SEMAPHORE) {
+			    a->by != NW_CHAIN_SEMAPHORE && a->by != NW_CHAIN_LOCK) {
 				ways[b->process] |= a->bytes[1] > 0 && b->bytes[0] > 0 ? GIVES : 0;
 				ways[b->process] |= a->bytes[0] > 0 && b->bytes[1] > 0 ? TAKES : 0;
 				ways[b->process] |=
@@ -477,7 +480,7 @@ less(struct finder *f, const double *a, const double *b)
 
 	if (a == NULL)
 		return NULL;
-	out = array_make(f);
+	out = chain_array(f);
 	for (i = 0; i < f->e->n_windows; i++)
 		out[i] = fmax(0, a[i] - at(b, i));
 	return out;
@@ -503,14 +506,15 @@ steps_fill(struct finder *f)
 	}
 }
 
-/* The first thread's waits are known without those at networks. */
+/* The first thread's waits are known without those at networks and for files. */
 static bool
-has_network(const struct finder *f, size_t process)
+has_other_waits(const struct finder *f, size_t process)
 {
 	const struct nw_chain_end *end;
 
 	for (end = f->end; end < f->end + f->n_ends; end++)
-		if (end->process == process && end->by == NW_CHAIN_NETWORK)
+		if (end->process == process &&
+		    (end->by == NW_CHAIN_NETWORK || end->by == NW_CHAIN_FILE))
 			return true;
 	return false;
 }
@@ -528,7 +532,7 @@ processes_fill(struct finder *f)
 		out = &f->p[i];
 		out->cpu_known = p->cpu != NULL;
 		out->use_s[NW_CHAIN_CPU] = p->cpu;
-		out->first_s = has_network(f, i) ? NULL : p->first_s;
+		out->first_s = has_other_waits(f, i) ? NULL : p->first_s;
 		out->use_s[NW_CHAIN_READ] = evidence_reads_cached(e, p)
 		    ? less(f, p->busy_s[NW_OP_DISK_READ], p->cpu)
 		    : p->busy_s[NW_OP_DISK_READ];
@@ -571,6 +575,7 @@ chain_find(const struct evidence *e, struct chain *out)
 	pipes_add(&f);
 	connections_add(&f);
 	children_add(&f);
+	chain_files_add(&f);
 	workers_widen(&f);
 	processes_fill(&f);
 	groups_set(&f);
@@ -587,6 +592,12 @@ chain_find(const struct evidence *e, struct chain *out)
 	free(f.end);
 	free(f.name);
 	free(f.p);
+}
+
+const struct nw_chain_kind *
+chain_kind(enum nw_chain_by by)
+{
+	return &nw_chain_kinds[by];
 }
 
 void

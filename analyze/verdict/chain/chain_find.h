@@ -31,6 +31,9 @@ void chain_clear(struct chain *c);
  * negative if no use is worth a word. */
 int chain_largest_use(const struct nw_chain_node *n, int without);
 
+/* The words of a kind of wait; valid for ever. */
+const struct nw_chain_kind *chain_kind(enum nw_chain_by by);
+
 /* chain_words.c: names the nodes and tells the chain. */
 void chain_tell(const struct evidence *e, struct chain *c);
 

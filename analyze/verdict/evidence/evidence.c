@@ -496,6 +496,7 @@ evidence_clear(struct evidence *e)
 	kernels_clear(e);
 	uses_clear(e);
 	pipes_clear(e);
+	shared_clear(e);
 	steps_clear(e);
 	evidence_switches_clear(e);
 	evidence_tests_clear(e);

@@ -29,7 +29,7 @@
 #include "narrows/store.h"
 
 enum { EVIDENCE_WINDOWS_MAX = 3600, EVIDENCE_LIST_MAX = 50, EVIDENCE_ANNOUNCED_MAX = 4096 };
-enum { EVIDENCE_PIPES_MAX = 512 };
+enum { EVIDENCE_PIPES_MAX = 512, EVIDENCE_SHARED_MAX = 512 };
 
 struct evidence_host {
 	int64_t id;
@@ -117,6 +117,16 @@ struct evidence_pipe {
 	double bytes[2];
 	double *wait_s[2];
 	int64_t first_wall_ns, last_wall_ns;
+};
+
+/* A process's use of a file that another process of the host uses, too; of other files no bytes.
+ * Index 0 is reading, 1 writing: bytes in each window, their sum, and the extent of the rows. */
+struct evidence_shared {
+	size_t process;
+	char *mid, *path; /* of the metadata; the newest name */
+	bool is_shared;
+	double *bytes[2], sum[2];
+	int64_t first_wall_ns[2], last_wall_ns[2];
 };
 
 /* Steps of a process's loops, as the program marks them: totals, and per window. */
@@ -278,6 +288,8 @@ struct evidence {
 	size_t n_processes;
 	struct evidence_pipe *pipes; /* at most EVIDENCE_PIPES_MAX */
 	size_t n_pipes;
+	struct evidence_shared *shared; /* at most EVIDENCE_SHARED_MAX */
+	size_t n_shared;
 	struct evidence_steps *steps; /* at most EVIDENCE_LIST_MAX */
 	size_t n_steps;
 	struct evidence_mount *mounts; /* at most EVIDENCE_LIST_MAX */

@@ -41,6 +41,7 @@ struct source {
 	/* file, connection, replay, pipe or steps: of a document, or named by a caliper's own
 	 * metadata */
 	size_t item;
+	size_t shared;                 /* of a file: index into shared, or EVIDENCE_SHARED_MAX */
 	bool has_connection, has_file; /* whether a caliper's metadata names such an item */
 	enum nw_op op;
 	enum evidence_wait wait; /* of SOURCE_KERNEL */
@@ -190,6 +191,12 @@ void steps_clear(struct evidence *e);
 void pipe_source(struct loader *l, struct source *s, const json_t *subject);
 void pipe_row(struct loader *l, const struct row *r);
 void pipes_clear(struct evidence *e);
+
+/* evidence_shared.c */
+/* Adds a process's use of a file by the file's metadata, whose id in documents is mid. */
+void shared_source(struct loader *l, struct source *s, const char *mid, const json_t *subject);
+void shared_row(struct loader *l, const struct row *r, double read, double written);
+void shared_clear(struct evidence *e);
 
 /* evidence_connections.c */
 /* A row of nw:connection, from the program's own nwrun. */

@@ -357,6 +357,7 @@ file_row(struct loader *l, const struct row *r)
 
 	f->read_bytes += read;
 	f->write_bytes += written;
+	shared_row(l, r, read, written);
 	if (f->mount >= l->e->n_mounts)
 		return;
 	l->e->mounts[f->mount].bytes[0] += read;

@@ -316,11 +316,14 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	if (strcmp(m->event_type, NW_TYPE_STEPS) == 0)
 		s.kind = SOURCE_STEPS;
 	if (s.kind == SOURCE_CALIPER || s.kind == SOURCE_PROCESS || s.kind == SOURCE_PIPE ||
-	    s.kind == SOURCE_STEPS)
+	    s.kind == SOURCE_STEPS ||
+	    (s.kind == SOURCE_FILE && json_object_get(subject, "pid") != NULL))
 		s.process = process_index(l->e, s.host, json_number(subject, "pid", PID_NOT_TOLD),
 		    json_text(subject, "program"));
 	if (s.kind == SOURCE_PIPE)
 		pipe_source(l, &s, subject);
+	if (s.kind == SOURCE_FILE)
+		shared_source(l, &s, m->mid, subject);
 	if (s.kind == SOURCE_STEPS)
 		steps_source(l, &s);
 	source_use(l->e, &s, m->event_type, l->e->session_id, subject);

@@ -44,6 +44,9 @@ struct chained {
 	enum nw_stage_kind stage;
 };
 
+/* Least share of unseen bytes that prevents a verdict of the path. */
+#define UNSEEN_MOST 0.2
+
 struct judgement {
 	struct nw_path path;
 	struct limit limit; /* of the whole session */

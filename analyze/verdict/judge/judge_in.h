@@ -6,8 +6,6 @@
 
 #include "analyze/verdict/judge/judge.h"
 
-/* Least share of unseen bytes that prevents a verdict. */
-#define UNSEEN_MOST 0.2
 /* Two nearly equal stages, each with so large a share of the time, limit together. */
 #define TIE_HELD 0.6
 /* Beside a stage at work for so large a share of the time, lifting another gains little. */

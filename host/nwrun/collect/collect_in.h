@@ -145,6 +145,7 @@ struct object_seen {
 	/* of a pipe or local socket: reported by itself, and the socket at the other end; 0: not
 	 * known */
 	uint64_t pipe_bytes[2], pipe_ns[2];
+	uint64_t ahead_ns[2]; /* of waits under way, at the look */
 	uint32_t far_ino;
 	int64_t pipe_from_wall_ns; /* begin of unreported use; 0: there is none */
 	uint64_t tcp_busy_us;
@@ -238,6 +239,8 @@ bool window_take_late(struct collect *c, unsigned index, bool final);
  */
 void window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS]);
+/* Notes, of each pipe and semaphore of the process, how long waits there are under way. */
+void window_collect_ahead(struct collect *c, unsigned index, int64_t now_mono_ns);
 /* Forgets and gives back the slots of a dead process. */
 void window_free_threads(struct collect *c, unsigned index);
 void window_clear(struct collect *c);
@@ -326,7 +329,11 @@ const struct server *local_server_of(const struct watch *w, enum nwshm_dir dir);
 
 enum { COLLECT_PIPES_SAID = 128 };
 
-/* Reports the use of a pipe or local socket since the last report, if worth a series. */
+/*
+ * Reports the use of a pipe or local socket since the last report, waits under way included, if
+ * worth a series. An end of little use is worth one where the other end is, whichever was told
+ * first.
+ */
 void pipe_report(struct collect *c, unsigned object, int64_t now_wall_ns);
 
 /* --- collect_tcp.c --- */

@@ -205,16 +205,13 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	struct object_delta d;
 	bool moved, has_tcp, tcp_worked, first;
 
-	if (!seen->used)
-		seen_start(c, seen, o);
 	first = seen->bytes[NWSHM_READ] + seen->bytes[NWSHM_WRITE] == 0;
 	label_refresh(c, seen, o);
 	moved = delta_take(o, seen, &d);
 	if (seen->label.kind >= NWSHM_LOCAL) {
 		if (moved && seen->label.kind == NWSHM_LOCAL)
 			local_report(c, seen->owner, o, &d, first);
-		if (moved)
-			pipe_report(c, object, now_wall_ns);
+		pipe_report(c, object, now_wall_ns);
 		return;
 	}
 	label_stage(&c->watch[seen->owner], seen);
@@ -261,13 +258,23 @@ object_is_there(const struct nwshm_object *o)
 	return s == NWSHM_LIVE || s == NWSHM_ENDED;
 }
 
+static bool
+is_of(const struct collect *c, unsigned object, unsigned index)
+{
+	return object_is_there(&c->shm->object[object]) && c->shm->object[object].owner == index;
+}
+
 void
 object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns)
 {
 	uint32_t used = nwshm_used_get(&c->shm->objects_used, NWSHM_OBJECTS), i;
 
+	for (i = NWSHM_OBJECTS_FIXED; i < used; i++)
+		if (is_of(c, i, index) && !c->object[i].used)
+			seen_start(c, &c->object[i], &c->shm->object[i]);
+	window_collect_ahead(c, index, now_wall_ns - c->wall_ahead_ns);
 	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
-		if (!object_is_there(&c->shm->object[i]) || c->shm->object[i].owner != index)
+		if (!is_of(c, i, index))
 			continue;
 		object_report(c, i, gone, now_wall_ns);
 		cells_report(c, i, gone, now_wall_ns);

@@ -134,16 +134,20 @@ inflight_is_in(uint64_t inflight, unsigned stage)
 	    ((inflight & 7) == stage || (inflight >> 4 & 15) == stage);
 }
 
-/* An operation between the two loads counts twice for now; the next difference is smaller by as
- * much. */
-static uint64_t
-thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage,
-    uint64_t *seen_ns, int64_t now_mono_ns)
+static bool
+inflight_is_at_peer(uint64_t inflight)
 {
-	uint64_t inflight = nwshm_get(&t->inflight);
-	uint64_t total = nwshm_get(&t->busy_ns[stage]), before = *seen_ns;
+	return (inflight & NWSHM_INFLIGHT_WAIT) != 0 && (inflight & 7) == NWSHM_INFLIGHT_PEER;
+}
 
-	if (inflight_is_in(inflight, stage))
+/* Adds the time under way to a counter. */
+static uint64_t
+take_ahead(const struct collect *c, uint64_t total, uint64_t inflight, uint64_t *seen_ns,
+    int64_t now_mono_ns)
+{
+	uint64_t before = *seen_ns;
+
+	if (inflight != 0)
 		total += (uint64_t)inflight_elapsed(c, inflight, now_mono_ns);
 	if (total <= before)
 		return 0;
@@ -152,6 +156,29 @@ thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned
 	if (total - before > (uint64_t)(now_mono_ns - c->base_mono_ns))
 		return 0;
 	return total - before;
+}
+
+/* An operation between the two loads counts twice for now; the next difference is smaller by as
+ * much. */
+static uint64_t
+thread_take_busy(const struct collect *c, const struct nwshm_thread *t, unsigned stage,
+    uint64_t *seen_ns, int64_t now_mono_ns)
+{
+	uint64_t inflight = nwshm_get(&t->inflight);
+
+	return take_ahead(c, nwshm_get(&t->busy_ns[stage]),
+	    inflight_is_in(inflight, stage) ? inflight : 0, seen_ns, now_mono_ns);
+}
+
+/* The same of waits at shared semaphores and for children. */
+static uint64_t
+thread_take_peers(
+    const struct collect *c, const struct nwshm_thread *t, uint64_t *seen_ns, int64_t now_mono_ns)
+{
+	uint64_t inflight = nwshm_get(&t->inflight);
+
+	return take_ahead(c, nwshm_get(&t->peer_ns), inflight_is_at_peer(inflight) ? inflight : 0,
+	    seen_ns, now_mono_ns);
 }
 
 /* --- a process --- */
@@ -308,12 +335,13 @@ enum { INNER_MIN_NS = 5000000 };
 
 /* Waits without descriptors since the last call. */
 static uint64_t
-thread_take_first(const struct nwshm_thread *t, struct thread_seen *seen, uint64_t *inner_total)
+thread_take_first(const struct collect *c, const struct nwshm_thread *t, struct thread_seen *seen,
+    int64_t now_mono_ns, uint64_t *inner_total)
 {
 	uint64_t inner_ns = take(&t->inner_ns, &seen->inner_ns);
 
 	*inner_total += inner_ns;
-	return inner_ns + take(&t->peer_ns, &seen->peer_ns);
+	return inner_ns + thread_take_peers(c, t, &seen->peer_ns, now_mono_ns);
 }
 
 static uint64_t
@@ -363,7 +391,7 @@ window_collect_rest(
 		has_first |= is_first;
 		if (most[NWSHM_READ] > 0 && seen->pipe_bytes[NWSHM_READ] == most[NWSHM_READ])
 			first_reads = is_first;
-		first_ns = thread_take_first(t, seen, &w->inner_total);
+		first_ns = thread_take_first(c, t, seen, now_mono_ns, &w->inner_total);
 		if (is_first)
 			w->first_ns += first_ns + pipes_ns;
 		w->other_bytes[NWSHM_READ] +=
@@ -383,6 +411,46 @@ window_collect_rest(
 	w->pause_ns += pause_ns;
 	/* for good: a helper that passes descriptors on may read more bytes later */
 	w->first_waits |= has_first && (first_reads || w->inner_total >= INNER_MIN_NS);
+}
+
+/* The direction of a wait at a pipe or semaphore; negative: another operation, or none. */
+static int
+inflight_dir(uint64_t inflight)
+{
+	unsigned place = inflight & 7, dir;
+
+	if (inflight_is_at_peer(inflight))
+		return NWSHM_READ;
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++)
+		if ((inflight & NWSHM_INFLIGHT_WAIT) != 0
+			? place == NWSHM_WAIT_PIPE_READ + dir
+			: inflight_is_in(inflight, NWSHM_PIPE_READ + dir))
+			return (int)dir;
+	return -1;
+}
+
+void
+window_collect_ahead(struct collect *c, unsigned index, int64_t now_mono_ns)
+{
+	uint32_t used = threads_used(c), i, object;
+	const struct nwshm_thread *t;
+	uint64_t inflight;
+	int dir;
+
+	for (i = 0; i < used; i++) {
+		if (!owns(c->shm, i, index))
+			continue;
+		t = &c->shm->thread[i];
+		inflight = nwshm_get(&t->inflight);
+		object = atomic_load_explicit(&t->at_object, memory_order_acquire) - 1;
+		/* the next operation may have noted its object already */
+		if ((dir = inflight_dir(inflight)) < 0 || nwshm_get(&t->inflight) != inflight ||
+		    object >= NWSHM_OBJECTS || !c->object[object].used ||
+		    c->object[object].owner != index)
+			continue;
+		c->object[object].ahead_ns[dir] +=
+		    (uint64_t)inflight_elapsed(c, inflight, now_mono_ns);
+	}
 }
 
 /* --- ends --- */

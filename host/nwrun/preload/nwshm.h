@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 15,
+	NWSHM_VERSION = 16,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -86,6 +86,8 @@ struct nwshm_walk {
 struct nwshm_thread {
 	/* operation or wait of the thread now, see nwshm_inflight() */
 	_Atomic uint64_t inflight;
+	/* number of the object of the operation or wait, plus 1; 0: none, or not known */
+	_Atomic uint32_t at_object;
 	/* time inside finished operations, failed operations and fsync(2) included */
 	_Atomic uint64_t busy_ns[NWSHM_TIMED];
 	_Atomic uint64_t wait_ns[NWSHM_WAITS];
@@ -112,7 +114,9 @@ struct nwshm_thread {
 
 /* An operation under way: its begin (since the region's birth), its stage, the second stage of a
  * combined call. With the mark TICKS the begin is the cycle counter's. */
-#define NWSHM_INFLIGHT_WAIT  0x008u
+#define NWSHM_INFLIGHT_WAIT 0x008u
+/* in the place of a stage, with the mark WAIT: a wait at a shared semaphore */
+#define NWSHM_INFLIGHT_PEER  0x007u
 #define NWSHM_INFLIGHT_TICKS 0x100u
 #define NWSHM_INFLIGHT_SHIFT 9
 static inline uint64_t
@@ -178,13 +182,15 @@ enum nwshm_object_kind {
 	NWSHM_LOCAL,
 	NWSHM_PIPE,
 	NWSHM_SEMAPHORE, /* in shared memory; dev and ino are of a place in a file */
+	NWSHM_LOCK,      /* of a file */
 	NWSHM_CHILDREN,  /* all waits of a process for its children */
 	NWSHM_OBJECT_KINDS
 };
 
-/* A file, a connection, a connected local socket or a pipe of a process, a semaphore, or waits for
- * children. The time of a pipe or local socket includes failed calls, and waits that found the end
- * ready. The first two objects sum up the rest, which found no slot: no process, no name. */
+/* A file, a connection, a connected local socket or a pipe of a process, a semaphore, a lock, or
+ * waits for children. The time of a pipe or local socket includes failed calls, and waits that
+ * found the end ready. The first two objects sum up the rest, which found no slot: no process, no
+ * name. */
 struct nwshm_object {
 	_Atomic uint32_t state; /* ENDED: no descriptor refers to the object any more */
 	_Atomic int32_t refs;   /* descriptors */

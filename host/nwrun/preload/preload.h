@@ -268,7 +268,7 @@ struct nwshm_object *
 object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path, size_t len);
 /* A pipe's end, or a named pipe. NULL: no place is left. */
 struct nwshm_object *object_get_pipe(uint64_t dev, uint64_t ino);
-/* A semaphore or the children (preload_peer.c). NULL: no place is left. */
+/* A semaphore, a lock or the children (preload_peer.c). NULL: no place is left. */
 struct nwshm_object *object_get_peer(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
@@ -310,6 +310,14 @@ void op_begin(struct op *op, int fd, enum nwshm_dir dir);
 /* Makes sure that the pages of all stages exist, for a thread that may not ask later. */
 void lanes_prepare(struct nwshm_thread *t);
 
+/* Notes where the thread is about to wait, before the word of the operation. */
+static inline void
+thread_goes_to(struct nwshm_thread *t, const struct nwshm_object *o)
+{
+	atomic_store_explicit(&t->at_object, o == NULL ? 0 : (uint32_t)(o - region->object) + 1,
+	    memory_order_relaxed);
+}
+
 /* For a descriptor of a known kind. */
 static inline void
 op_begin_known(
@@ -323,6 +331,7 @@ op_begin_known(
 	op->object = info.object;
 	if (op->stage >= NWSHM_TIMED)
 		return;
+	thread_goes_to(t, info.object);
 	op->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&t->inflight,
 	    nwshm_inflight(op->begin_mono_ns - region->base_mono_ns, op->stage, NWSHM_NO_STAGE, 0),
@@ -361,6 +370,7 @@ quick_begin(struct quick *q, int fd, enum nwshm_dir dir)
 	seq = __atomic_load_n(&region->cycles.seq, __ATOMIC_ACQUIRE);
 	if (unlikely(seq == 0 || (seq & 1) != 0))
 		return false;
+	atomic_store_explicit(&q->thread->at_object, word >> FD_OBJECT_SHIFT, memory_order_relaxed);
 	q->begin_ticks = nw_ticks();
 	atomic_store_explicit(&q->thread->inflight,
 	    nwshm_inflight((int64_t)q->begin_ticks, q->stage, NWSHM_NO_STAGE, NWSHM_INFLIGHT_TICKS),

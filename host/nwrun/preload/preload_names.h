@@ -25,6 +25,7 @@ X(fputc_unlocked) X(putc_unlocked) X(putchar_unlocked) X(__overflow) X(vprintf) 
 X(vdprintf) X(__vprintf_chk) X(__vfprintf_chk) X(__vdprintf_chk) X(fflush) X(fflush_unlocked)
 X(fclose) X(pclose) X(freopen) X(freopen64) X(fopen) X(fopen64) X(fdopen) X(tmpfile)
 X(tmpfile64) X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) X(sem_wait) X(sem_trywait)
-X(sem_timedwait) X(sem_clockwait) X(sem_post) X(fseek) X(fseeko) X(fseeko64) X(rewind)
+X(sem_timedwait) X(sem_clockwait) X(sem_post) X(flock) X(fcntl) X(fcntl64) X(lockf)
+X(lockf64) X(fseek) X(fseeko) X(fseeko64) X(rewind)
 X(fsetpos) X(fsetpos64)
     /* clang-format on */

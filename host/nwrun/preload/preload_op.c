@@ -251,6 +251,7 @@ op_inflight(unsigned stage, unsigned stage2, int64_t begin_mono_ns)
 static inline void
 op_start_clock(struct op *op)
 {
+	thread_goes_to(op->thread, is_pipe(op->stage) ? op->object : op->object2);
 	op->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&op->thread->inflight,
 	    op_inflight(op->stage, op->stage2, op->begin_mono_ns), memory_order_relaxed);

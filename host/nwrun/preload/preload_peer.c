@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits for other processes without a descriptor: for children, and at semaphores in shared memory,
- * through which pools of processes pass their queues on. Each is an object, as a pipe is.
- * Reading a semaphore is waiting there, writing is posting, with a post as a byte.
+ * Waits for other processes without bytes: for children, for locks of files, and at semaphores in
+ * shared memory, through which pools of processes pass their queues on. Each is an object, as a
+ * pipe is. Reading a semaphore is waiting there, writing is posting, with a post as a byte; of a
+ * lock, waiting for the lock and getting it.
  *
  * Most semaphores are locks of one process (each lock of Python is). The C library notes in the
  * semaphore whether other processes share the semaphore, and a call for all others goes on at
@@ -15,7 +16,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
+#include <stdarg.h>
+#include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -89,6 +93,120 @@ CHILD(pid_t, wait4, options, (pid_t pid, int *status, int options, struct rusage
     (pid, status, options, usage))
 CHILD(int, waitid, options, (idtype_t kind, id_t id, siginfo_t *info, int options),
     (kind, id, info, options))
+
+/* --- waits under way --- */
+
+/* A wait at a shared semaphore or for a lock may end with the process: the thread's slot tells of
+ * the wait meanwhile. Returns the begin. */
+static int64_t
+peer_begin(struct nwshm_thread *t, const struct nwshm_object *o)
+{
+	int64_t now_mono_ns;
+
+	if (t != NULL)
+		thread_goes_to(t, o);
+	now_mono_ns = nw_cycles_ns(&region->cycles);
+	if (t != NULL)
+		atomic_store_explicit(&t->inflight,
+		    nwshm_inflight(now_mono_ns - region->base_mono_ns, NWSHM_INFLIGHT_PEER, 0,
+			NWSHM_INFLIGHT_WAIT),
+		    memory_order_relaxed);
+	return now_mono_ns;
+}
+
+static void
+peer_end(void)
+{
+	if (is_measured() && self.slot != NULL)
+		atomic_store_explicit(&self.slot->inflight, 0, memory_order_relaxed);
+}
+
+/* --- locks of files --- */
+
+struct lock_wait {
+	struct nwshm_object *object; /* NULL: not measured */
+	int64_t begin_mono_ns;
+};
+
+/* A call that takes a lock and may wait for it. */
+static void
+lock_begin(struct lock_wait *w, int fd)
+{
+	int error = errno;
+	struct statx st;
+
+	w->object = NULL;
+	if (!is_measured() || sealed || thread_slot() == NULL ||
+	    sys(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_INO, &st) < 0 ||
+	    (w->object = object_get_peer(NWSHM_LOCK, statx_dev(&st), st.stx_ino)) == NULL) {
+		errno = error;
+		return;
+	}
+	w->begin_mono_ns = peer_begin(self.slot, w->object);
+	errno = error;
+}
+
+static void
+lock_end(const struct lock_wait *w, bool taken)
+{
+	int64_t now_mono_ns;
+
+	if (w->object == NULL || !is_measured())
+		return;
+	now_mono_ns = nw_cycles_ns(&region->cycles);
+	peer_end();
+	if (taken)
+		atomic_fetch_add_explicit(&w->object->bytes[NWSHM_WRITE], 1, memory_order_relaxed);
+	if (now_mono_ns - w->begin_mono_ns >= WAIT_MIN_NS / 10)
+		object_waited(w->object, now_mono_ns - w->begin_mono_ns, now_mono_ns);
+	else
+		atomic_store_explicit(
+		    &w->object->u.local.used_mono_ns, now_mono_ns, memory_order_relaxed);
+}
+
+#define LOCKS(name, waits, params, args)          \
+	EXPORT int name params                    \
+	{                                         \
+		struct lock_wait w = { NULL, 0 }; \
+		int rc;                           \
+                                                  \
+		if (unlikely(waits))              \
+			lock_begin(&w, fd);       \
+		rc = REAL(name) args;             \
+		if (unlikely(w.object != NULL))   \
+			lock_end(&w, rc >= 0);    \
+		return rc;                        \
+	}
+LOCKS(flock, (how & LOCK_NB) == 0 && (how & LOCK_UN) == 0, (int fd, int how), (fd, how))
+LOCKS(lockf, how == F_LOCK, (int fd, int how, off_t bytes), (fd, how, bytes))
+LOCKS(lockf64, how == F_LOCK, (int fd, int how, off64_t bytes), (fd, how, bytes))
+
+/* The argument is there only with some commands; reading and passing a missing one is harmless. */
+#define CONTROL(name)                                                         \
+	static int name##_lock(int fd, int command, void *argument)           \
+	{                                                                     \
+		struct lock_wait w;                                           \
+		int rc;                                                       \
+                                                                              \
+		lock_begin(&w, fd);                                           \
+		rc = REAL(name)(fd, command, argument);                       \
+		lock_end(&w, rc >= 0);                                        \
+		return rc;                                                    \
+	}                                                                     \
+	EXPORT int name(int fd, int command, ...)                             \
+	{                                                                     \
+		va_list ap;                                                   \
+		void *argument;                                               \
+                                                                              \
+		va_start(ap, command);                                        \
+		argument = va_arg(ap, void *);                                \
+		va_end(ap);                                                   \
+		if (unlikely(command == F_SETLKW || command == F_OFD_SETLKW)) \
+			return name##_lock(fd, command, argument);            \
+		return REAL(name)(fd, command, argument);                     \
+	}
+CONTROL(fcntl)
+CONTROL(fcntl64)
 
 /* --- semaphores --- */
 
@@ -215,11 +333,21 @@ is_first_of_several(void)
 	    state->proc->pid;
 }
 
+static int64_t
+sem_begin(const sem_t *s)
+{
+	struct nwshm_thread *t = is_shared(s) ? thread_slot() : NULL;
+
+	return peer_begin(t, t != NULL ? sem_object(s) : NULL);
+}
+
 static void
 sem_waited(const sem_t *s, int64_t begin_mono_ns)
 {
 	int64_t now_mono_ns = nw_cycles_ns(&region->cycles);
 
+	if (is_shared(s))
+		peer_end();
 	if (!is_measured() || now_mono_ns - begin_mono_ns < WAIT_MIN_NS / 10)
 		return;
 	if (is_shared(s))
@@ -238,8 +366,8 @@ sem_waited(const sem_t *s, int64_t begin_mono_ns)
 			return REAL(name) args;                                  \
 		if (REAL(sem_trywait)(s) == 0)                                   \
 			return 0;                                                \
+		begin = sem_begin(s);                                            \
 		errno = error;                                                   \
-		begin = nw_cycles_ns(&region->cycles);                           \
 		rc = REAL(name) args;                                            \
 		error = errno;                                                   \
 		sem_waited(s, begin);                                            \

@@ -59,6 +59,7 @@ wait_begin(struct wait *w, enum nwshm_wait hope, int64_t limit_ns)
 {
 	w->hope = hope;
 	w->limit_ns = limit_ns;
+	thread_goes_to(w->thread, w->pipe >= 0 ? fd_word_object(fd_word_get(w->pipe)) : NULL);
 	w->begin_mono_ns = nw_cycles_ns(&region->cycles);
 	atomic_store_explicit(&w->thread->inflight,
 	    nwshm_inflight(w->begin_mono_ns - region->base_mono_ns, hope, 0, NWSHM_INFLIGHT_WAIT),

@@ -181,6 +181,22 @@ test_stays(void)
 	j.limit.stage = 0;
 	CHECK_INT(decide(), CHAINED_NOT);
 	end();
+	begin(); /* bytes past the calls keep the path silent, not a chain that computes */
+	j.limit.known = false;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
+	begin();
+	j.limit.known = false;
+	j.unseen = 0.5;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+	begin();
+	j.limit.known = false;
+	j.unseen = 0.5;
+	node[1].use_share[NW_CHAIN_CPU] = 0.3;
+	node[1].use_share[NW_CHAIN_BLOCKED] = 0.6;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
 	begin(); /* a stage alone tells nothing, and the chain does */
 	j.limit.known = false;
 	j.path.n = j.second = 1;

@@ -173,9 +173,77 @@ test_loop(void)
 	chain_clear(&c);
 }
 
+/* A use of a file: bytes of a window from one window on to another. */
+static struct evidence_shared
+use(size_t of, char *path, int way, double *bytes, double each, size_t from, size_t to)
+{
+	struct evidence_shared f = { .process = of, .path = path, .is_shared = true };
+	size_t w;
+
+	for (w = 0; w < WINDOWS; w++)
+		bytes[w] = w >= from && w < to ? each : 0;
+	f.bytes[way] = bytes;
+	f.sum[way] = each * (double)(to - from);
+	f.first_wall_ns[way] = 1 + (int64_t)from * STEP_NS;
+	f.last_wall_ns[way] = 1 + (int64_t)to * STEP_NS;
+	return f;
+}
+
+/* A reader that is idle while its writer writes waits for the writer: beside a growing file of
+ * which it has most, and before a whole one; not with complete files unread, or far behind. */
+static void
+test_files(void)
+{
+	static const struct {
+		double read_each;
+		size_t read_from, read_to, second_from, second_to;
+		bool waits;
+	} cases[] = {
+		{ 1e6, 0, 20, 0, 0, true },   /* reads as much as is written */
+		{ 1e5, 0, 20, 0, 0, false },  /* lags behind */
+		{ 2e7, 19, 20, 0, 0, true },  /* reads the whole file at its end */
+		{ 1e6, 0, 20, 2, 18, false }, /* a file of before lies unread */
+		{ 1e6, 0, 20, 1, 3, true },   /* a file of before is read at once */
+	};
+	static char one[] = "/one", two[] = "/two";
+	static double written[WINDOWS], read[WINDOWS], before[WINDOWS], late[WINDOWS], cpu[WINDOWS],
+	    idle[WINDOWS];
+	struct evidence_shared shared[4];
+	struct chain c;
+	size_t i, w;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(2);
+		for (w = 0; w < WINDOWS; w++) {
+			cpu[w] = 0.09;
+			idle[w] = 0.01;
+		}
+		process[0].cpu = cpu;
+		process[1].cpu = idle;
+		shared[0] = use(0, one, 1, written, 1e6, 0, WINDOWS);
+		shared[1] =
+		    use(1, one, 0, read, cases[i].read_each, cases[i].read_from, cases[i].read_to);
+		shared[2] = use(0, two, 1, before, 1e6, 0, 1);
+		shared[3] = use(1, two, 0, late, 1e5, cases[i].second_from, cases[i].second_to);
+		e.shared = shared;
+		e.n_shared = cases[i].second_to > 0 ? 4 : 2;
+		chain_find(&e, &c);
+		CHECK_INT(c.graph.n_nodes, cases[i].waits ? 2 : 0);
+		if (c.graph.n_nodes == 2) {
+			CHECK_INT(c.graph.n_edges, 1);
+			CHECK_INT(c.graph.edge[0].by, NW_CHAIN_FILE);
+			CHECK_INT(c.graph.edge[0].holder, c.node_of[0]);
+			CHECK(c.graph.edge[0].share > 0.7 && c.graph.edge[0].share < 0.91);
+			CHECK(c.graph.known && c.graph.limit == c.node_of[0]);
+		}
+		chain_clear(&c);
+	}
+}
+
 int
 main(void)
 {
+	test_files();
 	test_loop();
 	test_row();
 	test_workers();

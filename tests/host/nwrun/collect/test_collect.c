@@ -27,7 +27,7 @@
 
 enum { SAID_MAX = 4096 };
 static struct said {
-	int64_t t_wall_ns; /* of the last caliper window */
+	int64_t t_wall_ns; /* of the last document */
 	char id[UUID_BYTES], parent[UUID_BYTES], event_type[64], stage[16], resource[64], dst[64];
 	int64_t pid, size, dport;
 	unsigned times, ended, documents;
@@ -134,9 +134,9 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 	size_t i;
 
 	(void)arg;
-	(void)t_wall_ns;
 	if ((data_before_meta |= s == NULL))
 		return NW_EINVAL;
+	s->t_wall_ns = t_wall_ns;
 	CHECK((hist != NULL) == (strncmp(s->event_type, "nw:cells", 8) == 0));
 	if (hist != NULL)
 		cells_remember(s, hist, hist_len);
@@ -231,6 +231,17 @@ said_resource(const char *event_type, const char *resource)
 	for (i = 0; i < said_n; i++)
 		if (strcmp(said[i].event_type, event_type) == 0 &&
 		    strcmp(said[i].resource, resource) == 0)
+			return &said[i];
+	return NULL;
+}
+
+static struct said *
+said_of(const char *event_type, int64_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < said_n; i++)
+		if (strcmp(said[i].event_type, event_type) == 0 && said[i].pid == pid)
 			return &said[i];
 	return NULL;
 }
@@ -771,6 +782,50 @@ test_pipe_series(void)
 	teardown();
 }
 
+/* A wait under way counts where the wait passes, also of a process that ends in the wait; the other
+ * end, of a few bytes alone and without news, is told with that wait. */
+static void
+test_wait_under_way(void)
+{
+	struct nwshm_object *waits, *gives;
+	struct nwshm_thread *thread;
+	const struct said *s;
+	int64_t t;
+
+	setup();
+	t = t0;
+	add_proc(0, getpid());
+	add_proc(1, getppid());
+	thread = add_thread(0, 0);
+	gives = add_object(NWSHM_OBJECTS_FIXED, "", 0);
+	waits = add_object(NWSHM_OBJECTS_FIXED + 1, "", 0);
+	gives->kind = waits->kind = NWSHM_PIPE;
+	gives->ino = waits->ino = 4711;
+	gives->owner = 1;
+	nwshm_add(&gives->bytes[NWSHM_WRITE], 40);
+	collect_look(c, t += 100 * MS, 1000 * MS);
+	CHECK_INT(said_count("nw:pipe"), 0);
+	atomic_store(&thread->at_object, NWSHM_OBJECTS_FIXED + 2);
+	atomic_store(
+	    &thread->inflight, nwshm_inflight(100 * MS, NWSHM_PIPE_READ, NWSHM_NO_STAGE, 0));
+	collect_look(c, t += 100 * MS, 1100 * MS);
+	s = said_of("nw:pipe", getpid());
+	CHECK(s != NULL && fabs(s->read_s - 0.1) < 1e-9 && s->t_wall_ns == 1100 * MS);
+	s = said_of("nw:pipe", getppid());
+	CHECK(s != NULL && s->bytes == 40);
+	/* the end of the wait adds the rest alone, and another wait begins */
+	nwshm_add(&waits->ns[NWSHM_READ], 150 * MS);
+	atomic_store(&thread->inflight,
+	    nwshm_inflight(270 * MS, NWSHM_INFLIGHT_PEER, 0, NWSHM_INFLIGHT_WAIT));
+	collect_look(c, t += 100 * MS, 1200 * MS);
+	s = said_of("nw:pipe", getpid());
+	CHECK(s != NULL && fabs(s->read_s - 0.18) < 1e-9);
+	collect_finish(c, t += 100 * MS, 1300 * MS);
+	CHECK(s != NULL && fabs(s->read_s - 0.28) < 1e-9 && s->ended == 1);
+	CHECK_INT(said_count("nw:pipe"), 2);
+	teardown();
+}
+
 /* A semaphore with a few posts is told under its place in a file; waits for children only of a
  * process that is told of anyway. */
 static void
@@ -1035,6 +1090,7 @@ main(void)
 	test_first();
 	test_objects();
 	test_pipe_series();
+	test_wait_under_way();
 	test_peer_series();
 	test_cells();
 	test_cell_rows();
