@@ -213,6 +213,20 @@ reads_acks(const struct work *w, size_t process)
 	return w->sum[process][NW_OP_NET_READ] < ACKS_SHARE * w->sum[process][NW_OP_NET_WRITE];
 }
 
+/*
+ * Waits of a sender for what its receiver asks next. A server's thread at work reads the file while
+ * another thread waits for the next request: such a wait holds no bytes.
+ */
+static double
+asking_time(const struct work *w, size_t process, size_t i, const struct account *a)
+{
+	double asking = a->busy[NW_OP_NET_READ] + a->wait[NW_OP_NET_READ];
+	double at_work = a->busy[NW_OP_DISK_READ] + a->wait[NW_OP_DISK_READ] +
+	    a->busy[NW_OP_NET_WRITE] + a->wait[NW_OP_NET_WRITE];
+
+	return fmin(asking, fmax(0, presence(w, &w->processes[process], i) - at_work));
+}
+
 /* Takes the busiest process of the operation in each window: parallel processes overlap, so sums
  * would exceed the window. */
 static double
@@ -229,7 +243,7 @@ op_time(const struct work *w, enum nw_op op, size_t i, double *busy)
 		account_find(w, f, i, &a);
 		if (op == NW_OP_NET_WRITE && at(w->processes[f].bytes[op], i) > 0 &&
 		    reads_acks(w, f))
-			a.wait[op] += a.busy[NW_OP_NET_READ] + a.wait[NW_OP_NET_READ];
+			a.wait[op] += asking_time(w, f, i, &a);
 		if (a.busy[op] + a.wait[op] > most) {
 			most = a.busy[op] + a.wait[op];
 			*busy = a.busy[op];

@@ -17,14 +17,14 @@ grep -q 'line=3 why="the time is unix' "$tmp/err" || fail "a wrong format: $(cat
 missing=
 if command -v nginx >/dev/null; then
 	port=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	format=$(sed -n "s/^# *log_format narrows '\(.*\)';$/\1/p" conf/log-nginx.conf)
+	format_of() { sed -n "s/^# *log_format narrows '\(.*\)';$/\1/p" "conf/log-$1.conf"; }
 	chmod -R 755 "$tmp"
 	cat >"$tmp/nginx.conf" <<CONF
 daemon off; pid $tmp/nginx.pid; error_log $tmp/nginx.err;
 events { }
 http {
-	log_format narrows '$format';
-	access_log $tmp/narrows.log narrows; access_log $tmp/combined.log;
+	log_format narrows '$(format_of nginx)'; log_format server '$(format_of nginx-server)';
+	access_log $tmp/nginx.log narrows; access_log $tmp/nginx-server.log server; access_log $tmp/nginx-combined.log;
 	client_body_temp_path $tmp/t1; proxy_temp_path $tmp/t2; fastcgi_temp_path $tmp/t3; uwsgi_temp_path $tmp/t4; scgi_temp_path $tmp/t5;
 	server { listen 127.0.0.1:$port; root $tmp/www; }
 }
@@ -33,15 +33,15 @@ CONF
 	pids="$pids $!"
 	got() { curl -s -f -o "$tmp/got" "http://127.0.0.1:$port/big%20file"; }
 	until_true 20 got || fail "nginx: $(cat "$tmp/nginx.err")"
-	until_true 10 test -s "$tmp/combined.log" || fail "nginx logs nothing"
-	for f in nginx nginx-combined; do
-		[ $f = nginx ] && log=$tmp/narrows.log || log=$tmp/combined.log
-		ship $f "$log"
+	until_true 10 test -s "$tmp/nginx-combined.log" || fail "nginx logs nothing"
+	for f in nginx nginx-server nginx-combined; do
+		ship $f "$tmp/$f.log"
 	done
 	nw sql --csv "SELECT * FROM event" >"$tmp/events"
-	[ "$(grep -c 'transfer.http' "$tmp/events")" = 2 ] || fail "nginx's events: $(cat "$tmp/events")"
-	[ "$(grep -c '/big%20file' "$tmp/events")" = 2 ] || fail "nginx's file: $(cat "$tmp/events")"
-	bytes=$(awk '{ print $7 }' "$tmp/narrows.log" | tail -n 1)
+	[ "$(grep -c 'transfer.http' "$tmp/events")" = 3 ] || fail "nginx's events: $(cat "$tmp/events")"
+	[ "$(grep -c '/big%20file' "$tmp/events")" = 3 ] || fail "nginx's file: $(cat "$tmp/events")"
+	[ "$(grep -c 'server[^a-z]*127\.0\.0\.1' "$tmp/events")" = 1 ] || fail "nginx's address: $(cat "$tmp/events")"
+	bytes=$(awk '{ print $7 }' "$tmp/nginx.log" | tail -n 1)
 	[ "$bytes" -ge 3000000 ] && grep -q "$bytes" "$tmp/events" || fail "nginx's bytes, $bytes: $(cat "$tmp/events")"
 else
 	missing="$missing nginx"

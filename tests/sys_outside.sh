@@ -149,6 +149,54 @@ timeout 60 sh -c "echo >$tmp/start"
 wait $program || fail "the sealed program ends with $? under nwrun"
 sealed_bytes nwrun
 
+# --- a server whose threads arm a socket for one event each: while a thread is at work, nothing waits for the socket ---
+cat >"$tmp/once.py" <<'PY'
+import os, select, socket, sys, threading, time
+listener = socket.create_server(("127.0.0.1", 0))
+s = socket.create_connection(listener.getsockname())
+c, _ = listener.accept()
+threading.Thread(target=lambda: (s.sendall(bytes(1 << 21)), time.sleep(2), s.sendall(b"."), s.close())).start()
+poller, work = select.epoll(), threading.Semaphore(0)
+poller.register(c, 0)
+once = select.EPOLLIN | select.EPOLLONESHOT
+while not os.path.exists(sys.argv[1]):
+    time.sleep(0.01)
+busy = 0
+def serve():
+    global busy
+    while work.acquire():
+        begin = time.monotonic()
+        for _ in range(10):
+            if not c.recv(1 << 16):
+                print(begin - start - busy, busy, flush=True)
+                os._exit(0)
+            time.sleep(0.02)
+            if not select.select([c], [], [], 0)[0]:
+                break
+        busy += time.monotonic() - begin
+        poller.modify(c, once)
+threading.Thread(target=serve).start()
+start = time.monotonic()
+poller.modify(c, once)
+while True:
+    for _ in poller.poll():
+        work.release()
+PY
+rm -f "$tmp/report" "$tmp/go"
+"$python" "$tmp/once.py" "$tmp/go" >"$tmp/once" &
+program=$!
+pids="$pids $program"
+until_true 20 sh -c "readlink /proc/$program/fd/* | grep -q eventpoll"
+NWRUN_REPORT=$tmp/report "$nwrun" -v -p $program 2>"$tmp/err" &
+watcher=$!
+until_true 20 grep -q task "$tmp/err" || fail "nwrun -p does not begin"
+touch "$tmp/go"
+wait $program
+wait $watcher
+until_true 20 test -s "$tmp/report"
+awk -v s="$(total "$tmp/report" stage wait_s net.read)" '{ exit !(s > 0.7 * $1 && s < $1 + 0.3 * $2) }' "$tmp/once" ||
+	fail "a socket that is armed for one event was waited for $(total "$tmp/report" stage wait_s net.read) s, idle and busy: $(cat "$tmp/once")"
+
 # --- children are measured, and what the others do is not ---
 rm -f "$tmp/report"
 sh -c "while [ ! -e $tmp/go2 ]; do sleep 0.05; done; cp $tmp/from $tmp/to2; cat $tmp/to2 >$tmp/to3" &

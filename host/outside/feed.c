@@ -164,6 +164,17 @@ is_own(const struct feed_proc *p, unsigned stage)
 	    (!p->has_others || (stage != NWSHM_NET_READ && stage != NWSHM_NET_WRITE));
 }
 
+/* A call under way counts for the stage where the thread is now: with the time that the call has
+ * had there. */
+static uint64_t
+word_of_split(const struct outside_thread *t)
+{
+	if (t->stored_mono_ns != 0)
+		return op_inflight(
+		    t->stage, NWSHM_NO_STAGE, (int64_t)(t->stored_mono_ns - t->stored_ns));
+	return op_inflight(t->stage2, NWSHM_NO_STAGE, (int64_t)(t->begin_mono_ns + t->stored_ns));
+}
+
 void
 feed_under_way(struct feed *f, uint32_t tid, const struct outside_thread *t)
 {
@@ -182,8 +193,11 @@ feed_under_way(struct feed *f, uint32_t tid, const struct outside_thread *t)
 		return;
 	feed_held_count(p, thread);
 	if (t->begin_mono_ns != 0 && t->is_wait)
-		word = nwshm_inflight((int64_t)t->begin_mono_ns - region->base_mono_ns, t->hope, 0,
-		    NWSHM_INFLIGHT_WAIT);
+		word = nwshm_inflight((int64_t)t->begin_mono_ns - region->base_mono_ns,
+		    t->is_late ? NWSHM_WAIT_OTHER : t->hope, 0, NWSHM_INFLIGHT_WAIT);
+	else if (t->begin_mono_ns != 0 && outside_is_split(t->stage, t->stage2) &&
+	    is_own(p, t->stage2))
+		word = word_of_split(t);
 	else if (t->begin_mono_ns != 0 &&
 	    (is_own(p, t->stage) || (t->stage2 != NWSHM_NO_STAGE && is_own(p, t->stage2))))
 		word = op_inflight(t->stage, t->stage2, (int64_t)t->begin_mono_ns);

@@ -6,6 +6,30 @@
  */
 #include "host/outside/feed_in.h"
 
+/* A move as two calls in a row: a read as long as the sleeps for the device, then a send. */
+static void
+split_count(struct feed_proc *p, const struct feed_held *h)
+{
+	struct op half = h->op;
+	int64_t between_mono_ns = h->op.begin_mono_ns + h->stored_ns;
+
+	half.stage2 = NWSHM_NO_STAGE;
+	sys_about_fd(p, half.fd);
+	op_count(&half, between_mono_ns, h->bytes);
+	half.fd = h->op.fd2;
+	half.stage = h->op.stage2;
+	half.object = h->op.object2;
+	half.begin_mono_ns = between_mono_ns;
+	sys_about_fd(p, half.fd);
+	op_count(&half, h->end_mono_ns, h->bytes);
+}
+
+static bool
+is_split(const struct feed_held *h)
+{
+	return h->kind == HELD_MOVE && h->stored_ns >= 0;
+}
+
 void
 feed_held_count(struct feed_proc *p, struct feed_thread *t)
 {
@@ -19,8 +43,12 @@ feed_held_count(struct feed_proc *p, struct feed_thread *t)
 		nwshm_add(
 		    &t->slot->wait_ns[h->wait], (uint64_t)(h->end_mono_ns - h->op.begin_mono_ns));
 	} else {
-		sys_about_fd(p, h->op.fd);
-		op_count(&h->op, h->end_mono_ns, h->bytes);
+		if (is_split(h)) {
+			split_count(p, h);
+		} else {
+			sys_about_fd(p, h->op.fd);
+			op_count(&h->op, h->end_mono_ns, h->bytes);
+		}
 		if (h->apart)
 			op_apart(&h->op, h->dir, h->bytes);
 		if (h->apart && h->kind == HELD_MOVE)
@@ -119,6 +147,7 @@ feed_take_move(struct feed_proc *p, const struct outside_move *m)
 {
 	const struct outside_op *r = &m->op;
 	struct feed_thread *t = feed_thread_get(p, r->head.tid);
+	uint64_t span_ns;
 
 	if (t == NULL || r->file.stage > NWSHM_OTHER_READ || m->to.stage > NWSHM_OTHER_READ)
 		return;
@@ -134,6 +163,11 @@ feed_take_move(struct feed_proc *p, const struct outside_move *m)
 	t->held.kind = HELD_MOVE;
 	t->held.is_counted = false;
 	t->held.end_mono_ns = end_of(&r->head);
+	t->held.stored_ns = -1;
+	if (outside_is_split(t->held.op.stage, t->held.op.stage2)) {
+		span_ns = (uint64_t)(t->held.end_mono_ns - t->held.op.begin_mono_ns);
+		t->held.stored_ns = (int64_t)(m->stored_ns < span_ns ? m->stored_ns : span_ns);
+	}
 	t->held.bytes = r->bytes;
 	t->held.dir = NWSHM_READ;
 	t->held.apart = (r->flags & OUTSIDE_APART) != 0;
@@ -164,7 +198,7 @@ call_lengthen(struct feed_thread *t, int64_t ns)
 		nwshm_add(&t->slot->wait_ns[h->wait], (uint64_t)ns);
 		return;
 	}
-	if (h->op.stage < NWSHM_TIMED)
+	if (h->op.stage < NWSHM_TIMED && !is_split(h))
 		nwshm_add(&t->slot->busy_ns[h->op.stage], (uint64_t)ns);
 	if (h->kind == HELD_MOVE && h->op.stage2 < NWSHM_TIMED)
 		nwshm_add(&t->slot->busy_ns[h->op.stage2], (uint64_t)ns);

@@ -32,6 +32,8 @@ struct feed_held {
 	enum nwshm_wait wait;
 	enum nwshm_dir dir;
 	bool apart;
+	/* of a move from a disk into the network: the disk's part of the time; else negative */
+	int64_t stored_ns;
 };
 
 /* A thread with a slot. */
@@ -99,6 +101,14 @@ void feed_fd_close_all(struct feed_proc *p);
 void feed_fd_free_all(struct feed_proc *p);
 
 /* --- feed_call.c --- */
+
+/* Whether the time of a call from one stage into another is told apart by the sleeps for the
+ * device. */
+static inline bool
+outside_is_split(unsigned stage, unsigned stage2)
+{
+	return stage == NWSHM_DISK_READ && stage2 == NWSHM_NET_WRITE;
+}
 
 /* Counts the thread's last call as it stands now. */
 void feed_held_count(struct feed_proc *p, struct feed_thread *t);

@@ -69,6 +69,7 @@ struct outside_op {
 struct outside_move {
 	struct outside_op op;
 	struct outside_file to;
+	uint64_t stored_ns; /* of the call's time: asleep for a block device */
 };
 
 struct outside_wait {
@@ -129,6 +130,8 @@ struct outside_thread {
 	uint64_t begin_mono_ns; /* 0: none */
 	uint64_t left_mono_ns;  /* end of the last call */
 	uint64_t out_mono_ns;   /* the processor was taken away right then; 0: no */
+	/* of the call: asleep for a block device so far, and since when now; 0: not now */
+	uint64_t stored_ns, stored_mono_ns;
 	uint32_t tgid;
 	uint16_t number;
 	uint8_t stage, stage2; /* enum nwshm_stage */
@@ -136,7 +139,8 @@ struct outside_thread {
 	uint8_t is_wait;
 	uint8_t measured;
 	uint8_t drained; /* a read found an internet socket empty since the last pause */
-	uint8_t spare[4];
+	uint8_t is_late; /* of a wait: its end alone tells since when the program waits */
+	uint8_t spare[3];
 	uint64_t in[OUTSIDE_SET_WORDS], out[OUTSIDE_SET_WORDS];
 };
 
@@ -149,8 +153,10 @@ struct outside_word {
 struct outside_told {
 	uint8_t wait; /* enum nwshm_wait */
 	uint8_t both; /* watched for both directions, by edges */
-	uint8_t spare[2];
+	uint8_t once; /* one event ends the watch */
+	uint8_t spare;
 	int32_t fd;
+	uint64_t since_mono_ns; /* of the watch */
 };
 /* A descriptor of a process: without room at the last write. */
 struct outside_full {
@@ -164,7 +170,10 @@ struct outside_set {
 struct outside_hope {
 	uint8_t hope; /* enum nwshm_wait, plus 1 */
 	uint8_t edge; /* a socket of the set is edge-triggered */
-	uint8_t spare[2];
+	uint8_t once; /* .. is watched for one event */
+	uint8_t spare[5];
+	uint64_t
+	    armed_mono_ns; /* newest watch for one event; 0: there is none, or it had its event */
 };
 
 /* A pair of pipes or sockets of one process alone. */

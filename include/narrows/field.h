@@ -48,7 +48,7 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(pipe_read_bytes) X(pipe_write_bytes) X(pipe_read_s) X(pipe_write_s) X(paused_s) \
 	X(read_bytes) X(write_bytes) X(bytes_in) X(bytes_out) X(rtt_s) X(rtt_min_s) X(retrans) \
 	X(cwnd_bytes) X(busy_s) X(rwnd_limited_s) X(sndbuf_limited_s) X(delivery_rate) X(snd_wnd) \
-	X(snd_mss) \
+	X(snd_mss) X(unread_share) \
 	X(HCThruOctetsAcked) X(HCThruOctetsReceived) X(SegsRetrans) X(SmoothedRTT) X(MinRTT) \
 	X(CurCwnd) X(CurRwinRcvd) X(CurMSS) X(linux_busy_time) X(linux_rwnd_limited) \
 	X(linux_sndbuf_limited) X(linux_delivery_rate) \

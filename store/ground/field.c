@@ -152,6 +152,7 @@ static const struct nw_field_rule rules[] = {
 	{ NW_TYPE_CONNECTION "*", "rwnd_limited_s", "s", NW_AGG_LAST },
 	{ NW_TYPE_CONNECTION "*", "sndbuf_limited_s", "s", NW_AGG_LAST },
 	{ NW_TYPE_CONNECTION "*", "snd_mss", "By", NW_AGG_MEAN },
+	{ NW_TYPE_CONNECTION "*", "unread_share", "1", NW_AGG_MEAN },
 	{ NW_TYPE_CONNECTION "*", "snd_wnd", "By", NW_AGG_MEAN },
 	{ NW_TYPE_CONNECTION "*", "delivery_rate", "By/s", NW_AGG_MEAN },
 	ENDS(NW_TYPE_RUN "*"),

@@ -576,6 +576,37 @@ test_acknowledgements(void)
 	nw_path_clear(&p);
 }
 
+/* Requests for more data come in while a server's other thread reads the file: waits for requests
+ * beside reads hold no bytes, and waits behind reads do. */
+static void
+test_requests(void)
+{
+	static const struct pipeline slow_disk = { 4e7, 2e9, 1e9, 2e9, 1e9 };
+	static const struct {
+		double read_share, asking_share;
+		enum nw_stage_kind slowest;
+	} cases[] = { { 0.7, 0.9, NW_STAGE_DISK_READ }, { 0.3, 0.9, NW_STAGE_NET_WRITE } };
+	struct nw_process process[2];
+	struct nw_path p;
+	bool unique;
+	size_t k;
+	int i;
+
+	for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+		play(&slow_disk, process, 3);
+		process[0].one_thread = false;
+		for (i = 0; i < WINDOWS; i++) {
+			values[0][0][NW_OP_NET_READ][i] = 1000;
+			values[0][1][NW_OP_DISK_READ][i] = cases[k].read_share * STEP;
+			values[0][2][NW_OP_NET_READ][i] = cases[k].asking_share * STEP;
+			values[0][2][NW_OP_NET_WRITE][i] = 0;
+		}
+		CHECK(nw_path_build(process, 1, WINDOWS, STEP, &p) == NW_OK);
+		CHECK_INT(judged(&p, &unique), cases[k].slowest);
+		nw_path_clear(&p);
+	}
+}
+
 /* --- windows without bytes --- */
 
 static void
@@ -642,6 +673,7 @@ main(void)
 	test_threads();
 	test_mapped();
 	test_acknowledgements();
+	test_requests();
 	test_stall();
 	test_nothing();
 	return check_done("test_stage");

@@ -52,7 +52,8 @@ class World:
                 print(e, file=sys.stderr)
 
     def start(self, ns, *words, **k):
-        p = subprocess.Popen(["ip", "netns", "exec", ns, *words], stdout=subprocess.DEVNULL, **k)
+        # not "ip netns exec", which hides the control groups, and the quota with them
+        p = subprocess.Popen(["nsenter", "--net=/run/netns/" + ns, *words], stdout=subprocess.DEVNULL, **k)
         self.children.append(p)
         return p
 
@@ -93,7 +94,11 @@ class World:
 
     def busy(self, group, quota):
         """Gives the first server a share of a processor; None takes the limit back."""
-        write(group + "/cpu.cfs_quota_us", str(-1 if quota is None else int(quota * 100000)))
+        write(group + "/cpu.cfs_quota_us", "-1")
+        if quota is not None:  # the kernel wants a millisecond of each period at least
+            period_us = max(100000, int(1000 / quota))
+            write(group + "/cpu.cfs_period_us", str(period_us))
+            write(group + "/cpu.cfs_quota_us", str(int(quota * period_us + 0.5)))
 
     def box(self):
         state = self.dir + "/state"
@@ -163,7 +168,7 @@ class World:
         if limit == "window":  # the kernel keeps half of the memory for itself
             run("ip", "netns", "exec", self.b, "sysctl", "-qw", "net.ipv4.tcp_rmem=4096 %d %d" % (RATE // 50, RATE // 50))
         if limit == "busy":
-            self.busy(self.group, 0.01 if protocol == "http" else 0.04)  # sendfile costs little
+            self.busy(self.group, {("http", "out"): 0.001, ("http", "in"): 0.01}.get((protocol, way), 0.04))  # sendfile costs little
 
     def copy(self, protocol, way, n):
         tag, source, to = "?scitag.flow=137", self.dir + "/source", self.dir + "/got"

@@ -161,6 +161,7 @@ struct evidence_connection {
 	 * the send buffer; bytes sent; segments sent again */
 	double *busy, *rwnd, *sndbuf, *sent, *resent;
 	double *rtt, *cwnd, *delivery; /* gauges of each window; delivery in bytes/s */
+	double *unread; /* received and not read, in parts of the largest receive window */
 	struct evidence_counters at;
 };
 

@@ -13,6 +13,7 @@ static const double NS = 1e-9, US = 1e-6, MS = 1e-3;
 struct tcp_word {
 	double rtt_s, rtt_min_s, cwnd_bytes, delivery_bytes_per_s, snd_wnd_bytes, snd_mss_bytes;
 	double busy_s, rwnd_limited_s, sndbuf_limited_s, retrans; /* counters */
+	double unread_share;
 	double out_bytes; /* counter; NaN where rows tell the bytes of their own time */
 };
 
@@ -85,6 +86,8 @@ word_add(struct loader *l, const struct tcp_word *w, const struct span *s)
 	grid_gauge(e, grid_array(e, &k->rtt, NAN), s, w->rtt_s);
 	grid_gauge(e, grid_array(e, &k->cwnd, NAN), s, w->cwnd_bytes);
 	grid_gauge(e, grid_array(e, &k->delivery, NAN), s, w->delivery_bytes_per_s);
+	if (isfinite(w->unread_share))
+		grid_gauge(e, grid_array(e, &k->unread, NAN), s, w->unread_share);
 }
 
 void
@@ -104,6 +107,7 @@ connection_row(struct loader *l, const struct row *r)
 		.rwnd_limited_s = row_cell(r, c->rwnd_limited_s),
 		.sndbuf_limited_s = row_cell(r, c->sndbuf_limited_s),
 		.retrans = row_cell(r, c->retrans),
+		.unread_share = row_cell(r, c->unread_share),
 		.out_bytes = NAN };
 
 	k->bytes_in += known_or_0(row_cell(r, c->bytes_in));
@@ -130,6 +134,7 @@ tcp_row(struct loader *l, const struct row *r)
 		.rwnd_limited_s = US * row_cell(r, c->linux_rwnd_limited),
 		.sndbuf_limited_s = US * row_cell(r, c->linux_sndbuf_limited),
 		.retrans = row_cell(r, c->SegsRetrans),
+		.unread_share = NAN,
 		.out_bytes = row_cell(r, c->HCThruOctetsAcked) };
 
 	last_known(&k->bytes_out, w.out_bytes);
@@ -151,6 +156,7 @@ connection_clear(struct evidence_connection *c)
 	free(c->rtt);
 	free(c->cwnd);
 	free(c->delivery);
+	free(c->unread);
 }
 
 /* --- a connection, reported twice --- */
@@ -212,6 +218,8 @@ account_take(struct evidence_connection *to, struct evidence_connection *from)
 	array_take(&to->rtt, &from->rtt);
 	array_take(&to->cwnd, &from->cwnd);
 	array_take(&to->delivery, &from->delivery);
+	if (to->unread == NULL)
+		array_take(&to->unread, &from->unread);
 	if (to->sent == NULL)
 		array_take(&to->sent, &from->sent);
 	to->asked = from->asked;

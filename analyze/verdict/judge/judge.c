@@ -790,7 +790,9 @@ processes_excuse(
 	int way;
 
 	for (way = 0; way < 2; way++, full += e->n_windows) {
-		if (!ends[way] || !resources_full(e, p, way == 1, full))
+		if (!ends[way] ||
+		    (!resources_full(e, p, way == 1, full) &&
+			(way == 1 || p->has_sender || !resources_drained(e, p, full))))
 			continue;
 		for (i = 0; i < e->n_processes; i++)
 			if (is_of_end(p, v, i, way == 1)) {

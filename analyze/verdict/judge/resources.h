@@ -62,6 +62,12 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
  */
 bool
 resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full);
+/*
+ * Likewise for a receiver whose sender is not measured: the windows in which the program had read
+ * nearly all that had come. A receiver that is too slow leaves bytes unread until the sender stops.
+ * Returns false, and adds nothing, where the kernel did not tell.
+ */
+bool resources_drained(const struct evidence *e, const struct nw_path *p, double *full);
 /* Likewise of a disk of the path: the seconds with bytes waiting in front of its device, or all of
  * the time where the disk moved its bytes at the rate of its throttle. Returns false, and adds
  * nothing, where too few looks were taken, or where written bytes went to memory: behind a device

@@ -39,7 +39,7 @@ struct collect_sink {
 	int (*data)(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields,
 	    const double *values, size_t n_fields, const uint8_t *hist, size_t hist_len);
 	void (*end)(void *arg, const char *mid);
-	void (*facts)(void *arg, int pid, unsigned wanted, struct proc_facts *out);
+	void (*facts)(void *arg, const struct proc_question *q, struct proc_facts *out);
 	void (*socket)(void *arg, struct proc_socket *s); /* NULL: nobody looks */
 };
 

@@ -27,6 +27,9 @@ struct thread_seen {
 	uint64_t peer_ns, inner_ns, steps, step_ns[2];
 	uint64_t waiting;    /* unfinished wait, reported in part */
 	uint64_t waiting_ns; /* the reported part of the wait */
+	/* at the last look that asked: bytes moved, the thread, and its time without a processor */
+	uint64_t asked_bytes, starved_ns;
+	uint32_t asked_tid; /* 0: no look has asked */
 	struct lane_seen lane[NWSHM_LANES];
 };
 
@@ -119,6 +122,8 @@ struct watch {
 	int64_t
 	    blocked_mono_ns; /* time of the last look that found it blocked by storage; 0: none */
 	bool quota_wanted;   /* the next look asks for the quota of processor time */
+	bool has_threads;    /* more than one at the last look */
+	uint64_t wait_ns;    /* of the facts, at the last look */
 	uint64_t reports;    /* rows sent about the process: the reader counts missing rows */
 	struct usage first, last, now; /* at start, at the last interval's end, latest */
 	struct server server[WATCH_SERVERS];
@@ -220,6 +225,12 @@ void watch_end_usage(struct collect *c, unsigned index);
 int64_t collect_interval_ns(const struct collect *c, unsigned index, int64_t now_mono_ns);
 
 /* --- collect_window.c --- */
+
+/*
+ * Threads of the process that have moved bytes since the last call, or are in a call: their slots,
+ * at most `max`; returns the number.
+ */
+uint32_t window_active_threads(struct collect *c, unsigned index, uint32_t *slot, uint32_t max);
 
 /*
  * Adds up the work of all threads of process `index` in `stage` in the interval of `epoch`. With

@@ -148,12 +148,12 @@ static int
 answer_facts(struct run *r, const struct wire_message *m)
 {
 	struct proc_facts facts;
-	int32_t question[2];
+	struct proc_question q;
 
-	if (m->len != sizeof(question))
+	if (m->len != sizeof(q))
 		return NW_EPROTO;
-	memcpy(question, m->body, sizeof(question));
-	proc_facts_read(question[0], (unsigned)question[1], &facts);
+	memcpy(&q, m->body, sizeof(q));
+	proc_facts_read(&q, &facts);
 	if (wire_put(&r->wire, WIRE_ANSWER, &facts, sizeof(facts)) < 0)
 		return NW_ENOMEM;
 	return wire_flush(&r->wire, nw_mono_ns() + SECOND_NS);
@@ -228,9 +228,10 @@ reader_look(struct run *r, int64_t now_mono_ns, int64_t interval_ns, bool final)
 static bool
 root_is_alive(struct run *r)
 {
+	const struct proc_question q = { .pid = r->collect.root_pid };
 	struct proc_facts f;
 
-	proc_facts_read(r->collect.root_pid, 0, &f);
+	proc_facts_read(&q, &f);
 	if (!f.found || f.stat.start_ticks != r->root_start_ticks)
 		return false;
 	if (f.io_known)
@@ -610,9 +611,10 @@ static void
 watch_run(
     struct run *r, const struct nw_provider_opts *provider_opts, struct control_client *control)
 {
+	const struct proc_question q = { .pid = r->collect.root_pid };
 	struct proc_facts root;
 
-	proc_facts_read(r->collect.root_pid, 0, &root);
+	proc_facts_read(&q, &root);
 	r->root_start_ticks = root.found ? root.stat.start_ticks : 0;
 	r->root_fd = exitcode_open(r->collect.root_pid);
 	if (!reader_start(r) || nw_provider_new(provider_opts, &r->provider) != NW_OK)

@@ -26,6 +26,7 @@ tcp_parse(const uint8_t *info, size_t len, struct tcp_sample *out)
 	out->sndbuf_limited_s = tcpinfo_u64(info, len, TCP_SNDBUF_LIMITED_US, 1e-6);
 	if (out->rtt_min_s >= 4294.967295) /* all bits set: no round trip measured yet */
 		out->rtt_min_s = NAN;
+	out->unread_share = NAN;
 }
 
 void
@@ -42,15 +43,22 @@ fields_tcp(struct field_list *f, const struct tcp_sample *tcp)
 	field(f, "snd_mss", tcp->snd_mss);
 	field(f, "snd_wnd", tcp->snd_wnd);
 	field(f, "notsent_bytes", tcp->notsent_bytes);
+	field(f, "unread_share", tcp->unread_share);
 }
 
 bool
 tcp_ask(int fd, const struct net_addr *local, const struct net_addr *peer, struct tcp_sample *out)
 {
+	struct tcpinfo_more more = { .receive_queue_bytes = NAN };
 	uint8_t info[TCPINFO_BYTES];
-	size_t len = tcpinfo_ask(fd, local, peer, info);
+	size_t len = tcpinfo_ask_more(fd, local, peer, info, &more);
+	double window;
 
-	if (len > 0)
-		tcp_parse(info, len, out);
-	return len > 0;
+	if (len == 0)
+		return false;
+	tcp_parse(info, len, out);
+	window = tcpinfo_u32(info, len, TCP_RCV_SSTHRESH, 1);
+	if (window > 0)
+		out->unread_share = more.receive_queue_bytes / window;
+	return true;
 }

@@ -15,10 +15,12 @@ enum { WORTH_BYTES = 1 << 20 };
 static bool
 root_update(struct collect *c, int64_t now_mono_ns, bool with_blind)
 {
+	const struct proc_question q = { .pid = c->opts.root_pid,
+		.wanted = with_blind ? PROC_WANT_BLIND : 0 };
 	struct root *r = &c->root;
 	struct proc_facts f;
 
-	c->sink->facts(c->sink->arg, c->opts.root_pid, with_blind ? PROC_WANT_BLIND : 0, &f);
+	c->sink->facts(c->sink->arg, &q, &f);
 	if (!f.found || (r->known && f.stat.start_ticks != r->first.stat.start_ticks))
 		return false;
 	if (!r->known) {

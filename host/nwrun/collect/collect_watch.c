@@ -25,9 +25,9 @@ static const double WAITS_SHARE = 0.2;
 
 /* Each look finds the process blocked by storage or not; the time since the look before goes with
  * that. Looks ask for the quota at first, while a quota is in force, and while the process waits
- * for processors. */
+ * for processors. waited_s is the wait before this look. */
 static void
-look_take(struct watch *w, const struct proc_facts *f, bool quota_asked)
+look_take(struct watch *w, const struct proc_facts *f, bool quota_asked, double waited_s)
 {
 	int64_t now_mono_ns = nw_mono_ns();
 	double since_s = w->look_mono_ns != 0 ? (double)(now_mono_ns - w->look_mono_ns) * 1e-9 : 0;
@@ -41,10 +41,56 @@ look_take(struct watch *w, const struct proc_facts *f, bool quota_asked)
 		if (w->look_mono_ns == 0)
 			w->last.throttled_s = w->first.throttled_s = w->now.throttled_s;
 	}
-	w->quota_wanted = (quota_asked && f->quota.in_force) ||
-	    (f->wait_known && since_s > 0 &&
-		(double)f->wait_ns * 1e-9 - w->now.wait_s > WAITS_SHARE * since_s);
+	w->quota_wanted =
+	    (quota_asked && f->quota.in_force) || w->now.wait_s - waited_s > WAITS_SHARE * since_s;
 	w->look_mono_ns = now_mono_ns;
+}
+
+/* Fills the question about the threads at work, and their slots. */
+static void
+threads_ask(struct collect *c, const struct watch *w, struct proc_question *q, uint32_t *slot)
+{
+	uint32_t i;
+
+	if (!w->has_threads)
+		return;
+	q->n_tids = window_active_threads(c, (unsigned)(w - c->watch), slot, PROC_TIDS);
+	for (i = 0; i < q->n_tids; i++)
+		q->tid[i] = (uint32_t)atomic_load_explicit(
+		    &c->shm->thread_tid[slot[i]], memory_order_relaxed);
+}
+
+static uint64_t
+grown(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/*
+ * Time without a processor since the last look, of the thread with most of it. The kernel's counts
+ * are those of a thread's life: a thread at work now may have waited less in its life than another
+ * one that waits no more.
+ */
+static void
+starved_take(struct collect *c, struct watch *w, const struct proc_facts *f,
+    const struct proc_question *q, const uint32_t *slot)
+{
+	uint64_t since_ns = w->look_mono_ns != 0 ? (uint64_t)(nw_mono_ns() - w->look_mono_ns) : 0;
+	uint64_t most = grown(f->wait_ns, w->wait_ns), more;
+	struct thread_seen *seen;
+	uint32_t i;
+
+	for (i = 0; i < q->n_tids; i++) {
+		seen = &c->thread[slot[i]];
+		more = grown(f->tid_wait_ns[i], seen->starved_ns);
+		if (seen->asked_tid == q->tid[i] && more > most)
+			most = more;
+		seen->asked_tid = q->tid[i];
+		seen->starved_ns = f->tid_wait_ns[i];
+	}
+	w->wait_ns = f->wait_ns;
+	w->now.wait_s += (double)(most < since_ns ? most : since_ns) * 1e-9;
+	w->now.wait_known = true;
 }
 
 static void
@@ -57,32 +103,31 @@ usage_from_facts(const struct collect *c, struct watch *w, const struct proc_fac
 		w->now.io = f->io;
 		w->now.io_known = true;
 	}
-	if (f->wait_known) {
-		w->now.wait_s = (double)f->wait_ns * 1e-9;
-		/* waiting before the first look does not belong to this interval */
-		if (!w->now.wait_known)
-			w->last.wait_s = w->first.wait_s = w->now.wait_s;
-		w->now.wait_known = true;
-	}
 }
 
 bool
 watch_look(struct collect *c, struct watch *w)
 {
-	unsigned wanted = w->blind_wanted ? PROC_WANT_BLIND : 0;
+	struct proc_question q = { .pid = w->pid, .wanted = w->blind_wanted ? PROC_WANT_BLIND : 0 };
+	uint32_t slot[PROC_TIDS];
+	double waited_s = w->now.wait_s;
 	struct proc_facts f;
 
 	if (w->look_mono_ns == 0 || w->quota_wanted)
-		wanted |= PROC_WANT_QUOTA;
-	c->sink->facts(c->sink->arg, w->pid, wanted, &f);
+		q.wanted |= PROC_WANT_QUOTA;
+	threads_ask(c, w, &q, slot);
+	c->sink->facts(c->sink->arg, &q, &f);
 	if (!f.found)
 		return f.alive;
 	if (w->start_ticks == 0)
 		w->start_ticks = f.stat.start_ticks;
 	if (f.stat.start_ticks != w->start_ticks)
 		return false;
-	look_take(w, &f, (wanted & PROC_WANT_QUOTA) != 0);
+	if (f.wait_known)
+		starved_take(c, w, &f, &q, slot);
+	look_take(w, &f, (q.wanted & PROC_WANT_QUOTA) != 0, waited_s);
 	usage_from_facts(c, w, &f);
+	w->has_threads = f.stat.threads > 1;
 	w->has_children = f.stat.child_ticks > 0;
 	if (w->blind_wanted) {
 		w->blind = f.blind;

@@ -453,6 +453,25 @@ window_collect_ahead(struct collect *c, unsigned index, int64_t now_mono_ns)
 	}
 }
 
+uint32_t
+window_active_threads(struct collect *c, unsigned index, uint32_t *slot, uint32_t max)
+{
+	uint32_t used = threads_used(c), i, n = 0;
+	uint64_t bytes;
+
+	for (i = 0; i < used && n < max; i++) {
+		if (!owns(c->shm, i, index))
+			continue;
+		bytes = thread_bytes(&c->shm->thread[i]);
+		if (bytes == c->thread[i].asked_bytes &&
+		    nwshm_get(&c->shm->thread[i].inflight) == 0)
+			continue;
+		c->thread[i].asked_bytes = bytes;
+		slot[n++] = i;
+	}
+	return n;
+}
+
 /* --- ends --- */
 
 static void

@@ -283,11 +283,9 @@ ask(struct wire *w, enum wire_type type, const void *question, size_t len, void 
 }
 
 static void
-ask_facts(void *arg, int pid, unsigned wanted, struct proc_facts *out)
+ask_facts(void *arg, const struct proc_question *q, struct proc_facts *out)
 {
-	const int32_t question[2] = { pid, (int32_t)wanted };
-
-	ask(arg, WIRE_ASK, question, sizeof(question), out, sizeof(*out));
+	ask(arg, WIRE_ASK, q, sizeof(*q), out, sizeof(*out));
 }
 
 static void

@@ -146,6 +146,17 @@ proc_blind_word(unsigned blind)
 
 /* --- counts --- */
 
+/* False if the thread is gone, or the kernel does not count. */
+static bool
+thread_wait_read(int pid, const char *tid, uint64_t *wait_ns)
+{
+	char name[PATH_BYTES], text[1024];
+
+	snprintf(name, sizeof(name), "task/%.16s/schedstat", tid);
+	return procread(pid, name, text, sizeof(text)) > 0 &&
+	    procfile_parse_schedstat(text, wait_ns);
+}
+
 static void
 thread_read(int pid, const char *tid, struct proc_facts *out)
 {
@@ -153,9 +164,7 @@ thread_read(int pid, const char *tid, struct proc_facts *out)
 	struct procfile_stat stat;
 	uint64_t wait_ns;
 
-	snprintf(name, sizeof(name), "task/%.16s/schedstat", tid);
-	if (procread(pid, name, text, sizeof(text)) > 0 &&
-	    procfile_parse_schedstat(text, &wait_ns)) {
+	if (thread_wait_read(pid, tid, &wait_ns)) {
 		out->wait_known = true;
 		out->wait_ns = wait_ns > out->wait_ns ? wait_ns : out->wait_ns;
 	}
@@ -184,9 +193,24 @@ threads_read(int pid, struct proc_facts *out)
 	closedir(d);
 }
 
-void
-proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
+/* A server's thread at work may be behind the first threads. */
+static void
+tids_read(const struct proc_question *q, struct proc_facts *out)
 {
+	char tid[16];
+	uint32_t i;
+
+	for (i = 0; i < q->n_tids && i < PROC_TIDS; i++) {
+		snprintf(tid, sizeof(tid), "%u", q->tid[i]);
+		if (!thread_wait_read(q->pid, tid, &out->tid_wait_ns[i]))
+			out->tid_wait_ns[i] = 0;
+	}
+}
+
+void
+proc_facts_read(const struct proc_question *q, struct proc_facts *out)
+{
+	const int pid = q->pid;
 	char text[1024];
 
 	memset(out, 0, sizeof(*out));
@@ -205,8 +229,9 @@ proc_facts_read(int pid, unsigned wanted, struct proc_facts *out)
 	out->blocked = out->stat.state == 'D';
 	if (out->stat.threads > 1)
 		threads_read(pid, out);
-	if ((wanted & PROC_WANT_QUOTA) != 0)
+	tids_read(q, out);
+	if ((q->wanted & PROC_WANT_QUOTA) != 0)
 		proc_quota_read(pid, &out->quota);
-	if ((wanted & PROC_WANT_BLIND) != 0 && out->alive)
+	if ((q->wanted & PROC_WANT_BLIND) != 0 && out->alive)
 		out->blind = blind_read(pid);
 }

@@ -21,6 +21,17 @@ enum proc_blind {
 /* Facts that take more than reading a few small files, as a set of bits. */
 enum proc_wanted { PROC_WANT_BLIND = 1, PROC_WANT_QUOTA = 2 };
 
+/* Threads of a process whose waits for a processor are asked one by one, at most. */
+enum { PROC_TIDS = 16 };
+
+/* A question about a process. */
+struct proc_question {
+	int32_t pid;
+	uint32_t wanted; /* set of enum proc_wanted */
+	uint32_t n_tids;
+	uint32_t tid[PROC_TIDS];
+};
+
 /* Time for which the control groups of a process had used up their quota of processor time, since
  * the groups began, and whether a quota is in force. */
 struct proc_quota {
@@ -34,8 +45,10 @@ struct proc_facts {
 	bool io_known, wait_known;
 	struct procfile_stat stat;
 	struct procfile_io io;
-	uint64_t wait_ns; /* ready to run without a processor; of the thread with most of it */
-	bool blocked;     /* some thread is blocked by storage */
+	/* ready to run without a processor, since the thread began: of the thread with most of it
+	 * among the first threads, and of the threads in question (0: not known) */
+	uint64_t wait_ns, tid_wait_ns[PROC_TIDS];
+	bool blocked;            /* some thread is blocked by storage */
 	struct proc_quota quota; /* filled on request */
 	unsigned blind;          /* set of enum proc_blind; filled on request */
 };
@@ -52,8 +65,8 @@ struct proc_socket {
 /* Looks at the guess first, then at the numbers right behind not_pid, where its children are, then
  * at all processes that the caller may look into, a bounded number. Falls back to the guess. */
 void proc_socket_find(struct proc_socket *s);
-/* `wanted` is a set of enum proc_wanted. */
-void proc_facts_read(int pid, unsigned wanted, struct proc_facts *out);
+/* Reads no more than PROC_TIDS threads one by one, whatever the question says. */
+void proc_facts_read(const struct proc_question *q, struct proc_facts *out);
 void proc_quota_read(int pid, struct proc_quota *out);
 /* Reasons by the program's file alone: PROC_STATIC, PROC_SETUID or none. */
 unsigned proc_blind_of_file(const char *path);

@@ -38,6 +38,7 @@ enum {
 };
 enum { EPOLLIN = 1, EPOLLOUT = 4, EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL = 2, EAGAIN = 11 };
 #define EPOLLET   (1u << 31)
+#define EPOLLONE  (1u << 30)
 #define AT_CWD    (-100)
 #define TS_COMPAT 2
 #define CQE_MORE  2
@@ -540,6 +541,7 @@ move_record(enum class c, struct pt_regs___kernel *r, long ret, const struct out
 	m->op.dir = NWSHM_READ;
 	m->op.flags = c == CLASS_SPLICE ? OUTSIDE_APART : 0;
 	m->op.spare = 0;
+	m->stored_ns = t->stored_ns;
 	file_fill(&m->op.file, file_of(from), (uint8_t)outside_stage(from, t->tgid));
 	file_fill(&m->to, file_of(to), (uint8_t)outside_stage(to, t->tgid));
 	*left_mono_ns = m->op.head.end_mono_ns = bpf_ktime_get_ns();
@@ -664,7 +666,7 @@ hope_of(uint32_t tgid, int epfd)
 
 /* Where the hope is a socket, a pipe does not take its place. */
 static __always_inline void
-hope_set(uint32_t tgid, int epfd, uint8_t hope, bool edge)
+hope_set(uint32_t tgid, int epfd, uint8_t hope, bool edge, uint64_t once_mono_ns)
 {
 	struct outside_set key = { tgid, epfd };
 	struct outside_hope *old = bpf_map_lookup_elem(&sets, &key), first = {};
@@ -674,6 +676,8 @@ hope_set(uint32_t tgid, int epfd, uint8_t hope, bool edge)
 	if (old == 0) {
 		first.hope = hope + 1;
 		first.edge = edge;
+		first.once = once_mono_ns != 0;
+		first.armed_mono_ns = once_mono_ns;
 		bpf_map_update_elem(&sets, &key, &first, BPF_ANY);
 		return;
 	}
@@ -681,6 +685,10 @@ hope_set(uint32_t tgid, int epfd, uint8_t hope, bool edge)
 		old->hope = hope + 1;
 	if (edge)
 		old->edge = 1;
+	if (once_mono_ns != 0) {
+		old->once = 1;
+		old->armed_mono_ns = once_mono_ns;
+	}
 }
 
 struct epoll_event {
@@ -693,8 +701,9 @@ __attribute__((packed))
 ;
 
 static __always_inline void
-epoll_told(struct pt_regs___kernel *r, long ret, uint32_t tgid)
+epoll_told(struct pt_regs___kernel *r, long ret, const struct outside_thread *t)
 {
+	uint32_t tgid = t->tgid;
 	struct outside_word key = { .tgid = tgid, .epfd = (int)ARG0(r) };
 	struct outside_full socket = { .tgid = tgid, .fd = (int)ARG2(r) };
 	const uint32_t both = EPOLLIN | EPOLLOUT | EPOLLET;
@@ -713,8 +722,11 @@ epoll_told(struct pt_regs___kernel *r, long ret, uint32_t tgid)
 	key.data = e.data;
 	told.wait = hope;
 	told.both = hope <= NWSHM_WAIT_WRITE && (e.events & both) == both;
+	told.once = hope <= NWSHM_WAIT_WRITE && (e.events & EPOLLONE) != 0;
+	told.since_mono_ns = t->begin_mono_ns;
 	bpf_map_update_elem(&words, &key, &told, BPF_ANY);
-	hope_set(tgid, key.epfd, hope, hope <= NWSHM_WAIT_WRITE && (e.events & EPOLLET) != 0);
+	hope_set(tgid, key.epfd, hope, hope <= NWSHM_WAIT_WRITE && (e.events & EPOLLET) != 0,
+	    told.once ? told.since_mono_ns : 0);
 }
 
 static __always_inline uint8_t
@@ -730,9 +742,10 @@ epoll_hope(uint32_t tgid, int epfd)
 }
 
 struct ready {
-	uint64_t at;
+	uint64_t at, since_mono_ns;
 	uint32_t n, tgid, wait;
 	int epfd;
+	bool once;
 };
 
 static __always_inline bool
@@ -761,6 +774,8 @@ epoll_step(uint32_t i, struct ready *e)
 	if (told->wait <= NWSHM_WAIT_WRITE) {
 		e->wait =
 		    is_for_room(told, event.events, e->tgid) ? NWSHM_WAIT_WRITE : NWSHM_WAIT_READ;
+		e->since_mono_ns = told->since_mono_ns;
+		e->once = told->once;
 		return 1;
 	}
 	if (e->wait == NWSHM_WAIT_OTHER)
@@ -770,17 +785,43 @@ epoll_step(uint32_t i, struct ready *e)
 }
 
 static __always_inline uint8_t
-epoll_wait_got(struct pt_regs___kernel *r, long ret, uint32_t tgid)
+epoll_wait_got(struct pt_regs___kernel *r, long ret, uint32_t tgid, uint64_t *since_mono_ns)
 {
 	struct ready e = { .at = ARG1(r),
 		.n = (uint32_t)ret,
 		.tgid = tgid,
 		.wait = NWSHM_WAIT_OTHER,
 		.epfd = (int)ARG0(r) };
+	struct outside_hope *h;
 
 	bpf_loop(EVENTS_MAX, epoll_step, &e, 0);
-	hope_set(tgid, e.epfd, (uint8_t)e.wait, false);
+	hope_set(tgid, e.epfd, (uint8_t)e.wait, false, 0);
+	*since_mono_ns = e.since_mono_ns;
+	if (e.once && (h = hope_of(tgid, e.epfd)) != 0 && h->armed_mono_ns == e.since_mono_ns)
+		h->armed_mono_ns = 0;
 	return (uint8_t)e.wait;
+}
+
+/*
+ * Whether the set watches sockets for one event each: the threads that move the bytes arm the
+ * watches again when they are done, so a wait of the set is a wait for a socket no earlier.
+ */
+static __always_inline bool
+is_late(enum class c, struct pt_regs___kernel *r, uint32_t tgid)
+{
+	struct outside_hope *h =
+	    c == CLASS_EPOLL_WAIT || c == CLASS_EPOLL_PWAIT2 ? hope_of(tgid, (int)ARG0(r)) : 0;
+
+	return h != 0 && h->once;
+}
+
+/* Begin of a wait that time ended; 0: the set watched no socket. */
+static __always_inline uint64_t
+late_since(struct pt_regs___kernel *r, const struct outside_thread *t)
+{
+	struct outside_hope *h = hope_of(t->tgid, (int)ARG0(r));
+
+	return h != 0 ? h->armed_mono_ns : 0;
 }
 
 /* Whether the call returns at once whatever happens. */
@@ -819,17 +860,20 @@ wait_hope(enum class c, struct pt_regs___kernel *r, uint32_t tgid)
 }
 
 static __always_inline uint8_t
-wait_got(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t)
+wait_got(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
+    uint64_t *since_mono_ns)
 {
 	if (ret == 0 && t->hope == NWSHM_WAIT_OTHER) /* time ended a wait for nothing */
 		return NWSHM_WAIT_PAUSE;
+	if (ret <= 0 && t->is_late && (*since_mono_ns = late_since(r, t)) == 0)
+		return NWSHM_WAIT_OTHER;
 	if (ret <= 0)
 		return t->hope;
 	if (c == CLASS_POLL || c == CLASS_PPOLL)
 		return poll_wait(ARG0(r), ARG1(r), t->tgid, true);
 	if (c == CLASS_SELECT || c == CLASS_PSELECT)
 		return select_wait(ARG0(r), ARG1(r), ARG2(r), t->tgid);
-	return epoll_wait_got(r, ret, t->tgid);
+	return epoll_wait_got(r, ret, t->tgid, since_mono_ns);
 }
 
 /* A pause is no longer than the program asked for: the rest is a wait for a processor. */
@@ -862,14 +906,15 @@ static __always_inline void
 wait_record(enum class c, struct pt_regs___kernel *r, long ret, const struct outside_thread *t,
     uint32_t tid, uint64_t *left_mono_ns)
 {
-	uint8_t got = wait_got(c, r, ret, t);
+	uint64_t since_mono_ns = 0;
+	uint8_t got = wait_got(c, r, ret, t, &since_mono_ns);
 	struct outside_wait *w;
 
 	if (got == NWSHM_WAIT_OTHER && c < CLASS_EPOLL_WAIT)
 		return;
 	if ((w = record_new(sizeof(*w), OUTSIDE_WAIT, t->tgid, tid)) == 0)
 		return;
-	w->head.begin_mono_ns = t->begin_mono_ns;
+	w->head.begin_mono_ns = since_mono_ns > t->begin_mono_ns ? since_mono_ns : t->begin_mono_ns;
 	w->wait = got;
 	w->spare = 0;
 	*left_mono_ns = w->head.end_mono_ns = bpf_ktime_get_ns();
@@ -965,7 +1010,7 @@ change_record(enum class c, struct pt_regs___kernel *r, long ret, const struct o
     uint32_t tid)
 {
 	switch (c) {
-	case CLASS_EPOLL_CTL: epoll_told(r, ret, t->tgid); break;
+	case CLASS_EPOLL_CTL: epoll_told(r, ret, t); break;
 	case CLASS_OPEN:
 		if (ret >= 0)
 			name_record(OUTSIDE_OPEN, (int)ret, AT_CWD, ARG0(r), t, tid);
@@ -1058,7 +1103,7 @@ outside_enter(uint64_t *ctx)
 	begin_mono_ns = bpf_ktime_get_ns();
 	if (is_compat() || (t = thread_of(tid_of(task))) == 0)
 		return 0;
-	t->begin_mono_ns = t->left_mono_ns = t->out_mono_ns = 0;
+	t->begin_mono_ns = t->left_mono_ns = t->out_mono_ns = t->stored_ns = t->stored_mono_ns = 0;
 	t->tgid = tgid;
 	t->number = (uint16_t)ctx[1];
 	t->measured = 1;
@@ -1066,6 +1111,7 @@ outside_enter(uint64_t *ctx)
 	if (t->is_wait) {
 		t->hope = wait_hope(c, r, tgid);
 		t->measured = t->hope < NWSHM_WAITS && !is_at_once(c, r);
+		t->is_late = is_late(c, r, tgid);
 	} else {
 		stages_fill(c, r, t);
 	}
@@ -1114,6 +1160,18 @@ outside_exit(uint64_t *ctx)
 
 /* --- the processor --- */
 
+/* A call that reads a file and sends waits for the device with the mark of the kernel, and for the
+ * network without. */
+static __always_inline void
+fell_asleep(struct task_struct *task, uint32_t tid)
+{
+	struct outside_thread *t = bpf_map_lookup_elem(&threads, &tid);
+
+	if (t != 0 && t->begin_mono_ns != 0 && t->stage2 != NWSHM_NO_STAGE && !t->is_wait &&
+	    BPF_CORE_READ_BITFIELD(task, in_iowait) != 0)
+		t->stored_mono_ns = bpf_ktime_get_ns();
+}
+
 static __always_inline void
 switched_out(uint32_t tid)
 {
@@ -1134,7 +1192,13 @@ switched_in(uint32_t tid)
 	struct outside_thread *t = bpf_map_lookup_elem(&threads, &tid);
 	struct outside_resumed *r;
 
-	if (t == 0 || t->out_mono_ns == 0)
+	if (t == 0)
+		return;
+	if (t->stored_mono_ns != 0) {
+		t->stored_ns += bpf_ktime_get_ns() - t->stored_mono_ns;
+		t->stored_mono_ns = 0;
+	}
+	if (t->out_mono_ns == 0)
 		return;
 	t->out_mono_ns = 0;
 	if ((r = record_new(sizeof(*r), OUTSIDE_RESUMED, t->tgid, tid)) != 0) {
@@ -1154,6 +1218,8 @@ outside_switch(uint64_t *ctx)
 
 	if (ctx[3] == 0)
 		switched_out(tid_of(prev));
+	else
+		fell_asleep(prev, tid_of(prev));
 	switched_in(tid_of(next));
 	return 0;
 }

@@ -145,6 +145,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct task_struct *group_leader;
 	int exit_code;
+	unsigned in_iowait : 1;
 	uint64_t utime, stime;
 	struct task_io_accounting ioac;
 	struct signal_struct *signal;

@@ -113,6 +113,32 @@ test_queues(void)
 	}
 }
 
+/* A receiver left most of a window unread in two windows, and next to nothing in the others. */
+static void
+test_drained(void)
+{
+	static double unread[WINDOWS] = { 0.9, 0.5, 0.01, 0, 0.1, NAN, 0.2, 0.24 }, full[WINDOWS];
+	struct evidence_connection c = { .host = 3, .bytes_in = 9e7, .bytes_out = 100 };
+	struct nw_path p = { .n_windows = WINDOWS,
+		.window_s = STEP,
+		.bytes = 1e8,
+		.has_receiver = true,
+		.receiver_host = 3 };
+	const struct evidence e = { .connections = &c, .n_connections = 1 };
+	size_t i;
+
+	CHECK(!resources_drained(&e, &p, full)); /* a kernel that does not tell */
+	c.unread = unread;
+	CHECK(resources_drained(&e, &p, full));
+	for (i = 0; i < WINDOWS; i++)
+		CHECK_NEAR(full[i], unread[i] < 0.25 ? STEP : 0, 1e-9, 0);
+	c.host = 4; /* the other end's */
+	CHECK(!resources_drained(&e, &p, full));
+	c.host = 3;
+	c.bytes_in = 2e7; /* most bytes came another way */
+	CHECK(!resources_drained(&e, &p, full));
+}
+
 /* A disk that holds the windows with few bytes is at its limit; one that holds the windows with
  * many bytes takes bursts. */
 static void
@@ -278,6 +304,7 @@ main(void)
 	CHECK(isnan(r.in_flight) && isnan(resources_net(&r)));
 	test_room();
 	test_queues();
+	test_drained();
 	test_pace();
 	test_throttle();
 	test_backlog();

@@ -34,7 +34,7 @@ static struct said {
 	double bytes, bytes_in, rtt_s, pipe_bytes[2], pipe_s[2]; /* pipe_s: of the last report */
 	struct nw_caliper_window w, sum; /* last; n, v.sum, busy, wait of all */
 	uint64_t hist_n;
-	double ops, strided, strided_pause_s, read_s;
+	double ops, strided, strided_pause_s, read_s, cpu_wait;
 	double steps, inside_s, between_s, first_s; /* of all reports; -1: no first_s was told */
 	uint64_t of_4k, of_1m;                      /* operations in two cells */
 } said[SAID_MAX];
@@ -144,6 +144,8 @@ on_data(void *arg, const char *mid, int64_t t_wall_ns, const char *const *fields
 	for (i = 0; i < n; i++)
 		if (strcmp(fields[i], "read_bytes") == 0 || strcmp(fields[i], "write_bytes") == 0)
 			s->bytes += values[i];
+		else if (strcmp(fields[i], "cpu_wait") == 0)
+			s->cpu_wait += values[i];
 		else if (strcmp(fields[i], "bytes_in") == 0)
 			s->bytes_in += values[i];
 		else if (strcmp(fields[i], "ops") == 0)
@@ -185,10 +187,10 @@ on_end(void *arg, const char *mid)
 }
 
 static void
-on_facts(void *arg, int pid, unsigned wanted, struct proc_facts *out)
+on_facts(void *arg, const struct proc_question *q, struct proc_facts *out)
 {
 	(void)arg;
-	proc_facts_read(pid, wanted, out);
+	proc_facts_read(q, out);
 }
 
 static void
@@ -196,6 +198,25 @@ on_socket(void *arg, struct proc_socket *s)
 {
 	(void)arg;
 	proc_socket_find(s);
+}
+
+/* Answers of a server whose first threads waited much in their lives, and whose thread at work
+ * waits now. */
+static uint64_t waits_now;
+
+static void
+on_facts_of_threads(void *arg, const struct proc_question *q, struct proc_facts *out)
+{
+	uint32_t i;
+
+	(void)arg;
+	*out = (struct proc_facts){ .found = true,
+		.alive = true,
+		.stat.threads = 40,
+		.wait_known = true,
+		.wait_ns = 5000 * MS };
+	for (i = 0; i < q->n_tids; i++)
+		out->tid_wait_ns[i] = q->tid[i] == 77 ? 10 * MS + waits_now : 5000 * MS;
 }
 
 static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts,
@@ -1075,10 +1096,43 @@ test_tcp(void)
 	close(fd);
 }
 
+/* A wait is the growth of the count of a thread at work. */
+static void
+test_starved_thread(void)
+{
+	struct collect_sink threads = sink;
+	struct nwshm_thread *t;
+	const struct said *s;
+	int i;
+
+	threads.facts = on_facts_of_threads;
+	setup();
+	c->sink = &threads;
+	waits_now = 0;
+	add_proc(0, getpid());
+	t = add_thread(0, 0);
+	atomic_store(&shm->thread_tid[0], 77);
+	for (i = 1; i <= 6; i++) {
+		const struct timespec look = { .tv_nsec = 20 * MS };
+
+		nwshm_add(&t->other_bytes[NWSHM_READ], 1 << 20);
+		waits_now += 10 * MS;
+		nanosleep(&look, NULL);
+		collect_look(c, t0 + i * 100 * MS, i * 100 * MS);
+	}
+	collect_finish(c, t0 + 700 * MS, 700 * MS);
+	s = said_process();
+	CHECK(s != NULL);
+	/* the first look knows no threads, the second has nothing to compare */
+	CHECK_NEAR(s->cpu_wait, 0.04, 1e-6, 0);
+	teardown();
+}
+
 int
 main(void)
 {
 	test_windows();
+	test_starved_thread();
 	test_exit();
 	test_late_bank();
 	test_late_bank_is_reused();
