@@ -54,11 +54,27 @@ static const struct crowd_case crowd_cases[] = {
 	{ "a whole disk", true, READ, 0.1, 9, 0, 0.9, { 7, 1 }, { 5, 0 }, false, 0, 0 },
 };
 
+/* The receiver waited for its quota. */
+static const struct {
+	struct crowd_case c;
+	double flight;
+} quota_cases[] = {
+	{ { "the bursts behind a quota", true, RECEIVER, 0.24, 10.9, 0, 0, { 0.6, 9 }, { 0.6, 8.8 },
+	      false, 0, 0 },
+	    0.24 },
+	{ { "a window closed between bursts", true, RECEIVER, 0.24, 3, 0.69, 0, { 0.2, 8.4 },
+	      { 0.2, 6.6 }, false, 0, 0 },
+	    0.92 },
+	{ { "a quota beside a slow network", true, RECEIVER, 0.45, 3, 0, 0, { 0.2, 7 }, { 0.2, 5 },
+	      true, NET, RECEIVER },
+	    0.5 },
+};
+
 static void
-crowd_check(const struct crowd_case *c)
+crowd_check(const struct crowd_case *c, double flight, bool by_quota)
 {
 	struct evidence_process process[2] = { { .cpu_wait_s = c->wait_s[0] },
-		{ .cpu_wait_s = c->wait_s[1] } };
+		{ .cpu_wait_s = c->wait_s[1], .throttled_s = by_quota ? 0.9 * c->wait_s[1] : 0 } };
 	const struct evidence e = { .processes = process, .n_processes = 2 };
 	struct nw_path p = { .n = STAGES, .active_s = 10 };
 	struct limit l = { .known = c->known, .stage = c->limit, .n_windows = 100 };
@@ -67,7 +83,7 @@ crowd_check(const struct crowd_case *c)
 		.room = c->room,
 		.spread = 1.5,
 		.rwnd = c->rwnd,
-		.in_flight = 0.9 };
+		.in_flight = flight };
 	struct crowd found;
 
 	p.stage[READ] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
@@ -83,7 +99,7 @@ crowd_check(const struct crowd_case *c)
 		CHECK_INT(found.stage, c->stage);
 		CHECK_INT(found.program, c->program);
 	}
-	if (c->limits && c->stage == NET && c->limit != NET) {
+	if (c->limits && c->stage == NET && c->limit != NET && !by_quota) {
 		r.spread = 4; /* a network of all rates is as fast as the programs let it be */
 		crowd_find(&e, &p, &l, &r, c->harm_s, &found);
 		CHECK(!found.limits);
@@ -166,6 +182,8 @@ main(int argc, char **argv)
 	turns_simulate();
 
 	for (i = 0; i < sizeof(crowd_cases) / sizeof(crowd_cases[0]); i++)
-		crowd_check(&crowd_cases[i]);
+		crowd_check(&crowd_cases[i], 0.9, false);
+	for (i = 0; i < sizeof(quota_cases) / sizeof(quota_cases[0]); i++)
+		crowd_check(&quota_cases[i].c, quota_cases[i].flight, true);
 	return check_done("test_crowd");
 }
