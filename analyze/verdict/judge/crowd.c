@@ -76,15 +76,18 @@ has_quota(const struct evidence *e, const struct nw_path *p, size_t stage)
 	return f->throttled_s >= BY_QUOTA * f->cpu_wait_s;
 }
 
-/* The part of the time that the network needed for its bytes; NaN if unknown, and of a network that
- * does not deliver evenly. A program with a quota moves its bytes at once when its period begins, as
+/* The part of the time that the network needed for its bytes: by the rate of a shaper, if one is
+ * known, else by the network's accounts. NaN if unknown, and of a network that does not deliver
+ * evenly. A program with a quota moves its bytes at once when its period begins, as
  * fast as any network: then both accounts must speak for the network. */
 static double
-net_part(const struct resources *r, bool by_quota)
+net_part(const struct nw_path *p, const struct resources *r, bool by_quota)
 {
 	double by_rate = fmin(r->in_flight, BURSTS / r->room);
 	double by_flight = is_refuted(r) ? NAN : resources_net(r);
 
+	if (isfinite(r->shaper))
+		return p->bytes / p->active_s / r->shaper;
 	if (by_quota)
 		return isnan(by_rate) || isnan(by_flight) ? NAN : fmin(by_rate, by_flight);
 	if (isnan(r->spread))
@@ -97,7 +100,7 @@ static double
 part_of(const struct nw_path *p, const struct resources *r, bool by_quota, size_t stage)
 {
 	if (stage_kind_is_net(p->stage[stage].kind))
-		return net_part(r, by_quota);
+		return net_part(p, r, by_quota);
 	return is_end(p->stage[stage].kind) ? NAN : r->queued[stage];
 }
 

@@ -70,16 +70,39 @@ static const struct {
 	    0.5 },
 };
 
+/* A shaper's rate tells how long the network needed for the bytes, however uneven the programs and
+ * the acknowledgements were. */
+static void
+shaper_check(const struct crowd_case *c, const struct evidence *e, const struct nw_path *p,
+    const struct limit *l, struct resources r)
+{
+	static const struct {
+		double share;
+		bool limits;
+	} shares[] = { { 0.1, false }, { 0.3, true }, { 0.8, true }, { 0.95, false } };
+	struct crowd found;
+	size_t i;
+
+	r.spread = 20;
+	r.net_low = r.net_high = r.in_flight = 0.1;
+	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		r.shaper = p->bytes / p->active_s / shares[i].share;
+		crowd_find(e, p, l, &r, c->harm_s, &found);
+		CHECK_INT(found.limits, shares[i].limits);
+	}
+}
+
 static void
 crowd_check(const struct crowd_case *c, double flight, bool by_quota)
 {
 	struct evidence_process process[2] = { { .cpu_wait_s = c->wait_s[0] },
 		{ .cpu_wait_s = c->wait_s[1], .throttled_s = by_quota ? 0.9 * c->wait_s[1] : 0 } };
 	const struct evidence e = { .processes = process, .n_processes = 2 };
-	struct nw_path p = { .n = STAGES, .active_s = 10 };
+	struct nw_path p = { .n = STAGES, .active_s = 10, .bytes = 4e8 };
 	struct limit l = { .known = c->known, .stage = c->limit, .n_windows = 100 };
 	struct resources r = { .net_low = c->net,
 		.net_high = c->net,
+		.shaper = NAN,
 		.room = c->room,
 		.spread = 1.5,
 		.rwnd = c->rwnd,
@@ -100,6 +123,7 @@ crowd_check(const struct crowd_case *c, double flight, bool by_quota)
 		CHECK_INT(found.program, c->program);
 	}
 	if (c->limits && c->stage == NET && c->limit != NET && !by_quota) {
+		shaper_check(c, &e, &p, &l, r);
 		r.spread = 4; /* a network of all rates is as fast as the programs let it be */
 		crowd_find(&e, &p, &l, &r, c->harm_s, &found);
 		CHECK(!found.limits);
@@ -126,7 +150,9 @@ turns_named(const struct turns *t, double bursts, double *lift_net, double *lift
 	const double harm_s[2] = { 10 * (t->wait - t->overlap) / all, 0 };
 	struct nw_path p = { .n = STAGES, .active_s = 10 };
 	struct limit l = { .known = true, .stage = SENDER, .n_windows = 100 };
-	struct resources r = { .net_low = part, .net_high = part, .in_flight = part };
+	struct resources r = {
+		.net_low = part, .net_high = part, .in_flight = part, .shaper = NAN
+	};
 	struct crowd found;
 
 	p.stage[READ] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
