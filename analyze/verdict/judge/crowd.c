@@ -76,6 +76,13 @@ has_quota(const struct evidence *e, const struct nw_path *p, size_t stage)
 	return f->throttled_s >= BY_QUOTA * f->cpu_wait_s;
 }
 
+/* How many times the mean rate the network carries. */
+static double
+room_of(const struct nw_path *p, const struct resources *r)
+{
+	return isfinite(r->shaper) ? r->shaper * p->active_s / p->bytes : r->room;
+}
+
 /* The part of the time that the network needed for its bytes: by the rate of a shaper, if one is
  * known, else by the network's accounts. NaN if unknown, and of a network that does not deliver
  * evenly. A program with a quota moves its bytes at once when its period begins, as
@@ -87,7 +94,7 @@ net_part(const struct nw_path *p, const struct resources *r, bool by_quota)
 	double by_flight = is_refuted(r) ? NAN : resources_net(r);
 
 	if (isfinite(r->shaper))
-		return p->bytes / p->active_s / r->shaper;
+		return 1 / room_of(p, r);
 	if (by_quota)
 		return isnan(by_rate) || isnan(by_flight) ? NAN : fmin(by_rate, by_flight);
 	if (isnan(r->spread))
@@ -149,8 +156,10 @@ harmed_find(
 static bool
 runs_dry(const struct nw_path *p, const struct limit *l, const struct resources *r)
 {
-	return l->known && stage_kind_is_net(p->stage[l->stage].kind) && r->room >= ROOM &&
-	    r->room <= ROOM_MOST && r->rwnd < WINDOW_OPEN;
+	const double room = room_of(p, r);
+
+	return l->known && stage_kind_is_net(p->stage[l->stage].kind) && room >= ROOM &&
+	    room <= ROOM_MOST && r->rwnd < WINDOW_OPEN;
 }
 
 void
@@ -165,8 +174,8 @@ crowd_find(const struct evidence *e, const struct nw_path *p, const struct limit
 	if (runs_dry(p, l, r)) {
 		out->limits = true;
 		out->stage = l->stage;
-		out->room = r->room;
-		out->is_certain = r->room >= ROOM_CERTAIN;
+		out->room = room_of(p, r);
+		out->is_certain = out->room >= ROOM_CERTAIN;
 	} else if ((part = part_find(p, r, has_quota(e, p, waiter))) < p->n &&
 	    (waiter = harmed_find(e, p, starved_s, harmed(p, part))) < p->n) {
 		out->limits = true;

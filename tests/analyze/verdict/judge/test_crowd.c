@@ -80,11 +80,19 @@ shaper_check(const struct crowd_case *c, const struct evidence *e, const struct 
 		double share;
 		bool limits;
 	} shares[] = { { 0.1, false }, { 0.3, true }, { 0.8, true }, { 0.95, false } };
+	struct limit dry = *l;
 	struct crowd found;
 	size_t i;
 
 	r.spread = 20;
 	r.net_low = r.net_high = r.in_flight = 0.1;
+	/* better windows that were bursts: the network did not run dry */
+	r.room = 1.8;
+	r.rwnd = 0;
+	r.shaper = p->bytes / p->active_s / 0.87;
+	dry.stage = NET;
+	crowd_find(e, p, &dry, &r, c->harm_s, &found);
+	CHECK(!found.limits);
 	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
 		r.shaper = p->bytes / p->active_s / shares[i].share;
 		crowd_find(e, p, l, &r, c->harm_s, &found);
