@@ -499,15 +499,13 @@ static double
 shaper_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
 {
 	const struct evidence_use *u;
-	double rate, least = NAN;
+	double least = NAN;
 
 	for (u = e->uses; p->has_sender && u < e->uses + e->n_uses; u++) {
 		if (u->session_id != 0 || !u->link || u->host != p->sender_host ||
 		    sum_of(p, u->out, 0, p->n_windows) < THROUGH * p->bytes)
 			continue;
-		rate = PAYLOAD * throttle_find(p, u->limit[1], first, end);
-		if (!(least <= rate))
-			least = rate;
+		least = fmin(least, PAYLOAD * throttle_find(p, u->limit[1], first, end));
 	}
 	return least;
 }

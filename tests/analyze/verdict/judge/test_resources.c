@@ -250,16 +250,18 @@ test_throttle(void)
 	CHECK(!resources_disk_full(&e, &p, 0, full));
 }
 
-/* Two interfaces of the sending host: the path's bytes leave by the second, which has a shaper. */
+/* Interfaces of the sending host: the path's bytes leave by the second, which has a shaper, and then
+ * by the third, which has none. */
 static void
 test_shaper(void)
 {
 	static double sent[2][WINDOWS], limit[2][WINDOWS];
-	static char name[] = "a", eth0[] = "eth0", eth1[] = "eth1";
+	static char name[] = "a", eth0[] = "eth0", eth1[] = "eth1", bond[] = "bond";
 	struct evidence_host host = { .name = name };
 	struct evidence_use uses[] = { { .place = eth0, .link = true, .out = sent[0] },
-		{ .place = eth1, .link = true, .out = sent[1] } };
-	struct evidence e = { .hosts = &host, .n_hosts = 1, .uses = uses, .n_uses = 2 };
+		{ .place = eth1, .link = true, .out = sent[1] },
+		{ .place = bond, .link = true, .out = sent[1] } };
+	struct evidence e = { .hosts = &host, .n_hosts = 1, .uses = uses, .n_uses = 3 };
 	struct nw_path p = { .n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6 };
 	struct resources r;
 	int i;
