@@ -425,10 +425,11 @@ bench-fleet:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/tests/fleet/bench_fleet
 	@$B/tests/fleet/bench_fleet -n 1000000 -s 100 -r 200
+# CALIBRATE="-r 200 reached", ...: fewer repetitions, or some of the tables
 calibrate:
 	@sh conf/deps.sh box
 	$(Q)$(MAKE) --no-print-directory $B/bin/calibrate $(UNITS)
-	@$B/bin/calibrate
+	@$B/bin/calibrate $(CALIBRATE)
 	@B=$B sh tests/run.sh whole
 experiment-reduction:
 	@sh conf/deps.sh box

@@ -13,6 +13,11 @@ static const double TAIL = 0.05;
  * deviation of the logarithms, as variances are. Measured in the rig, of transfers some seconds
  * after four others 26 of 33 lay in the interval without the addition, and 31 with the addition. */
 static const double SPREAD_APART = 0.08;
+/* Three or four rates tell their own spread so badly that an interval of these rates alone is of
+ * little use. A standard deviation of SPREAD_USUAL therefore counts like SPREAD_USUAL_N more rates;
+ * the level's own rates soon outweigh it. Measured in the rig, beside builds of other users, by 39
+ * levels of four: 0.01 to 0.46, 0.08 in the median, and at least 0.2 in nine. */
+static const double SPREAD_USUAL = 0.14, SPREAD_USUAL_N = 3;
 
 static int
 falling(const void *a, const void *b)
@@ -36,15 +41,17 @@ level_size(const double *rates, size_t n)
 static void
 level_describe(const double *rates, struct nw_reached *out)
 {
-	const double n = (double)out->n;
+	const double n = (double)out->n, df = n - 1 + SPREAD_USUAL_N;
 	struct nw_summary s = { 0 };
-	double half;
+	double spread, half;
 	size_t i;
 
 	for (i = 0; i < out->n; i++)
 		nw_summary_add(&s, log(rates[i]));
-	half = nw_t_quantile(1 - TAIL, n - 1) * hypot(nw_summary_sd(&s), SPREAD_APART) *
-	    sqrt(1 + 1 / n);
+	spread = sqrt(
+	    ((n - 1) * nw_summary_variance(&s) + SPREAD_USUAL_N * SPREAD_USUAL * SPREAD_USUAL) /
+	    df);
+	half = nw_t_quantile(1 - TAIL, df) * hypot(spread, SPREAD_APART) * sqrt(1 + 1 / n);
 	out->low = exp(s.mean - half);
 	out->about = exp(s.mean);
 	out->high = exp(s.mean + half);

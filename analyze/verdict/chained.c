@@ -13,6 +13,8 @@ static const double COVERS = 0.5;
 static const double BOTH_HELD = 0.6;
 /* A smaller share of the next program bounds no gain worth a number. */
 static const double NEXT_MIN = 0.1;
+/* A program lacked a processor for so much of the time in which it held the bytes. */
+static const double STARVED_PART = 0.3;
 /* Least share of the time for a word about waits for peers without measurement. */
 static const double LEAVES_MIN = 0.1;
 /* A verdict of medium confidence: held share, lead before the next, windows. */
@@ -189,11 +191,21 @@ transfer_take(const struct evidence *e, const struct chain *c, struct judgement 
 	j->bytes_per_s = j->duration_s > 0 && bytes > 0 ? j->bytes / j->duration_s : NAN;
 }
 
-/* The next program needs its share of the time, whatever becomes of the limit. */
+/* Whether the limit is a node that lacked a processor for much of its time. */
+static bool
+is_starved(const struct nw_chain *g)
+{
+	const struct nw_chain_node *n = &g->node[g->limit];
+
+	return !g->limit_is_edge && n->use_share[NW_CHAIN_STARVED] >= STARVED_PART * n->held_share;
+}
+
+/* The next program needs its share of the time, whatever becomes of the limit. What lifts a lack of
+ * processors may also lift that of the next program, as does a larger quota of both. */
 static void
 gain_take(const struct nw_chain *g, struct judgement *j)
 {
-	if (!g->known || !(g->second_share >= NEXT_MIN))
+	if (!g->known || !(g->second_share >= NEXT_MIN) || is_starved(g))
 		return;
 	j->gain.low = 1;
 	j->gain.high = 1 / g->second_share;

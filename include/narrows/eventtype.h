@@ -52,6 +52,7 @@
 #define NW_TYPE_CPU       NW_TYPE_BLIPP "cpu:utilization"
 #define NW_TYPE_DISK      NW_TYPE_BLIPP "disk:"
 #define NW_TYPE_MEMORY    NW_TYPE_BLIPP "memory:utilization"
+#define NW_TYPE_QDISC     NW_TYPE_BLIPP "network:qdisc"
 #define NW_TYPE_NETWORK   NW_TYPE_BLIPP "network:utilization"
 #define NW_TYPE_CLOCK     NW_TYPE_BLIPP "clock"
 #define NW_TYPE_PEER      NW_TYPE_BLIPP "peer"

@@ -54,7 +54,7 @@ const char *nw_aggregation_name(enum nw_aggregation a);
 	X(linux_sndbuf_limited) X(linux_delivery_rate) \
 	X(idle) X(iowait) X(disk_busy) X(offset_s) X(bound_s) X(kernel_synced) X(io_ms) \
 	X(written_bytes) X(sum_d) X(max_d) X(one_in) X(queued_read_bytes) X(queued_written_bytes) \
-	X(read_limit) X(written_limit) X(writeback) \
+	X(read_limit) X(written_limit) X(sent_limit) X(writeback) \
 	X(bytes) X(calls_s) X(took_s) X(cost_bytes) X(cost_s) \
 	X(storage_bytes) X(connection_s) X(read_wait_s) X(read_net_s) X(write_wait_s) \
 	X(write_net_s) X(elapsed_s) X(over) X(reads) X(vector_reads) X(writes) X(size_bytes) \

@@ -5,9 +5,10 @@
  * Rates are compared by their logarithms. The level is the group of the highest rates: below it is
  * a gap of at least NW_REACHED_GAP between neighbours, and the judged rate lies below the gap. The
  * next session of the level falls into the interval with a chance of 90 % at least: the interval is
- * Student's prediction interval of the level's rates, widened by the spread between times. A
- * level needs NW_REACHED_MIN sessions, since two rates are alike by chance: so a route whose
- * sessions differ widely, or that was never faster, has no level.
+ * Student's prediction interval of the level's rates, widened by the spread between times. Beside
+ * the spread of few rates the usual spread of routes counts. A level needs NW_REACHED_MIN sessions,
+ * since two rates are alike by chance: so a route whose sessions differ widely, or that was never
+ * faster, has no level.
  *
  * `calibrate reached` simulates how often the next session of the level falls into the interval.
  */

@@ -2,6 +2,7 @@
 /* The rate that a route reached: does the next session without the limit fall into the interval,
  * and does a route without a level have none? */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "narrows/err.h"
@@ -74,6 +75,48 @@ covers(struct calibration *c)
 	}
 }
 
+/* Few earlier sessions of routes that differ as routes do: the spread between neighbours has a
+ * median of 0.1, and sessions apart in time differ by 0.08 more. An interval of use has an upper
+ * end of at most twice the lower. */
+static void
+few_cover(struct calibration *c)
+{
+	static const size_t sizes[] = { 3, 4, 6, 8 };
+	static const double narrow_share[] = { 0.5, 0.7, 0.75, 0.8 };
+	double rate[SESSIONS_MAX], spread, next;
+	size_t k, i, run, said, inside, narrow, narrow_inside, runs = calibrate_runs(c, 1);
+	struct nw_reached at;
+	char what[96];
+	bool in;
+
+	calibrate_title(c, "few earlier sessions bound the gain within a factor of two");
+	for (k = 0; k < COUNT(sizes); k++) {
+		said = inside = narrow = narrow_inside = 0;
+		for (run = 0; run < runs; run++) {
+			spread = 0.1 * exp(0.5 * noise_normal());
+			for (i = 0; i < sizes[k]; i++)
+				rate[i] = exp(spread * noise_normal());
+			next = exp(hypot(spread, 0.08) * noise_normal());
+			if (nw_reached(rate, sizes[k], 0.2, &at) != NW_OK || at.n == 0)
+				continue;
+			in = next >= at.low && next <= at.high;
+			said++;
+			inside += in;
+			if (at.high <= 2 * at.low) {
+				narrow++;
+				narrow_inside += in;
+			}
+		}
+		(void)snprintf(what, sizeof(what), "%zu earlier sessions: inside", sizes[k]);
+		cell_at_least(c, what, inside, said, 0.9);
+		(void)snprintf(what, sizeof(what), "%zu earlier sessions: narrow", sizes[k]);
+		cell_at_least(c, what, narrow, runs, narrow_share[k]);
+		(void)snprintf(
+		    what, sizeof(what), "%zu earlier sessions: inside where narrow", sizes[k]);
+		cell_at_least(c, what, narrow_inside, narrow, 0.9);
+	}
+}
+
 /* Limits come and go, each with a rate of its own; or nothing limits, and sessions differ. */
 static void
 keeps_silent(struct calibration *c)
@@ -113,5 +156,6 @@ void
 calibrate_reached(struct calibration *c)
 {
 	covers(c);
+	few_cover(c);
 	keeps_silent(c);
 }

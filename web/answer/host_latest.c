@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The usual metrics of a host, MAIN, as they were last: gauges as the newest row has them, counters
- * as rates over the last minute. */
+ * as rates over the last minute. Whatever rests, at 0 or without a value, comes last: a host may
+ * have more idle disks than a page has rows. */
 #include "web/answer/hosts.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@
 
 #define MINUTE_NS INT64_C(60000000000)
 
-enum { ROWS_MAX = 100, TYPE_BYTES = 128 };
+/* Rows of the list; devices looked at for a metric. */
+enum { ROWS_MAX = 100, LOOKED_MAX = 200, TYPE_BYTES = 128 };
 
 static const struct usual {
 	const char *type, *field;
@@ -28,10 +30,11 @@ static const struct usual {
 };
 
 struct looking {
-	json_t *list;
+	json_t *moved, *resting; /* rows */
 	struct store_reader *r;
 	const struct usual *usual;
 	const char *device;
+	size_t n_looked;
 	uint32_t field; /* field's place in the layout in hand */
 	int64_t last_wall_ns, first_wall_ns;
 	double last, first;
@@ -99,10 +102,13 @@ unit_of(const struct usual *u)
 static int
 list_add(struct looking *l)
 {
-	json_t *o = json_object();
 	double v = value_of(l);
+	json_t *list = isfinite(v) && v != 0 ? l->moved : l->resting, *o;
 	char type[TYPE_BYTES];
 
+	if (json_array_size(list) >= ROWS_MAX)
+		return NW_OK;
+	o = json_object();
 	snprintf(type, sizeof(type), NW_TYPE_BLIPP "%s", l->usual->type);
 	result_put_text(o, KEY_latest_metric_event_type, type);
 	result_put_text(o, KEY_latest_metric_field, l->usual->field);
@@ -111,7 +117,7 @@ list_add(struct looking *l)
 	result_put_real(o, KEY_latest_metric_value, v);
 	result_put_text(o, KEY_latest_metric_unit, unit_of(l->usual));
 	result_put_text(o, KEY_latest_metric_at, fmt_iso(l->last_wall_ns, 3).s);
-	return json_array_append_new(l->list, o) == 0 ? NW_OK : NW_ENOMEM;
+	return json_array_append_new(list, o) == 0 ? NW_OK : NW_ENOMEM;
 }
 
 static int
@@ -172,25 +178,31 @@ on_meta(void *arg, const struct nw_meta_rec *m)
 	if (rc == NW_OK && l->last_wall_ns != 0)
 		rc = list_add(l);
 	json_decref(subject);
-	return rc < 0 ? rc : json_array_size(l->list) >= ROWS_MAX;
+	return rc < 0 ? rc : ++l->n_looked >= LOOKED_MAX;
 }
 
 int
 host_latest_list(struct store_reader *r, const struct nw_host_rec *host, json_t **out)
 {
-	struct looking l = { .r = r, .list = json_array() };
+	struct looking l = { .r = r, .moved = json_array(), .resting = json_array() };
 	char type[TYPE_BYTES];
 	size_t i;
 	int rc = NW_OK;
 
-	for (i = 0; i < sizeof(usuals) / sizeof(usuals[0]) && rc == NW_OK; i++) {
+	for (i = 0; i < sizeof(usuals) / sizeof(usuals[0]) && rc >= 0; i++) {
 		l.usual = &usuals[i];
+		l.n_looked = 0;
 		snprintf(type, sizeof(type), NW_TYPE_BLIPP "%s", usuals[i].type);
 		rc = store_metas(r, 0, host->id, type, on_meta, &l);
 	}
-	*out = l.list;
+	for (i = 0; rc >= 0 && i < json_array_size(l.resting); i++)
+		if (json_array_size(l.moved) < ROWS_MAX &&
+		    json_array_append(l.moved, json_array_get(l.resting, i)) != 0)
+			rc = NW_ENOMEM;
+	json_decref(l.resting);
+	*out = l.moved;
 	if (rc < 0) {
-		json_decref(l.list);
+		json_decref(l.moved);
 		*out = NULL;
 	}
 	return rc < 0 ? rc : NW_OK;

@@ -211,7 +211,8 @@ struct evidence_use {
 	char *program;    /* of another session; NULL if unknown */
 	double *in, *out; /* bytes of each window: read and written, or received and sent */
 	/* of a disk, read [0] and written [1]: seconds of each observed window with bytes
-	 * waiting in front of the device; bytes/s allowed by a throttle, or NaN */
+	 * waiting in front of the device; bytes/s allowed by a throttle, or NaN. Of an interface,
+	 * bytes/s sent as a shaper allows [1] */
 	double *queued_s[2], *looked_s[2], *limit[2];
 };
 

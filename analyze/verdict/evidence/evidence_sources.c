@@ -354,7 +354,8 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 		s.kind = SOURCE_DISK;
 	else if (nw_type_begins(m->event_type, NW_TYPE_MEMORY))
 		s.kind = SOURCE_MEMORY;
-	else if (strcmp(m->event_type, NW_TYPE_NETWORK) == 0)
+	else if (strcmp(m->event_type, NW_TYPE_NETWORK) == 0 ||
+	    strcmp(m->event_type, NW_TYPE_QDISC) == 0)
 		s.kind = SOURCE_LINK;
 	else if (nw_type_begins(m->event_type, NW_TYPE_CLOCK))
 		s.kind = SOURCE_CLOCK;

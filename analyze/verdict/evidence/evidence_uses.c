@@ -262,6 +262,16 @@ queue_row(struct loader *l, const struct row *r, const struct span *s)
 	}
 }
 
+/* The rate of a shaper behind an interface. */
+static void
+shaper_row(struct loader *l, const struct row *r, const struct span *s)
+{
+	const double v = row_cell(r, r->c->sent_limit);
+
+	if (v > 0 && s->begin_wall_ns != 0)
+		grid_gauge(l->e, grid_array(l->e, &l->e->uses[l->source->use].limit[1], NAN), s, v);
+}
+
 /* Bytes of a session: its own processes and connections need no name here. */
 static void
 bytes_add(struct loader *l, const struct span *s, double in, double out)
@@ -290,6 +300,7 @@ use_row(struct loader *l, const struct row *r)
 		total_row(l, row_cell(r, c->read_bytes), row_cell(r, c->written_bytes), &s);
 		break;
 	case SOURCE_LINK:
+		shaper_row(l, r, &s);
 		total_row(l, row_cell(r, c->bytes_in), row_cell(r, c->bytes_out), &s);
 		break;
 	case SOURCE_PROCESS:

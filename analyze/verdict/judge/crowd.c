@@ -25,6 +25,8 @@ static const double FLIGHT = 0.7;
 /* Beside a window closed for so much longer than the network worked, data in flight tell nothing:
  * the network's lift gained nothing with 0.28 beside 0.56, and with 0.45 beside 0.5 it did. */
 static const double REFUTED = 0.6;
+/* From this share on, a wait for a processor is a wait for the quota. */
+static const double BY_QUOTA = 0.5;
 /* Parts of the time, of the network or the disk. Of two stages that take turns, the lift of the one
  * gains 1 / (1 - part) and that of the other 1 / part: at least 1.18 within the bounds. */
 static const double PART_LOW = 0.2, PART_HIGH = 0.85;
@@ -65,14 +67,36 @@ is_refuted(const struct resources *r)
 	    resources_net(r) < REFUTED * r->rwnd;
 }
 
-/* The part of the time that the network needed for its bytes; NaN if unknown, and of a network that
- * does not deliver evenly. */
+/* Whether the program of a stage waited for its quota more than for other programs. */
+static bool
+has_quota(const struct evidence *e, const struct nw_path *p, size_t stage)
+{
+	const struct evidence_process *f = &e->processes[p->stage[stage].process];
+
+	return f->throttled_s >= BY_QUOTA * f->cpu_wait_s;
+}
+
+/* How many times the mean rate the network carries. */
 static double
-net_part(const struct resources *r)
+room_of(const struct nw_path *p, const struct resources *r)
+{
+	return isfinite(r->shaper) ? r->shaper * p->active_s / p->bytes : r->room;
+}
+
+/* The part of the time that the network needed for its bytes: by the rate of a shaper, if one is
+ * known, else by the network's accounts. NaN if unknown, and of a network that does not deliver
+ * evenly. A program with a quota moves its bytes at once when its period begins, as fast as any
+ * network: then both accounts must speak for the network. */
+static double
+net_part(const struct nw_path *p, const struct resources *r, bool by_quota)
 {
 	double by_rate = fmin(r->in_flight, BURSTS / r->room);
 	double by_flight = is_refuted(r) ? NAN : resources_net(r);
 
+	if (isfinite(r->shaper))
+		return 1 / room_of(p, r);
+	if (by_quota)
+		return isnan(by_rate) || isnan(by_flight) ? NAN : fmin(by_rate, by_flight);
 	if (isnan(r->spread))
 		return r->in_flight < FLIGHT ? NAN : by_flight;
 	return r->spread <= EVEN ? fmax(by_rate, by_flight) : NAN;
@@ -80,22 +104,22 @@ net_part(const struct resources *r)
 
 /* The part of the time for which a stage worked, whatever the programs did; NaN if unknown. */
 static double
-part_of(const struct nw_path *p, const struct resources *r, size_t stage)
+part_of(const struct nw_path *p, const struct resources *r, bool by_quota, size_t stage)
 {
 	if (stage_kind_is_net(p->stage[stage].kind))
-		return net_part(r);
+		return net_part(p, r, by_quota);
 	return is_end(p->stage[stage].kind) ? NAN : r->queued[stage];
 }
 
 /* The stage other than a program with the largest part between the bounds. */
 static size_t
-part_find(const struct nw_path *p, const struct resources *r)
+part_find(const struct nw_path *p, const struct resources *r, bool by_quota)
 {
 	double part, most = PART_LOW;
 	size_t i, found = p->n;
 
 	for (i = 0; i < p->n; i++)
-		if ((part = part_of(p, r, i)) >= most) {
+		if ((part = part_of(p, r, by_quota, i)) >= most) {
 			most = part;
 			found = i;
 		}
@@ -132,8 +156,10 @@ harmed_find(
 static bool
 runs_dry(const struct nw_path *p, const struct limit *l, const struct resources *r)
 {
-	return l->known && stage_kind_is_net(p->stage[l->stage].kind) && r->room >= ROOM &&
-	    r->room <= ROOM_MOST && r->rwnd < WINDOW_OPEN;
+	const double room = room_of(p, r);
+
+	return l->known && stage_kind_is_net(p->stage[l->stage].kind) && room >= ROOM &&
+	    room <= ROOM_MOST && r->rwnd < WINDOW_OPEN;
 }
 
 void
@@ -148,9 +174,9 @@ crowd_find(const struct evidence *e, const struct nw_path *p, const struct limit
 	if (runs_dry(p, l, r)) {
 		out->limits = true;
 		out->stage = l->stage;
-		out->room = r->room;
-		out->is_certain = r->room >= ROOM_CERTAIN;
-	} else if ((part = part_find(p, r)) < p->n &&
+		out->room = room_of(p, r);
+		out->is_certain = out->room >= ROOM_CERTAIN;
+	} else if ((part = part_find(p, r, has_quota(e, p, waiter))) < p->n &&
 	    (waiter = harmed_find(e, p, starved_s, harmed(p, part))) < p->n) {
 		out->limits = true;
 		out->stage = part;

@@ -639,7 +639,7 @@ little_decide(struct judgement *j)
 void
 judge_add_history(struct judgement *j, const struct gain_history *h)
 {
-	if (j->limit.known && !j->idle_disk && !j->pace.found)
+	if (j->limit.known && !j->idle_disk)
 		gain_by_history(h, j->bytes_per_s, j->path.n, &j->gain);
 }
 

@@ -23,6 +23,10 @@ static const double ROOM_QUANTILE = 0.9;
 /* If the files of a transfer are unknown, a device with the path's bytes within a quarter (the
  * logarithm of the ratio) counts as the disk. */
 static const double ALIKE = 0.23;
+/* An interface carries the path's bytes if it sent so large a part of them. */
+static const double THROUGH = 0.8;
+/* Of a packet of 1,514 bytes, as a shaper counts, 1,448 are payload. */
+static const double PAYLOAD = 0.956;
 /* Looks at a queue must stand for so large a share of the time. */
 static const double LOOKED_SHARE = 0.5;
 /* Written bytes wait for a throttled disk, and not for memory, from this share of the throttle's
@@ -524,6 +528,22 @@ resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t st
 	return true;
 }
 
+/* The shaper of the interface through which the sending host sent the path's bytes. */
+static double
+shaper_find(const struct evidence *e, const struct nw_path *p, size_t first, size_t end)
+{
+	const struct evidence_use *u;
+	double least = NAN;
+
+	for (u = e->uses; p->has_sender && u < e->uses + e->n_uses; u++) {
+		if (u->session_id != 0 || !u->link || u->host != p->sender_host ||
+		    sum_of(p, u->out, 0, p->n_windows) < THROUGH * p->bytes)
+			continue;
+		least = fmin(least, PAYLOAD * throttle_find(p, u->limit[1], first, end));
+	}
+	return least;
+}
+
 /* By Little's law: the bytes waiting over the bytes leaving in a second. */
 static double
 backlog_of(
@@ -561,6 +581,7 @@ resources_find(const struct evidence *e, const struct nw_path *p, size_t first, 
 		.sndbuf = NAN,
 		.window_bytes = NAN,
 		.window_used = NAN,
+		.shaper = shaper_find(e, p, first, end),
 		.rtt_s = NAN,
 		.room = NAN,
 		.spread = NAN };

@@ -23,6 +23,8 @@ struct resources {
 	 * unknown. With a full window and less than half, the reader empties its queue too
 	 * slowly: the window is large enough for the path. */
 	double window_used;
+	/* payload bytes/s that a shaper of the sending host lets pass; NaN where none is known */
+	double shaper;
 	double rtt_s;  /* shortest round trip of the connection */
 	double resent; /* segments sent again, of all connections */
 	/* rate of the network in its better windows by the kernel's account (the 90th

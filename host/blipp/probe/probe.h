@@ -164,7 +164,7 @@ int pairs_parse(
 /* --- sockets, softnet, file systems, queueing disciplines, interrupts --- */
 void sockets_parse(struct scan text, struct table *t);
 void snmp6_parse(struct scan text, struct table *t);
-enum { SOFTNET_FIELDS = 6, QDISC_FIELDS = 7 };
+enum { SOFTNET_FIELDS = 6, QDISC_FIELDS = 8 };
 int softnet_parse(struct scan text, double values[SOFTNET_FIELDS]); /* NW_EPROTO */
 struct mount_line {
 	struct scan source;

@@ -27,6 +27,7 @@ static const struct series_field fields[] = {
 	{ "requeues", "{packet}", true },
 	{ "backlog_bytes", "By", false },
 	{ "backlog_packets", "{packet}", false },
+	{ "sent_limit", "By/s", false },
 };
 static const struct series_kind kind = { SERIES_PREFIX "network:qdisc", "interface", fields,
 	sizeof(fields) / sizeof(fields[0]) };
@@ -61,6 +62,25 @@ stats_parse(
 	}
 }
 
+/* Bytes a second that a token bucket lets pass. A rate beyond 32 bits stands in an attribute of its
+ * own. */
+static double
+rate_parse(const struct rtattr *options)
+{
+	const struct rtattr *a = RTA_DATA(options);
+	int left = (int)RTA_PAYLOAD(options);
+	struct tc_tbf_qopt bucket = { 0 };
+	uint64_t rate = 0;
+
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type == TCA_TBF_PARMS)
+			attribute_copy(a, &bucket, sizeof(bucket));
+		else if (a->rta_type == TCA_TBF_RATE64)
+			attribute_copy(a, &rate, sizeof(rate));
+	}
+	return rate > 0 ? (double)rate : (double)bucket.rate.rate;
+}
+
 /* Returns false for a discipline below the root: the root includes its counts. */
 bool
 qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS])
@@ -68,7 +88,8 @@ qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS
 	struct gnet_stats_basic basic = { 0 };
 	struct gnet_stats_queue queue = { 0 };
 	const struct tcmsg *t = NLMSG_DATA(h);
-	const struct rtattr *a;
+	const struct rtattr *a, *options = NULL;
+	char what[sizeof("tbf")] = "";
 	int left;
 
 	if (h->nlmsg_len < NLMSG_LENGTH(sizeof(*t)) || t->tcm_parent != TC_H_ROOT)
@@ -76,8 +97,12 @@ qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS
 	left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*t));
 	a = (const struct rtattr *)((const char *)t + NLMSG_ALIGN(sizeof(*t)));
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left))
-		if ((a->rta_type & NLA_TYPE_MASK) == TCA_STATS2)
-			stats_parse(a, &basic, &queue);
+		switch (a->rta_type & NLA_TYPE_MASK) {
+		case TCA_KIND: attribute_copy(a, what, sizeof(what)); break;
+		case TCA_OPTIONS: options = a; break;
+		case TCA_STATS2: stats_parse(a, &basic, &queue); break;
+		default: break;
+		}
 	*interface = t->tcm_ifindex;
 	values[0] = (double)basic.bytes;
 	values[1] = (double)basic.packets;
@@ -86,6 +111,8 @@ qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS
 	values[4] = (double)queue.requeues;
 	values[5] = (double)queue.backlog;
 	values[6] = (double)queue.qlen;
+	values[7] =
+	    memcmp(what, "tbf", sizeof(what)) == 0 && options != NULL ? rate_parse(options) : 0;
 	return true;
 }
 

@@ -411,7 +411,8 @@ op_at(struct op *op, int64_t offset)
 	op->offset = offset;
 }
 void op_begin2(struct op *op, int from_fd, int to_fd);
-/* `bytes` < 0: the call failed or moved nothing on: only its time counts. */
+/* `bytes` of a call that failed, or that moved nothing on: only the call's time counts. */
+enum { OP_FAILED = -1, OP_MOVED_NOTHING = -2 };
 void op_end(struct op *op, ssize_t bytes);
 /* The same for an operation timed by the caller, with all of `op` given. */
 void op_count(struct op *op, int64_t end_mono_ns, ssize_t bytes);

@@ -105,11 +105,12 @@ SEND(sendto, (int fd, const void *buf, size_t n, int flags, __CONST_SOCKADDR_ARG
 SEND(sendmsg, (int fd, const struct msghdr *m, int flags), (fd, m, flags),
     KERNEL(sendmsg, SYS_sendmsg, (fd, m, flags), fd, m, flags))
 
-/* A look at waiting bytes moves nothing on; neither does the error queue. */
+/* A look at waiting bytes moves nothing on; neither does the error queue. Only a look that found
+ * nothing has failed. */
 static inline ssize_t
 taken(ssize_t rc, int flags)
 {
-	return (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0 ? -1 : rc;
+	return rc >= 0 && (flags & (MSG_PEEK | MSG_ERRQUEUE)) != 0 ? OP_MOVED_NOTHING : rc;
 }
 #define RECV(name, params, args, call)                                                           \
 	WRAP_CALL(ssize_t, name, NWSHM_READ, fd, OP_AT_POSITION, taken(rc, flags), true, params, \

@@ -187,7 +187,7 @@ quick_stop(struct nwshm_thread *t, uint64_t begin_ticks)
 static inline void
 drained_note(unsigned stage, ssize_t bytes)
 {
-	if (unlikely(bytes < 0) && stage == NWSHM_NET_READ && errno == EAGAIN)
+	if (unlikely(bytes == OP_FAILED) && stage == NWSHM_NET_READ && errno == EAGAIN)
 		self.drained = true;
 }
 

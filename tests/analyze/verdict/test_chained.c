@@ -141,6 +141,13 @@ test_covers(void)
 	CHECK_NEAR(j.duration_s, 4, 0, 1e-9);
 	CHECK_NEAR(j.gain.high, 5, 0, 1e-9);
 	end();
+	begin(); /* a larger quota of both programs lifts the next limit, too */
+	j.path.active_s = 0.2;
+	j.limit.known = false;
+	node[1].use_share[NW_CHAIN_STARVED] = 0.5 * node[1].held_share;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	CHECK(isnan(j.gain.high) && strstr(j.sentence, "without this limit") == NULL);
+	end();
 	begin(); /* over the network it is the transfer all the same */
 	j.path.active_s = 0.2;
 	j.path.has_sender = true;

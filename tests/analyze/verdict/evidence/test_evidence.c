@@ -519,6 +519,8 @@ test_uses(void)
 		{ "read_bytes", "written_bytes", "io_ms", "queued_read_bytes", "read_limit" } };
 	static const struct document eth = { 6, 1, 0, "ps:tools:blipp:linux:network:utilization",
 		"{\"interface\":\"eth0\"}", NULL, { "bytes_in", "bytes_out" } };
+	static const struct document bucket = { 7, 1, 0, NW_TYPE_QDISC, "{\"interface\":\"eth0\"}",
+		NULL, { "bytes", "sent_limit" } };
 	struct nw_batch *b = session_begin();
 	struct evidence e;
 	int i;
@@ -527,12 +529,14 @@ test_uses(void)
 	document_add(b, &own);
 	document_add(b, &sda);
 	document_add(b, &eth);
+	document_add(b, &bucket);
 	row_add(b, &eth, -5000, (double[]){ 0, 0 }); /* says nothing: five seconds in one row */
 	for (i = 0; i <= 4; i++) {
 		row_add(b, &sda, i * 100,
 		    (double[]){
 			1e6 + i * 9000.0, i * 500.0, i, i == 2 ? 4096 : 0, i >= 3 ? 2e5 : 0 });
 		row_add(b, &eth, i * 100, (double[]){ 8e9 + i * 200.0, i * 7000.0 });
+		row_add(b, &bucket, i * 100, (double[]){ i * 7000.0, i >= 2 ? 1e5 : 0 });
 		if (i == 0)
 			continue;
 		row_add(b, &reads, i * 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
@@ -549,6 +553,8 @@ test_uses(void)
 	CHECK(isnan(use_of(&e, 0, false, "sda")->limit[0][1]));
 	CHECK_NEAR(use_of(&e, 0, false, "sda")->limit[0][2], 2e5, 1e-9, 0);
 	CHECK_NEAR(use_of(&e, 0, true, "eth0")->out[0], 7000, 1e-9, 0);
+	CHECK(isnan(use_of(&e, 0, true, "eth0")->limit[1][0]));
+	CHECK_NEAR(use_of(&e, 0, true, "eth0")->limit[1][1], 1e5, 1e-9, 0);
 	CHECK_NEAR(use_of(&e, 1, false, NULL)->in[3], 5000, 1e-9, 0);
 	CHECK_NEAR(use_of(&e, 2, false, NULL)->out[1], 4000, 1e-9, 0);
 	CHECK_STR(use_of(&e, 2, false, NULL)->program, "tar");

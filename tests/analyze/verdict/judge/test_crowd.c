@@ -54,20 +54,67 @@ static const struct crowd_case crowd_cases[] = {
 	{ "a whole disk", true, READ, 0.1, 9, 0, 0.9, { 7, 1 }, { 5, 0 }, false, 0, 0 },
 };
 
+/* The receiver waited for its quota. */
+static const struct {
+	struct crowd_case c;
+	double flight;
+} quota_cases[] = {
+	{ { "the bursts behind a quota", true, RECEIVER, 0.24, 10.9, 0, 0, { 0.6, 9 }, { 0.6, 8.8 },
+	      false, 0, 0 },
+	    0.24 },
+	{ { "a window closed between bursts", true, RECEIVER, 0.24, 3, 0.69, 0, { 0.2, 8.4 },
+	      { 0.2, 6.6 }, false, 0, 0 },
+	    0.92 },
+	{ { "a quota beside a slow network", true, RECEIVER, 0.45, 3, 0, 0, { 0.2, 7 }, { 0.2, 5 },
+	      true, NET, RECEIVER },
+	    0.5 },
+};
+
+/* A shaper's rate tells how long the network needed for the bytes, however uneven the programs and
+ * the acknowledgements were. */
 static void
-crowd_check(const struct crowd_case *c)
+shaper_check(const struct crowd_case *c, const struct evidence *e, const struct nw_path *p,
+    const struct limit *l, struct resources r)
+{
+	static const struct {
+		double share;
+		bool limits;
+	} shares[] = { { 0.1, false }, { 0.3, true }, { 0.8, true }, { 0.95, false } };
+	struct limit dry = *l;
+	struct crowd found;
+	size_t i;
+
+	r.spread = 20;
+	r.net_low = r.net_high = r.in_flight = 0.1;
+	/* better windows that were bursts: the network did not run dry */
+	r.room = 1.8;
+	r.rwnd = 0;
+	r.shaper = p->bytes / p->active_s / 0.87;
+	dry.stage = NET;
+	crowd_find(e, p, &dry, &r, c->harm_s, &found);
+	CHECK(!found.limits);
+	for (i = 0; i < sizeof(shares) / sizeof(shares[0]); i++) {
+		r.shaper = p->bytes / p->active_s / shares[i].share;
+		crowd_find(e, p, l, &r, c->harm_s, &found);
+		CHECK_INT(found.limits, shares[i].limits);
+	}
+}
+
+static void
+crowd_check(const struct crowd_case *c, double flight, bool by_quota)
 {
 	struct evidence_process process[2] = { { .cpu_wait_s = c->wait_s[0] },
-		{ .cpu_wait_s = c->wait_s[1] } };
+		{ .cpu_wait_s = c->wait_s[1], .throttled_s = by_quota ? 0.9 * c->wait_s[1] : 0 } };
 	const struct evidence e = { .processes = process, .n_processes = 2 };
-	struct nw_path p = { .n = STAGES, .active_s = 10 };
+	struct nw_path p = { .n = STAGES, .active_s = 10, .bytes = 4e8 };
 	struct limit l = { .known = c->known, .stage = c->limit, .n_windows = 100 };
 	struct resources r = { .net_low = c->net,
 		.net_high = c->net,
+		.shaper = NAN,
 		.room = c->room,
 		.spread = 1.5,
 		.rwnd = c->rwnd,
-		.in_flight = 0.9 };
+		.in_flight = flight };
 	struct crowd found;
 
 	p.stage[READ] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
@@ -83,7 +130,8 @@ crowd_check(const struct crowd_case *c)
 		CHECK_INT(found.stage, c->stage);
 		CHECK_INT(found.program, c->program);
 	}
-	if (c->limits && c->stage == NET && c->limit != NET) {
+	if (c->limits && c->stage == NET && c->limit != NET && !by_quota) {
+		shaper_check(c, &e, &p, &l, r);
 		r.spread = 4; /* a network of all rates is as fast as the programs let it be */
 		crowd_find(&e, &p, &l, &r, c->harm_s, &found);
 		CHECK(!found.limits);
@@ -110,7 +158,9 @@ turns_named(const struct turns *t, double bursts, double *lift_net, double *lift
 	const double harm_s[2] = { 10 * (t->wait - t->overlap) / all, 0 };
 	struct nw_path p = { .n = STAGES, .active_s = 10 };
 	struct limit l = { .known = true, .stage = SENDER, .n_windows = 100 };
-	struct resources r = { .net_low = part, .net_high = part, .in_flight = part };
+	struct resources r = {
+		.net_low = part, .net_high = part, .in_flight = part, .shaper = NAN
+	};
 	struct crowd found;
 
 	p.stage[READ] = (struct nw_path_stage){ .kind = NW_STAGE_DISK_READ };
@@ -166,6 +216,8 @@ main(int argc, char **argv)
 	turns_simulate();
 
 	for (i = 0; i < sizeof(crowd_cases) / sizeof(crowd_cases[0]); i++)
-		crowd_check(&crowd_cases[i]);
+		crowd_check(&crowd_cases[i], 0.9, false);
+	for (i = 0; i < sizeof(quota_cases) / sizeof(quota_cases[0]); i++)
+		crowd_check(&quota_cases[i].c, quota_cases[i].flight, true);
 	return check_done("test_crowd");
 }

@@ -276,6 +276,41 @@ test_throttle(void)
 	CHECK(!resources_disk_full(&e, &p, 0, full));
 }
 
+/* Interfaces of the sending host: the path's bytes leave by the second, which has a shaper, and then
+ * by the third, which has none. */
+static void
+test_shaper(void)
+{
+	static double sent[2][WINDOWS], limit[2][WINDOWS];
+	static char name[] = "a", eth0[] = "eth0", eth1[] = "eth1", bond[] = "bond";
+	struct evidence_host host = { .name = name };
+	struct evidence_use uses[] = { { .place = eth0, .link = true, .out = sent[0] },
+		{ .place = eth1, .link = true, .out = sent[1] },
+		{ .place = bond, .link = true, .out = sent[1] } };
+	struct evidence e = { .hosts = &host, .n_hosts = 1, .uses = uses, .n_uses = 3 };
+	struct nw_path p = { .n = 1, .n_windows = WINDOWS, .window_s = STEP, .bytes = 8e6 };
+	struct resources r;
+	int i;
+
+	for (i = 0; i < WINDOWS; i++) {
+		sent[0][i] = 1e5;
+		sent[1][i] = 1.05e6;
+		limit[0][i] = 1e5;
+		limit[1][i] = 1.25e7;
+	}
+	p.stage[0].free_share = free_share;
+	uses[0].limit[1] = limit[0];
+	uses[1].limit[1] = limit[1];
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.shaper)); /* without a sender the host's interfaces tell nothing */
+	p.has_sender = true;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK_NEAR(r.shaper, 0.956 * 1.25e7, 1e-9, 0);
+	uses[1].limit[1] = NULL;
+	resources_find(&e, &p, 0, WINDOWS, &r);
+	CHECK(isnan(r.shaper));
+}
+
 int
 main(void)
 {
@@ -307,6 +342,7 @@ main(void)
 	test_drained();
 	test_pace();
 	test_throttle();
+	test_shaper();
 	test_backlog();
 	return check_done("test_resources");
 }
