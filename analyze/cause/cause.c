@@ -7,6 +7,11 @@
 
 /* The chance that a slowdown without a recorded change begins between two neighbouring sessions. */
 static const double UNRECORDED = 0.02;
+/* The same as evidence of a begin. The search for a cause knows that a transfer is slow, an opening
+ * does not: twice the chance holds the openings of changed hosts at those of other hosts. */
+static const double UNRECORDED_BEGIN = 0.04;
+/* Chances to be felt of earlier changes, in sum, that halve the weight of the next one. */
+static const double UNFELT_WORTH = 1;
 /* The share of a prior that is left while a stage limits which the setting does not touch, and for
  * a step in the direction that speeds up. */
 static const double OTHER_STAGE = 0.05, OTHER_WAY = 0.05;
@@ -296,9 +301,9 @@ nw_change_chance(const char *name, const char *before, const char *after, size_t
 }
 
 double
-nw_change_log_odds(double chance)
+nw_change_log_odds(double chance, double earlier)
 {
-	return log(1 + chance / UNRECORDED);
+	return log1p(chance * UNFELT_WORTH / (UNFELT_WORTH + earlier) / UNRECORDED_BEGIN);
 }
 
 size_t

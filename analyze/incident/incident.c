@@ -24,12 +24,12 @@ enum {
  * OLD_FROM sessions; the rise with the log of the sessions, to the most; and the rise towards a
  * younger route. A young route is watched with less suspicion, for the few looks at a young route
  * hardly add to the openings of a route's whole life. */
-static const double ODDS = 4, ODDS_RISE = 2.4, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
+static const double ODDS = 4, ODDS_RISE = 2.3, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
 static const double OLD_FROM = 15;
 /* Of the chance of a rate as low as that of a single session, by the sessions before; the most is
  * for a session behind a recorded change. */
-static const double CHANCE_MOST = 0.01;
-static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 0.5;
+static const double CHANCE_MOST = 0.007;
+static const double CHANCE = 0.0017, CHANCE_MIN = 0.00015, CHANCE_FALL = 0.9, CHANCE_RISE = 0.5;
 /* The score from which on a session since a suspect may be far and no step. */
 static const double FAR = 2;
 /* The exact chance is asked for up to so many times the chance that opens. */

@@ -53,7 +53,8 @@ calibrate_jobs(const struct calibrate_route *r, size_t n, double spread, struct 
 			.hour = (unsigned)hours % 24,
 			.weekday = (unsigned)hours / 24 % 7,
 			.suspicion = nw_change_log_odds(
-			    r->changes > 0 && i % r->changes == r->changes - 1 ? FELT : 0) };
+			    r->changes > 0 && i % r->changes == r->changes - 1 ? FELT : 0,
+			    r->changes > 0 ? FELT * (double)(i / r->changes) : 0) };
 		y = state - r->drift * (double)i + weekday[job[i].weekday] +
 		    r->day * sin(0.2618 * job[i].hour + phase);
 		y *= spread;
@@ -193,7 +194,7 @@ planted(struct calibration *c)
 			for (i = sizes[k].before; i < sizes[k].before + SLOW; i++)
 				job[i].bytes_per_s *= exp(-step * spread);
 			if (sizes[k].recorded)
-				job[sizes[k].before].suspicion = nw_change_log_odds(FELT);
+				job[sizes[k].before].suspicion = nw_change_log_odds(FELT, 0);
 			if (nw_story_make(job, n, NULL, 0, &s) != NW_OK)
 				abort();
 			planted_count(&s, sizes[k].before, sizes[k].by, &p);

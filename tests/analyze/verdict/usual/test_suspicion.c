@@ -17,8 +17,7 @@ static const struct {
 	int64_t host, at_s; /* after the first session's begin */
 	const char *name, *value;
 } lines[] = {
-	{ FROM, -7200, RMEM, LARGE },
-	{ FROM, 5 * 3600 - 60, RMEM, SMALL },     /* before session 5 */
+	{ FROM, -7200, RMEM, LARGE }, { FROM, 5 * 3600 - 60, RMEM, SMALL }, /* before session 5 */
 	{ FROM, 9 * 3600 + 50, RMEM, LARGE },     /* to faster, while session 9 runs */
 	{ FROM, 12 * 3600 + 500, RMEM, SMALL },   /* once more, before session 13 */
 	{ TO, 3 * 3600, "net.e0.qdisc", "tbf" },  /* a first report */
@@ -29,6 +28,10 @@ static const struct {
 	{ TO, 20 * 3600, "mount./data.options", "rw,dirsync" }, /* after all sessions */
 	{ OTHER, -7200, "cgroup.cpu.max", "max 100000" },       /* a host of other routes */
 	{ OTHER, 16 * 3600 - 60, "cgroup.cpu.max", "1000 100000" },
+	{ OTHER, -5 * 86400, "mount./data.options", "rw" }, /* two moves without effect there */
+	{ OTHER, -4 * 86400, "mount./data.options", "rw,sync" },
+	{ OTHER, -3 * 86400, "mount./data.options", "rw" },
+	{ OTHER, 14 * 3600, "mount./data.options", "rw,sync" }, /* of the same day: no third */
 };
 
 static void
@@ -80,19 +83,22 @@ int
 main(void)
 {
 	const double first = nw_change_chance(RMEM, LARGE, SMALL, 0),
+		     back = nw_change_chance(RMEM, SMALL, LARGE, 1),
 		     again = nw_change_chance(RMEM, LARGE, SMALL, 2),
-		     mount = nw_change_chance("mount./data.options", "rw", "rw,sync", 0);
-	const double wanted[SESSIONS] = { [5] = nw_change_log_odds(first),
-		[9] = nw_change_log_odds(nw_change_chance(RMEM, SMALL, LARGE, 1)),
-		[13] = nw_change_log_odds(again),
-		[15] = nw_change_log_odds(mount) };
+		     mount = nw_change_chance("mount./data.options", "rw", "rw,sync", 2);
+	const double wanted[SESSIONS] = { [5] = nw_change_log_odds(first, 0),
+		[9] = nw_change_log_odds(back, first),
+		[13] = nw_change_log_odds(again, first + back),
+		[15] = nw_change_log_odds(mount, first + back + again) };
 	struct store *st = filled_open(NULL);
 	struct store_reader *r;
 	char why[STORE_WHY_BYTES];
 
-	CHECK(first > 0.3 && first < 1 && again < first && mount > 0.3);
+	CHECK(first > 0.3 && first < 1 && again < first && mount > 0.2);
 	CHECK(wanted[9] < 0.5 * wanted[5] && wanted[5] > 2);
-	CHECK_NEAR(nw_change_log_odds(0), 0, 0, 1e-12);
+	CHECK_NEAR(nw_change_log_odds(0, 0), 0, 0, 1e-12);
+	CHECK(nw_change_log_odds(0.4, 1) < nw_change_log_odds(0.4, 0) - 0.5);
+	CHECK(mount < nw_change_chance("mount./data.options", "rw", "rw,sync", 0));
 	store_fill(st);
 	CHECK_INT(store_reader_open(filled_path, &r, why), NW_OK);
 	CHECK_INT(store_reader_begin(r), NW_OK);
