@@ -28,6 +28,14 @@ static const struct {
 	{ TO, 20 * 3600, "mount./data.options", "rw,dirsync" }, /* after all sessions */
 	{ OTHER, -7200, "cgroup.cpu.max", "max 100000" },       /* a host of other routes */
 	{ OTHER, 16 * 3600 - 60, "cgroup.cpu.max", "1000 100000" },
+	/* a new kernel with its boot, a link's speed and a program are settings, too */
+	{ FROM, -7200, "kernel.release", "6.1.0-17" }, { FROM, -7200, "kernel.boot_id", "a1" },
+	{ FROM, 17 * 3600 - 60, "kernel.release", "6.1.0-18" },
+	{ FROM, 17 * 3600 - 60, "kernel.boot_id", "b2" },
+	{ FROM, -7200, "net.e0.speed_mbit_s", "10000" },
+	{ FROM, 18 * 3600 - 60, "net.e0.speed_mbit_s", "1000" },
+	{ FROM, -7200, "program.rsync.build", "0a1b" },
+	{ FROM, 19 * 3600 - 60, "program.rsync.build", "2c3d" },
 	{ OTHER, -5 * 86400, "mount./data.options", "rw" }, /* two moves without effect there */
 	{ OTHER, -4 * 86400, "mount./data.options", "rw,sync" },
 	{ OTHER, -3 * 86400, "mount./data.options", "rw" },
@@ -86,10 +94,18 @@ main(void)
 		     back = nw_change_chance(RMEM, SMALL, LARGE, 1),
 		     again = nw_change_chance(RMEM, LARGE, SMALL, 2),
 		     mount = nw_change_chance("mount./data.options", "rw", "rw,sync", 2);
+	const double kernel = nw_change_chance("kernel.release", "6.1.0-17", "6.1.0-18", 0) +
+	    nw_change_chance("kernel.boot_id", "a1", "b2", 0),
+		     speed = nw_change_chance("net.e0.speed_mbit_s", "10000", "1000", 0),
+		     program = nw_change_chance("program.rsync.build", "0a1b", "2c3d", 0);
+	const double to = first + back + again, both = to + mount;
 	const double wanted[SESSIONS] = { [5] = nw_change_log_odds(first, 0),
 		[9] = nw_change_log_odds(back, first),
 		[13] = nw_change_log_odds(again, first + back),
-		[15] = nw_change_log_odds(mount, first + back + again) };
+		[15] = nw_change_log_odds(mount, to),
+		[17] = nw_change_log_odds(kernel, both),
+		[18] = nw_change_log_odds(speed, both + kernel),
+		[19] = nw_change_log_odds(program, both + kernel + speed) };
 	struct store *st = filled_open(NULL);
 	struct store_reader *r;
 	char why[STORE_WHY_BYTES];
@@ -104,7 +120,12 @@ main(void)
 	CHECK_INT(store_reader_begin(r), NW_OK);
 	route_check(r, "a -> b", wanted);
 	route_check(r, "a -> unknown",
-	    (double[SESSIONS]){ [5] = wanted[5], [9] = wanted[9], [13] = wanted[13] });
+	    (double[SESSIONS]){ [5] = wanted[5],
+		[9] = wanted[9],
+		[13] = wanted[13],
+		[17] = nw_change_log_odds(kernel, to),
+		[18] = nw_change_log_odds(speed, to + kernel),
+		[19] = nw_change_log_odds(program, to + kernel + speed) });
 	route_check(r, "a (local)", NULL);
 	route_check(r, NULL, NULL);
 	CHECK_INT(suspicion_fill(r, "a -> b", NULL, 0), NW_OK);
