@@ -7,10 +7,10 @@
 
 /* The chance that a slowdown without a recorded change begins between two neighbouring sessions. */
 static const double UNRECORDED = 0.02;
-/* The same as evidence of a begin. The search for a cause knows that a transfer is slow, an opening
- * does not: twice the chance holds the openings of changed hosts at those of other hosts. */
-static const double UNRECORDED_BEGIN = 0.04;
-/* Chances to be felt of earlier changes, in sum, that halve the weight of the next one. */
+/* The same as evidence of a begin. The search for a cause starts from a slow transfer, an opening
+ * does not: a larger chance keeps openings on changed hosts as rare as on other hosts. */
+static const double UNRECORDED_BEGIN = 0.05;
+/* Sum of the chances of earlier changes at which the next change has half of the weight. */
 static const double UNFELT_WORTH = 1;
 /* The share of a prior that is left while a stage limits which the setting does not touch, and for
  * a step in the direction that speeds up. */

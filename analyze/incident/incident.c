@@ -28,12 +28,12 @@ enum {
  * OLD_FROM sessions; the rise with the log of the sessions, to the most; and the rise towards a
  * younger route. A young route is watched with less suspicion, for the few looks at a young route
  * hardly add to the openings of a route's whole life. */
-static const double ODDS = 4, ODDS_RISE = 2.3, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
+static const double ODDS = 4, ODDS_RISE = 2.3, ODDS_MOST = 7.5, ODDS_YOUNG = 5;
 static const double OLD_FROM = 15;
 /* Of the chance of a rate as low as that of a single session, by the sessions before; the most is
  * for a session behind a recorded change. */
 static const double CHANCE_MOST = 0.007;
-static const double CHANCE = 0.0017, CHANCE_MIN = 0.00015, CHANCE_FALL = 0.9, CHANCE_RISE = 0.5;
+static const double CHANCE = 0.0015, CHANCE_MIN = 0.00015, CHANCE_FALL = 0.9, CHANCE_RISE = 0.5;
 /* The score from which on a session since a suspect may be far and no step. */
 static const double FAR = 2;
 /* The exact chance is asked for up to so many times the chance that opens. */
@@ -44,7 +44,7 @@ static const double CLOCKED_SAME = 0.01;
 static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
 static const double END_SURE = 4.5;
-/* Log of the ratio of likelihoods of a fall that goes on and a step, in an open incident. */
+/* Log of the ratio of likelihoods of a lasting fall and a step, in an open incident. */
 static const double FALL_SURE = 5;
 static const double USUAL_ALPHA = 0.05;
 /* From this chance on a session of an incident ran as before the incident. */
@@ -641,9 +641,9 @@ incident_ask(struct telling *t, size_t next, const int64_t *accepted_wall_ns, si
 	return NW_OK;
 }
 
-/* --- an incident that turns out as a drift --- */
+/* --- incidents that are drifts --- */
 
-/* A row of a fall that began with a session. */
+/* A row of a fall from a session on. */
 static struct forecast_row
 row_with_fall(const struct telling *t, size_t i, size_t begin)
 {
@@ -671,7 +671,7 @@ fall_evidence(struct telling *t, const struct suspect *s, size_t now)
 	return forecast_evidence(&t->fall);
 }
 
-/* The likeliest begin of a fall that explains the open incident better than a step, or NULL. */
+/* The likeliest begin of a fall; NULL if a step explains the open incident as well. */
 static const struct suspect *
 fall_find(struct telling *t, size_t now)
 {
@@ -691,7 +691,7 @@ fall_find(struct telling *t, size_t now)
 	return best;
 }
 
-/* A level of its own from the begin on, which falls. */
+/* A falling level from the begin on. */
 static void
 incident_drifts(struct telling *t, const struct suspect *s, size_t now)
 {

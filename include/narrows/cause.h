@@ -33,7 +33,7 @@
 #include "narrows/stage_words.h"
 
 enum { NW_CAUSES_NAMED_MAX = 3 };
-/* Changes of one setting within this time may be one change that came to several hosts. */
+/* Changes of a setting on several hosts within so much time may be one change. */
 #define NW_CHANGE_NEWS_NS INT64_C(86400000000000)
 /* From this weight on a cause is sure. */
 #define NW_CAUSE_SURE 0.9
@@ -100,8 +100,8 @@ void nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *be
 double nw_change_chance(const char *name, const char *before, const char *after, size_t n_quiet);
 /*
  * Log of how much likelier a slowdown begins between two sessions with recorded changes between
- * them than without. `chance` is the sum of nw_change_chance() of the changes, and `earlier` the
- * sum of all changes before: hosts that are changed often survive their changes.
+ * the sessions than without. `chance` is the sum of nw_change_chance() of the changes, `earlier`
+ * the sum of all changes before: hosts with many changes survive most changes.
  */
 double nw_change_log_odds(double chance, double earlier);
 

@@ -34,8 +34,8 @@
  *
  * A drift is an incident of its own kind: the usual rate goes with the drift, and the drift's
  * sentence says how fast the rate falls. A level that falls from its first session on is a drift,
- * and so is an open incident that a slope explains by far better than a step; its begin then moves
- * to where the slope begins, and the sessions since make a level of their own.
+ * and so is an open incident if a slope explains the sessions by far better than a step. The begin
+ * then moves to the begin of the slope, and the sessions since make a new level.
  *
  * Everything follows from the sessions in their order, whenever the functions are called.
  */

@@ -52,8 +52,8 @@ moves_here(struct search *s, const char *name)
 	return 0;
 }
 
-/* The same on any host, but until a day before: a change that comes to many hosts at once may be
- * felt on all of them. */
+/* The same on any host, but until a day before: a change of many hosts at once may be felt on all
+ * hosts. */
 static int
 moves_before(struct search *s, const struct nw_setting_rec *line, size_t *n)
 {
