@@ -755,7 +755,7 @@ calibrate_histories(struct calibration *c)
 		history_make(&h);
 		history_score(&h, &s);
 	}
-	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0012);
+	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0008);
 	sizes_tell(c, s.known, "independent", 0.9, 0.8);
 	sizes_tell(c, s.other, "other kinds", 0.85, 0.75);
 	if (s.opened > 0)

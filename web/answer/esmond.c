@@ -25,7 +25,8 @@ static const char ARROW[] = " -> ";
 /* What a client asks of every address: a page, a form, and times. */
 static const char *const asked_always[] = { "limit", "offset", "format", "time", "time-start",
 	"time-end", "time-range" };
-/* What narrows the list: esmond's properties of a metadata, also those of no metadata here. A name with '-' at the end begins several properties. */
+/* What narrows the list: esmond's properties of a metadata, also those of no metadata here. A name
+ * with '-' at the end begins several properties. */
 static const char *const filters[] = { "bw-buffer-size", "bw-ignore-first-seconds",
 	"bw-parallel-streams", "bw-stripes", "bw-target-bandwidth", "destination", "dns-match-rule",
 	"event-type", "gridftp-", "input-destination", "input-source", "ip-dscp", "ip-tos",
