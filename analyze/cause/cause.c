@@ -7,6 +7,11 @@
 
 /* The chance that a slowdown without a recorded change begins between two neighbouring sessions. */
 static const double UNRECORDED = 0.02;
+/* The same as evidence of a begin. The search for a cause starts from a slow transfer, an opening
+ * does not: a larger chance keeps openings on changed hosts as rare as on other hosts. */
+static const double UNRECORDED_BEGIN = 0.05;
+/* Sum of the chances of earlier changes at which the next change has half of the weight. */
+static const double UNFELT_WORTH = 1;
 /* The share of a prior that is left while a stage limits which the setting does not touch, and for
  * a step in the direction that speeds up. */
 static const double OTHER_STAGE = 0.05, OTHER_WAY = 0.05;
@@ -296,9 +301,9 @@ nw_change_chance(const char *name, const char *before, const char *after, size_t
 }
 
 double
-nw_change_log_odds(double chance)
+nw_change_log_odds(double chance, double earlier)
 {
-	return log(1 + chance / UNRECORDED);
+	return log1p(chance * UNFELT_WORTH / (UNFELT_WORTH + earlier) / UNRECORDED_BEGIN);
 }
 
 size_t

@@ -15,6 +15,10 @@ enum {
 	FASTER_MIN = 5,       /* sessions of a lasting faster level */
 	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
 	DRIFT_MIN = 20,       /* sessions of a level that may drift */
+	FALL_MIN = 8,         /* sessions of an incident that may turn out as a drift */
+	FALL_LOOKS = 4,       /* sessions between two looks whether it does */
+	FALL_BEFORE = 16,     /* sessions that a drift may begin before the incident */
+	FALL_UNIT = 10,       /* sessions in which the slope of a fall goes on by one */
 	CLOCKED_MIN = 3,      /* jobs before a job that ended by the clock */
 };
 
@@ -24,12 +28,12 @@ enum {
  * OLD_FROM sessions; the rise with the log of the sessions, to the most; and the rise towards a
  * younger route. A young route is watched with less suspicion, for the few looks at a young route
  * hardly add to the openings of a route's whole life. */
-static const double ODDS = 4, ODDS_RISE = 2.4, ODDS_MOST = 7.5, ODDS_YOUNG = 2;
+static const double ODDS = 4, ODDS_RISE = 2.3, ODDS_MOST = 7.5, ODDS_YOUNG = 5;
 static const double OLD_FROM = 15;
 /* Of the chance of a rate as low as that of a single session, by the sessions before; the most is
  * for a session behind a recorded change. */
-static const double CHANCE_MOST = 0.01;
-static const double CHANCE = 0.003, CHANCE_MIN = 0.00015, CHANCE_FALL = 2.5, CHANCE_RISE = 0.5;
+static const double CHANCE_MOST = 0.007;
+static const double CHANCE = 0.0015, CHANCE_MIN = 0.00015, CHANCE_FALL = 0.9, CHANCE_RISE = 0.5;
 /* The score from which on a session since a suspect may be far and no step. */
 static const double FAR = 2;
 /* The exact chance is asked for up to so many times the chance that opens. */
@@ -40,6 +44,8 @@ static const double CLOCKED_SAME = 0.01;
 static const double STEP_MIN = 1.05;
 /* Log of the ratio of likelihoods that ends an incident. */
 static const double END_SURE = 4.5;
+/* Log of the ratio of likelihoods of a lasting fall and a step, in an open incident. */
+static const double FALL_SURE = 5;
 static const double USUAL_ALPHA = 0.05;
 /* From this chance on a session of an incident ran as before the incident. */
 static const double AS_BEFORE = 0.2;
@@ -96,10 +102,11 @@ struct telling {
 	struct tails tails;                    /* of the level's noise */
 	struct suspect *room;                  /* of SUSPECTS_MAX */
 	struct suspect *suspect[SUSPECTS_MAX]; /* rising in begin, then the unused */
-	size_t n_suspects;
+	size_t n_suspects, n_former;           /* former: of the open incident's opening */
 	size_t told_from;         /* usual rates of earlier sessions are not asked for */
 	struct nw_incident *open; /* the open step, or NULL */
 	struct forecast incident; /* the level before, with a step */
+	struct forecast fall;     /* the level before, with a slope */
 	struct comeback back;
 	bool drifts;
 	size_t drift;           /* index of the open drift */
@@ -525,6 +532,7 @@ incident_open(struct telling *t, size_t now, double p)
 		return NW_ENOMEM;
 	for (i = in.begin; i <= now; i++)
 		usual_of_incident(t, i, i == in.begin ? row_before(t, i) : NULL);
+	t->n_former = t->n_suspects;
 	t->n_suspects = 0;
 	t->back.watched = false;
 	incident_measure(t, now + 1);
@@ -633,6 +641,100 @@ incident_ask(struct telling *t, size_t next, const int64_t *accepted_wall_ns, si
 	return NW_OK;
 }
 
+/* --- incidents that are drifts --- */
+
+/* A row of a fall from a session on. */
+static struct forecast_row
+row_with_fall(const struct telling *t, size_t i, size_t begin)
+{
+	struct forecast_row row = t->row[i];
+
+	row.x[COLUMN_STEP] = i >= begin ? (double)(i - begin + 1) / FALL_UNIT : 0;
+	return row;
+}
+
+/* Log of the density of all sessions if the route falls from a suspect on. */
+static double
+fall_evidence(struct telling *t, const struct suspect *s, size_t now)
+{
+	struct forecast_row row, before;
+	size_t i;
+
+	forecast_copy(&t->fall, &s->before);
+	forecast_step_begin(&t->fall);
+	for (i = s->begin; i <= now; i++) {
+		row = row_with_fall(t, i, s->begin);
+		if (row_before(t, i) != NULL)
+			before = row_with_fall(t, i - 1, s->begin);
+		forecast_see(&t->fall, &row, row_before(t, i) != NULL ? &before : NULL);
+	}
+	return forecast_evidence(&t->fall);
+}
+
+/* The likeliest begin of a fall; NULL if a step explains the open incident as well. */
+static const struct suspect *
+fall_find(struct telling *t, size_t now)
+{
+	double most = forecast_evidence(&t->incident) + FALL_SURE, evidence;
+	const struct suspect *best = NULL, *s;
+	size_t i;
+
+	for (i = 0; i < t->n_former; i++) {
+		s = t->suspect[i];
+		if (s->begin > t->open->begin || s->begin + FALL_BEFORE < t->open->begin ||
+		    (evidence = fall_evidence(t, s, now)) <= most ||
+		    effect_of(&t->fall, COLUMN_STEP).mean >= 0)
+			continue;
+		most = evidence;
+		best = s;
+	}
+	return best;
+}
+
+/* A falling level from the begin on. */
+static void
+incident_drifts(struct telling *t, const struct suspect *s, size_t now)
+{
+	struct nw_incident *in = t->open;
+	struct forecast_effect e;
+	size_t i;
+
+	if (t->drifts)
+		drift_end(t, s->begin);
+	in->kind = NW_INCIDENT_DRIFT;
+	in->low = s->begin;
+	in->high = in->begin;
+	in->begin = s->begin;
+	t->contiguous_from = in->begin + 1;
+	forecast_init(&t->level);
+	for (i = in->begin; i < now; i++)
+		forecast_see(&t->level, &t->row[i], row_before(t, i));
+	members_cut(t, in->begin);
+	in->n_before = t->n_members;
+	t->n_members = 0;
+	members_take(t, in->begin, now);
+	usual_fill(
+	    t, &t->row[now], row_before(t, now), t->job[now].bytes_per_s, &t->out->usual[now]);
+	forecast_see(&t->level, &t->row[now], row_before(t, now));
+	members_take(t, now, now + 1);
+	e = effect_of(&t->level, COLUMN_DRIFT);
+	in->p = e.chance;
+	t->open = NULL;
+	t->drifts = true;
+	t->drift = (size_t)(in - t->out->incident);
+	drift_measure(t, now, &e);
+}
+
+static void
+fall_look(struct telling *t, size_t now)
+{
+	const size_t n = now - t->open->begin + 1;
+	const struct suspect *s;
+
+	if (n >= FALL_MIN && n % FALL_LOOKS == 0 && (s = fall_find(t, now)) != NULL)
+		incident_drifts(t, s, now);
+}
+
 /* --- session by session --- */
 
 static int
@@ -645,7 +747,10 @@ incident_go_on(struct telling *t, size_t now)
 		return NW_OK;
 	}
 	incident_measure(t, now + 1);
-	return now - t->open->begin + 1 >= NW_INCIDENT_ACCEPTED ? incident_accept(t, now) : NW_OK;
+	fall_look(t, now);
+	return t->open != NULL && now - t->open->begin + 1 >= NW_INCIDENT_ACCEPTED
+	    ? incident_accept(t, now)
+	    : NW_OK;
 }
 
 static int

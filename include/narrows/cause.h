@@ -27,11 +27,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "narrows/reach.h"
 #include "narrows/stage_words.h"
 
 enum { NW_CAUSES_NAMED_MAX = 3 };
+/* Changes of a setting on several hosts within so much time may be one change. */
+#define NW_CHANGE_NEWS_NS INT64_C(86400000000000)
 /* From this weight on a cause is sure. */
 #define NW_CAUSE_SURE 0.9
 
@@ -95,9 +98,12 @@ void nw_causes_weigh(struct nw_cause *cause, size_t n, const struct nw_begin *be
 /* The chance that a change slows down a transfer, whatever stage limits the transfer: 0 to 1.
  * `n_quiet`: earlier moves of the setting without effect. */
 double nw_change_chance(const char *name, const char *before, const char *after, size_t n_quiet);
-/* Log of how much likelier a slowdown begins between two sessions with recorded changes between
- * them than without; `chance` is the sum of nw_change_chance() of the changes. */
-double nw_change_log_odds(double chance);
+/*
+ * Log of how much likelier a slowdown begins between two sessions with recorded changes between
+ * the sessions than without. `chance` is the sum of nw_change_chance() of the changes, `earlier`
+ * the sum of all changes before: hosts with many changes survive most changes.
+ */
+double nw_change_log_odds(double chance, double earlier);
 
 /* How many causes, from the heaviest, are worth naming: 0 if no recorded change is likelier than
  * all of them, else the smallest number with most of the explained weight, at most

@@ -32,8 +32,10 @@
  * incident's. An incident is accepted after NW_INCIDENT_ACCEPTED sessions, or when the caller says
  * so: its level is usual from then on. A lasting step to faster is a new level by the same test.
  *
- * A drift is an incident of its own kind: the usual rate goes with it, and its sentence says how
- * fast it falls.
+ * A drift is an incident of its own kind: the usual rate goes with the drift, and the drift's
+ * sentence says how fast the rate falls. A level that falls from its first session on is a drift,
+ * and so is an open incident if a slope explains the sessions by far better than a step. The begin
+ * then moves to the begin of the slope, and the sessions since make a new level.
  *
  * Everything follows from the sessions in their order, whenever the functions are called.
  */

@@ -220,24 +220,37 @@ settle(struct history *h)
 		    (int64_t)(h->job[i].bytes / h->job[i].bytes_per_s * 1e9);
 }
 
+static size_t
+elsewhere(const struct history *h, const struct change *c, int64_t until)
+{
+	size_t i, k, n = c->n_elsewhere;
+
+	for (i = 0; i < h->n_changes; i++)
+		for (k = 0; k < h->change[i].n_lines && strcmp(h->change[i].name, c->name) == 0;
+		     k++)
+			n += h->change[i].line[k].t_wall_ns < until;
+	return n;
+}
+
 /* The sessions before which the settings moved, as a box knows these at the session's end. */
 static void
 suspect(struct history *h)
 {
-	double chance[SESSIONS] = { 0 };
+	double chance[SESSIONS] = { 0 }, earlier = 0;
 	const struct change *c;
-	size_t i, k;
+	size_t i, k, n_quiet;
 
 	for (c = h->change; c < h->change + h->n_changes; c++)
 		for (k = 0; k < c->n_lines; k++) {
 			for (i = 0; i < h->n && h->settled[i] < c->line[k].t_wall_ns; i++)
 				;
+			n_quiet = elsewhere(h, c, c->line[k].t_wall_ns - NW_CHANGE_NEWS_NS);
 			if (i > 0 && i < h->n)
-				chance[i] += nw_change_chance(
-				    c->name, c->line[k].before, c->line[k].value, k);
+				chance[i] += nw_change_chance(c->name, c->line[k].before,
+				    c->line[k].value, n_quiet > k ? n_quiet : k);
 		}
-	for (i = 0; i < h->n; i++)
-		h->job[i].suspicion = nw_change_log_odds(chance[i]);
+	for (i = 0; i < h->n; earlier += chance[i++])
+		h->job[i].suspicion = nw_change_log_odds(chance[i], earlier);
 }
 
 static void
@@ -275,24 +288,12 @@ struct answer {
 	size_t named;
 };
 
-static size_t
-elsewhere(const struct history *h, const struct change *c, int64_t until)
-{
-	size_t i, k, n = c->n_elsewhere;
-
-	for (i = 0; i < h->n_changes; i++)
-		for (k = 0; k < h->change[i].n_lines && strcmp(h->change[i].name, c->name) == 0;
-		     k++)
-			n += h->change[i].line[k].t_wall_ns < until;
-	return n;
-}
-
 static void
 moves_add(const struct history *h, const struct nw_moves_ask *ask, int64_t since,
     struct nw_begin *b, struct answer *a)
 {
 	const int64_t until =
-	    ask->settled_wall_ns[ask->low > 0 ? ask->low - 1 : 0] - INT64_C(86400000000000);
+	    ask->settled_wall_ns[ask->low > 0 ? ask->low - 1 : 0] - NW_CHANGE_NEWS_NS;
 	const struct change *c;
 	struct nw_move *m;
 	size_t i, k;
@@ -754,7 +755,7 @@ calibrate_histories(struct calibration *c)
 		history_make(&h);
 		history_score(&h, &s);
 	}
-	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0012);
+	cell_at_most(c, "false incidents by healthy session", s.openings, s.healthy, 0.0008);
 	sizes_tell(c, s.known, "independent", 0.9, 0.8);
 	sizes_tell(c, s.other, "other kinds", 0.85, 0.75);
 	if (s.opened > 0)

@@ -53,7 +53,8 @@ calibrate_jobs(const struct calibrate_route *r, size_t n, double spread, struct 
 			.hour = (unsigned)hours % 24,
 			.weekday = (unsigned)hours / 24 % 7,
 			.suspicion = nw_change_log_odds(
-			    r->changes > 0 && i % r->changes == r->changes - 1 ? FELT : 0) };
+			    r->changes > 0 && i % r->changes == r->changes - 1 ? FELT : 0,
+			    r->changes > 0 ? FELT * (double)(i / r->changes) : 0) };
 		y = state - r->drift * (double)i + weekday[job[i].weekday] +
 		    r->day * sin(0.2618 * job[i].hour + phase);
 		y *= spread;
@@ -193,7 +194,7 @@ planted(struct calibration *c)
 			for (i = sizes[k].before; i < sizes[k].before + SLOW; i++)
 				job[i].bytes_per_s *= exp(-step * spread);
 			if (sizes[k].recorded)
-				job[sizes[k].before].suspicion = nw_change_log_odds(FELT);
+				job[sizes[k].before].suspicion = nw_change_log_odds(FELT, 0);
 			if (nw_story_make(job, n, NULL, 0, &s) != NW_OK)
 				abort();
 			planted_count(&s, sizes[k].before, sizes[k].by, &p);
@@ -209,9 +210,38 @@ planted(struct calibration *c)
 	}
 }
 
+/* A fall of 2 % a session, for 30 sessions. */
+static void
+falling(struct calibration *c)
+{
+	static const size_t flat[] = { 0, 30 };
+	struct nw_job job[LONGEST];
+	size_t k, i, n, run, drifts, runs = calibrate_runs(c, 20);
+	struct nw_story s;
+	char what[96];
+
+	calibrate_title(c, "an independent route that falls by 2 % a session, 30 sessions");
+	for (k = 0; k < COUNT(flat); k++) {
+		n = flat[k] + 30;
+		for (drifts = run = 0; run < runs; run++) {
+			calibrate_jobs(&routes[0], n, 0.02 + 0.03 * noise_uniform(), job);
+			for (i = flat[k]; i < n; i++)
+				job[i].bytes_per_s *= exp(-0.02 * (double)(i - flat[k]));
+			if (nw_story_make_from(job, n, NULL, 0, n, &s) != NW_OK)
+				abort();
+			drifts += s.n_incidents > 0 &&
+			    s.incident[s.n_incidents - 1].kind == NW_INCIDENT_DRIFT;
+			nw_story_clear(&s);
+		}
+		(void)snprintf(what, sizeof(what), "%zu before: told as a drift", flat[k]);
+		cell_at_least(c, what, drifts, runs, 0.85);
+	}
+}
+
 void
 calibrate_incidents(struct calibration *c)
 {
 	healthy(c);
 	planted(c);
+	falling(c);
 }

@@ -22,9 +22,55 @@ static const char ARROW[] = " -> ";
 
 /* --- the query --- */
 
-/* Parameters beside the properties of a metadata. */
-static const char *const not_compared[] = { "limit", "offset", "format", "time", "time-start",
-	"time-end", "time-range", "dns-match-rule" };
+/* What a client asks of every address: a page, a form, and times. */
+static const char *const asked_always[] = { "limit", "offset", "format", "time", "time-start",
+	"time-end", "time-range" };
+/* What narrows the list: esmond's properties of a metadata, also those of no metadata here. A name
+ * with '-' at the end begins several properties. */
+static const char *const filters[] = { "bw-buffer-size", "bw-ignore-first-seconds",
+	"bw-parallel-streams", "bw-stripes", "bw-target-bandwidth", "destination", "dns-match-rule",
+	"event-type", "gridftp-", "input-destination", "input-source", "ip-dscp", "ip-tos",
+	"ip-transport-protocol", "measurement-agent", "metadata-key", "pscheduler-reference-",
+	"pscheduler-test-type", "sample-bucket-width", "sample-size", "source", "subject-type",
+	"summary-type", "summary-window", "tcp-dynamic-window-size", "tcp-max-segment-size",
+	"tcp-window-size", "time-duration", "time-interval", "time-probe-interval",
+	"time-probe-timeout", "time-test-timeout", "tool-name", "trace-", "uri", "url" };
+
+static bool
+is_among(const char *name, const char *const *list, size_t n)
+{
+	size_t i, len;
+
+	for (i = 0; i < n; i++) {
+		len = strlen(list[i]);
+		if (strcmp(name, list[i]) == 0 ||
+		    (list[i][len - 1] == '-' && strncmp(name, list[i], len) == 0))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_asked_always(const char *name)
+{
+	return is_among(name, asked_always, sizeof(asked_always) / sizeof(asked_always[0]));
+}
+
+/* A filter without effect would seem to have an effect. */
+static int
+names_check(const struct esmond_query *q, bool is_list)
+{
+	const struct evkeyval *f;
+
+	for (f = q->fields.tqh_first; f != NULL; f = f->next.tqe_next) {
+		if (is_asked_always(f->key) ||
+		    (is_list && is_among(f->key, filters, sizeof(filters) / sizeof(filters[0]))))
+			continue;
+		snprintf(q->why, q->why_size, "%.40s: there is no such parameter", f->key);
+		return NW_EINVAL;
+	}
+	return NW_OK;
+}
 
 static int
 number_take(struct esmond_query *q, const char *name, int64_t otherwise, int64_t *out)
@@ -346,11 +392,9 @@ property_passes(const json_t *doc, const char *key, const char *text)
 {
 	const json_t *types = json_object_get(doc, "event-types");
 	const char *v;
-	size_t i;
 
-	for (i = 0; i < sizeof(not_compared) / sizeof(not_compared[0]); i++)
-		if (strcmp(key, not_compared[i]) == 0)
-			return true;
+	if (is_asked_always(key) || strcmp(key, "dns-match-rule") == 0)
+		return true;
 	if (strcmp(key, "event-type") == 0)
 		return any_is(types, key, text);
 	if (strncmp(key, "summary-", 8) == 0)
@@ -359,7 +403,6 @@ property_passes(const json_t *doc, const char *key, const char *text)
 	return v != NULL && strcmp(v, text) == 0;
 }
 
-/* All parameters but those of page and time are properties with a value. */
 static bool
 metadata_passes(const json_t *doc, const struct esmond_query *q)
 {
@@ -561,7 +604,8 @@ esmond_document(struct store_reader *r, const char *path, const char *query, cha
 	snprintf(why, why_size, "The query cannot be read.");
 	if (evhttp_parse_query_str(query != NULL ? query : "", &q.fields) != 0)
 		return NW_EINVAL;
-	rc = query_take(&q);
+	if ((rc = names_check(&q, *path == '\0')) == NW_OK)
+		rc = query_take(&q);
 	if (rc == NW_OK)
 		rc = *path == '\0' ? list_answer(r, &q, out) : one_answer(r, path, &q, out);
 	evhttp_clear_headers(&q.fields);

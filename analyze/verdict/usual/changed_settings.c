@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrows/cause.h"
 #include "narrows/err.h"
 #include "narrows/moves.h"
 #include "narrows/xmalloc.h"
@@ -146,13 +147,13 @@ moments_count(int64_t *t_wall_ns, size_t n)
 	return moments;
 }
 
-/* Moves of the found settings on all hosts, until a day before the last usual session: a change
+/* Moves of the found settings on all hosts, until some time before the last usual session: a change
  * that comes to many hosts at once is no quiet one. */
 static int
 moves_count(struct store_reader *r, const struct changed_ask *ask, struct changed *out)
 {
 	const int64_t until =
-	    ask->session[ask->low > 0 ? ask->low - 1 : 0].start_wall_ns - INT64_C(86400000000000);
+	    ask->session[ask->low > 0 ? ask->low - 1 : 0].start_wall_ns - NW_CHANGE_NEWS_NS;
 	struct difference *d;
 	int rc = NW_OK;
 

@@ -21,6 +21,7 @@ struct moved {
 };
 
 struct search {
+	struct store_reader *r;
 	const struct past_session *session;
 	size_t n, at, n_lines,
 	    n_moved; /* at: the session of the newest change; they rise in time */
@@ -37,9 +38,9 @@ past_settled(const struct past_session *s)
 	return s->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
 }
 
-/* The earlier changes of a setting; counts the next. */
+/* The earlier changes of a setting on the host; counts the next. */
 static size_t
-moves_before(struct search *s, const char *name)
+moves_here(struct search *s, const char *name)
 {
 	struct moved *m;
 
@@ -51,23 +52,40 @@ moves_before(struct search *s, const char *name)
 	return 0;
 }
 
+/* The same on any host, but until a day before: a change of many hosts at once may be felt on all
+ * hosts. */
+static int
+moves_before(struct search *s, const struct nw_setting_rec *line, size_t *n)
+{
+	uint64_t anywhere = 0;
+	int rc =
+	    store_config_moves(s->r, line->name, line->t_wall_ns - NW_CHANGE_NEWS_NS, &anywhere);
+
+	*n = moves_here(s, line->name);
+	if (anywhere > *n)
+		*n = (size_t)anywhere;
+	return rc;
+}
+
 static int
 on_change(void *arg, const struct nw_setting_rec *line)
 {
 	struct search *s = arg;
-	double chance;
+	size_t n_quiet;
+	int rc;
 
 	if (s->n_lines++ == LINES_MAX)
 		return 1;
 	if (line->first || line->before == NULL ||
 	    nw_change_chance(line->name, line->before, line->value, 0) < WORTH)
 		return 0;
-	chance =
-	    nw_change_chance(line->name, line->before, line->value, moves_before(s, line->name));
+	if ((rc = moves_before(s, line, &n_quiet)) < 0)
+		return rc;
 	while (s->at < s->n && past_settled(&s->session[s->at]) < line->t_wall_ns)
 		s->at++;
 	if (s->at > 0 && s->at < s->n)
-		s->chance[s->at] += chance;
+		s->chance[s->at] +=
+		    nw_change_chance(line->name, line->before, line->value, n_quiet);
 	return 0;
 }
 
@@ -79,15 +97,15 @@ on_host(void *arg, const struct nw_host_rec *h)
 }
 
 static int
-host_look(struct store_reader *r, const char *name, struct search *s)
+host_look(const char *name, struct search *s)
 {
 	int rc;
 
 	s->host_id = 0;
 	s->n_lines = s->at = 0;
-	rc = store_host_named(r, name, on_host, s);
+	rc = store_host_named(s->r, name, on_host, s);
 	if (rc == NW_OK && s->host_id != 0)
-		rc = store_config_changes(r, s->host_id, s->session[0].start_wall_ns,
+		rc = store_config_changes(s->r, s->host_id, s->session[0].start_wall_ns,
 		    past_settled(&s->session[s->n - 1]), on_change, s);
 	while (s->n_moved > 0)
 		free(s->moved[--s->n_moved].name);
@@ -99,6 +117,7 @@ suspicion_fill(struct store_reader *r, const char *route, struct past_session *s
 {
 	const char *to = route != NULL ? strstr(route, ARROW) : NULL;
 	struct search *s;
+	double earlier = 0;
 	char *from;
 	size_t i;
 	int rc;
@@ -106,16 +125,17 @@ suspicion_fill(struct store_reader *r, const char *route, struct past_session *s
 	if (n == 0 || to == NULL)
 		return NW_OK;
 	s = xcalloc(1, sizeof(*s));
+	s->r = r;
 	s->session = session;
 	s->n = n;
 	s->chance = xcalloc(n, sizeof(*s->chance));
 	from = xasprintf("%.*s", (int)(to - route), route);
 	to += sizeof(ARROW) - 1;
-	rc = host_look(r, from, s);
+	rc = host_look(from, s);
 	if (rc == NW_OK && strcmp(from, to) != 0)
-		rc = host_look(r, to, s);
-	for (i = 0; i < n; i++)
-		session[i].suspicion = nw_change_log_odds(s->chance[i]);
+		rc = host_look(to, s);
+	for (i = 0; i < n; earlier += s->chance[i++])
+		session[i].suspicion = nw_change_log_odds(s->chance[i], earlier);
 	free(from);
 	free(s->chance);
 	free(s);

@@ -348,6 +348,39 @@ odd_jobs(void)
 	nw_story_clear(&s);
 }
 
+/* A fall of 2 % a session is a drift, from the first session on or after a level: in an open
+ * incident the slope explains more than a step does. */
+static void
+fall_is_a_drift(void)
+{
+	static const size_t flat[] = { 0, 30 };
+	struct nw_job job[LONGEST];
+	const struct nw_incident *in;
+	struct nw_story s;
+	size_t i, k, n;
+
+	for (k = 0; k < 2; k++) {
+		n = flat[k] + 30;
+		jobs_make(job, n);
+		for (i = 0; i < n; i++) /* 2 % of the rate and 3 % of noise */
+			job[i].bytes_per_s = 1e8 * pow(job[i].bytes_per_s / 1e8, 0.4) *
+			    exp(-0.02 * (i > flat[k] ? (double)(i - flat[k]) : 0));
+		story(job, n, &s);
+		CHECK_INT(s.n_incidents, 1);
+		in = &s.incident[0];
+		CHECK_INT(in->kind, NW_INCIDENT_DRIFT);
+		CHECK_INT(in->state, NW_INCIDENT_OPEN);
+		CHECK_INT(in->end, n);
+		CHECK(in->begin + 4 >= flat[k] && in->begin <= flat[k] + 8);
+		CHECK(in->low <= in->begin && in->begin <= in->high);
+		/* 21 sessions a week */
+		CHECK_NEAR(in->per_week, 1 - exp(-0.02 * 21), 0, 0.08);
+		CHECK(s.usual[n - 1].said == NW_AGAINST_USUAL);
+		CHECK_INT(s.usual[n - 1].n, n - 1 - in->begin);
+		nw_story_clear(&s);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -357,6 +390,7 @@ main(int argc, char **argv)
 	incident_is_accepted();
 	faster_is_a_level();
 	drift_is_told();
+	fall_is_a_drift();
 	sizes_are_no_incident();
 	later_sessions_change_nothing();
 	newest_alone_is_the_same();

@@ -178,6 +178,8 @@ test_filters(void)
 	CHECK_INT(count("event-type=packet-trace"), 0);
 	CHECK_INT(count("summary-type=average&summary-window=86400"), 2);
 	CHECK_INT(count("summary-window=7"), 0);
+	CHECK_INT(count("ip-transport-protocol=tcp"), 0);
+	CHECK_INT(count("trace-first-ttl=1"), 0);
 	CHECK_INT(count("pscheduler-test-type=throughput"), 0);
 	snprintf(query, sizeof(query), "time-start=%d", (int)T0_S + 201);
 	CHECK_INT(count(query), 1);
@@ -281,7 +283,8 @@ static void
 test_refused(void)
 {
 	static const char *const values[] = { "time-start=x", "limit=-1", "time-range=1e300",
-		"time-end=", "offset=nan" };
+		"time-end=", "offset=nan", "sorce=dtn1", "source=dtn1&limits=1", "trac-x=1",
+		"source-x=1" };
 	static const char *const paths[] = { "none/", "%s//", "%s/none",
 		"%s/failures/averages/3600", "%s/throughput/averages/7", "%s/throughput/base/1",
 		"%s/throughput/averages/3600/1" };
@@ -293,6 +296,10 @@ test_refused(void)
 	json_decref(list);
 	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
 		CHECK_INT(ask("", values[i], &doc), NW_EINVAL);
+	/* esmond's client repeats the page, the form and the times, but no filter, for points */
+	snprintf(path, sizeof(path), "%s/throughput/base", key);
+	CHECK_INT(ask(path, "source=dtn1", &doc), NW_EINVAL);
+	json_decref(have(path, "format=json&limit=1000&offset=0&time-start=0"));
 	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		snprintf(path, sizeof(path), paths[i], key);
 		CHECK_INT(ask(path, NULL, &doc), NW_ENOTFOUND);
