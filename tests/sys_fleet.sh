@@ -213,8 +213,22 @@ curl -sf "$url/fleet/route-0" >"$tmp/evil.html" || fail "a page with odd tables"
 for name in route-1 ..%2fx index.json; do [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/fleet/$name")" = 404 ] || fail "/fleet/$name"; done
 head -c 5000000 /dev/zero | tr '\0' ' ' >"$tmp/state/fleet/index.json"
 [ "$(curl -s -o /dev/null -w '%{http_code}' "$url/fleet")" = 404 ] || fail "a document that is too long"
-stop_box
 mv "$tmp/away.db" "$tmp/fleet.db"
+# what the fleet lacks is asked of the session's box, which wants a token of its own
+conf a "box b $url"
+fl a series b 1 >"$tmp/far.csv" || fail "series of a box: $(cat "$tmp/err")"
+[ "$(grep -c ,nw: "$tmp/far.csv")" -gt 20 ] || fail "series of a box: $(head -n 3 "$tmp/far.csv")"
+stop_box
+start_box -o login=always
+conf a "box b $url"
+! fl a series b 1 >/dev/null || fail "a box gives series away without a token"
+grep -q NARROWS_TOKEN "$tmp/err" || fail "why: $(cat "$tmp/err")"
+nw access token reader >"$tmp/token" 2>/dev/null || fail "no token"
+export NARROWS_TOKEN="$(grep -o '[^ ]\{20,\}' "$tmp/token" | tail -n 1)"
+fl a series b 1 >"$tmp/far2.csv" || fail "series with a token: $(cat "$tmp/err" "$tmp/token")"
+unset NARROWS_TOKEN
+cmp "$tmp/far.csv" "$tmp/far2.csv" || fail "other series"
+stop_box
 
 # --- questions only ask ---
 for sql in "DELETE FROM session" "ATTACH '$tmp/x.db' AS x" "SELECT 1; DELETE FROM session" "PRAGMA journal_mode = DELETE" "SELECT load_extension('x')"; do
