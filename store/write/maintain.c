@@ -97,7 +97,8 @@ writer_maintain(struct writer *w, bool idle)
 		return rc;
 	if (w->mover.stale && (rc = mover_load(&w->mover)) != NW_OK)
 		return rc;
-	if ((rc = ceiling_step(&w->ceiling)) < 0 || (rc = mover_look(&w->mover, idle, &due)) != NW_OK)
+	if ((rc = ceiling_step(&w->ceiling)) < 0 ||
+	    (rc = mover_look(&w->mover, idle, &due)) != NW_OK)
 		return rc;
 	if (due) {
 		if ((rc = ceiling_make_room_to_move(&w->ceiling)) == NW_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What nwrun adds to whole programs, in processor time, as pairs in turns: 300 short processes, tar
- * and rsync of 3,000 small files in memory, dd from /dev/zero to /dev/null. The program's own time and that of its children count;
- * the collector's, which runs beside, is printed by itself.
+ * and rsync of 3,000 small files in memory, dd from /dev/zero to /dev/null. The program's own time
+ * and that of its children count; the collector's, which runs beside, is printed by itself.
  */
 #include <fcntl.h>
 #include <limits.h>
