@@ -198,9 +198,9 @@ int partner_run(
     const struct partner_env *env, void (*ready)(const char *address), char why[PARTNER_WHY_BYTES]);
 /* Looks once for sessions to ask about, and asks. */
 int partner_look(const struct partner_env *env, char why[PARTNER_WHY_BYTES]);
-/* Answers and closes a connection. allow: whether the rate of the partner of a pin has room. */
-void partner_answer(
-    const struct partner_env *env, int fd, bool (*allow)(const uint8_t pin[NW_TLS_PIN_BYTES]));
+/* Answers and closes a connection. allow: whether the rate of the partner of a pin has room; NULL:
+ * of strangers. */
+void partner_answer(const struct partner_env *env, int fd, bool (*allow)(const uint8_t *pin));
 /* The state of the box's clock, {"synchronised":...,"bound_s":...}; null: nothing. A new
  * reference. */
 json_t *partner_clock(const struct partner_env *env);

@@ -23,23 +23,24 @@
 #include "narrows/xmalloc.h"
 
 /* Questions of this minute by the first byte of pins, in memory shared by all processes. */
+enum { STRANGERS = 256 }; /* the place of all others */
 struct rates {
 	atomic_uint_least64_t minute;
-	atomic_uint_least64_t n[256];
+	atomic_uint_least64_t n[STRANGERS + 1];
 	uint64_t max;
 };
 static struct rates *rates;
 
 static bool
-rate_allow(const uint8_t pin[NW_TLS_PIN_BYTES])
+rate_allow(const uint8_t *pin)
 {
 	const uint64_t minute = (uint64_t)(nw_mono_ns() / (INT64_C(60) * 1000000000));
 	size_t i;
 
 	if (atomic_exchange(&rates->minute, minute) != minute)
-		for (i = 0; i < 256; i++)
+		for (i = 0; i <= STRANGERS; i++)
 			atomic_store(&rates->n[i], 0);
-	return atomic_fetch_add(&rates->n[pin[0]], 1) < rates->max;
+	return atomic_fetch_add(&rates->n[pin != NULL ? pin[0] : STRANGERS], 1) < rates->max;
 }
 
 static void

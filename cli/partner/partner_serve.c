@@ -263,26 +263,22 @@ windows_answer(struct answering *a, const struct partner *p)
 }
 
 static void
-question_answer(struct answering *a, bool (*allow)(const uint8_t pin[NW_TLS_PIN_BYTES]))
+question_answer(struct answering *a, bool (*allow)(const uint8_t *pin))
 {
 	const char *what = json_string_value(json_object_get(a->question, "ask"));
 	char why[PARTNER_WHY_BYTES] = "";
 	struct partners partners = { 0 };
 	size_t i = 0;
 
-	if (!allow(a->pin)) {
-		refuse(a, "too many questions: ask again in a minute");
-		return;
-	}
-	if (what != NULL && strcmp(what, "join") == 0) {
-		join_answer(a);
-		return;
-	}
 	if (partners_read(a->env->conf, &partners, why) < 0)
 		log_warnx("partner.book why=\"%s\"", why);
 	while (i < partners.n && memcmp(partners.list[i].pin, a->pin, sizeof(a->pin)) != 0)
 		i++;
-	if (i == partners.n)
+	if (!allow(i < partners.n ? a->pin : NULL))
+		refuse(a, "too many questions: ask again in a minute");
+	else if (what != NULL && strcmp(what, "join") == 0)
+		join_answer(a);
+	else if (i == partners.n)
 		refuse(a, "not a partner");
 	else if (what != NULL && strcmp(what, "windows") == 0)
 		windows_answer(a, &partners.list[i]);
@@ -292,8 +288,7 @@ question_answer(struct answering *a, bool (*allow)(const uint8_t pin[NW_TLS_PIN_
 }
 
 void
-partner_answer(
-    const struct partner_env *env, int fd, bool (*allow)(const uint8_t pin[NW_TLS_PIN_BYTES]))
+partner_answer(const struct partner_env *env, int fd, bool (*allow)(const uint8_t *pin))
 {
 	struct answering a = { .env = env };
 	char why[PARTNER_WHY_BYTES] = "", *line = NULL, *rest;
