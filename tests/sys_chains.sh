@@ -182,7 +182,7 @@ for i in range(6):
         while f.read(1 << 18):
             burn(float(sys.argv[2]))
 PY
-# two programs that take turns at a lock of a file: by flock(2), or by fcntl(2)
+# two programs that take turns at a lock of a file, by flock(2) or fcntl(2); the second begins when the first has the lock
 for name in keeps asks; do
 	cat >"$tmp/$name.py" <<'PY'
 import fcntl, os, sys, time
@@ -191,10 +191,13 @@ def burn(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
+while left < 0.06 and not os.path.exists(sys.argv[1] + ".held"):
+    time.sleep(0.01)
 with open(sys.argv[1], "r+b") as f:
     f.read(100)
     for _ in range(int(0.6 / max(left, 0.06))):
         lock(f, fcntl.LOCK_EX)
+        open(sys.argv[1] + ".held", "w").close()
         burn(left)
         lock(f, fcntl.LOCK_UN)
         time.sleep(right)
@@ -339,6 +342,7 @@ done
 
 head -c 1000 "$tmp/file" >"$tmp/lock"
 for by in flock fcntl; do
+	rm -f "$tmp/lock.held"
 	run lock-$by sh -c "python3 $tmp/keeps.py $tmp/lock $by 0.1 0.01 & python3 $tmp/asks.py $tmp/lock $by 0.001 0; wait"
 	until_true 20 judged lock-$by || fail "lock-$by: no verdict"
 	python3 - "$tmp/lock-$by.json" <<'PY' || fail "lock-$by"
