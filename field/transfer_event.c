@@ -35,7 +35,7 @@ number_of_text(const char *text)
 	return end != text && *end == '\0' ? v : NAN;
 }
 
-/* A number of at least 0, which a log's format may have left as text; NaN for anything else. */
+/* A number of at least 0, as a number or as text of a log; NaN for anything else. */
 static double
 number_of(const struct nw_event *e, const char *key)
 {
