@@ -214,8 +214,8 @@ reads_acks(const struct work *w, size_t process)
 }
 
 /*
- * Waits of a sender for what its receiver asks next. A server's thread at work reads the file while
- * another thread waits for the next request: such a wait holds no bytes.
+ * Waits of a sender for the receiver's next request. While one thread of a server reads the file,
+ * and another thread waits for the next request, the wait holds no bytes.
  */
 static double
 asking_time(const struct work *w, size_t process, size_t i, const struct account *a)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "field/fieldtext.h"
@@ -25,7 +26,16 @@ attr_of(const struct nw_event *e, const char *key)
 	return NULL;
 }
 
-/* A number of at least 0; NaN for anything else. */
+static double
+number_of_text(const char *text)
+{
+	char *end;
+	const double v = strtod(text, &end);
+
+	return end != text && *end == '\0' ? v : NAN;
+}
+
+/* A number of at least 0, as a number or as text of a log; NaN for anything else. */
 static double
 number_of(const struct nw_event *e, const char *key)
 {
@@ -33,6 +43,7 @@ number_of(const struct nw_event *e, const char *key)
 	const double v = a == NULL    ? NAN
 	    : a->type == NW_ATTR_INT  ? (double)a->v.i
 	    : a->type == NW_ATTR_REAL ? a->v.d
+	    : a->type == NW_ATTR_TEXT ? number_of_text(a->v.text)
 				      : NAN;
 
 	return isfinite(v) && v >= 0 ? v : NAN;

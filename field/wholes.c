@@ -103,7 +103,7 @@ nw_wholes_find(const struct nw_wholes *w, const struct nw_announcement *flow)
 		if (w->name[i] != name || w->whole[i].form == flow->form ||
 		    !nw_flow_file_is(&of, &w->whole[i]))
 			continue;
-		if (only != NULL)
+		if (only != NULL && strcmp(only->group, w->whole[i].group) != 0)
 			return NULL;
 		only = &w->whole[i];
 	}

@@ -922,7 +922,8 @@ nw_xrootd_group(struct nw_xrootd *x, const char *source, struct nw_announcement 
 }
 
 void
-nw_xrootd_file_group(struct nw_xrootd *x, struct nw_announcement *n)
+nw_xrootd_file_group(
+    struct nw_xrootd *x, char group[NW_ANNOUNCE_GROUP_BYTES], const struct nw_announcement *n)
 {
 	const struct file *f, *only = NULL;
 	const struct server *s;
@@ -943,5 +944,5 @@ nw_xrootd_file_group(struct nw_xrootd *x, struct nw_announcement *n)
 			only = f;
 		}
 	if (only != NULL)
-		group_put(only->of, only->group_login, only->id, n->group);
+		group_put(only->of, only->group_login, only->id, group);
 }

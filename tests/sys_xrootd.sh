@@ -61,6 +61,14 @@ known() { nw sql --csv "SELECT count(*) FROM metadata WHERE subject LIKE '%\"ann
 until_true 30 known || fail "no account of the server: $(nw sql --csv "SELECT subject FROM metadata")"
 [ "$(trace later "$begin" "$(date +%s)")" = 201 ] || fail "a trace: $(cat "$tmp/said")"
 
+# --- FTS's account of both, by lines of a log: time in its queue joins the trace and the server's account ---
+printf 'event transfer.fts\nprogram fts\ntime unix\nline %%{time} %%{src} %%{dst} %%{bytes} %%{seconds} %%{queue_s} %%{transfer_id} %%{file}\n' >"$tmp/fts.conf"
+end=$(date +%s)
+for f in traced later; do
+	echo "$end.5 127.0.0.1 127.0.0.1 $size $((end - begin + 1)) 2400 t-$f /data/$f"
+done >"$tmp/fts.log"
+"$bin/nwlog" -1 -F "$tmp/fts.conf" -f "$tmp/fts.log" -p "$tmp/fts.journal" -H ftshost 2>"$tmp/err" || fail "FTS's lines: $(cat "$tmp/err")"
+
 # every session that is judged, with the files in it
 cat >"$tmp/look.py" <<'PY'
 import json, subprocess, sys
@@ -88,7 +96,8 @@ try:
     assert one("plain", "xrootd")[0][0] is None, "plain"
     for name in ("traced", "later"):
         both = one(name, "rucio")
-        assert {f[3]["by"] for f in both} == {"xrootd", "rucio"} and all(near(f[0]) for f in both), name
+        assert {f[3]["by"] for f in both} == {"xrootd", "rucio", "fts"} and all(near(f[0]) for f in both), name
+        assert [f[3]["queue_s"] for f in both if f[3]["by"] == "fts"] == [2400], name
         assert [f[3]["prepare_s"] for f in both if f[3]["by"] == "rucio"] == [12], name
     users = {f[3]["user"] for files in found.values() for f in files if f[3]["by"] == "xrootd"}
     assert users and all(u.startswith("hidden:") for u in users), users

@@ -114,23 +114,20 @@ group_find(struct announce *a, const char *source, struct nw_announcement *n)
 	if (n->form == NW_ANNOUNCE_RUCIO && whole != NULL)
 		strcpy(n->group, whole);
 	else if (n->form == NW_ANNOUNCE_RUCIO)
-		nw_xrootd_file_group(a->xrootd, n);
+		nw_xrootd_file_group(a->xrootd, n->group, n);
 	else if (n->also[0] == '\0' && whole != NULL)
 		strcpy(n->also, whole);
+	else if (n->also[0] == '\0' && n->form == NW_ANNOUNCE_FTS)
+		nw_xrootd_file_group(a->xrootd, n->also, n);
 }
 
-static void *
-on_begin(void *arg, const char *source, const struct nw_announcement *n)
+static struct told *
+begin_in_group(struct announce *a, const char *source, const struct nw_announcement *n)
 {
-	struct announce *a = arg;
-	struct nw_announcement grouped = *n;
 	char *subject = subject_text(a, source, n);
 	int64_t session_id = 0;
 	struct told *t = NULL;
-	void *session;
-
-	group_find(a, source, &grouped);
-	session = subject != NULL ? a->ops.begin(a->ops.arg, &grouped, &session_id) : NULL;
+	void *session = subject != NULL ? a->ops.begin(a->ops.arg, n, &session_id) : NULL;
 
 	if (session != NULL) {
 		t = xcalloc(1, sizeof(*t));
@@ -140,6 +137,16 @@ on_begin(void *arg, const char *source, const struct nw_announcement *n)
 	}
 	free(subject);
 	return t;
+}
+
+static void *
+on_begin(void *arg, const char *source, const struct nw_announcement *n)
+{
+	struct announce *a = arg;
+	struct nw_announcement grouped = *n;
+
+	group_find(a, source, &grouped);
+	return begin_in_group(a, source, &grouped);
 }
 
 static void
@@ -251,14 +258,17 @@ datagram_take(struct announce *a, const struct datagram *d, const char **why)
 static enum announce_fate
 whole_take(struct announce *a, const char *source, const struct nw_announcement *n)
 {
-	void *flow;
+	struct nw_announcement grouped = *n;
+	struct told *flow;
 
-	if (a->ops.is_full(a->ops.arg) || !nw_flows_may_begin(a->flows, source, nw_mono_ns()) ||
-	    (flow = on_begin(a, source, n)) == NULL)
+	if (a->ops.is_full(a->ops.arg) || !nw_flows_may_begin(a->flows, source, nw_mono_ns()))
 		return ANNOUNCE_OVER_LIMIT;
-	on_row(a, flow, n);
+	group_find(a, source, &grouped);
+	if ((flow = begin_in_group(a, source, &grouped)) == NULL)
+		return ANNOUNCE_OVER_LIMIT;
+	on_row(a, flow, &grouped);
 	on_end(a, flow);
-	nw_wholes_put(a->wholes, n);
+	nw_wholes_put(a->wholes, &grouped);
 	return ANNOUNCE_TAKEN;
 }
 

@@ -164,8 +164,8 @@ is_own(const struct feed_proc *p, unsigned stage)
 	    (!p->has_others || (stage != NWSHM_NET_READ && stage != NWSHM_NET_WRITE));
 }
 
-/* A call under way counts for the stage where the thread is now: with the time that the call has
- * had there. */
+/* A call under way counts for the present stage of the thread, with the call's time in that
+ * stage. */
 static uint64_t
 word_of_split(const struct outside_thread *t)
 {

@@ -144,7 +144,7 @@ struct nw_wholes *nw_wholes_new(void);    /* NULL without memory */
 void nw_wholes_free(struct nw_wholes *w); /* accepts NULL */
 /* Keeps the announcement in the place of the oldest one, if it has a group and a file. */
 void nw_wholes_put(struct nw_wholes *w, const struct nw_announcement *whole);
-/* The group of the only kept transfer of another form that has the flow's file; NULL without one.
+/* The only group of kept transfers of other forms that have the flow's file; NULL without one.
  * On loan until the next nw_wholes_put(). */
 const char *nw_wholes_find(const struct nw_wholes *w, const struct nw_announcement *flow);
 

@@ -14,8 +14,8 @@
  *                           for data. A sender also waits when the receiver is slow, and a receiver
  *                           when the sender is slow; only the network makes both wait. A sender
  *                           that reads little beside what it sends reads acknowledgements of its
- *                           protocol (ssh, SFTP): such waits are waits for room to send, but for
- *                           those beside its reads of the disk, which a server's poller makes
+ *                           protocol (ssh, SFTP): such waits are waits for room to send, except
+ *                           waits of a server's poller beside reads of the disk
  *   net.write, net.read     the measured time of the two: the network or the unmeasured far end
  *   sender.host, receiver.host, host
  *                           the rest of the window, outside all calls: the program itself. Of a

@@ -58,9 +58,10 @@ int nw_xrootd_take(struct nw_xrootd *x, const struct nw_xrootd_datagram *d, nw_x
  * nothing if there is no such login, or more than one.
  */
 void nw_xrootd_group(struct nw_xrootd *x, const char *source, struct nw_announcement *n);
-/* Writes the group of the only file of all servers that a whole transfer moved: `n` becomes part of
- * that file's transfer. Does nothing if there is no such file, or more than one. */
-void nw_xrootd_file_group(struct nw_xrootd *x, struct nw_announcement *n);
+/* Writes the group of the only file of all servers that a whole transfer moved. Does nothing if
+ * there is no such file, or more than one. */
+void nw_xrootd_file_group(
+    struct nw_xrootd *x, char group[NW_ANNOUNCE_GROUP_BYTES], const struct nw_announcement *n);
 /* Once a second: forgets servers that were silent for a day. */
 void nw_xrootd_tick(struct nw_xrootd *x, int64_t now_mono_ns);
 

@@ -576,8 +576,8 @@ test_acknowledgements(void)
 	nw_path_clear(&p);
 }
 
-/* Requests for more data come in while a server's other thread reads the file: waits for requests
- * beside reads hold no bytes, and waits behind reads do. */
+/* Requests for more data come in while another thread of the server reads the file: waits for
+ * requests beside reads hold no bytes, and waits behind reads do. */
 static void
 test_requests(void)
 {

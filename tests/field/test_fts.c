@@ -154,6 +154,35 @@ log_take(double seconds, double bytes, const char *direction, struct nw_announce
 	return nw_transfer_event_read(&e, "ftp1", a);
 }
 
+/* Numbers of a log whose format quotes all values. */
+static void
+test_texts(void)
+{
+	const struct {
+		const char *seconds;
+		bool is;
+	} cases[] = { { "3.5", true }, { "3.5 s", false }, { "", false }, { "nan", false } };
+	struct nw_announcement a;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct nw_attr attrs[] = { { "seconds", NW_ATTR_TEXT, false,
+						     { .text = cases[i].seconds } },
+			{ "bytes_out", NW_ATTR_TEXT, false, { .text = "1000000000" } },
+			{ "client", NW_ATTR_TEXT, false, { .text = "192.0.2.9" } },
+			{ "server", NW_ATTR_TEXT, false, { .text = "192.0.2.1" } } };
+		const struct nw_event e = { .t_wall_ns = INT64_C(1795827864000000000),
+			.name = "transfer.http",
+			.n_attrs = 4,
+			.attrs = attrs };
+
+		CHECK_INT(nw_transfer_event_read(&e, "a", &a), cases[i].is);
+		CHECK(!cases[i].is ||
+		    (a.value[NW_ANNOUNCED_elapsed_s] == 3.5 &&
+			a.value[NW_ANNOUNCED_bytes_out] == 1e9 && strcmp(a.src, "192.0.2.1") == 0));
+	}
+}
+
 static void
 test_log(void)
 {
@@ -181,5 +210,6 @@ main(void)
 	test_messages();
 	test_event();
 	test_log();
+	test_texts();
 	return check_done("fts");
 }

@@ -186,6 +186,18 @@ test_files(void)
 		nw_wholes_put(w, &trace);
 	group = nw_wholes_find(w, &flow);
 	CHECK(group != NULL && strcmp(group, "another") == 0);
+	/* two accounts of one transfer are no contradiction */
+	trace.form = NW_ANNOUNCE_FTS;
+	strcpy(trace.file, "of both");
+	strcpy(flow.file, "of both");
+	nw_wholes_put(w, &trace);
+	trace.form = NW_ANNOUNCE_RUCIO;
+	nw_wholes_put(w, &trace);
+	group = nw_wholes_find(w, &flow);
+	CHECK(group != NULL && strcmp(group, "another") == 0);
+	strcpy(trace.group, "yet another");
+	nw_wholes_put(w, &trace);
+	CHECK(nw_wholes_find(w, &flow) == NULL);
 	nw_wholes_free(w);
 }
 

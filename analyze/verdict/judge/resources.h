@@ -65,9 +65,9 @@ void resources_find(const struct evidence *e, const struct nw_path *p, size_t fi
 bool
 resources_full(const struct evidence *e, const struct nw_path *p, bool for_sender, double *full);
 /*
- * Likewise for a receiver whose sender is not measured: the windows in which the program had read
- * nearly all that had come. A receiver that is too slow leaves bytes unread until the sender stops.
- * Returns false, and adds nothing, where the kernel did not tell.
+ * Likewise for a receiver without a measured sender: the windows with nearly all arrived bytes read
+ * by the program. A slow receiver leaves bytes unread until the sender stops.
+ * Returns false, and adds nothing, without the kernel's word of unread bytes.
  */
 bool resources_drained(const struct evidence *e, const struct nw_path *p, double *full);
 /* Likewise of a disk of the path: the seconds with bytes waiting in front of its device, or all of

@@ -67,9 +67,9 @@ grown(uint64_t now, uint64_t before)
 }
 
 /*
- * Time without a processor since the last look, of the thread with most of it. The kernel's counts
- * are those of a thread's life: a thread at work now may have waited less in its life than another
- * one that waits no more.
+ * Time without a processor since the last look, of the thread with the longest such time. The
+ * kernel counts for the life of a thread: the thread at work may have waited less in its life than
+ * an idle thread.
  */
 static void
 starved_take(struct collect *c, struct watch *w, const struct proc_facts *f,

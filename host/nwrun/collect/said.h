@@ -81,8 +81,7 @@ struct tcp_sample {
 	double rtt_s, rtt_min_s, cwnd_bytes, retrans, delivery_rate, busy_s, rwnd_limited_s,
 	    sndbuf_limited_s;
 	double snd_mss, snd_wnd, notsent_bytes; /* NaN: this kernel does not tell */
-	/* received bytes that the program has not read, in parts of the largest window that the
-	 * kernel would offer; NaN: not asked */
+	/* received and unread bytes, in parts of the largest receive window; NaN: not asked */
 	double unread_share;
 };
 /* Reads the kernel's struct tcp_info, as far as it reaches. */

@@ -803,8 +803,8 @@ epoll_wait_got(struct pt_regs___kernel *r, long ret, uint32_t tgid, uint64_t *si
 }
 
 /*
- * Whether the set watches sockets for one event each: the threads that move the bytes arm the
- * watches again when they are done, so a wait of the set is a wait for a socket no earlier.
+ * Whether the set watches sockets for one event each: after the work on a socket the working thread
+ * arms the watch again, and the wait for the socket begins with the arming.
  */
 static __always_inline bool
 is_late(enum class c, struct pt_regs___kernel *r, uint32_t tgid)
@@ -1160,8 +1160,8 @@ outside_exit(uint64_t *ctx)
 
 /* --- the processor --- */
 
-/* A call that reads a file and sends waits for the device with the mark of the kernel, and for the
- * network without. */
+/* In a call from a file to a socket, the kernel marks the waits for the device, and no wait for the
+ * network. */
 static __always_inline void
 fell_asleep(struct task_struct *task, uint32_t tid)
 {

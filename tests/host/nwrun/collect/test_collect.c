@@ -200,8 +200,7 @@ on_socket(void *arg, struct proc_socket *s)
 	proc_socket_find(s);
 }
 
-/* Answers of a server whose first threads waited much in their lives, and whose thread at work
- * waits now. */
+/* Answers of a server: the first threads waited long in the past, the thread at work waits now. */
 static uint64_t waits_now;
 
 static void
