@@ -33,7 +33,7 @@ static const double OLD_FROM = 15;
 /* Of the chance of a rate as low as that of a single session, by the sessions before; the most is
  * for a session behind a recorded change. */
 static const double CHANCE_MOST = 0.007;
-static const double CHANCE = 0.0015, CHANCE_MIN = 0.00015, CHANCE_FALL = 0.9, CHANCE_RISE = 0.5;
+static const double CHANCE = 0.0026, CHANCE_MIN = 0.00015, CHANCE_FALL = 1.4, CHANCE_RISE = 0.5;
 /* The score from which on a session since a suspect may be far and no step. */
 static const double FAR = 2;
 /* The exact chance is asked for up to so many times the chance that opens. */

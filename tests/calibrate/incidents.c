@@ -132,7 +132,7 @@ static const struct {
 	double opens;
 	bool recorded; /* with a change of a setting before the first slow session */
 } sizes[] = {
-	{ 15, 3, 4, 4, 0.84, false },
+	{ 15, 3, 4, 4, 0.8, false },
 	{ 15, 1, 5, 6, 0.86, false },
 	{ 15, 2, 5, 6, 0.93, false },
 	{ 30, 3, 4, 4, 0.91, false },
