@@ -74,7 +74,7 @@ ROOMS := base base/fatal xsp xsp/catalog field field/nmwg pki pki/account pki/as
          analyze/lifeline store/codec store/ground store/read store/write store/sql store \
          analyze/verdict/claim analyze/verdict/evidence analyze/verdict/judge analyze/verdict/chain analyze/verdict/usual analyze/verdict/advice analyze/verdict/put \
          analyze/verdict/route analyze/verdict/keep analyze/verdict \
-         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon cli/stat cli/import cli/hook cli/partner cli \
+         web/query web/lifelines web/draw web/http web/export web/answer web/page web/lines web send fleet fleet/receive daemon/analysis daemon/gate daemon/rights daemon cli/stat cli/import cli/hook cli/partner cli \
          host/lib host/notice host/nwrun/preload host/nwrun/collect host/nwrun host/blipp/probe host/blipp/settings host/blipp host/magnet host/iomodel host/nwlog host/nwfts host/outside host/join \
          dpss dpss/client dpss/master dpss/server dpss/tool dpss/sim
 # what asks switches is built where net-snmp's library is
@@ -137,7 +137,8 @@ MAY_fleet                    := send store/sql store/read store/ground store/cod
 MAY_fleet/receive            := fleet pki base/fatal base
 MAY_daemon/analysis          := pki analyze/verdict analyze/verdict/evidence analyze/verdict/route store store/read store/ground base/fatal base
 MAY_daemon/gate          := field store/ground base/fatal base
-MAY_daemon                   := daemon/gate daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
+MAY_daemon/rights            := base/fatal base
+MAY_daemon                   := daemon/gate daemon/rights daemon/analysis web web/answer analyze/verdict analyze/verdict/keep analyze/verdict/route store store/read \
                                 store/ground pki/account pki field xsp/catalog xsp base/fatal base
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base

@@ -66,7 +66,7 @@ for path in sources:
         elif home and room and home not in (room, *may[room]):
             print(f"{path} includes {name} of {home}/, which MAY_{room} does not name")
 
-grown = {"daemon": (12050, 77)}  # the room that no wall has divided yet does not grow
+grown = {"daemon": (11450, 66)}  # the room that no wall has divided yet does not grow
 for room in rooms:
     files = [p for p in sources if os.path.dirname(p) == room]
     lines = sum(open(p, errors="replace").read().count("\n") for p in files)

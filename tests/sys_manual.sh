@@ -143,7 +143,7 @@ health x
 stat nothing
 WORDS
 for v in $(sed -n 's/^\.It Ev \([A-Z_]*\).*/\1/p' daemon/narrowsd.8 cli/narrows.1) ; do
-	grep -q "\"$v\"" daemon/*.c daemon/gate/*.c cli/*.c base/*.c || fail "$v: nobody reads it"
+	grep -q "\"$v\"" daemon/*.c daemon/gate/*.c daemon/rights/*.c cli/*.c base/*.c || fail "$v: nobody reads it"
 done
 
 # --- narrows-xsp(7): every key that is read or written ---

@@ -38,7 +38,7 @@ syslog_connect(void)
 }
 
 /* The C library's syslog() drops lines in silence once its socket is gone and the box may make no
- * other (daemon/jail.h); here the line is counted. */
+ * other (daemon/rights/jail.h); here the line is counted. */
 static bool
 syslog_send(int priority, const char *line)
 {

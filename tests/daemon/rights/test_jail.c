@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a process may do after jail_enter(), and what not: files, system calls, programs, threads */
-#include "daemon/jail.h"
+#include "daemon/rights/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>

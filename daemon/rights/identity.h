@@ -4,7 +4,7 @@
  * the account "narrows"; without that account the owner of the state directory, or, if root owns
  * the directory, a number without an account, by the directory's path. An identity must
  * reach the state directory and own what is in there. Where the default finds none, the box stays
- * uid 0, and daemon/jail.h takes its capabilities.
+ * uid 0, and daemon/rights/jail.h takes its capabilities.
  */
 #ifndef IDENTITY_H
 #define IDENTITY_H

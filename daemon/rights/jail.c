@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/jail.h"
+#include "daemon/rights/jail.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "daemon/identity.h"
+#include "daemon/rights/identity.h"
 
 #include <dirent.h>
 #include <errno.h>
