@@ -268,6 +268,9 @@ whole_take(struct announce *a, const char *source, const struct nw_announcement 
 		return ANNOUNCE_OVER_LIMIT;
 	on_row(a, flow, &grouped);
 	on_end(a, flow);
+	/* two accounts of a transfer have one group for the flows that begin later */
+	if (grouped.also[0] != '\0')
+		strcpy(grouped.group, grouped.also);
 	nw_wholes_put(a->wholes, &grouped);
 	return ANNOUNCE_TAKEN;
 }
