@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fleet's reports as pages: one HTML file, or documents in a directory that narrowsd shows below
- * /fleet in its own frame, to its own users. The box asks no fleet: a slow or absent fleet slows no
- * page. One thread.
+ * A fleet's reports as pages: an HTML file, or documents in a directory. narrowsd shows the
+ * documents below /fleet in the box's frame, to the box's users. The box asks no fleet: a slow or
+ * absent fleet slows no page. One thread.
  */
 #ifndef FLEET_PAGES_H
 #define FLEET_PAGES_H

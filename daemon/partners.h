@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Windows of a partner, the box of another site, for a session that both boxes measured. The
- * process of `narrows partner run` exchanges and checks them, and feeds them as documents of hosts
- * "NAME@SITE", a name that no certificate has. Net thread.
+ * process of `narrows partner run` exchanges, checks and feeds the windows as documents of hosts
+ * "NAME@SITE", a name of no certificate. Net thread.
  */
 #ifndef PARTNERS_H
 #define PARTNERS_H

@@ -200,8 +200,8 @@ is_starved(const struct nw_chain *g)
 	return !g->limit_is_edge && n->use_share[NW_CHAIN_STARVED] >= STARVED_PART * n->held_share;
 }
 
-/* The next program needs its share of the time, whatever becomes of the limit. What lifts a lack of
- * processors may also lift that of the next program, as does a larger quota of both. */
+/* The next program needs a share of the time, whatever becomes of the limit. A remedy for a lack of
+ * processors may also help the next program, as does a larger quota of both. */
 static void
 gain_take(const struct nw_chain *g, struct judgement *j)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One transfer, two boxes. A session whose other end reports to the box of another site, a partner,
- * gets the windows of that end, and the other box gets ours. Both judge the same measurements.
+ * One transfer, two boxes. A session with the other end at the box of another site, a partner, gets
+ * the windows of the other end, and the other box gets ours. Both judge the same measurements.
  *
  *	our box                                     the partner's
  *	session closes, far address in SITE's networks

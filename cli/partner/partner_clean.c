@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A partner's documents become documents for this box (the form is that of shape_docs.c): hosts get
- * the name of their site, so that no record of a host of ours changes, and no document names a task
- * of its own. That a document has a task tells the box which series are the session's (ingest.c).
+ * A partner's documents become documents for this box (form: shape_docs.c): hosts get the name of
+ * the partner's site, so no record of a host of ours changes, and no document names a task of the
+ * partner's. By the task of a document the box knows the session's series (ingest.c).
  */
 #include "cli/partner/partner.h"
 

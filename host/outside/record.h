@@ -173,7 +173,7 @@ struct outside_hope {
 	uint8_t once; /* .. is watched for one event */
 	uint8_t spare[5];
 	uint64_t
-	    armed_mono_ns; /* newest watch for one event; 0: there is none, or it had its event */
+	    armed_mono_ns; /* newest watch for a single event; 0: no watch, or the event came */
 };
 
 /* A pair of pipes or sockets of one process alone. */

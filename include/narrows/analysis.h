@@ -102,8 +102,8 @@ void analysis_free(struct analysis *a);
 void analysis_outcome(const struct analysis *a, struct analysis_outcome *out);
 
 /*
- * Hands over the newest `limit` closed sessions of whose path the test, which has its id in the
- * store, is the nearest of its kind within an hour: an analysis of them has the test as a witness.
+ * Hands over the newest `limit` closed sessions of whose path the test, with an id in the store, is
+ * the nearest of the kind within an hour: an analysis of such a session has the test as a witness.
  * fn returns 0 to go on. The owner is on loan. The store's code.
  */
 typedef int analysis_session_fn(void *arg, int64_t session_id, const char *owner);

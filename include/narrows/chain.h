@@ -41,10 +41,10 @@ enum nw_chain_use {
 };
 
 /*
- * What a process waits at: name, word, word of what a reader waits for, and whether bytes pass
- * there. A pipe may be a local socket, a file one that a process reads while another process writes
- * it. At a semaphore reading is waiting for a post, and writing is posting; at a lock of files,
- * waiting for its turn and taking it. A parent reads, and its children write.
+ * Places of waits: name, word, word of a reader's object, and whether bytes pass there. A pipe may
+ * be a local socket; a file is read by a process while another process writes. At a semaphore
+ * reading is waiting for a post, and writing is posting; at a lock of files, reading is waiting for
+ * a turn, and writing is the taking. A parent reads, and the children write.
  */
 #define NW_CHAIN_KINDS(X)                        \
 	X(PIPE, "pipe", "data", true)            \

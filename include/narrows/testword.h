@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an active test of a path says of a transfer over the same path near in time. Pure.
- * tests/calibrate/activetests.c simulates the thresholds: that of room bounds how often a path
- * whose rate wanders between transfer and test is said to have had room.
+ * tests/calibrate/activetests.c simulates the thresholds: the threshold of room bounds how often
+ * room is claimed for a path with a rate that wanders between transfer and test.
  */
 #ifndef NARROWS_TESTWORD_H
 #define NARROWS_TESTWORD_H

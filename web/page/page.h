@@ -159,7 +159,7 @@ void session_steps(struct html *h, const json_t *doc);
 void session_iotime(struct html *h, const json_t *doc);
 /* The notes of a session, with a form for readers with the right to write. */
 int session_notes(struct html *h, struct store_reader *r, int64_t session_id);
-/* What the boxes of other sites measured of the session, or that they do not answer. */
+/* Contributions of other sites' boxes to the session, or the lack of an answer. */
 int session_partners(struct html *h, struct store_reader *r, int64_t session_id);
 /* People's answers about the session's verdict, and the form for operators. */
 int session_feedback(struct html *h, struct store_reader *r, int64_t session_id);

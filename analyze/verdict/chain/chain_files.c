@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waits for files that another process writes. No call tells of such a wait: the reader sleeps and
- * looks again, or is woken by a notice. So the wait is the time in which the reader did nothing
- * that is known of, as long as nothing was there to be read: the writer has not written its last
- * file of the two, no complete file lies unread, and of a file that both use the reader has most.
- * A reader behind its writer takes its own time.
+ * Waits for files of another process. No call tells of such a wait: the reader sleeps and looks
+ * again, or is woken by a notice. So the wait is the time without any known act of the reader, as
+ * long as nothing was there to be read: the writer has not written the last file of the two, no
+ * complete file lies unread, and of a shared file the reader has most. A reader behind the writer
+ * takes time of the reader's own.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -83,10 +83,10 @@ room_of(const struct nw_path *p, const struct resources *r)
 	return isfinite(r->shaper) ? r->shaper * p->active_s / p->bytes : r->room;
 }
 
-/* The part of the time that the network needed for its bytes: by the rate of a shaper, if one is
- * known, else by the network's accounts. NaN if unknown, and of a network that does not deliver
- * evenly. A program with a quota moves its bytes at once when its period begins, as fast as any
- * network: then both accounts must speak for the network. */
+/* The part of the time that the network needed for the bytes: by the rate of a known shaper, else
+ * by the network's accounts. NaN if unknown, and of a network with uneven delivery. A program with
+ * a quota moves bytes at once when a period begins, as fast as any network: then both accounts must
+ * speak for the network. */
 static double
 net_part(const struct nw_path *p, const struct resources *r, bool by_quota)
 {

@@ -21,7 +21,7 @@ enum proc_blind {
 /* Facts that take more than reading a few small files, as a set of bits. */
 enum proc_wanted { PROC_WANT_BLIND = 1, PROC_WANT_QUOTA = 2 };
 
-/* Threads of a process whose waits for a processor are asked one by one, at most. */
+/* Threads of a process, at most, with waits for a processor asked one by one. */
 enum { PROC_TIDS = 16 };
 
 /* A question about a process. */
