@@ -276,8 +276,8 @@ test_throttle(void)
 	CHECK(!resources_disk_full(&e, &p, 0, full));
 }
 
-/* Interfaces of the sending host: the path's bytes leave by the second, which has a shaper, and then
- * by the third, which has none. */
+/* Interfaces of the sending host: the path's bytes leave by the second, which has a shaper, and
+ * then by the third, which has none. */
 static void
 test_shaper(void)
 {
