@@ -195,7 +195,7 @@ while left < 0.06 and not os.path.exists(sys.argv[1] + ".held"):
     time.sleep(0.01)
 with open(sys.argv[1], "r+b") as f:
     f.read(100)
-    for _ in range(int(0.6 / max(left, 0.06))):
+    for _ in range(int(1.5 / max(left, 0.06))):
         lock(f, fcntl.LOCK_EX)
         open(sys.argv[1] + ".held", "w").close()
         burn(left)
