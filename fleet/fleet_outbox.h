@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows for a push out of the box's store, as the rows leave. One thread; every call opens the store for
- * reading, and NW_EIO, NW_ENOMEM come with why. */
+/* Rows for a push out of the box's store, as the rows leave. One thread; every call opens the store
+ * for reading, and NW_EIO, NW_ENOMEM come with why. */
 #ifndef FLEET_FLEET_OUTBOX_H
 #define FLEET_FLEET_OUTBOX_H
 
