@@ -151,7 +151,7 @@ test_read_names(void)
 		"HCThruOctetsReceived", "SegsRetrans", "SmoothedRTT", "MinRTT", "CurCwnd",
 		"CurRwinRcvd", "CurMSS", "linux_busy_time", "linux_rwnd_limited",
 		"linux_sndbuf_limited", "linux_delivery_rate", "read_limit", "written_limit",
-		"writeback" };
+		"sent_limit", "writeback" };
 	size_t i, k, n;
 	const struct nw_field_rule *rule = nw_field_rules(&n);
 	bool known;
