@@ -28,6 +28,9 @@ enum { LOGINS_LOOKED_AT = 64 };
 #define S_NS      INT64_C(1000000000)
 #define SILENT_NS (24 * 3600 * S_NS)
 #define ENDED_NS  (60 * S_NS)
+/* A third-party copy waits for the f-streams of both servers, which come every few seconds. */
+#define COPY_NS (10 * S_NS)
+enum { COPIES_MAX = 64 };
 /* Longest time from a client's open of a copy's file to the begin of the copy. */
 #define CLIENT_NS (60 * S_NS)
 /* Longest time between a file's map packet and the start in its firefly. */
@@ -94,9 +97,19 @@ struct server {
 	UT_hash_handle hh;
 };
 
+/* A third-party copy whose files no server has told of yet. */
+struct copy {
+	struct server *of;
+	struct xrd_json json;
+	int64_t came_mono_ns;
+	struct copy *prev, *next; /* by age */
+};
+
 struct nw_xrootd {
 	struct server *servers, *longest_silent;
 	struct file *ended; /* kept for the records of third-party copies, which come later */
+	struct copy *copies;
+	int n_copies;
 	struct fairq *server_places, *login_places, *file_places;
 };
 
@@ -167,8 +180,21 @@ file_end(struct take *t, struct file *f)
 }
 
 static void
+copy_free(struct nw_xrootd *x, struct copy *c)
+{
+	DL_DELETE(x->copies, c);
+	x->n_copies--;
+	free(c);
+}
+
+static void
 server_free(struct nw_xrootd *x, struct server *s)
 {
+	struct copy *c, *next;
+
+	DL_FOREACH_SAFE(x->copies, c, next)
+	if (c->of == s)
+		copy_free(x, c);
 	while (s->oldest_login != NULL)
 		login_free(x, s->oldest_login);
 	while (s->oldest_file != NULL)
@@ -190,16 +216,6 @@ nw_xrootd_free(struct nw_xrootd *x)
 	fairq_free(x->login_places);
 	fairq_free(x->file_places);
 	free(x);
-}
-
-void
-nw_xrootd_tick(struct nw_xrootd *x, int64_t now_mono_ns)
-{
-	while (
-	    x->longest_silent != NULL && now_mono_ns - x->longest_silent->heard_mono_ns > SILENT_NS)
-		server_free(x, x->longest_silent);
-	while (x->ended != NULL && now_mono_ns - x->ended->ended_mono_ns > ENDED_NS)
-		file_free(x, x->ended);
 }
 
 static bool
@@ -748,19 +764,19 @@ file_of_client(const struct server *s, const char *url, const struct xrd_json *j
 /* The only file whose bytes the other server gave to the copying server, or took. The client of the
  * copy may have opened the file there, too. */
 static const struct file *
-file_of_peer(const struct take *t, const char *host, const char *url, const struct xrd_json *j)
+file_of_peer(const struct nw_xrootd *x, const struct server *ours, const char *host,
+    const char *url, const struct xrd_json *j)
 {
 	const struct file *f, *only = NULL;
 	const struct server *s;
 
-	DL_FOREACH (t->x->longest_silent, s)
+	DL_FOREACH (x->longest_silent, s)
 		if (is_of(s, host))
 			DL_FOREACH (s->oldest_file, f)
 				if (!is_of_client(f, j) && (f->has_moved || !f->is_ended) &&
 				    f->start_wall_ns > j->begin_wall_ns - S_NS &&
 				    f->start_wall_ns < j->end_wall_ns + S_NS &&
-				    strcmp(f->client.host, t->d->source) == 0 &&
-				    url_has_path(url, f->path)) {
+				    is_of(ours, f->client.host) && url_has_path(url, f->path)) {
 					if (only != NULL)
 						return NULL;
 					only = f;
@@ -768,13 +784,14 @@ file_of_peer(const struct take *t, const char *host, const char *url, const stru
 	return only;
 }
 
-/* The sessions that a copy is part of: the other server's, with the bytes, and the client's. */
-static void
-copy_group(const struct take *t, const struct server *s, const struct xrd_json *j,
+/* The sessions that a copy is part of: the other server's, with the bytes, and the client's. False
+ * if one is not known. */
+static bool
+copy_group(const struct nw_xrootd *x, const struct server *s, const struct xrd_json *j,
     struct nw_announcement *a)
 {
 	const struct file *client = file_of_client(s, j->is_push ? j->from : j->to, j);
-	const struct file *peer = file_of_peer(t, a->dst, j->is_push ? j->to : j->from, j);
+	const struct file *peer = file_of_peer(x, s, a->dst, j->is_push ? j->to : j->from, j);
 
 	if (client == peer)
 		client = NULL;
@@ -783,35 +800,70 @@ copy_group(const struct take *t, const struct server *s, const struct xrd_json *
 	if (client != NULL)
 		group_put(
 		    client->of, client->group_login, client->id, peer != NULL ? a->also : a->group);
+	return client != NULL && peer != NULL;
 }
 
-static void
-copy_say(struct take *t, const struct server *s, const struct xrd_json *j)
+/* False: the files of both servers are not known. */
+static bool
+copy_read(const struct nw_xrootd *x, const struct server *s, const struct xrd_json *j,
+    struct nw_announcement *a)
 {
 	const char *ours = j->is_push ? j->from : j->to, *theirs = j->is_push ? j->to : j->from;
 	char host[NW_ANNOUNCE_ADDRESS_BYTES];
-	struct nw_announcement a;
 
-	nw_announcement_init(&a);
-	a.form = NW_ANNOUNCE_XROOTD_TPC;
-	a.state = NW_ANNOUNCE_END;
-	a.start_wall_ns = j->begin_wall_ns;
-	a.t_wall_ns = j->end_wall_ns;
-	snprintf(a.src, sizeof(a.src), "%.*s", (int)s->source_len, s->key);
-	url_read(ours, host, &a.sport);
-	url_read(theirs, a.dst, &a.dport);
-	snprintf(a.id, sizeof(a.id), "%" PRIu64 "/%016" PRIx64, s->sid, fnv_text(FNV_BEGIN, ours));
-	strcpy(a.application, "xrootd tpc");
-	memcpy(a.file, ours, sizeof(a.file));
-	memcpy(a.user, j->user, sizeof(a.user));
-	copy_group(t, s, j, &a);
+	nw_announcement_init(a);
+	a->form = NW_ANNOUNCE_XROOTD_TPC;
+	a->state = NW_ANNOUNCE_END;
+	a->start_wall_ns = j->begin_wall_ns;
+	a->t_wall_ns = j->end_wall_ns;
+	snprintf(a->src, sizeof(a->src), "%.*s", (int)s->source_len, s->key);
+	url_read(ours, host, &a->sport);
+	url_read(theirs, a->dst, &a->dport);
+	snprintf(
+	    a->id, sizeof(a->id), "%" PRIu64 "/%016" PRIx64, s->sid, fnv_text(FNV_BEGIN, ours));
+	strcpy(a->application, "xrootd tpc");
+	memcpy(a->file, ours, sizeof(a->file));
+	memcpy(a->user, j->user, sizeof(a->user));
 	/* copies by the program of ofs.tpc have size 0 in 5.5, and large ones a negative size */
 	if (j->status == 0 && j->size_bytes > 0 && !is_cut(s, j))
-		a.value[j->is_push ? NW_ANNOUNCED_bytes_out : NW_ANNOUNCED_bytes_in] =
+		a->value[j->is_push ? NW_ANNOUNCED_bytes_out : NW_ANNOUNCED_bytes_in] =
 		    (double)j->size_bytes;
-	a.value[NW_ANNOUNCED_elapsed_s] = (double)(a.t_wall_ns - a.start_wall_ns) * 1e-9;
-	a.value[NW_ANNOUNCED_over] = 1;
-	say(t, &a);
+	a->value[NW_ANNOUNCED_elapsed_s] = (double)(a->t_wall_ns - a->start_wall_ns) * 1e-9;
+	a->value[NW_ANNOUNCED_over] = 1;
+	return copy_group(x, s, j, a);
+}
+
+/* A copy waits until the files of both servers are known: the streams of a server, and of two, come
+ * in any order. */
+static void
+copy_take(struct take *t, struct server *s, const struct xrd_json *j)
+{
+	struct nw_announcement a;
+	struct copy *c;
+
+	if (copy_read(t->x, s, j, &a) || t->x->n_copies == COPIES_MAX) {
+		say(t, &a);
+		return;
+	}
+	c = xcalloc(1, sizeof(*c));
+	c->of = s;
+	c->json = *j;
+	c->came_mono_ns = t->d->now_mono_ns;
+	DL_APPEND(t->x->copies, c);
+	t->x->n_copies++;
+}
+
+static void
+copies_say(struct nw_xrootd *x, int64_t now_mono_ns, nw_xrootd_late_fn *fn, void *arg)
+{
+	struct copy *c, *next;
+	struct nw_announcement a;
+
+	DL_FOREACH_SAFE(x->copies, c, next)
+	if (copy_read(x, c->of, &c->json, &a) || now_mono_ns - c->came_mono_ns > COPY_NS) {
+		fn(arg, a.src, &a);
+		copy_free(x, c);
+	}
 }
 
 /* The lines of a g-stream in JSON: its header, then records. */
@@ -844,7 +896,7 @@ json_take(struct take *t, const char **why)
 				return NW_OK; /* or a stream that is not read */
 		} else if (j.is_copy && j.begin_wall_ns != 0 && j.end_wall_ns >= j.begin_wall_ns &&
 		    j.from[0] != '\0' && j.to[0] != '\0') {
-			copy_say(t, s, &j);
+			copy_take(t, s, &j);
 		}
 	}
 	return NW_OK;
@@ -885,6 +937,17 @@ nw_xrootd_take(struct nw_xrootd *x, const struct nw_xrootd_datagram *d, nw_xroot
 	if (strchr("=duUTi", of.code) != NULL && of.code != '\0')
 		return map_take(&t, &of, why);
 	return NW_OK; /* traces, redirections, stagings and binary g-streams are not read */
+}
+
+void
+nw_xrootd_tick(struct nw_xrootd *x, int64_t now_mono_ns, nw_xrootd_late_fn *fn, void *arg)
+{
+	copies_say(x, now_mono_ns, fn, arg);
+	while (
+	    x->longest_silent != NULL && now_mono_ns - x->longest_silent->heard_mono_ns > SILENT_NS)
+		server_free(x, x->longest_silent);
+	while (x->ended != NULL && now_mono_ns - x->ended->ended_mono_ns > ENDED_NS)
+		file_free(x, x->ended);
 }
 
 /* Whether a firefly can be of the login: the login opened a file at that time, which no firefly has

@@ -212,6 +212,15 @@ on_record(void *arg, const struct nw_announcement *n)
 	return true;
 }
 
+static void
+on_late(void *arg, const char *source, const struct nw_announcement *n)
+{
+	struct announce *a = arg;
+
+	if (!a->ops.is_full(a->ops.arg))
+		nw_flows_take(a->flows, source, n, nw_wall_ns(), nw_mono_ns());
+}
+
 static enum announce_fate
 xrootd_take(struct announce *a, const struct datagram *of, const char **why)
 {
@@ -366,7 +375,7 @@ void
 announce_tick(struct announce *a)
 {
 	nw_flows_tick(a->flows, nw_mono_ns());
-	nw_xrootd_tick(a->xrootd, nw_mono_ns());
+	nw_xrootd_tick(a->xrootd, nw_mono_ns(), on_late, a);
 }
 
 void

@@ -62,7 +62,11 @@ void nw_xrootd_group(struct nw_xrootd *x, const char *source, struct nw_announce
  * there is no such file, or more than one. */
 void nw_xrootd_file_group(
     struct nw_xrootd *x, char group[NW_ANNOUNCE_GROUP_BYTES], const struct nw_announcement *n);
-/* Once a second: forgets servers that were silent for a day. */
-void nw_xrootd_tick(struct nw_xrootd *x, int64_t now_mono_ns);
+/* Called for a third-party copy of a server that sent the copy's record some seconds ago. Both
+ * pointers are on loan. */
+typedef void nw_xrootd_late_fn(void *arg, const char *source, const struct nw_announcement *a);
+/* Once a second: passes copies whose files became known since, or do not within ten seconds, and
+ * forgets servers that were silent for a day. */
+void nw_xrootd_tick(struct nw_xrootd *x, int64_t now_mono_ns, nw_xrootd_late_fn *fn, void *arg);
 
 #endif

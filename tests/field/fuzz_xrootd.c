@@ -15,6 +15,8 @@ ends(const char *text, size_t size)
 	return memchr(text, 0, size) != NULL;
 }
 
+static const int64_t COPY_WAIT_NS = INT64_C(10000000000);
+
 static bool
 on_record(void *arg, const struct nw_announcement *a)
 {
@@ -30,6 +32,13 @@ on_record(void *arg, const struct nw_announcement *a)
 		if (a->value[i] < 0)
 			abort();
 	return true;
+}
+
+static void
+on_late(void *arg, const char *source, const struct nw_announcement *a)
+{
+	if (a->form != NW_ANNOUNCE_XROOTD_TPC || source[0] == '\0' || !on_record(arg, a))
+		abort();
 }
 
 int
@@ -57,7 +66,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		data += 2 + n;
 		len -= 2 + n;
 	}
-	nw_xrootd_tick(x, INT64_MAX);
+	nw_xrootd_tick(x, 2 * COPY_WAIT_NS, on_late, sources[0]);
+	nw_xrootd_tick(x, INT64_MAX, on_late, sources[0]);
 	nw_xrootd_free(x);
 	return 0;
 }

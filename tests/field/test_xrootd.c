@@ -36,6 +36,13 @@ on_record(void *arg, const struct nw_announcement *a)
 	return true;
 }
 
+static void
+on_late(void *arg, const char *source, const struct nw_announcement *a)
+{
+	CHECK_STR(source, "192.0.2.1");
+	CHECK(on_record(arg, a));
+}
+
 static int
 take(const void *bytes, size_t len, struct nw_xrootd_got *got)
 {
@@ -320,8 +327,8 @@ version_take(const char *version)
 	CHECK(!got.is_repeated);
 }
 
-static const struct nw_announcement *
-copy_take(int number, const char *record)
+static void
+record_take(int number, const char *record)
 {
 	static char text[COPY_BYTES];
 	struct nw_xrootd_got got;
@@ -330,6 +337,17 @@ copy_take(int number, const char *record)
 	n_said = 0;
 	n += snprintf(text + n, sizeof(text) - (size_t)n, "%s", record);
 	CHECK_INT(take(text, (size_t)n + 1, &got), NW_OK);
+}
+
+static const struct nw_announcement *
+copy_take(int number, const char *record)
+{
+	record_take(number, record);
+	CHECK_INT(n_said, 0);
+	/* nobody tells of the files: the copy stands alone, after a while */
+	nw_xrootd_tick(x, now + 9 * S, on_late, NULL);
+	CHECK_INT(n_said, 0);
+	nw_xrootd_tick(x, now + 11 * S, on_late, NULL);
 	return n_said == 1 ? &said[0] : NULL;
 }
 
@@ -343,6 +361,7 @@ test_copies(void)
 	"big\","                                                                                   \
 	"\"Dst\":\"xroot://vm:10940//data/copy\",\"Size\":" size "}"
 	const struct nw_announcement *a;
+	int i;
 
 	renew();
 	a = copy_take(1, PULL("58.5", "0", "314572800"));
@@ -389,6 +408,16 @@ test_copies(void)
 	CHECK(a != NULL && isnan(a->value[NW_ANNOUNCED_bytes_in]));
 	a = copy_take(7, PULL("57.0", "0", "314572800"));
 	CHECK(a == NULL); /* the same number again */
+	/* few copies wait for their files; a server that goes takes its copies along */
+	for (i = 0; i < 66; i++) {
+		record_take(10 + i, PULL("57.0", "0", "314572800"));
+		CHECK_INT(n_said, i >= 64);
+	}
+	n_said = 0;
+	nw_xrootd_tick(x, now + 11 * S, on_late, NULL);
+	CHECK_INT(n_said, 64);
+	record_take(99, PULL("57.0", "0", "314572800"));
+	renew();
 }
 
 /* One source cannot hold more than its places, and its newest logins and files are known. */
@@ -420,8 +449,8 @@ test_bounds(void)
 		memcpy(bytes + 12, text, (size_t)len);
 		CHECK_INT(take(bytes, (size_t)len + 12, &got), NW_OK);
 	}
-	nw_xrootd_tick(x, now);
-	nw_xrootd_tick(x, now + 2 * 24 * 3600 * S);
+	nw_xrootd_tick(x, now, on_late, NULL);
+	nw_xrootd_tick(x, now + 2 * 24 * 3600 * S, on_late, NULL);
 	CHECK_INT(take_all_but(DATAGRAMS_MAX), 0);
 }
 
