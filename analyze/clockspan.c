@@ -85,12 +85,43 @@ edges_s(const struct good *g, int64_t from_wall_ns, int64_t to_wall_ns)
 	return (g->most_s - g->least_s) * (double)open / (double)(last - first);
 }
 
+/* The best comparison within a span, else the nearest one; NULL without any. */
+static const struct nw_clock_row *
+anchor_of(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to_wall_ns)
+{
+	const struct nw_clock_row *anchor = NULL, *r;
+	int64_t away, least = INT64_MAX;
+	size_t i;
+
+	for (i = 0; i < rows->n; i++) {
+		r = &rows->row[i];
+		away = distance(r->t_wall_ns, from_wall_ns, to_wall_ns);
+		if (anchor == NULL || away < least ||
+		    (away == least && r->bound_s < anchor->bound_s)) {
+			anchor = r;
+			least = away;
+		}
+	}
+	return anchor;
+}
+
+/* Whether a clock was set between two comparisons, or two clocks were compared: no slewing leads
+ * from one offset to the other. */
+static bool
+is_of_another_clock(const struct nw_clock_row *r, const struct nw_clock_row *anchor)
+{
+	const double apart_s = fabs((double)r->t_wall_ns - (double)anchor->t_wall_ns) * 1e-9;
+
+	return fabs(r->offset_s - anchor->offset_s) >
+	    r->bound_s + anchor->bound_s + 2 * DRIFT_PPM * 1e-6 * apart_s;
+}
+
 bool
 nw_clock_span(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to_wall_ns,
     double *offset_s, double *bound_s)
 {
 	const int64_t from = time_within(from_wall_ns), to = time_within(to_wall_ns);
-	const struct nw_clock_row *best = NULL, *r;
+	const struct nw_clock_row *const anchor = anchor_of(rows, from, to), *best = NULL, *r;
 	struct good good = { .least_s = INFINITY, .most_s = -INFINITY };
 	int64_t away, least = INT64_MAX;
 	size_t i;
@@ -98,6 +129,8 @@ nw_clock_span(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to
 	for (i = 0; i < rows->n; i++) {
 		r = &rows->row[i];
 		away = distance(r->t_wall_ns, from, to);
+		if (away > 0 && is_of_another_clock(r, anchor))
+			continue;
 		away = away > AROUND_NS ? away - AROUND_NS : 0;
 		if (away < least || (away == least && r->bound_s < best->bound_s)) {
 			best = r;
@@ -110,10 +143,13 @@ nw_clock_span(const struct nw_clock_rows *rows, int64_t from_wall_ns, int64_t to
 	*bound_s = best->bound_s + DRIFT_PPM * 1e-6 * (double)least * 1e-9;
 	if (least > 0)
 		return true;
-	for (i = 0; i < rows->n; i++)
-		if (distance(rows->row[i].t_wall_ns, from, to) <= AROUND_NS &&
-		    rows->row[i].bound_s <= NEARLY * best->bound_s)
-			good_add(&good, &rows->row[i], best);
+	for (i = 0; i < rows->n; i++) {
+		r = &rows->row[i];
+		away = distance(r->t_wall_ns, from, to);
+		if (away <= AROUND_NS && r->bound_s <= NEARLY * best->bound_s &&
+		    (away == 0 || !is_of_another_clock(r, anchor)))
+			good_add(&good, r, best);
+	}
 	*bound_s = good.bound_s + edges_s(&good, from, to);
 	return true;
 }

@@ -28,7 +28,8 @@ nw_clock_rows_add(struct nw_clock_rows *rows, int64_t t_wall_ns, double offset_s
 void nw_clock_rows_clear(struct nw_clock_rows *rows);
 /*
  * The offset by the best comparison of the span (and of a quarter of a minute before and after),
- * and a bound that holds in the whole span: all nearly as good comparisons there lie within.
+ * and a bound that holds in the whole span: all nearly as good comparisons there lie within. Of
+ * comparisons before and after, those of a clock that was set meanwhile do not count.
  * A span without any takes the nearest comparison, with what a clock may drift until then. False if
  * there is no comparison at all.
  */
