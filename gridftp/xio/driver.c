@@ -455,7 +455,9 @@ wait_for_of(const struct handle *h, const struct op *o, globus_xio_operation_t o
 static _Atomic int64_t *
 end_of(struct op *o)
 {
-	return o != NULL && o->exact && process.measure.threads ? &o->told_end_mono_ns : NULL;
+	return o != NULL && o->exact && process.measure.threads && o->flow->label.kind == FLOW_DISK
+	    ? &o->told_end_mono_ns
+	    : NULL;
 }
 
 static void
