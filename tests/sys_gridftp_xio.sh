@@ -177,7 +177,11 @@ done
 # shellcheck disable=SC2154
 kill "$server_nine" "$server_ten"
 closed
-# no assertion: a busy machine puts a pause between the two clocks, and with threads between a call's end and the pass's return
+# of a server with threads the transport tells when calls end, for the pass returns later
+[ "$(rows "SELECT DISTINCT json_extract(subject, '\$.threads') || ' ' || json_extract(subject, '\$.disk_times') FROM metadata
+    WHERE json_extract(subject, '\$.threads') IS NOT NULL AND json_extract(subject, '\$.task_id') LIKE 'beside%' ORDER BY 1" | paste -sd ,)" = "one calls,several calls" ] ||
+	fail "how the driver timed disks: $(rows "SELECT subject FROM metadata WHERE event_type = 'nw:process'")"
+# no assertion: a busy machine puts a pause between the two clocks
 rows "SELECT 'measured: ' || stage || threads || ' ' || round(sum(own), 4) || ' s by the driver, ' || round(sum(oracle), 4) || ' s by nwrun, ' ||
     round(sum(own) / sum(oracle), 3) FROM (
     SELECT json_extract(v.subject, '\$.stage') AS stage, json_extract(v.subject, '\$.pid') AS pid,

@@ -5,10 +5,10 @@
  * on as it came, with its own result; measure.h counts.
  *
  * Without a wait for bytes the file transport works within the pass, on the calling thread, and the
- * time of the pass is that of the system call. So a pass to a regular file or a memory device asks
- * for no minimum of bytes; XIO itself passes a short operation's rest on again. If such a pass
- * moves nothing without an error, later passes of the flow are ordinary. UDT always works within
- * the pass.
+ * time of the pass is that of the system call; with threads the transport tells the end (finish.h).
+ * So a pass to a regular file or a memory device asks for no minimum of bytes; XIO itself passes a
+ * short operation's rest on again. If such a pass moves nothing without an error, later passes of
+ * the flow are ordinary. UDT always works within the pass.
  *
  * A command that passes through is not the driver's: its arguments are looked at in a copy of the
  * list, because the driver below reads the same list.
@@ -25,6 +25,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "gridftp/xio/finish.h"
 #include "gridftp/xio/measure.h"
 #include "gridftp/xio/options.h"
 #include "gridftp/xio/sender.h"
@@ -81,6 +82,8 @@ measure_of_process(void)
 	pthread_mutex_lock(&process_lock);
 	if (!process.begun || process.measure.pid != getpid()) {
 		measure_init(&process.measure, globus_thread_preemptive_threads());
+		/* without threads nothing is woken within a pass */
+		process.measure.ends_hidden = process.measure.threads && !finish_watch();
 		process.sender = NULL;
 		process.begun = true;
 	}
@@ -438,7 +441,7 @@ handle_begin(
 	if (bytes == 0)
 		return NULL;
 	return op_begin(&process.measure, h->flow, dir, iovec[0].iov_base, iovec[0].iov_len,
-	    iovec_count, bytes, nw_caliper_now());
+	    iovec_count, bytes, OP_NOW);
 }
 
 /* The least number of bytes that the pass asks for. */
@@ -446,6 +449,15 @@ static globus_size_t
 wait_for_of(const struct handle *h, const struct op *o, globus_xio_operation_t op)
 {
 	return o != NULL && o->exact && !h->udt ? 0 : globus_xio_operation_get_wait_for(op);
+}
+
+/* Where the end within the pass is noted; NULL: it is of no interest. */
+static _Atomic int64_t *
+end_of(struct op *o)
+{
+	return o != NULL && o->exact && process.measure.threads && o->flow->label.kind == FLOW_DISK
+	    ? &o->told_end_mono_ns
+	    : NULL;
 }
 
 static void
@@ -464,9 +476,11 @@ driver_read(
     void *handle, const globus_xio_iovec_t *iovec, int iovec_count, globus_xio_operation_t op)
 {
 	struct op *o = handle_begin(handle, FLOW_READ, iovec, iovec_count);
+	_Atomic int64_t *outer = finish_expect(end_of(o));
 	globus_result_t result = globus_xio_driver_pass_read(
 	    op, (globus_xio_iovec_t *)iovec, iovec_count, wait_for_of(handle, o, op), on_read, o);
 
+	finish_expect(outer);
 	handle_passed(o, result);
 	return result;
 }
@@ -476,9 +490,11 @@ driver_write(
     void *handle, const globus_xio_iovec_t *iovec, int iovec_count, globus_xio_operation_t op)
 {
 	struct op *o = handle_begin(handle, FLOW_WRITE, iovec, iovec_count);
+	_Atomic int64_t *outer = finish_expect(end_of(o));
 	globus_result_t result = globus_xio_driver_pass_write(
 	    op, (globus_xio_iovec_t *)iovec, iovec_count, wait_for_of(handle, o, op), on_write, o);
 
+	finish_expect(outer);
 	handle_passed(o, result);
 	return result;
 }

@@ -388,8 +388,11 @@ op_begin(struct measure *m, struct flow *f, enum flow_dir dir, const uint8_t *bu
 	o->refs = 2;
 	o->header_bytes = header_of(f, dir, buf, first_bytes, n_bufs, bytes);
 	o->header_read = o->header_bytes > 0 && dir == FLOW_READ;
+	if (now_mono_ns == OP_NOW)
+		now_mono_ns = nw_caliper_now();
 	o->begin_mono_ns = now_mono_ns;
 	o->end_mono_ns = 0;
+	atomic_store_explicit(&o->told_end_mono_ns, 0, memory_order_relaxed);
 	o->apart_ns = apart_of(m, f->label.kind, now_mono_ns);
 	meter_begin(meter_of(o), now_mono_ns, o->apart_ns);
 	if (op_stops_all(m, o))
@@ -403,8 +406,12 @@ out:
 static void
 op_leave(struct measure *m, struct op *o, int64_t now_mono_ns)
 {
+	int64_t told_mono_ns = atomic_load_explicit(&o->told_end_mono_ns, memory_order_relaxed);
+
 	if (o->left)
 		return;
+	if (told_mono_ns != 0)
+		now_mono_ns = told_mono_ns;
 	if (now_mono_ns == OP_NOW)
 		now_mono_ns = nw_caliper_now();
 	o->left = true;

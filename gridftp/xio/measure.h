@@ -10,9 +10,10 @@
  *	close ── flow_close: the sender reports the flow once more, and frees the flow
  *
  * Two times of an operation are possible. `exact`: the layer below works within the pass, so the
- * operation ends when the pass returns, or at the callback if another thread came first. Else the
- * operation ends at the callback; without threads the time that the thread spent in exact calls of
- * other flows meanwhile is taken off, because the thread waited for a disk then.
+ * operation ends when the transport says so (finish.h), else when the pass returns, or at the
+ * callback if another thread came first. Otherwise the operation ends at the callback; without
+ * threads the time that the thread spent in exact calls of other flows meanwhile is taken off,
+ * because the thread waited for a disk then.
  *
  * Mode E sends 17 bytes of header before each block. Header bytes are counted apart, and the time
  * of a header that was read belongs to the block behind, for which the stream waited.
@@ -26,6 +27,7 @@
 #define GRIDFTP_MEASURE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -110,6 +112,7 @@ struct op {
 	size_t header_bytes; /* at the begin of the bytes */
 	bool header_read;    /* a read of one header */
 	int64_t begin_mono_ns, end_mono_ns, apart_ns;
+	_Atomic int64_t told_end_mono_ns; /* by the transport (finish.h); 0: not told */
 };
 
 struct session {
@@ -129,7 +132,8 @@ struct session {
 struct measure {
 	pthread_mutex_t lock;
 	pid_t pid;
-	bool threads; /* Globus runs callbacks on several threads */
+	bool threads;     /* Globus runs callbacks on several threads */
+	bool ends_hidden; /* no transport tells ends, so exact times are upper bounds */
 	bool no_sender;
 	int64_t apart_ns, apart_since_mono_ns; /* in exact calls without threads; 0: not in one */
 	struct flow *flows;
@@ -155,7 +159,7 @@ void flow_seek(struct measure *m, struct flow *f, int64_t offset);
  * `bytes` in all, of which the first `first_bytes` lie at buf. */
 struct op *op_begin(struct measure *m, struct flow *f, enum flow_dir dir, const uint8_t *buf,
     size_t first_bytes, int n_bufs, size_t bytes, int64_t now_mono_ns);
-/* In place of a time: the clock is read if the operation needs one. */
+/* In place of a time: the clock is read with the lock, if the operation needs a time. */
 #define OP_NOW INT64_MIN
 /* The pass returned without an error. */
 void op_returned(struct measure *m, struct op *o, int64_t now_mono_ns);

@@ -44,7 +44,7 @@ struct usage {
 struct report {
 	struct nw_provider *provider;
 	const char *driver;
-	bool threads;
+	bool threads, ends_hidden;
 	char host[HOSTNAME_BYTES];
 	char task_id[OPTIONS_ID_BYTES], label[OPTIONS_LABEL_BYTES], options[OPTIONS_TEXT_BYTES];
 	char process_id[UUID_BYTES], stage_id[STAGES][UUID_BYTES], other_id[2][UUID_BYTES];
@@ -146,6 +146,7 @@ say_process_meta(struct report *r)
 	kv_text(&subject, "driver", r->driver);
 	kv_text(&subject, "options", r->options);
 	kv_text(&subject, "threads", r->threads ? "several" : "one");
+	kv_text(&subject, "disk_times", r->ends_hidden ? "at most" : "calls");
 	say_meta(r, r->process_id, NULL, NW_TYPE_PROCESS, &subject);
 }
 
@@ -469,7 +470,7 @@ ids_make(struct report *r)
 }
 
 struct report *
-report_new(const struct session *s, const char *driver, bool threads)
+report_new(const struct session *s, const char *driver, const struct measure *m)
 {
 	struct report *r = calloc(1, sizeof(*r));
 	struct nw_provider_opts opts = { .software = "gridftp-xio" };
@@ -481,7 +482,8 @@ report_new(const struct session *s, const char *driver, bool threads)
 	strcpy(r->label, s->options.label);
 	options_text(&s->options, r->options);
 	r->driver = driver;
-	r->threads = threads;
+	r->threads = m->threads;
+	r->ends_hidden = m->ends_hidden;
 	r->interval_s = s->options.interval_ns > 0 ? (double)s->options.interval_ns * NS : 1;
 	host = hostname_get(NULL, r->host);
 	if (host != r->host)

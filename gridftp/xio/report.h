@@ -13,7 +13,7 @@
 struct report;
 
 /* NULL: no memory, or no valid address of a box. */
-struct report *report_new(const struct session *s, const char *driver, bool threads);
+struct report *report_new(const struct session *s, const char *driver, const struct measure *m);
 /* Waits at most `wait_ns` for the box. NULL is fine. */
 void report_free(struct report *r, int64_t wait_ns);
 struct nw_provider *report_provider(struct report *r);

@@ -124,7 +124,7 @@ session_report(struct sender *x, struct session *s, int64_t now_mono_ns, bool fi
 		return;
 	t->due_mono_ns = now_mono_ns + interval_of(s, now_mono_ns);
 	if (t->report == NULL && !t->refused) {
-		t->report = report_new(s, x->driver, x->m->threads);
+		t->report = report_new(s, x->driver, x->m);
 		t->refused = t->report == NULL;
 	}
 	if (t->report != NULL)

@@ -84,6 +84,32 @@ test_exact(void)
 	CHECK_INT(f->sum[FLOW_WRITE].ops, 2);
 }
 
+/* The transport tells the end within the pass, before a callback on another thread. */
+static void
+test_told(void)
+{
+	struct flow *f;
+	struct op *o;
+	int late;
+
+	anew(true);
+	f = open_flow(FLOW_DISK, "a", true);
+	for (late = 0; late < 2; late++) {
+		o = op_begin(&m, f, FLOW_READ, NULL, 1000, 1, 1000, (10 + 100 * late) * MS);
+		atomic_store(&o->told_end_mono_ns, (12 + 100 * late) * (int64_t)MS);
+		if (late)
+			op_done(&m, o, 1000, OP_OK, 150 * MS);
+		op_returned(&m, o, (40 + 100 * late) * MS);
+		if (!late)
+			op_done(&m, o, 1000, OP_OK, 50 * MS);
+	}
+	CHECK_INT(f->sum[FLOW_READ].ns, 4 * MS);
+	CHECK_INT(meter_busy_ns(&f->session->meter[0], 200 * (int64_t)MS, 0), 4 * MS);
+	/* the next operation in the same memory begins without an end */
+	run(f, FLOW_READ, NULL, 1, 1000, 1000, 210, 213, 250);
+	CHECK_INT(f->sum[FLOW_READ].ns, 7 * MS);
+}
+
 /* A stream that waits while the thread writes to a disk waited for the disk. */
 static void
 test_apart(void)
@@ -260,6 +286,7 @@ int
 main(void)
 {
 	test_exact();
+	test_told();
 	test_apart();
 	test_headers();
 	test_offsets();
