@@ -162,12 +162,14 @@ pids="$pids $hostile"
 transfer 127.1.0.1 127.2.0.1 0 0.002
 until_true 30 page_says "$url_A" 3 "Windows of the box of B were not used: the windows were changed" || fail "changed windows are used: $(cat "$tmp/A.partner.log")"
 kill $hostile
+wait $hostile 2>/dev/null || :
 python3 "$tmp/hostile.py" "$tmp/B.p" "${ports#* }" "$tmp/A.p/windows/1.B.taken" &
 pids="$pids $!"
 hostile=$!
 until_true 30 page_says "$url_A" 3 "Windows of the box of B were not used: the windows are of another transfer" || fail "windows of another transfer are used: $(cat "$tmp/A.partner.log")"
 ! json A 3 | grep -q "dtn@B" || fail "windows of a hostile partner are in the verdict"
 kill $hostile
+wait $hostile 2>/dev/null || :
 serve B
 both 3
 
