@@ -132,6 +132,7 @@ struct clean {
 	const struct partner_end *ends; /* of the session, as the partner sees them */
 	size_t n_ends;
 	int64_t from_wall_ns, to_wall_ns;
+	double boxes_bound_s; /* the larger bound of both boxes' clocks; 0: one is not known */
 	/* results: clean documents, series, values, series left out */
 	char *out;
 	size_t out_len;

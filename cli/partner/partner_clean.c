@@ -170,24 +170,58 @@ sender_take(struct cleaning *cl, const bson_t *doc)
 }
 
 static void
-sender_put(struct cleaning *cl)
+sender_begin(struct cleaning *cl, const char *sender)
 {
 	bson_t doc = BSON_INITIALIZER;
-	struct clean *c = cl->c;
-	char *all;
 
-	if (c->hosts == NULL)
-		c->hosts = xstrdup(cl->host);
-	else if (strstr(c->hosts, cl->host) == NULL && strlen(c->hosts) < HOSTS_MAX_CHARS) {
-		all = xasprintf("%s, %s", c->hosts, cl->host);
-		free(c->hosts);
-		c->hosts = all;
-	}
-	bson_append_utf8(&doc, "sender", -1, cl->sender, -1);
+	bson_append_utf8(&doc, "sender", -1, sender, -1);
 	bson_append_utf8(&doc, "host", -1, cl->host, -1);
 	bson_append_utf8(&doc, "task_id", -1, cl->c->task, -1);
 	put(&cl->out, &doc);
 	bson_destroy(&doc);
+}
+
+/* The bound of the boxes' clocks, for the verdict, as a series of the host. */
+static void
+boxes_put(struct cleaning *cl)
+{
+	static const char id[] = "boxes";
+	bson_t meta = BSON_INITIALIZER, data = BSON_INITIALIZER, inner;
+
+	sender_begin(cl, "narrows-boxes");
+	bson_append_utf8(&meta, "id", -1, id, -1);
+	bson_append_utf8(&meta, "event_type", -1, NW_TYPE_BOXES, -1);
+	bson_append_document_begin(&meta, "subject", -1, &inner);
+	bson_append_document_end(&meta, &inner);
+	put(&cl->out, &meta);
+	bson_append_utf8(&data, "mid", -1, id, -1);
+	bson_append_document_begin(&data, "data", -1, &inner);
+	bson_append_int64(&inner, "ts_ns", -1, cl->c->from_wall_ns);
+	bson_append_double(&inner, "ts", -1, (double)cl->c->from_wall_ns / 1e9);
+	bson_append_double(&inner, "bound_s", -1, cl->c->boxes_bound_s);
+	bson_append_document_end(&data, &inner);
+	put(&cl->out, &data);
+	bson_destroy(&meta);
+	bson_destroy(&data);
+}
+
+static void
+sender_put(struct cleaning *cl)
+{
+	struct clean *c = cl->c;
+	bool is_new = c->hosts == NULL || strstr(c->hosts, cl->host) == NULL;
+	char *all;
+
+	if (c->hosts == NULL)
+		c->hosts = xstrdup(cl->host);
+	else if (is_new && strlen(c->hosts) < HOSTS_MAX_CHARS) {
+		all = xasprintf("%s, %s", c->hosts, cl->host);
+		free(c->hosts);
+		c->hosts = all;
+	}
+	if (is_new && c->boxes_bound_s > 0)
+		boxes_put(cl);
+	sender_begin(cl, cl->sender);
 }
 
 /* --- documents --- */
