@@ -88,7 +88,8 @@ json() { "$bin/narrows" -s "$tmp/$1" report --json "$2" 2>/dev/null; }
 judged() { [ "$(sqlite3 -readonly "$tmp/$1/narrows.db" "SELECT count(*) FROM result r JOIN session s ON s.id = r.session_id WHERE s.id = $2 AND s.closed_ns IS NOT NULL")" = 1 ]; }
 # joined SITE SESSION PARTNER: both ends are in the verdict
 joined() { judged "$1" "$2" && json "$1" "$2" | grep -q "dtn@$3"; }
-verdict() { json "$1" "$2" | python3 -c '
+verdict() { json "$1" "$2" | verdict_of; }
+verdict_of() { python3 -c '
 import json, sys
 d = json.load(sys.stdin)
 v = d["verdict"]
@@ -137,6 +138,16 @@ for file in A.p/windows/1.B.taken A.p/windows/2.B.sent B.p/windows/2.A.taken; do
 	grep -q '"clock":.*"ends":\[\["127.*"signed"\|"site":"[AB]".*"to":"[AB]"' "$tmp/said" || fail "$file: $(cat "$tmp/said")"
 done
 cmp -s "$tmp/A.p/windows/2.B.sent" "$tmp/B.p/windows/2.A.taken" || fail "windows changed on the way"
+# --- either site computes the verdict again, from what it sent and took ---
+for site in A B; do
+	partner $site judge -j "$tmp/$site.p/windows/2.$(other $site).sent" "$tmp/$site.p/windows/2.$(other $site).taken" >"$tmp/again" 2>"$tmp/err" || fail "judge on $site: $(cat "$tmp/err")"
+	[ "$(verdict_of <"$tmp/again")" = "$(verdict $site 2)" ] || fail "$site judges again: $(verdict_of <"$tmp/again"), and before: $(verdict $site 2)"
+	partner $site judge "$tmp/$site.p/windows/2.$(other $site).sent" "$tmp/$site.p/windows/2.$(other $site).taken" >"$tmp/again" || fail "judge on $site"
+	grep -q '^The sending program .*dtn' "$tmp/again" && grep -q '^Confidence: ' "$tmp/again" || fail "judge says $(cat "$tmp/again")"
+done
+! partner A judge "$tmp/A.p/windows/1.B.sent" "$tmp/A.p/windows/2.B.taken" 2>"$tmp/err" || fail "windows of two transfers are judged"
+grep -q "not the windows of both sites of one transfer" "$tmp/err" || fail "two transfers: $(cat "$tmp/err")"
+
 # changed FILE: a copy with one bit of a document changed, and a length as before
 changed() { python3 -c '
 import sys

@@ -166,23 +166,6 @@ note_put(const struct looking *l, json_t *o, const char *text)
 	json_object_set_new(o, "text", json_string(text));
 }
 
-static double
-bound_of(const json_t *clock)
-{
-	const json_t *bound = json_object_get(clock, "bound_s");
-
-	return json_is_true(json_object_get(clock, "synchronised")) && json_is_number(bound)
-	    ? json_number_value(bound)
-	    : NAN;
-}
-
-/* The larger bound of two clocks counts; 0: a clock has none. */
-static double
-larger_bound(double theirs, double ours)
-{
-	return isfinite(theirs) && isfinite(ours) ? fmax(theirs, ours) : 0;
-}
-
 static char *
 clock_words(double theirs, double ours)
 {
@@ -196,7 +179,7 @@ clock_words(double theirs, double ours)
 		text =
 		    xasprintf("Its clock %s, the clock of this box %s: times of the two ends may "
 			      "differ by the larger, %s.",
-			a, b, fmt_duration(larger_bound(theirs, ours)).s);
+			a, b, fmt_duration(partner_larger_bound(theirs, ours)).s);
 	else
 		text =
 		    xasprintf("Its clock %s, the clock of this box %s: times of the two ends may "
@@ -302,7 +285,7 @@ windows_take(const struct looking *l, const struct partner *p, json_t *o, const 
 		.from_wall_ns = number_of(o, "from"),
 		.to_wall_ns = number_of(o, "to") };
 	json_t *clock = partner_clock(l->env);
-	double its_bound = NAN, own_bound = bound_of(clock);
+	double its_bound = NAN, own_bound = partner_bound(clock);
 	const char *fault = NULL;
 	struct windows w;
 	size_t i;
@@ -323,8 +306,8 @@ windows_take(const struct looking *l, const struct partner *p, json_t *o, const 
 	}
 	c.task = alias;
 	if (rc == NW_OK) {
-		its_bound = bound_of(json_object_get(w.head, "clock"));
-		c.boxes_bound_s = larger_bound(its_bound, own_bound);
+		its_bound = partner_bound(json_object_get(w.head, "clock"));
+		c.boxes_bound_s = partner_larger_bound(its_bound, own_bound);
 	}
 	if (rc == NW_OK && (rc = clean_take(&c, w.docs, w.docs_len, &fault)) < 0)
 		snprintf(why, PARTNER_WHY_BYTES, "%.300s", fault != NULL ? fault : "malformed");
