@@ -143,7 +143,7 @@ MAY_daemon                   := daemon/gate daemon/rights daemon/analysis web we
 MAY_cli/stat                 := web/draw analyze/change analyze/density analyze base
 MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
-MAY_cli/partner              := cli/import cli/stat web/export send field store/sql store/read store/ground pki/ask pki xsp base/fatal base
+MAY_cli/partner              := analyze/verdict store/read cli/import cli/stat web/export send field store/sql store/read store/ground pki/ask pki xsp base/fatal base
 MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/partner cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base

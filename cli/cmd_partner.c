@@ -7,8 +7,10 @@
 
 #include "cli/cmd.h"
 #include "cli/partner/partner.h"
+#include "cli/show.h"
 #include "cli/source.h"
 #include "narrows/err.h"
+#include "narrows/result.h"
 #include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 
@@ -28,6 +30,7 @@ struct asking {
 	struct partner_conf conf;
 	int n;
 	char **words; /* behind the verb */
+	bool json;
 	char why[PARTNER_WHY_BYTES];
 };
 
@@ -100,35 +103,40 @@ drop(struct asking *a)
 static int
 verify(struct asking *a)
 {
-	struct partners p = { 0 };
 	struct windows w;
-	char *bytes = NULL, *own = NULL, *head;
-	size_t len = 0, i;
-	FILE *f = fopen(a->words[0], "re");
-	int rc = NW_EIO;
+	char *bytes, *head;
+	int rc = windows_file(&a->conf, a->words[0], &bytes, &w, a->why);
 
-	snprintf(a->why, sizeof(a->why), "%.200s: cannot be read", a->words[0]);
-	if (f != NULL) {
-		bytes = xmalloc(PARTNER_WINDOWS_BYTES + 2 * PARTNER_LINE_BYTES);
-		len = fread(bytes, 1, PARTNER_WINDOWS_BYTES + 2 * PARTNER_LINE_BYTES, f);
-		fclose(f);
-		rc = partners_read(&a->conf, &p, a->why);
-		own = partner_file(&a->conf, "self.crt", a->why);
-	}
-	if (rc == NW_OK) {
-		rc = own != NULL ? windows_open(bytes, len, own, &w, a->why) : NW_EPROTO;
-		for (i = 0; rc < 0 && i < p.n; i++)
-			rc = windows_open(bytes, len, p.list[i].cert_pem, &w, a->why);
-	}
 	if (rc == NW_OK) {
 		head = json_dumps(w.head, JSON_COMPACT | JSON_SORT_KEYS);
 		printf("%s\n", terminal_text(head));
 		free(head);
-		windows_close(&w);
 	}
-	free(own);
+	windows_close(&w);
 	free(bytes);
-	partners_clear(&p);
+	return rc;
+}
+
+/* Prints the verdict of the windows of both sites. */
+static int
+judge(struct asking *a)
+{
+	const char *const path[2] = { a->words[0], a->words[1] };
+	const json_t *verdict;
+	json_t *doc;
+	char *text = NULL;
+	int rc = partner_judge(&a->conf, path, &text, a->why);
+
+	if (rc == NW_OK && a->json)
+		printf("%s\n", text);
+	else if (rc == NW_OK) {
+		doc = json_loads(text, 0, NULL);
+		verdict = result_get(doc, KEY_result_verdict);
+		printf("%s\nConfidence: %s.\n", show_text(verdict, KEY_verdict_sentence, "?"),
+		    show_text(verdict, KEY_verdict_confidence, "none"));
+		json_decref(doc);
+	}
+	free(text);
 	return rc;
 }
 
@@ -172,6 +180,7 @@ static const struct {
 } verbs[] = {
 	{ "invite", 2, 1000, invite },
 	{ "join", 3, 1000, join },
+	{ "judge", 2, 2, judge },
 	{ "list", 0, 0, list },
 	{ "remove", 1, 1, drop },
 	{ "run", 0, 0, work },
@@ -182,17 +191,19 @@ static int
 run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "file", required_argument, NULL, 'f' },
-		{ NULL, 0, NULL, 0 } };
+		{ "json", no_argument, NULL, 'j' }, { NULL, 0, NULL, 0 } };
 	struct asking a = { .env = env };
 	const char *path = DEFAULT_CONF, *word;
 	char why[CONF_WHY_BYTES];
 	size_t i;
 	int opt, rc;
 
-	while ((opt = getopt_long(argc, argv, "f:", longs, NULL)) != -1) {
-		if (opt != 'f')
+	while ((opt = getopt_long(argc, argv, "f:j", longs, NULL)) != -1) {
+		if (opt != 'f' && opt != 'j')
 			return command_misused(env->command);
-		path = optarg;
+		if (opt == 'f')
+			path = optarg;
+		a.json |= opt == 'j';
 	}
 	word = optind < argc ? argv[optind++] : "";
 	a.words = argv + optind;
@@ -214,14 +225,16 @@ const struct command command_partner = {
 	.name = "partner",
 	.summary = "boxes of other sites that measure the other ends of transfers",
 	.usage = "[-f FILE] invite SITE NETWORK ... | join HOST/PORT TOKEN NETWORK ... |\n"
-		 "       list | remove SITE | run | verify FILE",
+		 "       list | remove SITE | run | verify FILE | judge [-j] FILE FILE",
 	.help = "  -f, --file FILE   configuration (/etc/narrows/partner.conf)\n"
 		"NETWORK: of the partner's hosts, as 192.0.2.0/24; the partner may ask about "
 		"transfers with them\n"
 		"         and no others.\n"
 		"invite prints a token for the box of SITE, join uses the token there. run "
 		"answers partners and asks them.\n"
-		"verify checks the signature of kept windows.\n",
+		"verify checks the signature of kept windows. judge computes the verdict again "
+		"from the windows of both sites.\n"
+		"  -j, --json        judge prints the result document\n",
 	.needs = NEEDS_STATE_DIR,
 	.run = run,
 };

@@ -257,8 +257,25 @@ markdown_print(const json_t *doc, const json_t *incident)
 	show_answers(doc, incident, true);
 }
 
+/* What boxes of other sites measured of the session, or that they do not answer. */
 static void
-report_print(const json_t *doc, const json_t *incident)
+partners_print(struct source *source, int64_t id)
+{
+	json_t *notes = source_notes(source, id), *note;
+	const char *line;
+	size_t i;
+
+	json_array_foreach(result_list(notes, KEY_notes_notes), i, note)
+	{
+		line = result_text(note, KEY_note_line);
+		if (line != NULL && strcmp(line, STORE_NOTE_PARTNER) == 0)
+			printf("\n%s\n", show_text(note, KEY_note_text, ""));
+	}
+	json_decref(notes);
+}
+
+static void
+report_print(struct source *source, int64_t id, const json_t *doc, const json_t *incident)
 {
 	const json_t *s = result_get(doc, KEY_result_session),
 		     *v = result_get(doc, KEY_result_verdict), *reason;
@@ -269,6 +286,7 @@ report_print(const json_t *doc, const json_t *incident)
 	amount_print(s);
 	imported_print(result_get(doc, KEY_result_imported));
 	show_answers(doc, incident, false);
+	partners_print(source, id);
 	if (v == NULL)
 		return;
 	printf("\nConfidence: %s%s.\n", show_text(v, KEY_verdict_confidence, "none"),
@@ -338,7 +356,7 @@ text_print(struct source *source, const char *text, int64_t id, bool markdown)
 	if (markdown)
 		markdown_print(doc, incident);
 	else
-		report_print(doc, incident);
+		report_print(source, id, doc, incident);
 	json_decref(incident);
 	json_decref(doc);
 	return 0;

@@ -231,6 +231,16 @@ source_result(struct source *s, int64_t id)
 	return text;
 }
 
+json_t *
+source_notes(struct source *s, int64_t id)
+{
+	char *path = xasprintf("/api/v1/sessions/%" PRId64 "/notes", id);
+	json_t *doc = source_document(s, path, "notes");
+
+	free(path);
+	return doc;
+}
+
 struct answer {
 	httpask_fn *write;
 	void *arg;

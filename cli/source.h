@@ -47,6 +47,8 @@ json_t *source_expected(struct source *s);
 json_t *source_keep(struct source *s);
 /* The result document, byte for byte as stored; NULL (said). free() the text. */
 char *source_result(struct source *s, int64_t id);
+/* The notes of a session: {"notes": [...]}. NULL, said on stderr. */
+json_t *source_notes(struct source *s, int64_t id);
 /* Streams an export of the report: ".csv", ".ndjson", ".lp" ".bson" or ".log" with a query.
  * NW_EINVAL (said) for a wrong query. */
 int source_export(struct source *s, int64_t id, const char *ending, const char *query,

@@ -6,10 +6,12 @@
 . tests/lib.sh
 export PATH=/usr/bin:$PATH
 pid_A= pid_B=
-# box SITE: a box and its conf
+# box SITE BOUND: a box whose chronyd says that its clock is right within BOUND seconds
 box() {
-	mkdir -p "$tmp/$1" "$tmp/$1.p"
-	"$bin/narrowsd" -f /dev/null -d -o state-dir="$tmp/$1" -o session-linger=1s -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 2>>"$tmp/$1.log" &
+	mkdir -p "$tmp/$1" "$tmp/$1.p" "$tmp/$1.bin"
+	printf '#!/bin/sh\necho 7F000001,,1,0,0,0,0,0,0,0,0,%s,0,Normal\n' "$2" >"$tmp/$1.bin/chronyc"
+	chmod +x "$tmp/$1.bin/chronyc"
+	PATH=$tmp/$1.bin:$PATH "$bin/narrowsd" -f /dev/null -d -o state-dir="$tmp/$1" -o session-linger=1s -o listen-xsp=127.0.0.1/0 -o listen-http=127.0.0.1/0 2>>"$tmp/$1.log" &
 	pids="$pids $!"
 	until_true 10 test -f "$tmp/$1/narrowsd.run" || fail "box $1 does not start"
 	eval "xsp_$1=$(sed -n 's/^xsp //p' "$tmp/$1/narrowsd.run") url_$1=http://$(sed -n 's/^http //p' "$tmp/$1/narrowsd.run" | tr / :)"
@@ -32,8 +34,8 @@ import socket
 s = [socket.socket() for _ in range(2)]
 for x in s: x.bind(("127.0.0.1", 0))
 print(*[x.getsockname()[1] for x in s])')
-box A
-box B
+box A 0.03
+box B 0.07
 conf A "${ports% *}"
 conf B "${ports#* }"
 serve A
@@ -86,7 +88,8 @@ json() { "$bin/narrows" -s "$tmp/$1" report --json "$2" 2>/dev/null; }
 judged() { [ "$(sqlite3 -readonly "$tmp/$1/narrows.db" "SELECT count(*) FROM result r JOIN session s ON s.id = r.session_id WHERE s.id = $2 AND s.closed_ns IS NOT NULL")" = 1 ]; }
 # joined SITE SESSION PARTNER: both ends are in the verdict
 joined() { judged "$1" "$2" && json "$1" "$2" | grep -q "dtn@$3"; }
-verdict() { json "$1" "$2" | python3 -c '
+verdict() { json "$1" "$2" | verdict_of; }
+verdict_of() { python3 -c '
 import json, sys
 d = json.load(sys.stdin)
 v = d["verdict"]
@@ -113,6 +116,13 @@ both 1
 verdict A 1 | grep -q '^receiver.host ' || fail "a slow receiver: $(verdict A 1)"
 for site in A B; do
 	eval "page_says \"\$url_$site\" 1 'The box of $(other $site) measured dtn@$(other $site): .* signed.'" || fail "$site does not tell what the other contributed"
+	eval "page_says \"\$url_$site\" 1 'Its clock is right within [37]0.*ms, the clock of this box is right within [37]0.*ms: .* the larger, 70.*ms'" || fail "$site does not tell both clocks"
+	"$bin/narrows" -s "$tmp/$site" report 1 >"$tmp/said" || fail "report of $site"
+	grep -q "^The box of $(other $site) measured dtn@$(other $site): .* signed\..* Its clock is right within .* the larger, 70.*ms\.$" "$tmp/said" || fail "the report of $site: $(cat "$tmp/said")"
+	json $site 1 | python3 -c '
+import json, sys
+bounds = [h["clock"]["bound_s"] for h in json.load(sys.stdin)["session"]["hosts"]]
+assert len(bounds) == 2 and all(abs(b - 0.07) < 1e-6 for b in bounds), bounds' 2>"$tmp/err" || fail "the larger bound does not count on $site: $(tail -n 1 "$tmp/err")"
 	eval "curl -s \"\$url_$site/metrics\"" | grep -q '^narrows_partner_joins_total 1$' || fail "$site counts no session"
 done
 [ "$(rows A "SELECT group_concat(DISTINCT name) FROM host WHERE name LIKE 'dtn%'")" = "dtn,dtn@B" ] || fail "hosts of A: $(rows A "SELECT name FROM host")"
@@ -128,6 +138,16 @@ for file in A.p/windows/1.B.taken A.p/windows/2.B.sent B.p/windows/2.A.taken; do
 	grep -q '"clock":.*"ends":\[\["127.*"signed"\|"site":"[AB]".*"to":"[AB]"' "$tmp/said" || fail "$file: $(cat "$tmp/said")"
 done
 cmp -s "$tmp/A.p/windows/2.B.sent" "$tmp/B.p/windows/2.A.taken" || fail "windows changed on the way"
+# --- either site computes the verdict again, from what it sent and took ---
+for site in A B; do
+	partner $site judge -j "$tmp/$site.p/windows/2.$(other $site).sent" "$tmp/$site.p/windows/2.$(other $site).taken" >"$tmp/again" 2>"$tmp/err" || fail "judge on $site: $(cat "$tmp/err")"
+	[ "$(verdict_of <"$tmp/again")" = "$(verdict $site 2)" ] || fail "$site judges again: $(verdict_of <"$tmp/again"), and before: $(verdict $site 2)"
+	partner $site judge "$tmp/$site.p/windows/2.$(other $site).sent" "$tmp/$site.p/windows/2.$(other $site).taken" >"$tmp/again" || fail "judge on $site"
+	grep -q '^The sending program .*dtn' "$tmp/again" && grep -q '^Confidence: ' "$tmp/again" || fail "judge says $(cat "$tmp/again")"
+done
+! partner A judge "$tmp/A.p/windows/1.B.sent" "$tmp/A.p/windows/2.B.taken" 2>"$tmp/err" || fail "windows of two transfers are judged"
+grep -q "not the windows of both sites of one transfer" "$tmp/err" || fail "two transfers: $(cat "$tmp/err")"
+
 # changed FILE: a copy with one bit of a document changed, and a length as before
 changed() { python3 -c '
 import sys

@@ -116,6 +116,10 @@ char *windows_seal(json_t *head, const char *docs, size_t docs_len, const char *
 int windows_open(const char *bytes, size_t len, const char *cert_pem, struct windows *out,
     char why[PARTNER_WHY_BYTES]);
 void windows_close(struct windows *w);
+/* Opens a file of windows of this site or of a partner, by the certificate of its site. *bytes has
+ * what the windows are on loan from; free() it, also after a failure. NW_EIO, NW_EPROTO. */
+int windows_file(const struct partner_conf *c, const char *path, char **bytes, struct windows *out,
+    char why[PARTNER_WHY_BYTES]);
 
 /* Connections as JSON, a list of [src, sport, dst, dport]; a new reference. */
 json_t *ends_write(const struct partner_end *ends, size_t n);
@@ -127,14 +131,17 @@ struct partner_end end_turned(const struct partner_end *e);
 /* --- what of a partner's documents may enter: partner_clean.c --- */
 
 struct clean {
-	const char *site;               /* of the documents: hosts become NAME@site */
+	/* hosts become NAME@site; NULL: the documents are ours, and no series is left out */
+	const char *site;
 	const char *task;               /* of the session, for this box */
 	const struct partner_end *ends; /* of the session, as the partner sees them */
 	size_t n_ends;
 	int64_t from_wall_ns, to_wall_ns;
+	double boxes_bound_s; /* the larger bound of both boxes' clocks; 0: one is not known */
 	/* results: clean documents, series, values, series left out */
-	char *out;
-	size_t out_len;
+	char *out, *host_out; /* host_out: series of hosts alone, if they stand apart */
+	size_t out_len, host_out_len;
+	bool apart;
 	char *hosts; /* names, by ", " */
 	uint64_t n_series, n_values, n_left_out;
 };
@@ -204,6 +211,16 @@ void partner_answer(const struct partner_env *env, int fd, bool (*allow)(const u
 /* The state of the box's clock, {"synchronised":...,"bound_s":...}; null: nothing. A new
  * reference. */
 json_t *partner_clock(const struct partner_env *env);
+/* --- the verdict again: partner_judge.c --- */
+
+/* Judges the windows of both sites in a store of its own, without history, and makes the result
+ * document; free() it. NW_EPROTO: changed windows, or of two transfers. NW_EIO. */
+int partner_judge(const struct partner_conf *c, const char *const path[2], char **document,
+    char why[PARTNER_WHY_BYTES]);
+/* The bound of a clock of partner_clock(), in seconds; NAN: none is known. */
+double partner_bound(const json_t *clock);
+/* The larger of two bounds; 0: a clock has none. */
+double partner_larger_bound(double a, double b);
 /* A file of windows: DIR/windows/SESSION.SITE.KIND. */
 void windows_keep(const struct partner_conf *c, int64_t session, const char *site, const char *kind,
     const char *bytes, size_t len);

@@ -166,17 +166,6 @@ note_put(const struct looking *l, json_t *o, const char *text)
 	json_object_set_new(o, "text", json_string(text));
 }
 
-static double
-bound_of(const json_t *clock)
-{
-	const json_t *bound = json_object_get(clock, "bound_s");
-
-	return json_is_true(json_object_get(clock, "synchronised")) && json_is_number(bound)
-	    ? json_number_value(bound)
-	    : NAN;
-}
-
-/* The larger bound of two clocks counts; a clock without a bound has none. */
 static char *
 clock_words(double theirs, double ours)
 {
@@ -190,7 +179,7 @@ clock_words(double theirs, double ours)
 		text =
 		    xasprintf("Its clock %s, the clock of this box %s: times of the two ends may "
 			      "differ by the larger, %s.",
-			a, b, fmt_duration(theirs > ours ? theirs : ours).s);
+			a, b, fmt_duration(partner_larger_bound(theirs, ours)).s);
 	else
 		text =
 		    xasprintf("Its clock %s, the clock of this box %s: times of the two ends may "
@@ -266,11 +255,9 @@ are_asked_for(const struct looking *l, const struct partner *p, const json_t *he
 }
 
 static char *
-contribution(
-    const struct looking *l, const struct partner *p, const struct clean *c, const json_t *head)
+contribution(const struct partner *p, const struct clean *c, double theirs, double ours)
 {
-	json_t *ours = partner_clock(l->env);
-	char *clock = clock_words(bound_of(json_object_get(head, "clock")), bound_of(ours)),
+	char *clock = clock_words(theirs, ours),
 	     *left = c->n_left_out > 0
 	    ? xasprintf(" %" PRIu64 " series do not belong to this transfer, and were left out.",
 		  c->n_left_out)
@@ -280,7 +267,6 @@ contribution(
 		 p->site, c->hosts != NULL ? c->hosts : "nothing", c->n_series, c->n_values, left,
 		 clock);
 
-	json_decref(ours);
 	free(clock);
 	free(left);
 	return text;
@@ -298,6 +284,8 @@ windows_take(const struct looking *l, const struct partner *p, json_t *o, const 
 		.n_ends = n,
 		.from_wall_ns = number_of(o, "from"),
 		.to_wall_ns = number_of(o, "to") };
+	json_t *clock = partner_clock(l->env);
+	double its_bound = NAN, own_bound = partner_bound(clock);
 	const char *fault = NULL;
 	struct windows w;
 	size_t i;
@@ -317,6 +305,10 @@ windows_take(const struct looking *l, const struct partner *p, json_t *o, const 
 		}
 	}
 	c.task = alias;
+	if (rc == NW_OK) {
+		its_bound = partner_bound(json_object_get(w.head, "clock"));
+		c.boxes_bound_s = partner_larger_bound(its_bound, own_bound);
+	}
 	if (rc == NW_OK && (rc = clean_take(&c, w.docs, w.docs_len, &fault)) < 0)
 		snprintf(why, PARTNER_WHY_BYTES, "%.300s", fault != NULL ? fault : "malformed");
 	if (rc == NW_OK && c.n_values == 0) {
@@ -325,10 +317,11 @@ windows_take(const struct looking *l, const struct partner *p, json_t *o, const 
 	}
 	if (rc == NW_OK && (rc = documents_feed(l, &c, why)) == NW_OK) {
 		windows_keep(l->env->conf, session, p->site, "taken", bytes, len);
-		*text = contribution(l, p, &c, w.head);
+		*text = contribution(p, &c, its_bound, own_bound);
 	}
 	clean_clear(&c);
 	windows_close(&w);
+	json_decref(clock);
 	free(line);
 	free(alias);
 	return rc;

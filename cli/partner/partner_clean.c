@@ -40,8 +40,8 @@ struct cleaning {
 	struct nw_doc_decoder *decoder;
 	json_t *fates;       /* "SENDER MID": enum fate */
 	char *sender, *host; /* of the documents in hand; NULL: they are left out */
-	struct text out;
-	bool told; /* the sender stands in the output */
+	struct text out[2];  /* the second of hosts alone */
+	bool told[2];        /* the sender stands in the output */
 	/* of the document in hand */
 	int fate;
 	uint64_t n_values, n_series;
@@ -153,7 +153,7 @@ sender_forget(struct cleaning *cl)
 	free(cl->sender);
 	free(cl->host);
 	cl->sender = cl->host = NULL;
-	cl->told = false;
+	cl->told[0] = cl->told[1] = false;
 }
 
 static void
@@ -166,28 +166,63 @@ sender_take(struct cleaning *cl, const bson_t *doc)
 	    strlen(host) > HOST_MAX_CHARS || strlen(sender) > HOST_MAX_CHARS)
 		return;
 	cl->sender = xstrdup(sender);
-	cl->host = xasprintf("%s@%s", host, cl->c->site);
+	cl->host = cl->c->site != NULL ? xasprintf("%s@%s", host, cl->c->site) : xstrdup(host);
 }
 
 static void
-sender_put(struct cleaning *cl)
+sender_begin(struct cleaning *cl, struct text *out, const char *sender)
 {
 	bson_t doc = BSON_INITIALIZER;
+
+	bson_append_utf8(&doc, "sender", -1, sender, -1);
+	bson_append_utf8(&doc, "host", -1, cl->host, -1);
+	bson_append_utf8(&doc, "task_id", -1, cl->c->task, -1);
+	put(out, &doc);
+	bson_destroy(&doc);
+}
+
+/* The bound of the boxes' clocks, for the verdict, as a series of the host. */
+static void
+boxes_put(struct cleaning *cl)
+{
+	static const char id[] = "boxes";
+	struct text *out = &cl->out[cl->c->apart];
+	bson_t meta = BSON_INITIALIZER, data = BSON_INITIALIZER, inner;
+
+	sender_begin(cl, out, "narrows-boxes");
+	bson_append_utf8(&meta, "id", -1, id, -1);
+	bson_append_utf8(&meta, "event_type", -1, NW_TYPE_BOXES, -1);
+	bson_append_document_begin(&meta, "subject", -1, &inner);
+	bson_append_document_end(&meta, &inner);
+	put(out, &meta);
+	bson_append_utf8(&data, "mid", -1, id, -1);
+	bson_append_document_begin(&data, "data", -1, &inner);
+	bson_append_int64(&inner, "ts_ns", -1, cl->c->from_wall_ns);
+	bson_append_double(&inner, "ts", -1, (double)cl->c->from_wall_ns / 1e9);
+	bson_append_double(&inner, "bound_s", -1, cl->c->boxes_bound_s);
+	bson_append_document_end(&data, &inner);
+	put(out, &data);
+	bson_destroy(&meta);
+	bson_destroy(&data);
+}
+
+static void
+sender_put(struct cleaning *cl, struct text *out)
+{
 	struct clean *c = cl->c;
+	bool is_new = c->hosts == NULL || strstr(c->hosts, cl->host) == NULL;
 	char *all;
 
 	if (c->hosts == NULL)
 		c->hosts = xstrdup(cl->host);
-	else if (strstr(c->hosts, cl->host) == NULL && strlen(c->hosts) < HOSTS_MAX_CHARS) {
+	else if (is_new && strlen(c->hosts) < HOSTS_MAX_CHARS) {
 		all = xasprintf("%s, %s", c->hosts, cl->host);
 		free(c->hosts);
 		c->hosts = all;
 	}
-	bson_append_utf8(&doc, "sender", -1, cl->sender, -1);
-	bson_append_utf8(&doc, "host", -1, cl->host, -1);
-	bson_append_utf8(&doc, "task_id", -1, cl->c->task, -1);
-	put(&cl->out, &doc);
-	bson_destroy(&doc);
+	if (is_new && c->boxes_bound_s > 0)
+		boxes_put(cl);
+	sender_begin(cl, out, cl->sender);
 }
 
 /* --- documents --- */
@@ -251,8 +286,9 @@ on_meta(void *arg, const struct nw_meta *m)
 	char *key = fate_key(cl, m->id);
 	const json_t *before = json_object_get(cl->fates, key);
 
-	if (!is_type_ok(m->event_type) || m->subject.xfer_id != NULL ||
-	    !is_of_session_ends(cl, &m->subject))
+	if (cl->c->site != NULL &&
+	    (!is_type_ok(m->event_type) || m->subject.xfer_id != NULL ||
+		!is_of_session_ends(cl, &m->subject)))
 		fate = FATE_OUT;
 	else if (m->subject.task_id != NULL || !nw_type_is_of_host(m->event_type))
 		fate = FATE_SESSION;
@@ -291,6 +327,7 @@ document_take(struct cleaning *cl, const bson_t *doc, const char **why)
 {
 	const struct nw_doc_sink sink = { cl, on_meta, on_data };
 	bson_t clean = BSON_INITIALIZER;
+	size_t to;
 	int rc;
 
 	cl->fate = 0;
@@ -307,10 +344,11 @@ document_take(struct cleaning *cl, const bson_t *doc, const char **why)
 	}
 	cl->c->n_series += cl->n_series;
 	cl->c->n_values += cl->n_values;
-	if (!cl->told)
-		sender_put(cl);
-	cl->told = true;
-	put(&cl->out, &clean);
+	to = cl->c->apart && cl->fate == FATE_HOST;
+	if (!cl->told[to])
+		sender_put(cl, &cl->out[to]);
+	cl->told[to] = true;
+	put(&cl->out[to], &clean);
 	bson_destroy(&clean);
 	return NW_OK;
 }
@@ -347,7 +385,8 @@ clean_take(struct clean *c, const char *docs, size_t len, const char **why)
 	sender_forget(&cl);
 	json_decref(cl.fates);
 	nw_doc_decoder_free(cl.decoder);
-	text_end(&cl.out, &c->out, &c->out_len);
+	text_end(&cl.out[0], &c->out, &c->out_len);
+	text_end(&cl.out[1], &c->host_out, &c->host_out_len);
 	return rc;
 }
 
@@ -355,8 +394,9 @@ void
 clean_clear(struct clean *c)
 {
 	free(c->out);
+	free(c->host_out);
 	free(c->hosts);
-	c->out = c->hosts = NULL;
+	c->out = c->host_out = c->hosts = NULL;
 }
 
 char *

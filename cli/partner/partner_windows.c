@@ -85,6 +85,37 @@ windows_open(const char *bytes, size_t len, const char *cert_pem, struct windows
 	return NW_OK;
 }
 
+int
+windows_file(const struct partner_conf *c, const char *path, char **bytes, struct windows *out,
+    char why[PARTNER_WHY_BYTES])
+{
+	const size_t max = PARTNER_WINDOWS_BYTES + 2 * PARTNER_LINE_BYTES;
+	struct partners p = { 0 };
+	FILE *f = fopen(path, "re");
+	size_t len, i;
+	char *own;
+	int rc;
+
+	*bytes = NULL;
+	*out = (struct windows){ 0 };
+	if (f == NULL) {
+		snprintf(why, PARTNER_WHY_BYTES, "%.200s: cannot be read", path);
+		return NW_EIO;
+	}
+	*bytes = xmalloc(max);
+	len = fread(*bytes, 1, max, f);
+	fclose(f);
+	if ((rc = partners_read(c, &p, why)) == NW_OK) {
+		own = partner_file(c, "self.crt", why);
+		rc = own != NULL ? windows_open(*bytes, len, own, out, why) : NW_EIO;
+		for (i = 0; rc == NW_EPROTO && i < p.n; i++)
+			rc = windows_open(*bytes, len, p.list[i].cert_pem, out, why);
+		free(own);
+	}
+	partners_clear(&p);
+	return rc;
+}
+
 void
 windows_close(struct windows *w)
 {

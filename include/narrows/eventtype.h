@@ -38,6 +38,8 @@
 /* in the subject of NW_TYPE_EXCHANGE: the clock of one sender alone (daemon/hostclock.h) */
 #define NW_CLOCK_OF_SENDER "sender"
 #define NW_TYPE_COLLECTOR  NW_TYPE_RUN "collector"
+/* Of a host at the box of another site: the larger bound of the clocks of both boxes. */
+#define NW_TYPE_BOXES NW_TYPE_EXCHANGE ":boxes"
 
 /* Of hosts: a followed connection, the kernel's events, the configuration, a switch's port, and
  * the model of a device. */

@@ -43,6 +43,7 @@ static row_fn *const row_fns[] = { [SOURCE_CALIPER] = caliper_row,
 	[SOURCE_USE] = nothing_row,
 	[SOURCE_CLOCK] = clock_row,
 	[SOURCE_EXCHANGE] = exchange_row,
+	[SOURCE_BOXES] = boxes_row,
 	[SOURCE_REPLAY] = replay_row,
 	[SOURCE_PIPE] = pipe_row,
 	[SOURCE_STEPS] = steps_row };
@@ -395,7 +396,7 @@ evidence_load(
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	out->exit_status = NAN;
+	out->exit_status = out->boxes_bound_s = NAN;
 	out->session_id = session_id;
 	rc = session_read(&l);
 	exit_settle(&l);

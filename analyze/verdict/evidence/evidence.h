@@ -286,6 +286,8 @@ struct evidence {
 
 	struct evidence_host *hosts;
 	size_t n_hosts;
+	/* of hosts that report to boxes of two sites: the larger bound of the boxes' clocks; NaN */
+	double boxes_bound_s;
 	struct evidence_process *processes;
 	size_t n_processes;
 	struct evidence_pipe *pipes; /* at most EVIDENCE_PIPES_MAX */

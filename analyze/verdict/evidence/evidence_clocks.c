@@ -66,6 +66,14 @@ clocks_clear(struct loader *l)
 	free(l->apart);
 }
 
+/* The lead of a clock over the box's. A lead within the bound of the boxes' clocks may be the
+ * box's own error, and the other site's box would move other times. */
+static int64_t
+lead_ns(const struct evidence *e, double offset_s, double bound_s)
+{
+	return hosttime_ahead_ns(offset_s, fmax(bound_s, e->boxes_bound_s));
+}
+
 /* The clock of a sender that differs from the host's. A series by the same sender may continue an
  * earlier one: the newest counts. */
 static void
@@ -78,7 +86,7 @@ apart_add(struct loader *l, const struct source *s, double offset_s, double boun
 		return;
 	l->apart = xreallocarray(l->apart, l->n_apart + 1, sizeof(*l->apart));
 	l->apart[l->n_apart] =
-	    (struct apart){ s->host, provider, hosttime_ahead_ns(offset_s, bound_s) };
+	    (struct apart){ s->host, provider, lead_ns(l->e, offset_s, bound_s) };
 	if (l->apart[l->n_apart++].ahead_ns != 0)
 		h->apart_ns = l->apart[l->n_apart - 1].ahead_ns;
 }
@@ -111,6 +119,26 @@ host_clocks_load(struct loader *l, size_t host, size_t first, int64_t t0, int64_
 	return rc;
 }
 
+/* Reads the bound of the boxes' clocks, which counts for the hosts of both sites. */
+static int
+boxes_load(struct loader *l, int64_t t0, int64_t t1)
+{
+	size_t i, n = l->n_sources;
+	int rc = NW_OK;
+
+	for (i = 0; i < l->e->n_hosts && rc == NW_OK; i++) {
+		struct host_metas hm = { .l = l, .host = i };
+
+		if (l->e->hosts[i].name != NULL && strchr(l->e->hosts[i].name, '@') != NULL)
+			rc = store_metas(
+			    l->reader, 0, l->e->hosts[i].id, NW_TYPE_BOXES, on_host_meta, &hm);
+	}
+	for (i = n; i < l->n_sources && rc == NW_OK; i++)
+		rc = source_read(l, &l->sources[i], t0 - EXCHANGE_LEAD_NS, t1 + EXCHANGE_LEAD_NS);
+	l->n_sources = n;
+	return rc;
+}
+
 int
 clocks_load(struct loader *l)
 {
@@ -119,7 +147,7 @@ clocks_load(struct loader *l)
 	int64_t t0 = e->opened_wall_ns, t1 = e->open ? INT64_MAX / 2 : e->closed_wall_ns;
 	size_t i, n = l->n_sources, n_apart;
 	struct evidence_host *h;
-	int rc = NW_OK;
+	int rc = boxes_load(l, t0 < t1 ? t0 : t1, t0 < t1 ? t1 : t0);
 
 	for (i = 0; i < e->n_hosts && rc == NW_OK; i++) {
 		struct host_metas hm = { .l = l, .host = i };
@@ -131,7 +159,7 @@ clocks_load(struct loader *l)
 			rc = host_clocks_load(l, i, n, t0 < t1 ? t0 : t1, t0 < t1 ? t1 : t0);
 		l->n_sources = n;
 		if (e->n_hosts > 1 || l->n_apart > n_apart || fabs(h->exchange_offset_s) >= WRONG_S)
-			h->ahead_ns = hosttime_ahead_ns(h->exchange_offset_s, h->exchange_bound_s);
+			h->ahead_ns = lead_ns(e, h->exchange_offset_s, h->exchange_bound_s);
 	}
 	return rc;
 }

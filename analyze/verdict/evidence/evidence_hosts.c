@@ -95,8 +95,16 @@ exchange_row(struct loader *l, const struct row *r)
 		fatalx("no memory for the exchanges of a clock");
 }
 
+/* The times of a host go by the clock of the host's box, so no times of two sites agree better than
+ * the clocks of the boxes. */
+void
+boxes_row(struct loader *l, const struct row *r)
+{
+	l->e->boxes_bound_s = fmax(l->e->boxes_bound_s, row_cell(r, r->c->bound_s));
+}
+
 /* Where no chrony speaks, the box's own measurement does; a clock of known error counts as
- * synchronised unless the kernel denies. */
+ * synchronised unless the kernel denies. Between two sites the larger bound counts. */
 void
 clocks_settle(struct evidence *e)
 {
@@ -105,12 +113,14 @@ clocks_settle(struct evidence *e)
 
 	for (i = 0; i < e->n_hosts; i++) {
 		h = &e->hosts[i];
-		if (h->clock_known || !isfinite(h->exchange_bound_s))
-			continue;
-		h->clock_known = true;
-		h->clock_offset_s = h->exchange_offset_s;
-		h->clock_bound_s = fabs(h->exchange_offset_s) + h->exchange_bound_s;
-		if (!h->clock_sync_told)
-			h->clock_synchronised = true;
+		if (!h->clock_known && isfinite(h->exchange_bound_s)) {
+			h->clock_known = true;
+			h->clock_offset_s = h->exchange_offset_s;
+			h->clock_bound_s = fabs(h->exchange_offset_s) + h->exchange_bound_s;
+			if (!h->clock_sync_told)
+				h->clock_synchronised = true;
+		}
+		if (h->clock_known)
+			h->clock_bound_s = fmax(h->clock_bound_s, e->boxes_bound_s);
 	}
 }

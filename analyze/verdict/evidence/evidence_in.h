@@ -27,6 +27,7 @@ enum source_kind {
 	SOURCE_USE, /* of another session */
 	SOURCE_CLOCK,
 	SOURCE_EXCHANGE,
+	SOURCE_BOXES,
 	SOURCE_REPLAY,
 	SOURCE_PIPE,
 	SOURCE_STEPS
@@ -250,6 +251,7 @@ void cpu_row(struct loader *l, const struct row *r);
 void disk_row(struct loader *l, const struct row *r);
 void memory_row(struct loader *l, const struct row *r);
 void clock_row(struct loader *l, const struct row *r);
+void boxes_row(struct loader *l, const struct row *r);
 void exchange_row(struct loader *l, const struct row *r);
 void clocks_settle(struct evidence *e);
 

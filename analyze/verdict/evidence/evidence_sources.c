@@ -361,6 +361,8 @@ on_host_meta(void *host_metas, const struct nw_meta_rec *m)
 		s.kind = SOURCE_CLOCK;
 	else if (strcmp(m->event_type, NW_TYPE_EXCHANGE) == 0)
 		s.kind = SOURCE_EXCHANGE;
+	else if (strcmp(m->event_type, NW_TYPE_BOXES) == 0)
+		s.kind = SOURCE_BOXES;
 	else
 		source_kernel(l, &s, m->event_type, NULL);
 	if (s.kind == SOURCE_DISK || s.kind == SOURCE_LINK) {

@@ -8,6 +8,7 @@
 #include "cli/partner/partner.h"
 #include "narrows/cert.h"
 #include "narrows/err.h"
+#include "narrows/eventtype.h"
 #include "tests/check.h"
 
 #define T0 INT64_C(1700000000000000000)
@@ -149,14 +150,15 @@ has(const struct clean *c, const char *text)
 static const struct partner_end end = { "192.0.2.9", "192.0.2.1", 5000, 4000 };
 
 static struct clean
-cleaned(const struct made *m, int want)
+cleaned(const struct made *m, int want, double boxes_bound_s)
 {
 	struct clean c = { .site = "b",
 		.task = "order:7",
 		.ends = &end,
 		.n_ends = 1,
 		.from_wall_ns = T0,
-		.to_wall_ns = T0 + 1000000000 };
+		.to_wall_ns = T0 + 1000000000,
+		.boxes_bound_s = boxes_bound_s };
 	const char *why = NULL;
 
 	CHECK_INT(clean_take(&c, m->bytes, m->len, &why), want);
@@ -184,7 +186,7 @@ test_clean(void)
 	make_row(&m, "never", T0);
 	make_sender(&m, "dtn1@a");
 	make_meta(&m, "forged", "nw:process", "task-of-theirs", NULL, 0);
-	c = cleaned(&m, NW_OK);
+	c = cleaned(&m, NW_OK, 0);
 	CHECK(has(&c, "dtn2@b") && has(&c, "order:7") && has(&c, "nw:connection"));
 	CHECK(!has(&c, "task-of-theirs") && has(&c, "partner"));
 	CHECK(has(&c, "cpu:utilization"));
@@ -194,10 +196,15 @@ test_clean(void)
 	CHECK_INT(c.n_series, 2);
 	CHECK_INT(c.n_values, 2);
 	CHECK_INT(c.n_left_out, 4);
+	CHECK(!has(&c, NW_TYPE_BOXES));
+	clean_clear(&c);
+	c = cleaned(&m, NW_OK, 0.25);
+	CHECK(has(&c, NW_TYPE_BOXES) && has(&c, "bound_s"));
+	CHECK_INT(c.n_series, 2);
 	clean_clear(&c);
 
 	m.len -= 3;
-	c = cleaned(&m, NW_EPROTO);
+	c = cleaned(&m, NW_EPROTO, 0);
 	clean_clear(&c);
 }
 

@@ -596,6 +596,45 @@ test_clock(void)
 	evidence_clear(&e);
 }
 
+/* The same clock two seconds ahead, at the box of another site: the larger bound of both boxes
+ * counts for the hosts of both. */
+static void
+test_boxes(void)
+{
+	static const struct document far = { 3, 2, 1, "nl:tools:calipers:summary:write",
+		"{\"type\":\"disk\",\"pid\":9}", NULL, { "sum_v", "window" } },
+				     exchange = { 4, 2, 0, "nw:clock", "{}", NULL,
+					     { "offset_s", "bound_s" } },
+				     boxes = { 5, 2, 0, NW_TYPE_BOXES, "{}", NULL, { "bound_s" } },
+				     chrony = { 6, 1, 0, NW_TYPE_CLOCK, "{}", NULL,
+					     { "offset_s", "bound_s" } };
+	static const double bounds[] = { 0.5, 2.5 };
+	const struct nw_host_rec theirs = { .id = 2, .name = "dtn-b@b" };
+	struct nw_batch *b;
+	struct evidence e;
+	size_t i;
+
+	for (i = 0; i < sizeof(bounds) / sizeof(bounds[0]); i++) {
+		b = session_begin();
+		CHECK_INT(nw_batch_host(b, &theirs), NW_OK);
+		document_add(b, &reads);
+		document_add(b, &far);
+		document_add(b, &exchange);
+		document_add(b, &boxes);
+		document_add(b, &chrony);
+		row_add(b, &exchange, 1, (double[]){ 2, 0.01 });
+		row_add(b, &boxes, 0, &bounds[i]);
+		row_add(b, &chrony, 100, (double[]){ 1e-5, 1e-3 });
+		row_add(b, &reads, 100, (double[]){ 1000, 10, 0.1, 0.05, 2e-3 });
+		row_add(b, &far, 2100, (double[]){ 1, 0.1 });
+		session_load(b, i == 0 ? "boxes near" : "boxes far", &e);
+		CHECK_INT(e.hosts[1].ahead_ns, bounds[i] < 2 ? 2000 * MS : 0);
+		CHECK_NEAR(e.hosts[0].clock_bound_s, bounds[i], 1e-9, 0);
+		CHECK_NEAR(e.hosts[1].clock_bound_s, fmax(bounds[i], 2.01), 1e-9, 0);
+		evidence_clear(&e);
+	}
+}
+
 /* The bound of a clock by chrony: the last of the session, and the range. */
 static void
 test_bound(void)
@@ -669,6 +708,7 @@ main(void)
 	test_host();
 	test_uses();
 	test_clock();
+	test_boxes();
 	test_bound();
 	test_caliper_op();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
