@@ -23,6 +23,9 @@ static const double QUIET_WORTH = 4;
 /* The same for changes of all kinds, for a host that is changed daily survives its changes. */
 static const double SURVIVED_WORTH = 8;
 static const double METRIC_FACTOR_MAX = 50;
+/* The prior of a metric whose size makes up most of the slowdown: what remains is the chance that
+ * the limit of a slow transfer was another one, and the others merely there. */
+static const double ACCOUNTS = 0.8;
 /* The chance that a change of a host which slows one route slows the host's other routes, too: in
  * general, of a disk or mount, and of a program. */
 static const double SHARED = 0.7, SHARED_DISK = 0.4, SHARED_PROGRAM = 0.15;
@@ -241,7 +244,8 @@ metric_odds(const struct nw_cause *c, enum nw_stage_kind stage)
 
 	if (!(p > 0 && p < exp(-1)) || step == NW_STEP_ANY || c->rose != (step == NW_STEP_HIGHER))
 		return 0;
-	return prior_of(c, stage) * fmin(METRIC_FACTOR_MAX, -1 / (exp(1) * p * log(p)));
+	return (c->accounts ? ACCOUNTS : prior_of(c, stage)) *
+	    fmin(METRIC_FACTOR_MAX, -1 / (exp(1) * p * log(p)));
 }
 
 /* Of several settings of one change (a new kernel, a new program) only the heaviest counts. */

@@ -85,6 +85,7 @@ struct nw_cause {
 	size_t n_quiet; /* moves of the setting elsewhere, without effect as far as known */
 	double chance;  /* of a metric's difference without a change */
 	bool rose;      /* whether the metric rose */
+	bool accounts;  /* whether the metric's size alone makes up most of the slowdown */
 	/* results */
 	const struct nw_mechanism *mechanism;
 	double weight; /* 0: contradicted, or a part of another cause */

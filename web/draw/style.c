@@ -316,7 +316,7 @@ const char style_css[] =
     ".witnesses li{grid-template-columns:1fr}.effect{display:block}"
     ".plot>svg{margin-left:2.7rem;width:calc(100% - 3.3rem)}}\n"
     /* the names of five stages beside each other */
-    "@media screen and (max-width:30rem){.strip div,.strip .fig,.strip "
+    "@media screen and (max-width:30rem){.strip div,.strip .dark .fig,.strip .fig,.strip "
     ".tag{font-size:.72rem;padding:.3rem 0 0}.strip b,.strip .tag{font-weight:500}.strip "
     ".tag{margin:0;padding:0;border:0}.bullet "
     ".csv{position:static;display:block;text-align:right}}\n"

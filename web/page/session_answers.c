@@ -168,6 +168,19 @@ is_set_back(const json_t *card)
 	return rule != NULL && strcmp(rule, "set-back") == 0;
 }
 
+/* What sets a cause back: a command, which begins with its host, or a sentence for a person. */
+static void
+write_change(struct html *h, const char *change)
+{
+	const bool command = strncmp(change, "On ", 3) == 0;
+
+	if (command)
+		html_raw(h, "<code>");
+	html_text(h, change);
+	if (command)
+		html_raw(h, "</code>");
+}
+
 /* The command that sets the likeliest cause back. */
 static void
 write_command(struct html *h, const json_t *advice)
@@ -177,9 +190,9 @@ write_command(struct html *h, const json_t *advice)
 
 	if (change == NULL)
 		return;
-	html_raw(h, "<p class=\"command\"><code>");
-	html_text(h, change);
-	html_raw(h, "</code></p>");
+	html_raw(h, "<p class=\"command\">");
+	write_change(h, change);
+	html_raw(h, "</p>");
 }
 
 static void
@@ -615,9 +628,8 @@ write_advice(struct html *h, const json_t *card, double rate)
 		html_raw(h, "</code>");
 	}
 	if (result_text(card, KEY_advice_change) != NULL && is_set_back(card)) {
-		html_raw(h, " Then: <code>");
-		html_text(h, result_text(card, KEY_advice_change));
-		html_raw(h, "</code>");
+		html_raw(h, " Then: ");
+		write_change(h, result_text(card, KEY_advice_change));
 	}
 	html_raw(h, "</li>");
 }

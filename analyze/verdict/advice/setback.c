@@ -21,15 +21,27 @@ static const struct {
 } commands[] = {
 #define COMMAND(pattern, check, set) { pattern, check, set },
 #define DEFAULT(pattern, words, set)
+#define WORDS(pattern, text)
 #include "analyze/verdict/advice/commands.def"
 #undef COMMAND
 #undef DEFAULT
+#undef WORDS
 }, defaults[] = {
 #define COMMAND(pattern, check, set)
 #define DEFAULT(pattern, words, set) { pattern, words, set },
+#define WORDS(pattern, text)
 #include "analyze/verdict/advice/commands.def"
 #undef COMMAND
 #undef DEFAULT
+#undef WORDS
+}, texts[] = {
+#define COMMAND(pattern, check, set)
+#define DEFAULT(pattern, words, set)
+#define WORDS(pattern, text) { pattern, NULL, text },
+#include "analyze/verdict/advice/commands.def"
+#undef COMMAND
+#undef DEFAULT
+#undef WORDS
 };
 
 static const struct advice_rule set_back = { "set-back", "", "Set it back", "", "", "", "",
@@ -66,10 +78,11 @@ quoted_put(char *out, size_t size, const char *text, size_t len)
 	return true;
 }
 
-/* The command of a template; NULL where it has none. free() the text. */
+/* The text of a template; NULL where the template or a value of the text is missing. free() the
+ * text. */
 static char *
-command_fill(
-    const char *template, const char *name, const char *thing, size_t thing_len, const char *value)
+command_fill(const char *template, const char *name, const char *thing, size_t thing_len,
+    const char *value, const char *host)
 {
 	const char *key = strchr(name, '.');
 	char out[COMMAND_BYTES] = "";
@@ -91,6 +104,8 @@ command_fill(
 		len = strcspn(template, "}") + 1;
 		if (strncmp(template, "{value}", len) == 0)
 			well &= value != NULL && quoted_put(out, sizeof(out), value, strlen(value));
+		else if (strncmp(template, "{host}", len) == 0)
+			well &= host != NULL && quoted_put(out, sizeof(out), host, strlen(host));
 		else if (strncmp(template, "{thing}", len) == 0)
 			well &= quoted_put(out, sizeof(out), thing, thing_len);
 		else
@@ -133,7 +148,7 @@ default_command(const char *name, const char *value)
 	for (i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
 		if (nw_cause_fits(defaults[i].pattern, name, &thing, &len) &&
 		    is_default(defaults[i].check, value))
-			return command_fill(defaults[i].set, name, thing, len, NULL);
+			return command_fill(defaults[i].set, name, thing, len, NULL, NULL);
 	return NULL;
 }
 
@@ -146,9 +161,9 @@ setback_commands(const char *name, const char *value, char **check, char **set)
 	*check = *set = NULL;
 	for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (nw_cause_fits(commands[i].pattern, name, &thing, &len)) {
-			*check = command_fill(commands[i].check, name, thing, len, NULL);
+			*check = command_fill(commands[i].check, name, thing, len, NULL, NULL);
 			if ((*set = default_command(name, value)) == NULL && is_settable(value))
-				*set = command_fill(commands[i].set, name, thing, len, value);
+				*set = command_fill(commands[i].set, name, thing, len, value, NULL);
 			return;
 		}
 }
@@ -160,6 +175,19 @@ static char *
 setting_words(const char *name)
 {
 	return strncmp(name, "sysctl.", 7) == 0 ? xasprintf("sysctl %s", name + 7) : xstrdup(name);
+}
+
+/* What a person does to bring the value back; NULL where no row fits. free() the text. */
+static char *
+person_words(const char *host, const char *name, const char *value)
+{
+	const char *thing = name;
+	size_t i, len = 0;
+
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (nw_cause_fits(texts[i].pattern, name, &thing, &len))
+			return command_fill(texts[i].set, name, thing, len, value, host);
+	return NULL;
 }
 
 static char *
@@ -194,12 +222,13 @@ card_say(struct advice_card *c, const char *words, const char *before, const cha
 	free(is);
 }
 
-/* What is measured beside a session (changed_told.h) has no value that a host could set. */
+/* What is measured beside a session (changed_told.h), or is new with each boot, has no value that a
+ * host could set. */
 static bool
 is_measured(const char *name)
 {
 	return strncmp(name, "way.", 4) == 0 || strncmp(name, "switch.", 7) == 0 ||
-	    strncmp(name, "data.", 5) == 0;
+	    strncmp(name, "data.", 5) == 0 || strcmp(name, "kernel.boot_id") == 0;
 }
 
 static char *
@@ -221,22 +250,25 @@ card_make(const json_t *d, double gain, struct advice_card *c)
 		   *before = result_text(d, KEY_difference_before),
 		   *after = result_text(d, KEY_difference_after);
 	const bool some = before != NULL && *before != '\0';
-	char *words = setting_words(name), *check, *set, *undo, *unused;
+	char *words = setting_words(name), *person = person_words(host, name, before), *check, *set,
+	     *undo, *unused;
 
 	setback_commands(name, before, &check, &set);
 	setback_commands(name, after, &unused, &undo);
 	free(unused);
 	*c = (struct advice_card){ .rule = &set_back,
 		.title = some ? title_words(host, name, words, before)
-			      : xasprintf("Remove %s on %s again", words, host),
+			      : xasprintf("Take %s on %s away again", words, host),
 		.check = check,
-		.change = change_words(host, words, before, set),
+		.change = set == NULL && person != NULL ? xstrdup(person)
+							: change_words(host, words, before, set),
 		.undo = change_words(host, words, after, undo),
 		.gain = NAN,
 		.gain_history = gain };
 	card_say(c, words, before, after, result_ns(d, KEY_difference_at_ns));
 	advice_card_setting(c, host, name, after);
 	free(words);
+	free(person);
 }
 
 void

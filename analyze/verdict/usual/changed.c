@@ -20,6 +20,9 @@ changed_q_metrics(const struct changed *c)
 
 /* --- weights --- */
 
+/* Logarithms of durations that are alike differ by less. */
+static const double SAME_TIME = 0.2;
+
 static enum nw_stage_kind
 stage_of(const struct changed_ask *ask)
 {
@@ -30,16 +33,70 @@ stage_of(const struct changed_ask *ask)
 	return nw_stage_kind_find(stage, &kind) ? kind : NW_STAGE_COUNT;
 }
 
+/* Logarithms of rate and bytes before the change over those since, by geometric means. */
+static void
+falls(const struct changed_ask *ask, double *rate, double *bytes)
+{
+	double weight;
+	size_t i;
+
+	*rate = *bytes = 0;
+	for (i = 0; i < ask->n; i++) {
+		weight =
+		    i < ask->split ? 1 / (double)ask->split : -1 / (double)(ask->n - ask->split);
+		*rate += weight * log(ask->session[i].bytes_per_s);
+		*bytes += weight * log(ask->session[i].bytes);
+	}
+}
+
+/*
+ * Whether others took so much more of the limiting resource that at least half of the slowdown, as
+ * a logarithm, is theirs. A slowdown by anything else raises the share of the others as well, for
+ * a slow transfer has fewer bytes, but of less than 15 % before to less than half of the slowdown.
+ */
+static bool
+others_account(const struct changed_ask *ask, const struct difference *d)
+{
+	double rate, bytes;
+
+	falls(ask, &rate, &bytes);
+	return 1 - d->before >= (1 - d->after) * exp(rate / 2);
+}
+
+/*
+ * Whether files are smaller since each session moved what the session's time allowed: a program
+ * with a deadline takes as long as before, and smaller files are the effect of the slowdown.
+ */
+static bool
+size_follows(const struct changed_ask *ask, const struct difference *d)
+{
+	double rate, bytes;
+
+	falls(ask, &rate, &bytes);
+	return fabs(bytes - rate) < SAME_TIME && log(d->before / d->after) < bytes + SAME_TIME;
+}
+
+static bool
+is_metric(const struct difference *d, const char *name)
+{
+	return d->kind == DIFFERENCE_METRIC && strcmp(d->name, name) == 0;
+}
+
 static void
 differences_weigh(const struct changed_ask *ask, const struct nw_reach *reach, struct changed *c)
 {
 	const struct nw_begin begin = { ask->n, ask->low, ask->high, c->n_survived, *reach };
 	struct nw_cause *cause = xcalloc(c->n + 1, sizeof(*cause));
 	const struct difference *d;
+	bool accounts, effect;
 	size_t i;
 
 	for (i = 0; i < c->n; i++) {
 		d = &c->difference[i];
+		accounts = is_metric(d, CHANGED_OTHERS) && others_account(ask, d);
+		effect = is_metric(d, CHANGED_OTHERS)
+		    ? !accounts
+		    : is_metric(d, CHANGED_FILE_SIZE) && size_follows(ask, d);
 		cause[i] = (struct nw_cause){ .name = d->name,
 			.before = d->before_text,
 			.after = d->after_text,
@@ -48,8 +105,9 @@ differences_weigh(const struct changed_ask *ask, const struct nw_reach *reach, s
 								  : changed_place(ask, d->host),
 			.moved = d->moved,
 			.n_quiet = d->n_quiet,
-			.chance = d->p,
-			.rose = d->after > d->before };
+			.chance = effect ? 1 : d->p,
+			.rose = d->after > d->before,
+			.accounts = accounts };
 	}
 	nw_causes_weigh(cause, c->n, &begin, stage_of(ask), &c->unexplained);
 	for (i = 0; i < c->n; i++)

@@ -21,6 +21,10 @@
 #define CHANGED_Q_METRICS 0.05
 #define CHANGED_Q_ALONE   0.001 /* for metrics of a single session, chosen as a slow one */
 
+/* Metrics with a size that is an effect of a slowdown, too. */
+#define CHANGED_OTHERS    "Share of others at the limiting resource"
+#define CHANGED_FILE_SIZE "Mean size of a file"
+
 enum { DIFFERENCES_MAX = 20 };
 
 enum difference_kind { DIFFERENCE_SETTING, DIFFERENCE_METRIC };

@@ -164,10 +164,10 @@ session_read(struct metrics *m, const json_t *doc)
 
 	metric_put(m, "Bytes of the session", NULL, "By", result_number(s, KEY_session_bytes));
 	metric_put(m, "Files", NULL, "1", files);
-	metric_put(m, "Mean size of a file", NULL, "By",
+	metric_put(m, CHANGED_FILE_SIZE, NULL, "By",
 	    files > 0 ? result_number(s, KEY_session_bytes) / files : NAN);
 	json_array_foreach(others, i, o) share += fmax(0, result_number(o, KEY_other_share));
-	metric_put(m, "Share of others at the limiting resource", NULL, "%", fmin(1, share));
+	metric_put(m, CHANGED_OTHERS, NULL, "%", fmin(1, share));
 	stages_read(m, doc);
 	hosts_read(m, doc);
 	connections_read(m, doc);

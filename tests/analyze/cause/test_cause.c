@@ -161,6 +161,13 @@ metrics_test(void)
 
 	nw_causes_weigh(&c, 1, &begin, NW_STAGE_NETWORK, &unexplained);
 	CHECK(c.weight > NW_CAUSE_SURE);
+	/* never before, in twelve sessions, is no wonder, unless the size makes up the slowdown */
+	c.chance = 1.0 / 13;
+	nw_causes_weigh(&c, 1, &begin, NW_STAGE_NETWORK, &unexplained);
+	CHECK(c.weight < unexplained);
+	c.accounts = true;
+	nw_causes_weigh(&c, 1, &begin, NW_STAGE_NETWORK, &unexplained);
+	CHECK(c.weight > unexplained && c.weight < NW_CAUSE_SURE);
 	c.rose = false;
 	nw_causes_weigh(&c, 1, &begin, NW_STAGE_NETWORK, &unexplained);
 	CHECK(c.weight == 0);

@@ -528,11 +528,56 @@ test_set_back(void)
 	json_decref(doc);
 }
 
+/* Where the box knows no command, a sentence that does not repeat the title, and that the page does
+ * not show as a command. */
+static void
+test_set_back_by_person(void)
+{
+	static const struct {
+		const char *name, *before, *after, *title, *change;
+	} cases[] = {
+		{ "kernel.release", "6.1.0-18", "6.1.0-21",
+		    "Set kernel.release on b back to 6.1.0-18",
+		    "Boot b with the kernel 6.1.0-18." },
+		{ "kernel.boot_id", "aa", "bb",
+		    "Find out why kernel.boot_id on b is not aa any more",
+		    "Look for what the boot of b changed." },
+		{ "cgroup.io.max", "", "8:0 rbps=4", "Take cgroup.io.max on b away again",
+		    "Give the program's unit on b the former limit, by systemctl set-property." },
+		{ "way.192.0.2.9.hops", "4", "9",
+		    "Find out why way.192.0.2.9.hops on b is not 4 any more",
+		    "Ask those who run the network between b and 192.0.2.9." },
+		{ "program.mover.build", "a1", "b2", "Set program.mover.build on b back to a1",
+		    "Install the former version of mover on b." },
+		{ "os.version", "12", "13", "Set os.version on b back to 12",
+		    "Bring os.version on b back to 12." },
+	};
+	struct advice a;
+	json_t *doc;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		doc = json_pack("{s:{s:f}, s:{s:[{s:s, s:s, s:s, s:s, s:s, s:f, s:b, s:s}]}}",
+		    "usual", "ratio", 2.6, "changed", "differences", "kind", "setting", "host", "b",
+		    "name", cases[i].name, "before", cases[i].before, "after", cases[i].after,
+		    "weight", 0.95, "named", 1, "at_ns", "1790000000000000000");
+		a = (struct advice){ .n = 0 };
+		setback_cards(doc, &a);
+		CHECK_INT(a.n, 1);
+		CHECK_STR(a.card[0].title, cases[i].title);
+		CHECK_STR(a.card[0].change, cases[i].change);
+		CHECK(strncmp(a.card[0].change, "On ", 3) != 0);
+		advice_clear(&a);
+		json_decref(doc);
+	}
+}
+
 int
 main(void)
 {
 	test_commands();
 	test_set_back();
+	test_set_back_by_person();
 	test_held();
 	test_rules();
 	test_bad_conditions();

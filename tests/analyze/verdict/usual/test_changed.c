@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What changed: histories of 30 sessions of one route, with a sysctl, a queueing discipline, a
- * mount option, a slower disk, a moved directory, a longer way or a slower switch port planted in
- * some, among settings that change without any effect. The planted change must come first in nine
- * of ten histories, and nothing be named in 19 of 20 without one.
+ * mount option, a slower disk, a moved directory, a longer way, a slower switch port or others at
+ * the disk planted in some, among settings that change without any effect. The planted change must
+ * come first in nine of ten histories, and nothing be named in 19 of 20 without one.
  */
 #include "analyze/verdict/usual/changed.h"
 #include "analyze/verdict/usual/usual.h"
@@ -24,6 +24,7 @@ enum plant {
 	PLANT_DATA,
 	PLANT_WAY,
 	PLANT_PORT,
+	PLANT_OTHERS,
 	PLANTS
 };
 
@@ -37,6 +38,7 @@ static const struct {
 	[PLANT_DATA] = { "data.destination", NULL, NULL, true },
 	[PLANT_WAY] = { "way.192.0.2.2.hops", NULL, NULL, false },
 	[PLANT_PORT] = { "switch.core.ge-1.speed_mbit_s", NULL, NULL, true },
+	[PLANT_OTHERS] = { CHANGED_OTHERS, NULL, NULL, true },
 	[PLANT_MOUNT] = { "mount./data.options", "rw,noatime", "rw,noatime,sync", true },
 };
 
@@ -152,6 +154,13 @@ lowest(const struct rates *r)
 	return fmin(r->network, r->write);
 }
 
+/* The longer way and the slower port meet a program with a deadline, which moves what it can. */
+static double
+bytes_of(const struct trial *t, const struct rates *r)
+{
+	return t->plant == PLANT_WAY || t->plant == PLANT_PORT ? 100 * lowest(r) : 1e10;
+}
+
 static json_t *
 stage_make(const char *stage, const char *host, double rate)
 {
@@ -227,20 +236,32 @@ ports_make(const struct trial *t, size_t i)
 	    0.0);
 }
 
+/* Others read the disk: much of it where they are planted, and some of it after other changes, for
+ * a slow session has a smaller part of what all read. */
+static json_t *
+others_make(const struct trial *t, size_t i)
+{
+	const double share = t->plant == PLANT_OTHERS ? 0.75 : 0.2;
+
+	return i < t->at || t->plant == PLANT_NOTHING
+	    ? json_array()
+	    : json_pack("[{s:f}]", "share", share * (0.9 + 0.2 * noise_uniform()));
+}
+
 static json_t *
 document_make(const struct trial *t, size_t i, const struct rates *r)
 {
 	double rate = lowest(r);
 
-	return json_pack(
-	    "{s:{s:f, s:o, s:o, s:o, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s}, s:{s:[ooo]}, "
-	    "s:{s:[oo]}, s:o}",
-	    "session", "bytes", 1e10, "files", files_make(t, i), "ways", ways_make(t, i), "ports",
-	    ports_make(t, i), "connections", "host", "a", "bytes_out", 1e10, "bytes_in", 1e6,
-	    "retrans", floor(20 * exp(noise_normal())), "rtt_min_s",
+	return json_pack("{s:{s:f, s:o, s:o, s:o, s:[{s:s, s:f, s:f, s:f, s:f, s:f}]}, s:{s:s, "
+			 "s:o}, s:{s:[ooo]}, "
+			 "s:{s:[oo]}, s:o}",
+	    "session", "bytes", bytes_of(t, r), "files", files_make(t, i), "ways", ways_make(t, i),
+	    "ports", ports_make(t, i), "connections", "host", "a", "bytes_out", 1e10, "bytes_in",
+	    1e6, "retrans", floor(20 * exp(noise_normal())), "rtt_min_s",
 	    0.02 * exp(0.02 * noise_normal()), "cwnd_bytes", 2e6 * exp(0.2 * noise_normal()),
-	    "verdict", "stage", r->network < r->write ? "network" : "disk.write", "bottleneck",
-	    "stages", stage_make("disk.read", "a", r->read),
+	    "verdict", "stage", r->network < r->write ? "network" : "disk.write", "others",
+	    others_make(t, i), "bottleneck", "stages", stage_make("disk.read", "a", r->read),
 	    stage_make("network", "a -> b", r->network), stage_make("disk.write", "b", r->write),
 	    "timeline", "hosts", host_make("a", rate / r->read),
 	    host_make("b", fmin(1, rate / r->write)), "density", durations_make());
@@ -263,7 +284,7 @@ session_make(struct nw_batch *b, const struct trial *t, size_t i, const struct r
 			  .json = json,
 			  .route = t->route,
 			  .program = "rsync",
-			  .bytes = 1e10,
+			  .bytes = bytes_of(t, r),
 			  .bytes_per_s = lowest(r),
 			  .effect = NAN,
 			  .start_wall_ns = start,
@@ -287,10 +308,9 @@ trial_run(struct trial *t, struct changed *out, bool *asked)
 	struct evidence e = {
 		.session_id = t->first_id + SESSIONS - 1, .hosts = hosts, .n_hosts = 2
 	};
-	struct judgement j = { .route = t->route,
-		.program = "rsync",
-		.bytes = 1e10,
-		.first_wall_ns = T0 + (SESSIONS - 1) * DAY_NS };
+	struct judgement j = {
+		.route = t->route, .program = "rsync", .first_wall_ns = T0 + (SESSIONS - 1) * DAY_NS
+	};
 	struct nw_batch *b = nw_batch_new();
 	struct changed_ask ask = { .evidence = &e };
 	struct rates r = { 0 };
@@ -306,6 +326,7 @@ trial_run(struct trial *t, struct changed *out, bool *asked)
 	}
 	filled_commit(store, b);
 	j.bytes_per_s = lowest(&r);
+	j.bytes = bytes_of(t, &r);
 	CHECK_INT(usual_find(reader, NULL, &e, &j, &u), NW_OK);
 	CHECK(u.usual.n >= NW_USUAL_MIN && u.usual.n < SESSIONS);
 	CHECK_INT(u.ops.n, 1);
