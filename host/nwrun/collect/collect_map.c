@@ -35,7 +35,7 @@ static void
 map_found(struct collect *c, struct watch *w, const struct proc_map *map)
 {
 	w->map.asks++;
-	if (map->bytes == 0)
+	if (map->bytes < COLLECT_OBJECT_SMALL_BYTES)
 		return;
 	w->map.mount = mounts_find(&c->mounts, w->foreign ? 0 : w->pid, map->dev, 0, map->path);
 	copy_text(w->map.path, map->path, sizeof(w->map.path));
@@ -45,14 +45,19 @@ void
 map_take(
     struct collect *c, struct watch *w, const struct proc_question *q, const struct proc_facts *f)
 {
+	/* bytes of a device may be those of another map */
+	uint64_t device = f->io_known && w->now.io_known && f->io.read_bytes > w->now.io.read_bytes
+	    ? f->io.read_bytes - w->now.io.read_bytes
+	    : 0;
 	uint64_t before = w->map.resident_bytes, now = f->resident_bytes;
 
 	if ((q->wanted & PROC_WANT_MAP) != 0)
 		map_found(c, w, &f->map);
 	if ((q->wanted & PROC_WANT_RESIDENT) == 0)
 		return;
-	if (w->map.mount != NULL && before > 0 && now > before && (f->blocked || was_blocked(w)))
-		w->now.mapped_bytes += now - before;
+	if (w->map.mount != NULL && before > 0 && now > before + device &&
+	    (f->blocked || was_blocked(w)))
+		w->now.mapped_bytes += now - before - device;
 	/* until the map is known, growth is kept for the map */
 	if (w->map.mount != NULL || before == 0)
 		w->map.resident_bytes = now;
