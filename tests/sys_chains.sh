@@ -278,7 +278,10 @@ print(v["sentence"])
 whom = "the 2 workers of " + name if truth > 0.3 else name
 assert v["stage"] == "host" and v["sentence"].startswith(f"In this transfer, {whom} on here held the bytes for "), v["sentence"]
 assert c["sentence"][:-1] in v["sentence"] and v["words"] == f"{whom} on here", v
-assert v["effect_from"] == "chain" or c["second_share"] < 0.1 or "had no processor" in c["sentence"], v
+# nothing is promised of a program that lacked a processor
+limit = c["nodes"][c["limit"]]
+lacked = (limit["starved_share"] or 0) >= 0.3 * limit["held_share"]
+assert (v["effect_from"] == "chain") == (c["second_share"] >= 0.1 and not lacked), v
 PY
 }
 loop slow-workers loop 2 40 0.06 0.01

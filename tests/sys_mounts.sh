@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # A file system over the network (sshfs to an SFTP server behind a slow link) limits a copy: the sentence names mount, server and
-# type, no disk appears, and a faster link makes the same copy faster.
+# type, no disk appears, and a faster link makes the same copy faster. So of a program that maps the file: the kernel counts no reads.
 . tests/lib.sh
 sftp=/usr/lib/openssh/sftp-server
 [ -c /dev/fuse ] && [ "$(id -u)" = 0 ] || skip "needs root and FUSE"
@@ -32,6 +32,7 @@ behind() {
 start_box
 mkdir "$tmp/far" "$tmp/slow" "$tmp/fast"
 head -c 12000000 /dev/urandom >"$tmp/far/file"
+head -c 8000000 /dev/urandom >"$tmp/far/mapped"
 behind "$tmp/sftp.port" python3 -B "$tmp/serve.py" $sftp
 served=$port
 mounts_end() { for m in slow fast; do umount -l "$tmp/$m" 2>/dev/null || :; done; lib_cleanup; }
@@ -57,6 +58,14 @@ mounted slow 32000000
 mounted fast 4000000000
 copied far slow
 copied quick fast
+cat >"$tmp/map.py" <<'PY'
+import mmap, sys
+with open(sys.argv[1], "rb") as f:
+    m = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)
+    print(sum(m[::4096]))
+PY
+timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H here -t mapped python3 -B "$tmp/map.py" "$tmp/slow/mapped" >/dev/null || fail mapped
+until_true 30 judged mapped || fail "mapped: no verdict"
 python3 - "$tmp" <<'PY'
 import json, re, sys
 tmp = sys.argv[1]
@@ -72,6 +81,11 @@ for name, mount in ("far", "slow"), ("quick", "fast"):
     text = json.dumps([doc["verdict"], doc["io"], doc["advice"]])
     assert not re.search(r"page cache|disk read|disk\.read", text), text
     assert not any(w["name"] == "disk" for w in verdict["witnesses"]) or verdict["stage"] != "storage.read", verdict
+doc = json.load(open(f"{tmp}/mapped.json"))
+verdict, (m,) = doc["verdict"], doc["session"]["mounts"]
+assert (verdict["stage"], verdict["cause"]) == ("storage.read", "mmap") and f"eading {tmp}/slow on here from me@nas" in verdict["sentence"], verdict
+assert "disk" not in verdict["sentence"] and m["place"] == "network" and 6e6 < m["read_bytes"] < 9e6, (verdict, m)
+assert 6e6 < doc["session"]["bytes"] < 9e6 and any(c["rule"] == "mapped-file" for c in doc["advice"]), doc["session"]
 # lifting the limit helps
 assert docs["quick"]["session"]["bytes_per_s"] > 1.2 * docs["far"]["session"]["bytes_per_s"], docs["quick"]["session"]
 PY

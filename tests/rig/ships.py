@@ -120,7 +120,8 @@ def judge(doc, slow):
     if v["stage"] is None:
         return "silent"
     stage, words = v["stage"], v["sentence"].split(":")[0]
-    right = (stage in ("network", "net.read", "net.write")) if slow == "network" else stage.endswith("host") and slow in words
+    far = stage in ("network", "net.read", "net.write") or (stage == "storage.read" and "a file system over the network" in v["sentence"])
+    right = far if slow == "network" else stage.endswith("host") and slow in words
     return "right" if right else "wrong" if v["confidence"] == "low" else "sure"
 
 

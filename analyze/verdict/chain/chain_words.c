@@ -174,30 +174,38 @@ lead(const struct teller *t)
 
 /* "its 4 workers" where the waiter is the parent. */
 static char *
-whom(const struct teller *t, const struct nw_chain_edge *e)
+workers_of(const struct teller *t, const struct nw_chain_edge *e)
 {
 	size_t n = t->c->graph.node[e->holder].n_processes;
 
-	if (!is_child(t->e, t->c, e->holder, e->waiter) || !is_worker(t->e, t->c, e->holder))
-		return xstrdup(t->c->node[e->holder].name);
 	return n > 1 ? xasprintf("its %zu workers", n) : xstrdup("its worker");
+}
+
+/* A loop's wait for a batch goes on, as the loop sees the wait, while the loop waits for a
+ * processor and unpacks the batch: the time at the pipe is the least. */
+static void
+link_tell(struct teller *t, const struct nw_chain_edge *e)
+{
+	bool own = is_child(t->e, t->c, e->holder, e->waiter) && is_worker(t->e, t->c, e->holder);
+	char *name = own ? workers_of(t, e) : xstrdup(t->c->node[e->holder].name);
+	const char *who = t->c->node[e->waiter].name;
+
+	if (own)
+		CLAIM_SAY(&t->c->told, chain_waited_least, CLAIM_NO_STAGE, claim_text(lead(t)),
+		    claim_text(who), claim_number(e->share), claim_text(name));
+	else
+		CLAIM_SAY(&t->c->told, chain_waited, CLAIM_NO_STAGE, claim_text(lead(t)),
+		    claim_text(who), claim_number(e->share), claim_text(name));
+	free(name);
 }
 
 static void
 waits_tell(struct teller *t)
 {
-	const struct nw_chain_edge *e;
-	char *name;
 	size_t i;
 
-	for (i = t->n; i-- > 0;) {
-		e = t->link[i];
-		name = whom(t, e);
-		CLAIM_SAY(&t->c->told, chain_waited, CLAIM_NO_STAGE, claim_text(lead(t)),
-		    claim_text(t->c->node[e->waiter].name), claim_number(e->share),
-		    claim_text(name));
-		free(name);
-	}
+	for (i = t->n; i-- > 0;)
+		link_tell(t, t->link[i]);
 }
 
 int

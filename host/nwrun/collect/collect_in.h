@@ -53,6 +53,7 @@ struct usage { /* cumulative */
 	double blocked_s;   /* some thread blocked by storage, as the looks found it */
 	double throttled_s; /* quota of processor time used up; of the last look that asked */
 	struct procfile_io io;
+	uint64_t mapped_bytes; /* read by maps, and not in io (collect_map.c) */
 	bool io_known, wait_known;
 };
 
@@ -111,8 +112,14 @@ struct watch {
 	uint64_t children_device_bytes;
 	unsigned ways;         /* enum nwshm_way */
 	uint64_t mapped_bytes; /* of files */
-	bool added;            /* the parent's children_total has the process's counts */
-	unsigned blind;        /* enum proc_blind */
+	struct {
+		const struct mount *mount; /* NULL: no such map is known */
+		char path[NWSHM_PATH_BYTES], id[UUID_BYTES];
+		uint64_t resident_bytes;
+		unsigned asks;
+	} map;
+	bool added;     /* the parent's children_total has the process's counts */
+	unsigned blind; /* enum proc_blind */
 	bool blind_wanted, blind_known;
 	bool has_children; /* the kernel's count includes children that used a processor */
 	const char *unseen_by, *unseen_by_said; /* word for the reason; NULL: none */
@@ -321,6 +328,13 @@ copy_text(char *out, const char *text, size_t cap)
 
 /* Looks at the first program while it does not show. Returns whether the program is alive. */
 bool unseen_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
+
+/* --- collect_map.c --- */
+
+/* Adds what a look at the process must tell; then takes the answer, before look_take(). */
+void map_ask(const struct collect *c, const struct watch *w, struct proc_question *q);
+void map_take(
+    struct collect *c, struct watch *w, const struct proc_question *q, const struct proc_facts *f);
 
 /* --- collect_local.c --- */
 

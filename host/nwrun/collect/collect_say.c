@@ -150,7 +150,9 @@ field_io(struct field_list *f, const struct usage *from, const struct usage *to)
 		return;
 	field(f, "rchar", (double)to->io.rchar - (double)from->io.rchar);
 	field(f, "wchar", (double)to->io.wchar - (double)from->io.wchar);
-	field(f, "read_bytes", (double)to->io.read_bytes - (double)from->io.read_bytes);
+	field(f, "read_bytes",
+	    (double)to->io.read_bytes - (double)from->io.read_bytes +
+		(double)(to->mapped_bytes - from->mapped_bytes));
 	field(f, "write_bytes", (double)to->io.write_bytes - (double)from->io.write_bytes);
 }
 
@@ -278,7 +280,7 @@ is_trifle(const struct watch *w)
 		w->pipe[NWSHM_WRITE].bytes ==
 	    0 &&
 	    w->now.user_s + w->now.sys_s - w->first.user_s - w->first.sys_s < 0.002 &&
-	    !is_moved_past(w) &&
+	    !is_moved_past(w) && w->now.mapped_bytes == 0 &&
 	    unseen_now(w, NWSHM_READ) + unseen_now(w, NWSHM_WRITE) < UNSEEN_BYTES_MIN;
 }
 
@@ -295,6 +297,36 @@ has_moved(const struct collect *c)
 		if (c->object[i].used && c->object[i].label.kind < NWSHM_LOCAL)
 			return true;
 	return false;
+}
+
+/* The file behind a map, as other files are told of. */
+static void
+say_map_meta(struct collect *c, unsigned index, int64_t end_mono_ns)
+{
+	struct watch *w = &c->watch[index];
+	struct kv_list subject = { .n = 0 };
+
+	say_process_meta(c, index, end_mono_ns);
+	kv_process(&subject, c, w);
+	kv_text(&subject, "type", "disk");
+	kv_text(&subject, "resource", w->map.path);
+	kv_mount(&subject, w->map.mount);
+	id_make(w->map.id);
+	c->sink->meta(c->sink->arg, w->map.id, w->id, NW_TYPE_FILE, subject.kv, subject.n, NULL, 0);
+}
+
+static void
+say_map(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns)
+{
+	struct watch *w = &c->watch[index];
+	struct field_list f = { .n = 0 };
+
+	if (w->now.mapped_bytes == w->last.mapped_bytes)
+		return;
+	if (w->map.id[0] == '\0')
+		say_map_meta(c, index, end_mono_ns);
+	field(&f, "read_bytes", (double)(w->now.mapped_bytes - w->last.mapped_bytes));
+	c->sink->data(c->sink->arg, w->map.id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }
 
 void
@@ -337,6 +369,7 @@ say_process(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_
 	field(&f, "paused_s", (double)w->pause_ns * 1e-9);
 	if (w->first_waits)
 		field(&f, "first_s", (double)w->first_ns * 1e-9);
+	say_map(c, index, end_mono_ns, now_wall_ns);
 	w->pause_total_ns += w->pause_ns;
 	w->combined_bytes = w->combined_ns = w->pause_ns = w->first_ns = 0;
 	w->last = w->now;
@@ -739,6 +772,8 @@ say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns)
 	}
 	if (w->steps_id[0] != '\0')
 		c->sink->end(c->sink->arg, w->steps_id);
+	if (w->map.id[0] != '\0')
+		c->sink->end(c->sink->arg, w->map.id);
 	if (w->said)
 		c->sink->end(c->sink->arg, w->id);
 }

@@ -116,6 +116,7 @@ watch_look(struct collect *c, struct watch *w)
 	if (w->look_mono_ns == 0 || w->quota_wanted)
 		q.wanted |= PROC_WANT_QUOTA;
 	threads_ask(c, w, &q, slot);
+	map_ask(c, w, &q);
 	c->sink->facts(c->sink->arg, &q, &f);
 	if (!f.found)
 		return f.alive;
@@ -125,6 +126,7 @@ watch_look(struct collect *c, struct watch *w)
 		return false;
 	if (f.wait_known)
 		starved_take(c, w, &f, &q, slot);
+	map_take(c, w, &q, &f);
 	look_take(w, &f, (q.wanted & PROC_WANT_QUOTA) != 0, waited_s);
 	usage_from_facts(c, w, &f);
 	w->has_threads = f.stat.threads > 1;

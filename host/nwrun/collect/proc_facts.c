@@ -207,6 +207,16 @@ tids_read(const struct proc_question *q, struct proc_facts *out)
 	}
 }
 
+/* 0 without a line "RssFile:  123 kB". */
+static uint64_t
+resident_read(int pid)
+{
+	char path[PATH_BYTES], text[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	return procread_key(path, "RssFile", text, sizeof(text)) ? procfile_number(text) << 10 : 0;
+}
+
 void
 proc_facts_read(const struct proc_question *q, struct proc_facts *out)
 {
@@ -232,6 +242,10 @@ proc_facts_read(const struct proc_question *q, struct proc_facts *out)
 	tids_read(q, out);
 	if ((q->wanted & PROC_WANT_QUOTA) != 0)
 		proc_quota_read(pid, &out->quota);
+	if ((q->wanted & PROC_WANT_RESIDENT) != 0)
+		out->resident_bytes = resident_read(pid);
+	if ((q->wanted & PROC_WANT_MAP) != 0)
+		proc_map_read(pid, &out->map);
 	if ((q->wanted & PROC_WANT_BLIND) != 0 && out->alive)
 		out->blind = blind_read(pid);
 }

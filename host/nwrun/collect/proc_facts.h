@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "host/lib/procfile.h"
 
@@ -19,7 +20,12 @@ enum proc_blind {
 };
 
 /* Facts that take more than reading a few small files, as a set of bits. */
-enum proc_wanted { PROC_WANT_BLIND = 1, PROC_WANT_QUOTA = 2 };
+enum proc_wanted {
+	PROC_WANT_BLIND = 1,
+	PROC_WANT_QUOTA = 2,
+	PROC_WANT_RESIDENT = 4,
+	PROC_WANT_MAP = 8
+};
 
 /* Threads of a process, at most, with waits for a processor asked one by one. */
 enum { PROC_TIDS = 16 };
@@ -39,6 +45,12 @@ struct proc_quota {
 	uint64_t throttled_ns;
 };
 
+/* A map of a file on a file system of FUSE. bytes 0: the process has none. */
+struct proc_map {
+	uint64_t dev, bytes; /* dev as in struct mount */
+	char path[256];      /* cut */
+};
+
 struct proc_facts {
 	bool found; /* `stat` is known */
 	bool alive; /* a process may have the pid, told or not */
@@ -51,6 +63,9 @@ struct proc_facts {
 	bool blocked;            /* some thread is blocked by storage */
 	struct proc_quota quota; /* filled on request */
 	unsigned blind;          /* set of enum proc_blind; filled on request */
+	/* memory of files, filled on request; 0: not known */
+	uint64_t resident_bytes;
+	struct proc_map map; /* the largest; filled on request */
 };
 
 /* The process that has a socket open. */
@@ -68,6 +83,9 @@ void proc_socket_find(struct proc_socket *s);
 /* Reads no more than PROC_TIDS threads one by one, whatever the question says. */
 void proc_facts_read(const struct proc_question *q, struct proc_facts *out);
 void proc_quota_read(int pid, struct proc_quota *out);
+/* The largest such map of a process, and of texts in the form of /proc/PID/maps and mountinfo. */
+void proc_map_read(int pid, struct proc_map *out);
+void proc_map_find(FILE *maps, const char *mountinfo, struct proc_map *out);
 /* Reasons by the program's file alone: PROC_STATIC, PROC_SETUID or none. */
 unsigned proc_blind_of_file(const char *path);
 /* A word for the first reason; NULL for an empty set. */

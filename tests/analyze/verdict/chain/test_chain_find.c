@@ -127,6 +127,34 @@ test_tree(void)
 	}
 }
 
+/* A loop sees a longer wait for its own worker than the pipe does. */
+static void
+test_least(void)
+{
+	static double cpu[WINDOWS];
+	struct chain c;
+	size_t i;
+
+	begin(2);
+	process[1].parent_pid = process[0].pid;
+	process[1].cpu = cpu;
+	for (i = 0; i < WINDOWS; i++)
+		cpu[i] = 0.09;
+	end_add(1, 0, 1);
+	end_add(0, 0, 0);
+	pipe_end[0].wait_s[1] = NULL;
+	chain_find(&e, &c);
+	CHECK_STR(c.sentence,
+	    "python3 waited at least 90 % for its worker; the worker of python3 "
+	    "computed 90 %.");
+	chain_clear(&c);
+	/* between strangers the wait is the wait */
+	process[1].parent_pid = 5;
+	chain_find(&e, &c);
+	CHECK(strstr(c.sentence, " waited 90 % for ") != NULL);
+	chain_clear(&c);
+}
+
 /* A worker ahead of its loop has filled the pipe, and uses the pipe no more; both are at work until
  * the worker ends. Steps of the loop without another use are the loop's. */
 static void
@@ -244,6 +272,7 @@ int
 main(void)
 {
 	test_files();
+	test_least();
 	test_loop();
 	test_row();
 	test_workers();

@@ -218,6 +218,27 @@ on_facts_of_threads(void *arg, const struct proc_question *q, struct proc_facts 
 		out->tid_wait_ns[i] = q->tid[i] == 77 ? 10 * MS + waits_now : 5000 * MS;
 }
 
+/* Answers of a reader of maps that storage blocks: 1 MiB arrives between two looks, a quarter of it
+ * from a device, for another map. */
+static uint64_t looks_at_map;
+
+static void
+on_facts_of_map(void *arg, const struct proc_question *q, struct proc_facts *out)
+{
+	(void)arg;
+	looks_at_map++;
+	*out = (struct proc_facts){ .found = true,
+		.alive = true,
+		.stat.threads = 1,
+		.io_known = true,
+		.io.read_bytes = looks_at_map << 18,
+		.blocked = true };
+	if ((q->wanted & PROC_WANT_RESIDENT) != 0)
+		out->resident_bytes = (8 + looks_at_map) << 20;
+	if ((q->wanted & PROC_WANT_MAP) != 0)
+		out->map = (struct proc_map){ 42, 16 << 20, "/far/file" };
+}
+
 static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts,
 	on_socket };
 
@@ -1127,11 +1148,46 @@ test_starved_thread(void)
 	teardown();
 }
 
+/* What arrives by a map that the kernel does not count is read of the process and of the file. */
+static void
+test_map(void)
+{
+	struct collect_sink maps = sink;
+	const struct said *file;
+	double sum;
+	int i;
+
+	for (maps.facts = on_facts_of_map, i = 0; i < 2; i++) {
+		setup();
+		c->sink = &maps;
+		looks_at_map = 0;
+		add_proc(0, getpid());
+		(void)add_thread(0, 0);
+		shm->proc[0].at_start.io_known = 1;
+		atomic_store(&shm->proc[0].mapped_bytes, i == 0 ? 16 << 20 : 1000);
+		collect_look(c, t0 + 100 * MS, 100 * MS);
+		collect_look(c, t0 + 200 * MS, 200 * MS);
+		collect_look(c, t0 + 300 * MS, 300 * MS);
+		collect_look(c, t0 + 400 * MS, 400 * MS);
+		collect_finish(c, t0 + 500 * MS, 500 * MS);
+		file = said_resource("nw:file", "/far/file");
+		CHECK(said_process() != NULL && (file != NULL) == (i == 0));
+		if (file != NULL) {
+			/* each look behind the first two tells of three quarters of a MiB */
+			sum = (double)(looks_at_map - 2) * 3 * (1 << 18);
+			CHECK(file->bytes == sum && file->ended == 1);
+			CHECK(said_process()->bytes == sum + (double)(looks_at_map << 18));
+		}
+		teardown();
+	}
+}
+
 int
 main(void)
 {
 	test_windows();
 	test_starved_thread();
+	test_map();
 	test_exit();
 	test_late_bank();
 	test_late_bank_is_reused();
