@@ -51,6 +51,7 @@ until_true 20 judged || fail "no verdicts: $(nw sessions)"
 nw report 1 | grep -q "Cannot tell what limited this transfer: its program announced it, and no host of it is measured" || fail "alone: $(nw report 1)"
 nw report 2 | grep -q "waited for its storage for 63 % of the transfer, as it says itself" || fail "storage-stats: $(nw report 2)"
 nw report 3 | grep -q "10.2.0.2 -> 10.1.0.1" || fail "the direction of an upload: $(nw report 3)"
+curl -s "$url/session/2" | grep -q "No host of this transfer is measured" || fail "the page leaves open where the transfer was limited"
 for s in 1 2 3; do nw report $s --json >"$tmp/$s.json"; done
 python3 - "$tmp" <<'PY' || fail "the documents"
 import json, sys

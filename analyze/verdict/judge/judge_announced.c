@@ -194,6 +194,7 @@ storage_says(struct announced *out, const struct evidence_announced *a)
 	out->by = a;
 	out->known = fmax(wait, net) >= ACCOUNT_HELD * whole;
 	out->share = fmin(1, fmax(wait, net) / whole);
+	out->other_share = fmin(1, fmin(wait, net) / whole);
 	if (wait >= net)
 		out->stage = reads ? NW_STAGE_DISK_READ : NW_STAGE_DISK_WRITE;
 	else
@@ -219,6 +220,20 @@ kernel_says(struct announced *out, const struct evidence_announced *a)
 	return true;
 }
 
+/* The sender's flow with most segments sent again; NULL if no kernel counts any. */
+static const struct evidence_announced *
+resent_most(const struct evidence *e)
+{
+	const struct evidence_announced *a, *most = NULL;
+
+	for (a = e->announced; a < e->announced + e->n_announced; a++)
+		if (sends(a) &&
+		    known(value(a, NW_ANNOUNCED_retrans)) >
+			(most != NULL ? value(most, NW_ANNOUNCED_retrans) : 0))
+			most = a;
+	return most;
+}
+
 void
 announced_find(struct judgement *j, const struct evidence *e)
 {
@@ -235,6 +250,7 @@ announced_find(struct judgement *j, const struct evidence *e)
 		else if (!is_form(a, NW_ANNOUNCE_LOG) && !is_form(a, NW_ANNOUNCE_RUCIO))
 			j->announced.is_told = false;
 	}
+	j->announced.resent = resent_most(e);
 	for (a = e->announced; a < e->announced + e->n_announced; a++)
 		if (storage_says(&j->announced, a))
 			return;
