@@ -93,12 +93,15 @@ static double
 bytes_announced(const struct evidence *e)
 {
 	double files = 0, flows = 0, traced = 0;
-	bool is_unknown = e->announced_more;
+	bool is_unknown = e->announced_more, is_said = false;
 	const struct evidence_announced *a;
 	size_t n_files = 0, n_traced = 0, i;
 
 	for (i = 0; i < e->n_announced; i++) {
 		a = &e->announced[i];
+		is_said |= isfinite(value(a, NW_ANNOUNCED_bytes_out)) ||
+		    isfinite(value(a, NW_ANNOUNCED_bytes_in)) ||
+		    isfinite(value(a, NW_ANNOUNCED_storage_bytes));
 		if (is_form(a, NW_ANNOUNCE_XROOTD)) {
 			n_files++;
 			is_unknown |= isnan(value(a, NW_ANNOUNCED_bytes_in)) ||
@@ -117,7 +120,7 @@ bytes_announced(const struct evidence *e)
 		return files;
 	if (traced > 0 && flows == 0 && n_traced >= n_files)
 		return traced;
-	return n_files > 0 ? NAN : flows;
+	return n_files > 0 || !is_said ? NAN : flows;
 }
 
 static void
@@ -158,6 +161,9 @@ transfer_announced(struct judgement *j, const struct evidence *e)
 
 	times_announced(j, e);
 	j->bytes = bytes_announced(e);
+	for (a = e->announced; a < e->announced + e->n_announced; a++)
+		if (is_form(a, NW_ANNOUNCE_XROOTD) && isnan(j->bytes) && !e->announced_more)
+			j->announced.is_uncounted = true;
 	for (a = e->announced; a < e->announced + e->n_announced; a++)
 		if (is_form(a, NW_ANNOUNCE_RUCIO) != is_form(most, NW_ANNOUNCE_RUCIO)
 			? is_form(most, NW_ANNOUNCE_RUCIO)

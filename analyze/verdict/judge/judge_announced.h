@@ -26,6 +26,7 @@ struct announced {
 	const struct evidence_announced
 	    *resent;        /* flow with most segments sent again; on loan; NULL: none */
 	bool is_told;       /* by events of hosts alone, not by datagrams */
+	bool is_uncounted;  /* bytes of a file, by XRootD, and no other account has them */
 	double slack_s;     /* how wrong the session's duration may be */
 	double lost;        /* datagrams of the server, of which some may be the session's */
 	double share;       /* of the time that the stage held the bytes */

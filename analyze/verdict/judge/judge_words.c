@@ -663,6 +663,10 @@ announced_words(struct judgement *j)
 	resent_reason(j);
 	if (a->lost > 0)
 		REASON_SAY(j, announced_lost, CLAIM_NO_STAGE, claim_number(a->lost));
+	if (a->is_uncounted)
+		REASON_SAY(j, announced_uncounted, CLAIM_NO_STAGE);
+	else if (isnan(j->bytes))
+		REASON_SAY(j, announced_no_bytes, CLAIM_NO_STAGE);
 	if (a->slack_s > 0)
 		REASON_SAY(j, announced_slack, CLAIM_NO_STAGE, claim_number(a->slack_s));
 	if (!a->is_told)

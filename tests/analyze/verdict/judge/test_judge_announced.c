@@ -165,6 +165,16 @@ test_transfer(void)
 	a[1].dport = 40001;
 	judge_one(a, 2, &j);
 	CHECK_NEAR(j.bytes, 6e8, 0, 0);
+	CHECK(!has_reason(&j, "No announcement has the bytes"));
+	judgement_clear(&j);
+	a[0].value[NW_ANNOUNCED_bytes_in] = a[0].value[NW_ANNOUNCED_bytes_out] = NAN;
+	judge_one(a, 1, &j);
+	CHECK(isnan(j.bytes));
+	CHECK(has_reason(&j, "No announcement has the bytes"));
+	judgement_clear(&j);
+	a[0].value[NW_ANNOUNCED_bytes_out] = 0; /* the program said so */
+	judge_one(a, 1, &j);
+	CHECK_NEAR(j.bytes, 0, 0, 0);
 	judgement_clear(&j);
 	judge_one(a, 0, &j);
 	CHECK_INT(j.announced.alone, false);
@@ -208,6 +218,8 @@ test_files(void)
 		else
 			CHECK_NEAR(j.bytes, cases[i].bytes, 0, 0);
 		CHECK_INT(isfinite(j.bytes_per_s), cases[i].has_rate);
+		CHECK_INT(
+		    has_reason(&j, "unless its address has scitag.flow=N"), isnan(cases[i].bytes));
 		CHECK_INT(j.announced.known, false);
 		judgement_clear(&j);
 	}
