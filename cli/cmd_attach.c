@@ -70,6 +70,7 @@ struct listener {
 	long pause_ns;
 	const char *begin; /* with the seconds */
 	const char *none;
+	const char *first; /* to do, if the source of the numbers does not answer; NULL: nothing */
 };
 
 /* What came to the running box since the start of the box. */
@@ -125,26 +126,29 @@ static const struct listener by_box = { heard_by_box,
 	    "a datagram came that is no announcement: see the box's log",
 	    "an announcement came again, or its clock is ten minutes off",
 	    "an announcement came beyond the limits of its source" },
-	200000000, "# waiting %ld s for the first announcement\n", "no announcement came" };
+	200000000, "# waiting %ld s for the first announcement\n", "no announcement came", NULL };
 static const struct listener by_traces = { heard_by_box,
 	{ KEY_counters_announcements, KEY_counters_announcements_foreign },
 	{ "a trace of a transfer came, and is a session: narrows sessions",
 	    "a trace of a transfer outside of all networks came: see announce-from", NULL, NULL,
 	    NULL },
-	200000000, "# waiting %ld s for the first trace of a transfer\n", "no trace came" };
-static const struct listener by_agents = { heard_by_agents, { 0 },
+	200000000, "# waiting %ld s for the first trace of a transfer\n", "no trace came", NULL };
+static const struct listener by_agents = {
+	heard_by_agents, { 0 },
 	{ "an agent was told of a data channel, and has a session: narrows sessions",
 	    "an agent was told of a connection that another process holds",
 	    "an agent got a datagram that is no notice: see the agent's log", NULL, NULL },
 	500000000, "# waiting %ld s for the first data channel; agents report every 10 s\n",
-	"no agent was told of a data channel" };
+	"no agent was told of a data channel",
+	"no agent answers: run nwflow on the server's host with the lines above, then check again"
+};
 static const struct listener by_events = { heard_by_box, { KEY_counters_events },
 	{ "an event came; transfers with a duration are in: narrows sessions", NULL, NULL, NULL,
 	    NULL },
-	200000000, "# waiting %ld s for the first event of the log\n", "no event came" };
+	200000000, "# waiting %ld s for the first event of the log\n", "no event came", NULL };
 static const struct listener by_sessions = { heard_by_box, { KEY_counters_sessions_total },
 	{ "a session began: narrows sessions", NULL, NULL, NULL, NULL }, 200000000,
-	"# waiting %ld s for the first session\n", "no session began" };
+	"# waiting %ld s for the first session\n", "no session began", NULL };
 
 static int
 run_check(const struct listener *l, const struct command_env *env, long seconds)
@@ -154,8 +158,9 @@ run_check(const struct listener *l, const struct command_env *env, long seconds)
 	struct heard was, is;
 	int f;
 
+	(void)fflush(stdout);
 	if (!l->get(l, env, &was))
-		return COMMAND_FAILED;
+		return l->first != NULL ? command_failed(NULL, l->first) : COMMAND_FAILED;
 	printf(l->begin, seconds);
 	while (nw_mono_ns() < until) {
 		(void)fflush(stdout);

@@ -26,6 +26,8 @@ port=$(sed -n 's/^announcements .*\///p' "$tmp/state/narrowsd.run")
 nw attach dcache --box 127.0.0.1 | grep -qx "pool.firefly.destination=127.0.0.1:$port" || fail "dCache's lines"
 nw attach dcache --check=1 >/dev/null 2>"$tmp/err" && fail "nothing came, and the status is 0"
 grep -q "no announcement came" "$tmp/err" || fail "nothing came: $(cat "$tmp/err")"
+nw attach gridftp --check=1 >"$tmp/out" 2>&1 && fail "no agent runs, and the status is 0"
+grep -q "run nwflow on the server's host" "$tmp/out" || fail "no agent: $(cat "$tmp/out")"
 # datagram TEXT: what --check says of a datagram
 datagram() {
 	nw attach dcache --check=20 >"$tmp/checked" 2>&1 &
