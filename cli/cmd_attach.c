@@ -12,21 +12,45 @@
 #include "cli/cmd.h"
 #include "pki/ask/ctlask.h"
 #include "cli/source.h"
+#include "narrows/address.h"
 #include "narrows/clock.h"
 #include "narrows/result.h"
 #include "narrows/terminal.h"
 #include "narrows/xmalloc.h"
 
-enum { HOST_BYTES = 256, CHECK_S = 60, PORT_DEFAULT = 10514 };
+enum { HOST_BYTES = 256, CHECK_S = 60 };
 
-/* The port of the box in the state directory; 0: the box has none. */
+/* Ports of the box that programs need. */
+enum port { ANNOUNCEMENTS, HOSTS, HTTPS };
+static const struct {
+	const char *name; /* in the file of the running box */
+	int usual;        /* of the manual's examples */
+	const char *none; /* lines for a box without the port; NULL: none */
+} ports[] = {
+	[ANNOUNCEMENTS] = { "announcements", 10514,
+	    "# The box has no port for announcements. In narrowsd.conf set\n"
+	    "#   listen-announcements 0.0.0.0/10514\n"
+	    "#   announce-from        NETWORK OF THE SERVERS\n" },
+	[HOSTS] = { "xsp-tls", 5007,
+	    "# The box has no port for hosts of the network. In narrowsd.conf set\n"
+	    "#   listen-xsp-tls 0.0.0.0/5007\n" },
+	[HTTPS] = { "https", 8443, NULL },
+};
+
+/* The first port of that name of the box in the state directory. 0: the box has no such port, or
+ * the port is on loopback and "host", the box's name for other machines, is not. */
 static int
-port_of(const char *state_dir)
+port_of(const char *state_dir, const char *name, const char *host)
 {
-	char *addresses = source_run_value(state_dir, "announcements");
-	const char *slash = addresses != NULL ? strchr(addresses, '/') : NULL;
+	char *addresses = source_run_value(state_dir, name);
+	char *slash = addresses != NULL ? strchr(addresses, '/') : NULL;
 	int port = slash != NULL ? atoi(slash + 1) : 0;
 
+	if (slash != NULL)
+		*slash = '\0';
+	if (host != NULL && slash != NULL && address_is_loopback(addresses) &&
+	    !address_is_loopback(host))
+		port = 0;
 	free(addresses);
 	return port;
 }
@@ -46,6 +70,7 @@ struct listener {
 	long pause_ns;
 	const char *begin; /* with the seconds */
 	const char *none;
+	const char *first; /* to do, if the source of the numbers does not answer; NULL: nothing */
 };
 
 /* What came to the running box since the start of the box. */
@@ -101,25 +126,29 @@ static const struct listener by_box = { heard_by_box,
 	    "a datagram came that is no announcement: see the box's log",
 	    "an announcement came again, or its clock is ten minutes off",
 	    "an announcement came beyond the limits of its source" },
-	200000000, "# waiting %ld s for the first announcement\n", "no announcement came" };
+	200000000, "# waiting %ld s for the first announcement\n", "no announcement came", NULL };
 static const struct listener by_traces = { heard_by_box,
 	{ KEY_counters_announcements, KEY_counters_announcements_foreign },
 	{ "a trace of a transfer came, and is a session: narrows sessions",
 	    "a trace of a transfer outside of all networks came: see announce-from", NULL, NULL,
 	    NULL },
-	200000000, "# waiting %ld s for the first trace of a transfer\n", "no trace came" };
-static const struct listener by_agents = { heard_by_agents, { 0 },
+	200000000, "# waiting %ld s for the first trace of a transfer\n", "no trace came", NULL };
+static const struct listener by_agents = {
+	heard_by_agents, { 0 },
 	{ "an agent was told of a data channel, and has a session: narrows sessions",
 	    "an agent was told of a connection that another process holds",
 	    "an agent got a datagram that is no notice: see the agent's log", NULL, NULL },
 	500000000, "# waiting %ld s for the first data channel; agents report every 10 s\n",
-	"no agent was told of a data channel" };
+	"no agent was told of a data channel",
+	"no agent answers: run nwflow on the server's host with the lines above, then check again"
+};
 static const struct listener by_events = { heard_by_box, { KEY_counters_events },
-	{ "an event came: narrows events", NULL, NULL, NULL, NULL }, 200000000,
-	"# waiting %ld s for the first event of the log\n", "no event came" };
+	{ "an event came; transfers with a duration are in: narrows sessions", NULL, NULL, NULL,
+	    NULL },
+	200000000, "# waiting %ld s for the first event of the log\n", "no event came", NULL };
 static const struct listener by_sessions = { heard_by_box, { KEY_counters_sessions_total },
 	{ "a session began: narrows sessions", NULL, NULL, NULL, NULL }, 200000000,
-	"# waiting %ld s for the first session\n", "no session began" };
+	"# waiting %ld s for the first session\n", "no session began", NULL };
 
 static int
 run_check(const struct listener *l, const struct command_env *env, long seconds)
@@ -129,8 +158,9 @@ run_check(const struct listener *l, const struct command_env *env, long seconds)
 	struct heard was, is;
 	int f;
 
+	(void)fflush(stdout);
 	if (!l->get(l, env, &was))
-		return COMMAND_FAILED;
+		return l->first != NULL ? command_failed(NULL, l->first) : COMMAND_FAILED;
 	printf(l->begin, seconds);
 	while (nw_mono_ns() < until) {
 		(void)fflush(stdout);
@@ -148,12 +178,14 @@ run_check(const struct listener *l, const struct command_env *env, long seconds)
 
 /* --- the programs --- */
 
-/* %1$s: the box's host; %2$d: its port for announcements. */
+/* %1$s: the box's host, or for the port of hosts the whole address; %2$d: the port. */
 static const struct program {
-	const char *name, *lines;
+	const char *name;
+	enum port port;
+	const char *lines;
 	const struct listener *listener;
 } programs[] = {
-	{ "xrootd",
+	{ "xrootd", ANNOUNCEMENTS,
 	    "# XRootD 5: lines for the server's configuration; then restart the server.\n"
 	    "# Files opened and closed, users, and third-party copies:\n"
 	    "xrootd.monitor all auth fstat 2s lfn ops xfr 1 ident 1m dest fstat files info user "
@@ -166,7 +198,7 @@ static const struct program {
 	    "xrootd.pmark use firefly scitag\n"
 	    "xrootd.pmark domain any\n",
 	    &by_box },
-	{ "dcache",
+	{ "dcache", ANNOUNCEMENTS,
 	    "# dCache 10: lines for /etc/dcache/dcache.conf on the pools; then restart the pools.\n"
 	    "pool.enable.firefly=true\n"
 	    "pool.firefly.destination=%1$s:%2$d\n"
@@ -174,16 +206,16 @@ static const struct program {
 	    "stage\n"
 	    "pool.firefly.storage-statistics=true\n",
 	    &by_box },
-	{ "gridftp",
+	{ "gridftp", HOSTS,
 	    "# GridFTP (Grid Community Toolkit 6), on the server's host, with the package\n"
 	    "# narrows-gridftp: \"narrows-gridftp install\" writes the line below into a file of\n"
 	    "# /etc/gridftp.d, tries a transfer, and takes the file away if the transfer fails.\n"
 	    "xnetmgr \"manager=narrows;\"\n"
 	    "# The line tells nwflow of every data channel. /etc/narrows/nwflow.conf has:\n"
 	    "#   watch yes\n"
-	    "#   box %1$s/PORT, or tls://%1$s/PORT\n",
+	    "#   box %1$s\n",
 	    &by_agents },
-	{ "fts",
+	{ "fts", HOSTS,
 	    "# FTS3 publishes to a broker (/etc/fts3/fts-msg-monitoring.conf: ACTIVE=true); nwfts\n"
 	    "# brings the messages here. Lines for /etc/narrows/nwfts.conf, on any host that "
 	    "reaches\n"
@@ -192,48 +224,49 @@ static const struct program {
 	    "broker-ca  /etc/narrows/broker-ca.crt\n"
 	    "# a line with the user and a line with the password, mode 0600\n"
 	    "login-file /etc/narrows/broker.login\n"
-	    "box        tls://%1$s/PORT\n",
+	    "box        %1$s\n",
 	    &by_events },
-	{ "rucio",
+	{ "rucio", HTTPS,
 	    "# Rucio: lines for rucio.cfg of the clients. narrowsd.conf of the box has:\n"
 	    "#   take-traces   yes\n"
 	    "#   announce-from NETWORK OF THE CLIENTS\n"
 	    "# A port with logins takes the token of: narrows access token -r traces rucio\n"
 	    "[trace]\n"
-	    "tracehost = https://rucio:TOKEN@%1$s:8443\n",
+	    "tracehost = https://rucio:TOKEN@%1$s:%2$d\n",
 	    &by_traces },
-	{ "nginx",
+	{ "nginx", HOSTS,
 	    "# nginx: lines for the block http of nginx.conf; then reload the server.\n"
 	    "log_format narrows '$msec $remote_addr $remote_port $server_port $request_method "
 	    "$status $bytes_sent $request_length $request_time \"$request_uri\"';\n"
 	    "access_log /var/log/nginx/narrows.log narrows;\n"
-	    "# On the server's host, as a user who may read the log; each request is an event:\n"
-	    "#   nwlog -b %1$s/PORT -F /usr/share/doc/narrows/examples/log-nginx.conf -f "
+	    "# On the server's host, as a user who may read the log; each request is an event,\n"
+	    "# and a session if it took a second at least:\n"
+	    "#   nwlog -b %1$s -F /usr/share/doc/narrows/examples/log-nginx.conf -f "
 	    "/var/log/nginx/narrows.log\n",
 	    &by_events },
-	{ "rclone",
+	{ "rclone", HOSTS,
 	    "# rclone: options of the command; each file copied is an event.\n"
 	    "-v --use-json-log --log-file /var/log/rclone.log\n"
 	    "# On the same host:\n"
-	    "#   nwlog -b %1$s/PORT -F /usr/share/doc/narrows/examples/log-rclone.conf -f "
+	    "#   nwlog -b %1$s -F /usr/share/doc/narrows/examples/log-rclone.conf -f "
 	    "/var/log/rclone.log\n"
 	    "# \"nwrun rclone ...\" makes a session with a verdict, without these options.\n",
 	    &by_events },
-	{ "kubernetes",
+	{ "kubernetes", HOSTS,
 	    "# Kubernetes: nwflow and magnet on every node. The image: Containerfile beside the "
 	    "manifest.\n"
 	    "# Each node's certificate, of \"narrows enroll NODE\", stands in its "
 	    "/etc/narrows/tls.\n"
-	    "sed 's|tls://BOX.example.net/5007|tls://%1$s/PORT|; "
+	    "sed 's|tls://BOX.example.net/5007|%1$s|; "
 	    "s|localhost/narrows-host|REGISTRY/narrows-host|' \\\n"
 	    "    /usr/share/doc/narrows/examples/kubernetes.yaml | kubectl apply -f -\n",
 	    &by_sessions },
-	{ "slurm",
+	{ "slurm", HOSTS,
 	    "#!/bin/sh\n"
 	    "# Slurm: a script for the line TaskProlog=FILE of slurm.conf; then restart slurmd.\n"
 	    "# What nwrun measures in a step, on all nodes, is one session with the job's number:\n"
 	    "#   srun nwrun PROGRAM\n"
-	    "# Each node's /etc/narrows/host.conf has: box %1$s/PORT, or tls://%1$s/PORT\n"
+	    "# Each node's /etc/narrows/host.conf has: box %1$s\n"
 	    "# The plug-in of \"make slurm\" does the same for steps of \"srun --narrows\" alone.\n"
 	    "case ${NARROWS_TASK:-} in\n"
 	    "\"\" | slurm-\"$SLURM_CLUSTER_NAME-$SLURM_JOB_ID\".*)\n"
@@ -244,6 +277,21 @@ static const struct program {
 	    "esac\n",
 	    &by_sessions },
 };
+
+static void
+lines_print(const struct program *p, const char *state_dir, const char *host)
+{
+	const char *of = p->port == HOSTS ? host : NULL;
+	int tls = port_of(state_dir, ports[p->port].name, of);
+	int plain = p->port == HOSTS && tls == 0 ? port_of(state_dir, "xsp", of) : 0;
+	int port = plain != 0 ? plain : tls != 0 ? tls : ports[p->port].usual;
+	char *address = xasprintf("%s%s/%d", plain != 0 ? "" : "tls://", terminal_text(host), port);
+
+	printf(p->lines, p->port == HOSTS ? address : terminal_text(host), port);
+	if (tls == 0 && plain == 0 && ports[p->port].none != NULL)
+		fputs(ports[p->port].none, stdout);
+	free(address);
+}
 
 /* NULL for a name that is not in the table. */
 static const struct program *
@@ -267,7 +315,7 @@ run(const struct command_env *env, int argc, char **argv)
 	char host[HOST_BYTES] = "";
 	long check_s = 0;
 	const struct program *program;
-	int ch, port = port_of(env->state_dir);
+	int ch;
 
 	while ((ch = getopt_long(argc, argv, "b:", longs, NULL)) != -1) {
 		if (ch == 'c')
@@ -287,12 +335,7 @@ run(const struct command_env *env, int argc, char **argv)
 		    "kubernetes or slurm");
 	if (host[0] == '\0' && gethostname(host, sizeof(host) - 1) != 0)
 		return command_failed(NULL, "this machine has no name: give --box");
-	if (port == 0 && program->listener == &by_box)
-		printf("# The box has no port for announcements. In narrowsd.conf set\n"
-		       "#   listen-announcements 0.0.0.0/%d\n"
-		       "#   announce-from        NETWORK OF THE SERVERS\n",
-		    PORT_DEFAULT);
-	printf(program->lines, terminal_text(host), port != 0 ? port : PORT_DEFAULT);
+	lines_print(program, env->state_dir, host);
 	return check_s > 0 ? run_check(program->listener, env, check_s) : fflush(stdout) != 0;
 }
 

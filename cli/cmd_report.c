@@ -102,7 +102,10 @@ amount_print(const json_t *session)
 	       rate = result_number(session, KEY_session_bytes_per_s);
 
 	putchar('\n');
-	if (isnan(bytes) || isnan(duration_s))
+	if (isnan(bytes) && !isnan(duration_s) &&
+	    json_is_true(result_get(session, KEY_session_announced_alone)))
+		printf("Bytes unknown, in %s", fmt_duration(duration_s).s);
+	else if (isnan(bytes) || isnan(duration_s))
 		printf("No bytes seen yet.");
 	else
 		printf("%s in %s", fmt_bytes(bytes).s, fmt_duration(duration_s).s);

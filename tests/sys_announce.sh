@@ -42,15 +42,19 @@ stats = {"bytes-transferred": 10**9, "connection-time": 100000, "read-active": "
 send("end", now - 100, now, sent=10**9, dport=40001, **{"storage-stats": stats})
 send("end", now - 100, now, received=3 * 10**8, dport=40002)
 send("end", now - 100, now, sent=1, src="10.3.0.1", dport=40003)  # touches no network of the list
+send("end", now - 100, now, dport=40005, usage={})
 send("end", now - 5000, now - 4000, sent=1, dport=40004)  # too old
 udp.sendto(b"hello", to)
 PY
 PYTHONPATH=$tmp python3 "$tmp/alone.py" "$port"
-judged() { nw report 3 | grep -q Missing; }
+judged() { nw report 4 | grep -q Missing; }
 until_true 20 judged || fail "no verdicts: $(nw sessions)"
 nw report 1 | grep -q "Cannot tell what limited this transfer: its program announced it, and no host of it is measured" || fail "alone: $(nw report 1)"
 nw report 2 | grep -q "waited for its storage for 63 % of the transfer, as it says itself" || fail "storage-stats: $(nw report 2)"
+nw report 4 >"$tmp/unsaid"
+grep -q "^Bytes unknown, in 1" "$tmp/unsaid" && grep -q "^Rate unknown: limit unknown" "$tmp/unsaid" || fail "without bytes: $(cat "$tmp/unsaid")"
 nw report 3 | grep -q "10.2.0.2 -> 10.1.0.1" || fail "the direction of an upload: $(nw report 3)"
+curl -s "$url/session/2" | grep -q "No host of this transfer is measured" || fail "the page leaves open where the transfer was limited"
 for s in 1 2 3; do nw report $s --json >"$tmp/$s.json"; done
 python3 - "$tmp" <<'PY' || fail "the documents"
 import json, sys
@@ -62,7 +66,7 @@ assert d[2]["verdict"]["stage"] is None
 PY
 # counted NAME NUMBER: a counter of the box
 counted() { curl -s "$url/metrics" | grep -q "^narrows_$1\(_total\)\? $2\$"; }
-counted announcements 5 && counted announcements_stale 2 && counted announcements_foreign 1 && counted announcements_malformed 1 ||
+counted announcements 6 && counted announcements_stale 2 && counted announcements_foreign 1 && counted announcements_malformed 1 ||
 	fail "counters: $(curl -s "$url/metrics" | grep '^narrows_announc')"
 
 # --- a measured end: the program's own kernel and calls decide, whatever comes by datagram, and before or after ---

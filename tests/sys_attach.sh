@@ -10,7 +10,13 @@ grep -q "listen-announcements" "$tmp/lines" && grep -qx "xrootd.pmark ffdest box
 nw attach nginx | grep -qxF "$(sed -n 's/^# *\(log_format .*\)/\1/p' conf/log-nginx.conf)" || fail "nginx's format is not that of the example: $(nw attach nginx)"
 nw attach rclone | grep -qF -- "$(sed -n 's/.*rclone \(-v .*\) \.\.\.$/\1/p' conf/log-rclone.conf)" || fail "rclone's options are not those of the example"
 nw attach rucio --box box.example | grep -qx "tracehost = https://rucio:TOKEN@box.example:8443" || fail "Rucio's lines"
-nw attach slurm | sh -n || fail "the script for Slurm"
+nw attach slurm >"$tmp/slurm" && sh -n "$tmp/slurm" && head -n 1 "$tmp/slurm" | grep -qx "#!/bin/sh" || fail "the script for Slurm"
+grep -q "listen-xsp-tls 0.0.0.0/5007" "$tmp/slurm" || fail "a box on loopback alone: $(cat "$tmp/slurm")"
+nw attach fts --box box.example | grep -qx "box        tls://box.example/5007" || fail "FTS's lines: $(nw attach fts)"
+nw attach nginx --box 127.0.0.1 | grep -q "nwlog -b $xsp -F" || fail "the box's own port: $(nw attach nginx --box 127.0.0.1)"
+for program in xrootd dcache gridftp fts rucio nginx rclone kubernetes slurm; do
+	! nw attach $program | grep '/PORT' || fail "$program: a port is left to the reader"
+done
 nw attach nobody >/dev/null 2>&1 && fail "an unknown program is accepted"
 nw attach dcache --check=0 >/dev/null 2>&1 && fail "no time to check is accepted"
 stop_box
@@ -20,6 +26,8 @@ port=$(sed -n 's/^announcements .*\///p' "$tmp/state/narrowsd.run")
 nw attach dcache --box 127.0.0.1 | grep -qx "pool.firefly.destination=127.0.0.1:$port" || fail "dCache's lines"
 nw attach dcache --check=1 >/dev/null 2>"$tmp/err" && fail "nothing came, and the status is 0"
 grep -q "no announcement came" "$tmp/err" || fail "nothing came: $(cat "$tmp/err")"
+nw attach gridftp --check=1 >"$tmp/out" 2>&1 && fail "no agent runs, and the status is 0"
+grep -q "run nwflow on the server's host" "$tmp/out" || fail "no agent: $(cat "$tmp/out")"
 # datagram TEXT: what --check says of a datagram
 datagram() {
 	nw attach dcache --check=20 >"$tmp/checked" 2>&1 &
@@ -40,7 +48,9 @@ nw attach nginx --check=20 >"$tmp/noticed" 2>&1 &
 check=$!
 until_true 10 grep -q waiting "$tmp/noticed" || fail "--check: $(cat "$tmp/noticed")"
 echo 'ts=2026-11-28T01:33:07Z event=transfer.http' | "$bin/nwlog" -p "$tmp/journal" 2>/dev/null || fail "nwlog"
-wait $check && grep -q "an event came" "$tmp/noticed" || fail "an event: $(cat "$tmp/checked")"
+wait $check && grep -q "an event came" "$tmp/noticed" || fail "an event: $(cat "$tmp/noticed")"
+named=$(sed -n 's/.*: narrows \([a-z]*\)$/\1/p' "$tmp/noticed")
+"$bin/narrows" help "${named:-none}" >/dev/null || fail "--check names no command: $(cat "$tmp/noticed")"
 
 command -v xrootd >/dev/null && command -v xrdcp >/dev/null || skip "no XRootD is installed; the lines alone are tested"
 mkdir "$tmp/data" "$tmp/admin"

@@ -58,6 +58,8 @@ speed_say(const struct analysis *a, struct claims *c)
 		as_usual_say(&a->usual, c);
 	else if (rate > 0 && isfinite(rate))
 		CLAIM_SAY(c, head_rate, CLAIM_NO_STAGE, claim_number(rate));
+	else if (a->judgement.announced.alone && a->judgement.bytes != 0)
+		CLAIM_SAY(c, head_no_rate, CLAIM_NO_STAGE);
 	else
 		CLAIM_SAY(c, head_nothing, CLAIM_NO_STAGE);
 }

@@ -444,6 +444,10 @@ static void
 answer_where(struct html *h, const json_t *doc)
 {
 	ask(h, "2", "where", "Where?");
+	if (json_is_true(
+		result_get(result_get(doc, KEY_result_session), KEY_session_announced_alone)))
+		html_raw(h,
+		    "<p>No host of this transfer is measured: no stage has times of its own.</p>");
 	session_pipe(h, doc);
 	html_raw(h, "</section>");
 }

@@ -93,12 +93,15 @@ static double
 bytes_announced(const struct evidence *e)
 {
 	double files = 0, flows = 0, traced = 0;
-	bool is_unknown = e->announced_more;
+	bool is_unknown = e->announced_more, is_said = false;
 	const struct evidence_announced *a;
 	size_t n_files = 0, n_traced = 0, i;
 
 	for (i = 0; i < e->n_announced; i++) {
 		a = &e->announced[i];
+		is_said |= isfinite(value(a, NW_ANNOUNCED_bytes_out)) ||
+		    isfinite(value(a, NW_ANNOUNCED_bytes_in)) ||
+		    isfinite(value(a, NW_ANNOUNCED_storage_bytes));
 		if (is_form(a, NW_ANNOUNCE_XROOTD)) {
 			n_files++;
 			is_unknown |= isnan(value(a, NW_ANNOUNCED_bytes_in)) ||
@@ -117,7 +120,7 @@ bytes_announced(const struct evidence *e)
 		return files;
 	if (traced > 0 && flows == 0 && n_traced >= n_files)
 		return traced;
-	return n_files > 0 ? NAN : flows;
+	return n_files > 0 || !is_said ? NAN : flows;
 }
 
 static void
@@ -159,6 +162,9 @@ transfer_announced(struct judgement *j, const struct evidence *e)
 	times_announced(j, e);
 	j->bytes = bytes_announced(e);
 	for (a = e->announced; a < e->announced + e->n_announced; a++)
+		if (is_form(a, NW_ANNOUNCE_XROOTD) && isnan(j->bytes) && !e->announced_more)
+			j->announced.is_uncounted = true;
+	for (a = e->announced; a < e->announced + e->n_announced; a++)
 		if (is_form(a, NW_ANNOUNCE_RUCIO) != is_form(most, NW_ANNOUNCE_RUCIO)
 			? is_form(most, NW_ANNOUNCE_RUCIO)
 			: bytes_of(a) > bytes_of(most))
@@ -194,6 +200,7 @@ storage_says(struct announced *out, const struct evidence_announced *a)
 	out->by = a;
 	out->known = fmax(wait, net) >= ACCOUNT_HELD * whole;
 	out->share = fmin(1, fmax(wait, net) / whole);
+	out->other_share = fmin(1, fmin(wait, net) / whole);
 	if (wait >= net)
 		out->stage = reads ? NW_STAGE_DISK_READ : NW_STAGE_DISK_WRITE;
 	else
@@ -219,6 +226,20 @@ kernel_says(struct announced *out, const struct evidence_announced *a)
 	return true;
 }
 
+/* The sender's flow with most segments sent again; NULL if no kernel counts any. */
+static const struct evidence_announced *
+resent_most(const struct evidence *e)
+{
+	const struct evidence_announced *a, *most = NULL;
+
+	for (a = e->announced; a < e->announced + e->n_announced; a++)
+		if (sends(a) &&
+		    known(value(a, NW_ANNOUNCED_retrans)) >
+			(most != NULL ? value(most, NW_ANNOUNCED_retrans) : 0))
+			most = a;
+	return most;
+}
+
 void
 announced_find(struct judgement *j, const struct evidence *e)
 {
@@ -235,6 +256,7 @@ announced_find(struct judgement *j, const struct evidence *e)
 		else if (!is_form(a, NW_ANNOUNCE_LOG) && !is_form(a, NW_ANNOUNCE_RUCIO))
 			j->announced.is_told = false;
 	}
+	j->announced.resent = resent_most(e);
 	for (a = e->announced; a < e->announced + e->n_announced; a++)
 		if (storage_says(&j->announced, a))
 			return;

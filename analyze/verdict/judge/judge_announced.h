@@ -22,11 +22,15 @@ struct announced {
 	enum announced_from from;
 	const struct evidence_announced *by; /* the flow with the account; on loan */
 	const struct evidence_announced
-	    *phases;    /* what FTS or Rucio says; on loan; NULL: nothing */
-	bool is_told;   /* by events of hosts alone, not by datagrams */
-	double slack_s; /* how wrong the session's duration may be */
-	double lost;    /* datagrams of the server, of which some may be the session's */
-	double share;   /* of the time that the stage held the bytes */
+	    *phases; /* what FTS or Rucio says; on loan; NULL: nothing */
+	const struct evidence_announced
+	    *resent;        /* flow with most segments sent again; on loan; NULL: none */
+	bool is_told;       /* by events of hosts alone, not by datagrams */
+	bool is_uncounted;  /* bytes of a file, by XRootD, and no other account has them */
+	double slack_s;     /* how wrong the session's duration may be */
+	double lost;        /* datagrams of the server, of which some may be the session's */
+	double share;       /* of the time that the stage held the bytes */
+	double other_share; /* the same of the network if storage is the stage, and the reverse */
 	const char *sender, *receiver; /* addresses by the direction of the bytes; on loan */
 };
 

@@ -574,6 +574,34 @@ kernel_reasons(struct judgement *j)
 	if (a->share <= FLIGHT_IDLE)
 		REASON_SAY(j, announced_idle, CLAIM_NO_STAGE,
 		    claim_text(announced_text(a->by->src)), claim_number(1 - a->share));
+	else if (!a->known)
+		REASON_SAY(j, announced_in_flight, CLAIM_NO_STAGE,
+		    claim_text(announced_text(a->by->src)), claim_number(a->share));
+}
+
+static void
+resent_reason(struct judgement *j)
+{
+	const struct evidence_announced *a = j->announced.resent;
+	double round_s = a != NULL ? a->value[NW_ANNOUNCED_rtt_min_s] : NAN;
+
+	if (a != NULL && isnan(round_s))
+		round_s = a->value[NW_ANNOUNCED_rtt_s];
+	if (isfinite(round_s))
+		REASON_SAY(j, announced_again, CLAIM_NO_STAGE, claim_text(announced_text(a->src)),
+		    claim_number(a->value[NW_ANNOUNCED_retrans]), claim_number(round_s));
+}
+
+/* What a server says of storage and network, if neither is a stage. */
+static void
+undecided_reason(struct judgement *j)
+{
+	const struct announced *a = &j->announced;
+	const bool is_storage = a->stage == NW_STAGE_DISK_READ || a->stage == NW_STAGE_DISK_WRITE;
+
+	REASON_SAY(j, announced_undecided, CLAIM_NO_STAGE, claim_text(announced_text(a->by->src)),
+	    claim_number(is_storage ? a->share : a->other_share),
+	    claim_number(is_storage ? a->other_share : a->share));
 }
 
 static double
@@ -631,10 +659,14 @@ announced_words(struct judgement *j)
 	if (a->from == ANNOUNCED_TCP)
 		kernel_reasons(j);
 	else if (a->from == ANNOUNCED_STORAGE && !a->known)
-		REASON_SAY(j, announced_undecided, CLAIM_NO_STAGE,
-		    claim_text(announced_text(a->by->src)), claim_number(a->share));
+		undecided_reason(j);
+	resent_reason(j);
 	if (a->lost > 0)
 		REASON_SAY(j, announced_lost, CLAIM_NO_STAGE, claim_number(a->lost));
+	if (a->is_uncounted)
+		REASON_SAY(j, announced_uncounted, CLAIM_NO_STAGE);
+	else if (isnan(j->bytes))
+		REASON_SAY(j, announced_no_bytes, CLAIM_NO_STAGE);
 	if (a->slack_s > 0)
 		REASON_SAY(j, announced_slack, CLAIM_NO_STAGE, claim_number(a->slack_s));
 	if (!a->is_told)

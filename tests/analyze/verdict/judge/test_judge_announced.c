@@ -75,7 +75,14 @@ test_stages(void)
 		/* dCache */
 		{ .out = 1e9, .read_wait = 63, .read_net = 37, .stage = "disk.read" },
 		{ .out = 1e9, .read_wait = 37, .read_net = 63, .stage = "net.write" },
-		{ .out = 1e9, .read_wait = 50, .read_net = 50, .cause = "about alike" },
+		{ .out = 1e9,
+		    .read_wait = 30,
+		    .read_net = 40,
+		    .cause = "storage for 43 % and for the network for 57 % of the transfer" },
+		{ .out = 1e9,
+		    .read_wait = 50,
+		    .read_net = 40,
+		    .cause = "storage for 56 % and for the network for 44 %" },
 		{ .in = 1e9, .write_wait = 90, .write_net = 10, .stage = "disk.write" },
 		{ .in = 1e9, .write_wait = 10, .write_net = 90, .stage = "net.read" },
 		/* without bytes of the flow the waits tell the direction */
@@ -90,8 +97,8 @@ test_stages(void)
 		    .busy = 97,
 		    .rwnd = 92,
 		    .stage = "net.write",
-		    .cause = "receive window" },
-		{ .out = 1e9, .busy = 60, .rwnd = -1 },
+		    .cause = "the window is small, or the far end reads slowly" },
+		{ .out = 1e9, .busy = 60, .rwnd = -1, .cause = "data was in flight for 60 %" },
 		{ .out = 1e9, .busy = 10, .rwnd = -1, .cause = "its program or its storage" },
 		{ .in = 1e9, .busy = 97, .rwnd = 92 }, /* the receiving kernel */
 		{ .out = 1e9, .busy = 97 },            /* half an account */
@@ -117,6 +124,30 @@ test_stages(void)
 	}
 }
 
+/* The flow with most segments sent again is told, with the round trip, whatever names the stage. */
+static void
+test_resent(void)
+{
+	const struct flow_case c = { .out = 1e9, .read_wait = 63, .read_net = 37 };
+	struct evidence_announced a[2] = { flow_of(&c), flow_of(&c) };
+	struct judgement j;
+
+	a[1].dport = 40001;
+	a[0].value[NW_ANNOUNCED_retrans] = 0;
+	judge_one(a, 2, &j);
+	CHECK(!has_reason(&j, "segments again"));
+	judgement_clear(&j);
+	a[1].value[NW_ANNOUNCED_retrans] = 1200;
+	judge_one(a, 2, &j);
+	CHECK(!has_reason(&j, "segments again")); /* the round trip is not said */
+	judgement_clear(&j);
+	a[0].value[NW_ANNOUNCED_retrans] = 3;
+	a[1].value[NW_ANNOUNCED_rtt_s] = 0.02;
+	judge_one(a, 2, &j);
+	CHECK(has_reason(&j, "192.0.2.1 sent 1200 segments again, at a round trip of 20 ms"));
+	judgement_clear(&j);
+}
+
 /* Direction, bytes and rate; a flow that is announced twice counts once. */
 static void
 test_transfer(void)
@@ -134,6 +165,16 @@ test_transfer(void)
 	a[1].dport = 40001;
 	judge_one(a, 2, &j);
 	CHECK_NEAR(j.bytes, 6e8, 0, 0);
+	CHECK(!has_reason(&j, "No announcement has the bytes"));
+	judgement_clear(&j);
+	a[0].value[NW_ANNOUNCED_bytes_in] = a[0].value[NW_ANNOUNCED_bytes_out] = NAN;
+	judge_one(a, 1, &j);
+	CHECK(isnan(j.bytes));
+	CHECK(has_reason(&j, "No announcement has the bytes"));
+	judgement_clear(&j);
+	a[0].value[NW_ANNOUNCED_bytes_out] = 0; /* the program said so */
+	judge_one(a, 1, &j);
+	CHECK_NEAR(j.bytes, 0, 0, 0);
 	judgement_clear(&j);
 	judge_one(a, 0, &j);
 	CHECK_INT(j.announced.alone, false);
@@ -177,6 +218,8 @@ test_files(void)
 		else
 			CHECK_NEAR(j.bytes, cases[i].bytes, 0, 0);
 		CHECK_INT(isfinite(j.bytes_per_s), cases[i].has_rate);
+		CHECK_INT(
+		    has_reason(&j, "unless its address has scitag.flow=N"), isnan(cases[i].bytes));
 		CHECK_INT(j.announced.known, false);
 		judgement_clear(&j);
 	}
@@ -284,6 +327,7 @@ int
 main(void)
 {
 	test_stages();
+	test_resent();
 	test_transfer();
 	test_files();
 	test_queue();
