@@ -76,7 +76,7 @@ test_set(void)
 	CHECK_NEAR(bound, 2e-4, 1e-12, 0);
 	CHECK(nw_clock_span(&rows, 1500 * S, 2010 * S, &offset, &bound));
 	CHECK(offset - bound <= 0.001 && offset + bound >= 92);
-	/* a better comparison of the other clock, shortly before the span or before any of the span */
+	/* a better comparison of the other clock, shortly before the span */
 	CHECK_INT(nw_clock_rows_add(&rows, 1995 * S, 92, 1e-5), NW_OK);
 	CHECK(nw_clock_span(&rows, 2000 * S, 2010 * S, &offset, &bound));
 	CHECK_NEAR(offset, 0.001, 1e-12, 0);
