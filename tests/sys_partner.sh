@@ -195,14 +195,34 @@ both 3
 
 # --- a connection from a network that is not registered for the asker ---
 transfer 127.3.0.1 127.2.0.1 0 0.002
-until_true 30 page_says "$url_A" 4 "The box of B refuses: a connection from outside of the networks registered for the asker" || fail "B does not refuse: $(cat "$tmp/A.partner.log")"
+until_true 30 page_says "$url_A" 4 "The box of B \\(refuses\\|measured\\)" || fail "B does not answer: $(cat "$tmp/A.partner.log")"
+page_says "$url_A" 4 "The box of B refuses: a connection from outside of the networks registered for the asker" || fail "B does not refuse: $(cat "$tmp/A.partner.log")"
 curl -s "$url_B/metrics" | grep -q '^narrows_partner_refusals_total [1-9]' || fail "B counts no refusal"
 ! json A 4 | grep -q "dtn@B" || fail "A has windows that B refuses"
+
+# --- a partner asks so often in a minute and no more, and takes no room of others ---
+cat >"$tmp/often.py" <<'PY'
+import json, socket, ssl, sys
+def ask(key):
+    c = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    c.check_hostname, c.verify_mode = False, ssl.CERT_NONE
+    c.load_cert_chain(key + "/self.crt", key + "/self.key")
+    with socket.create_connection(("127.0.0.1", int(sys.argv[3])), 10) as s, c.wrap_socket(s) as t:
+        t.sendall(b'{"ask":"nothing"}\n')
+        return json.loads(t.makefile().readline())["why"]
+said = []
+while len(said) < 125 and "too many questions: ask again in a minute" not in said:  # a minute may end in between
+    said.append(ask(sys.argv[1]))
+print(set(said[:-1]), said[-1], ask(sys.argv[2]))
+PY
+python3 "$tmp/often.py" "$tmp/A.p" "$tmp/B.p" "${ports#* }" >"$tmp/said" 2>&1 || fail "asking often: $(cat "$tmp/said")"
+grep -qx "{'no question of a box'} too many questions: ask again in a minute not a partner" "$tmp/said" || fail "the rate of a partner: $(cat "$tmp/said")"
 
 # --- a partner that is removed is a stranger ---
 partner B remove A
 ! partner B remove A 2>/dev/null || fail "removed twice"
 partner B list | grep -qx "no partners" || fail "list: $(partner B list)"
 transfer 127.1.0.1 127.2.0.1 0 0.002
-until_true 30 page_says "$url_A" 5 "The box of B refuses: not a partner" || fail "a stranger is answered: $(cat "$tmp/A.partner.log")"
+until_true 30 page_says "$url_A" 5 "The box of B \\(refuses\\|measured\\)" || fail "B does not answer: $(cat "$tmp/A.partner.log")"
+page_says "$url_A" 5 "The box of B refuses: not a partner" || fail "a stranger is answered: $(cat "$tmp/A.partner.log")"
 end_serve "$pid_A"

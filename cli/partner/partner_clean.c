@@ -263,13 +263,15 @@ is_of_session_ends(const struct cleaning *cl, const struct nw_subject *s)
 	return good;
 }
 
+/* Collectors stay out: the partner's box alone hears whether one of its hosts falls silent. */
 static bool
 is_type_ok(const char *type)
 {
 	return (nw_type_begins(type, NW_TYPE_HOST) || nw_type_begins(type, NW_TYPE_RUN) ||
 		   nw_type_begins(type, NW_TYPE_CALIPER) ||
 		   nw_type_begins(type, NW_TYPE_CALIPER_OLD)) &&
-	    !nw_type_begins(type, NW_TYPE_CONFIG) && !nw_type_begins(type, NW_TYPE_ANNOUNCED);
+	    !nw_type_begins(type, NW_TYPE_COLLECTOR) && !nw_type_begins(type, NW_TYPE_CONFIG) &&
+	    !nw_type_begins(type, NW_TYPE_ANNOUNCED);
 }
 
 static char *

@@ -178,6 +178,7 @@ test_clean(void)
 	make_row(&m, "foreign", T0 + 5);
 	make_meta(&m, "elsewhere", "nw:connection", "task-of-theirs", "192.0.2.7", 5000);
 	make_meta(&m, "setting", "ps:host:config", NULL, NULL, 0);
+	make_meta(&m, "agent", NW_TYPE_COLLECTOR, NULL, NULL, 0);
 	make_meta(&m, "said", "nw:announced", "task-of-theirs", NULL, 0);
 	make_meta(&m, "cpu", "ps:tools:blipp:linux:cpu:utilization", NULL, NULL, 0);
 	make_row(&m, "cpu", T0 + 6);
@@ -190,12 +191,13 @@ test_clean(void)
 	CHECK(has(&c, "dtn2@b") && has(&c, "order:7") && has(&c, "nw:connection"));
 	CHECK(!has(&c, "task-of-theirs") && has(&c, "partner"));
 	CHECK(has(&c, "cpu:utilization"));
-	CHECK(!has(&c, "foreign") && !has(&c, "elsewhere") && !has(&c, "setting"));
+	CHECK(!has(&c, "foreign") && !has(&c, "elsewhere") && !has(&c, "setting") &&
+	    !has(&c, "agent"));
 	CHECK(!has(&c, "said") && !has(&c, "never") && !has(&c, "forged") && !has(&c, "dtn1"));
 	CHECK_STR(c.hosts, "dtn2@b");
 	CHECK_INT(c.n_series, 2);
 	CHECK_INT(c.n_values, 2);
-	CHECK_INT(c.n_left_out, 4);
+	CHECK_INT(c.n_left_out, 5);
 	CHECK(!has(&c, NW_TYPE_BOXES));
 	clean_clear(&c);
 	c = cleaned(&m, NW_OK, 0.25);
