@@ -14,7 +14,6 @@
 #include "cli/query.h"
 #include "cli/show.h"
 #include "cli/source.h"
-#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
@@ -242,7 +241,7 @@ accept_run(const struct command_env *env, int argc, char **argv)
 {
 	static const struct option longs[] = { { "who", required_argument, NULL, 'w' },
 		{ NULL, 0, NULL, 0 } };
-	struct nw_acceptance_rec a = { .t_wall_ns = nw_wall_ns(), .who = own_name() };
+	struct nw_acceptance_rec a = { .who = own_name() };
 	char *end;
 	int ch;
 

@@ -136,7 +136,7 @@ struct nw_incident_rec {
 struct nw_acceptance_rec {
 	const char *route, *program;
 	int64_t session_id; /* the incident's first session */
-	int64_t t_wall_ns;
+	int64_t t_wall_ns;  /* to be kept: 0 is the time of the writing */
 	const char *who, *why;
 };
 

@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "store/ground/db.h"
 #include "store/ground/schema.h"
@@ -151,8 +152,14 @@ acceptance_add(
 	}
 	if ((rc = pen_take(&p, path, wait_ms, why)) != NW_OK)
 		return rc;
-	rc = db_run(&p.stmts, ACCEPTANCE_ADD, "ttiitti", a->route, a->program, a->t_wall_ns,
-	    a->session_id, a->who, a->why, (int64_t)STORE_ACCEPTANCES_MAX);
+	/* the time is read while nobody else writes: a history made before does not have the
+	 * acceptance, and is older */
+	if ((rc = db_exec(p.db, "BEGIN IMMEDIATE")) == NW_OK)
+		rc = db_run(&p.stmts, ACCEPTANCE_ADD, "ttiitti", a->route, a->program,
+		    a->t_wall_ns != 0 ? a->t_wall_ns : nw_wall_ns(), a->session_id, a->who, a->why,
+		    (int64_t)STORE_ACCEPTANCES_MAX);
+	if (rc == NW_OK)
+		rc = db_exec(p.db, "COMMIT");
 	return pen_drop(&p, rc, "no such open incident", why);
 }
 

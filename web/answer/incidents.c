@@ -7,7 +7,6 @@
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
 
-#include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/reach.h"
@@ -312,10 +311,9 @@ int
 incident_accept(struct store_reader *r, const char *store_path, int64_t session_id, const char *who,
     const char *text, const char **why)
 {
-	struct nw_acceptance_rec a = { .session_id = session_id,
-		.t_wall_ns = nw_wall_ns(),
-		.who = who,
-		.why = text != NULL ? text : "" };
+	struct nw_acceptance_rec a = {
+		.session_id = session_id, .who = who, .why = text != NULL ? text : ""
+	};
 	char reason[STORE_WHY_BYTES];
 	int rc;
 
