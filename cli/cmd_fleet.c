@@ -28,7 +28,8 @@
 
 static const char DEFAULT_CONF[] = "/etc/narrows/fleet.conf",
 		  DEFAULT_MEMORY[] = "/var/lib/narrows-fleet/memory.json";
-static const int64_t WAIT_MAX_NS = INT64_C(3600) * 1000000000;
+static const int64_t WAIT_MAX_NS = INT64_C(3600) * 1000000000,
+		     LEVELS_WAIT_NS = INT64_C(600) * 1000000000;
 
 struct fleeting {
 	const struct command_env *env;
@@ -285,6 +286,7 @@ push(const struct fleeting *f, const char *store_path, bool says)
 	int rc;
 
 	p.clock = clock_of(f->env->source);
+	p.levels_wait_ns = says ? 0 : LEVELS_WAIT_NS;
 	rc = fleet_push(&p, why);
 	pushed_say(f, rc == NW_OK ? NULL : why, p.sent);
 	if (rc < 0)

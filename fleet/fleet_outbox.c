@@ -72,8 +72,9 @@ on_row(void *arg, size_t n, const char *const *names, const struct store_cell *c
 	for (i = 0; order[i] >= 0 && i + 1 < n; i++)
 		row->cell[order[i]] =
 		    cell_of(&cells[i + 1], fleet_tables[FLEET_SESSIONS].column[order[i]].type);
-	level_days_add(r->days, row->cell[FLEET_route].text, row->cell[FLEET_program].text,
-	    row->cell[FLEET_start_ns].i);
+	if (r->days != NULL)
+		level_days_add(r->days, row->cell[FLEET_route].text, row->cell[FLEET_program].text,
+		    row->cell[FLEET_start_ns].i);
 	if (!veil_row(r->veil, row))
 		fleet_rows_drop(r->rows);
 	return 0;
@@ -124,13 +125,17 @@ on_day(void *arg, size_t n, const char *const *names, const struct store_cell *c
 }
 
 int
-outbox_days(const char *store_path, struct level_days *days, char why[FLEET_WHY_BYTES])
+outbox_days(
+    const char *store_path, int64_t after_run, struct level_days *days, char why[FLEET_WHY_BYTES])
 {
-	return outbox_ask(store_path,
-	    "SELECT route, coalesce(program, '') AS p, start_ns FROM result WHERE route IS NOT "
-	    "NULL "
-	    "AND start_ns IS NOT NULL ORDER BY route, p, start_ns",
-	    on_day, days, why);
+	char *text = xasprintf("SELECT route, coalesce(program, '') AS p, start_ns FROM result "
+			       "WHERE run_id > %" PRId64 " AND route IS NOT NULL AND start_ns IS "
+			       "NOT NULL ORDER BY route, p, start_ns",
+	    after_run);
+	int rc = outbox_ask(store_path, text, on_day, days, why);
+
+	free(text);
+	return rc;
 }
 
 /* --- hosts --- */

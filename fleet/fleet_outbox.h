@@ -26,8 +26,9 @@ void level_days_clear(struct level_days *d);
 int outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v,
     int64_t after_run, size_t max, struct fleet_rows *rows, struct level_days *days,
     int64_t *last_run, size_t *looked, char why[FLEET_WHY_BYTES]);
-/* All days of all routes. */
-int outbox_days(const char *store_path, struct level_days *days, char why[FLEET_WHY_BYTES]);
+/* The days of sessions that were judged after run after_run. */
+int outbox_days(
+    const char *store_path, int64_t after_run, struct level_days *days, char why[FLEET_WHY_BYTES]);
 
 /* The newest numbers of the box's store. */
 struct outbox_newest {

@@ -25,8 +25,9 @@ static const int64_t KEPT_NS = INT64_C(3600) * 1000000000;
  * mark is at least an hour old, if so old a batch was. "gone" are the numbers of deleted sessions,
  * and with "gone_to" all sessions up to that number are deleted. "given" are the sessions whose
  * chunks leave although they are not pinned, "chunks" has the run of each session whose chunks the
- * fleet has, and "levels" is true while the fleet lacks all roll-ups. "asked" is true once the
- * fleet was asked for the deleted sessions, which a lost memory does not have.
+ * fleet has. Days of runs after "levels_run" are to be counted anew, and "levels_ns" is the time of
+ * the last count. "asked" is true once the fleet was asked for the deleted sessions, which a lost
+ * memory does not have.
  */
 
 static bool
@@ -54,6 +55,7 @@ memory_begin(json_t *memory, const struct fleet_push *p, int64_t newest_run)
 	json_object_set_new(memory, "fleet", json_string(p->conf->fleet));
 	json_object_set_new(memory, "site", json_string(p->conf->site));
 	json_object_set_new(memory, "run", json_integer(0));
+	json_object_set_new(memory, "levels_run", json_integer(0));
 	json_object_set_new(memory, "marks", json_array());
 	json_object_set_new(memory, "chunks", json_object());
 	json_object_set_new(memory, "asked", json_false());
@@ -78,9 +80,11 @@ memory_back(json_t *memory, int64_t now_wall_ns)
 {
 	const json_t *mark = json_array_get(json_object_get(memory, "marks"), 0);
 	bool is_old = json_integer_value(json_array_get(mark, 0)) < now_wall_ns - KEPT_NS;
+	json_int_t run = is_old ? json_integer_value(json_array_get(mark, 1)) : 0;
 
-	json_object_set_new(
-	    memory, "run", json_integer(is_old ? json_integer_value(json_array_get(mark, 1)) : 0));
+	json_object_set_new(memory, "run", json_integer(run));
+	if (json_integer_value(json_object_get(memory, "levels_run")) > run)
+		json_object_set_new(memory, "levels_run", json_integer(run));
 	json_object_set_new(memory, "chunks", json_object());
 }
 
@@ -220,37 +224,20 @@ rows_put(struct pushing *s, const struct fleet_rows *rows, char why[FLEET_WHY_BY
 	return rows->n > 0 ? engine->put(e, rows, why) : NW_OK;
 }
 
-/* Counts days anew, and sends the roll-ups. */
-static int
-levels_push(struct pushing *s, struct level_days *days, char why[FLEET_WHY_BYTES])
-{
-	struct fleet_rows rows = { .table = FLEET_LEVELS };
-	int rc = levels_read(
-	    s->p->store_path, s->p->conf, s->veil, days, is_gone, s, nw_wall_ns(), &rows, why);
-
-	if (rc == NW_OK)
-		rc = rows_put(s, &rows, why);
-	fleet_rows_clear(&rows);
-	return rc;
-}
-
 /* *looked 0: the fleet has all. */
 static int
 batch_push(struct pushing *s, size_t *looked, char why[FLEET_WHY_BYTES])
 {
 	size_t max = s->p->conf->rate < BATCH_MAX ? (size_t)s->p->conf->rate : BATCH_MAX;
 	struct fleet_rows rows = { 0 };
-	struct level_days days = { 0 };
 	int64_t last_run;
 	int rc;
 
-	rc = outbox_read(s->p->store_path, s->p->conf, s->veil, run_of(s->memory), max, &rows,
-	    &days, &last_run, looked, why);
+	rc = outbox_read(s->p->store_path, s->p->conf, s->veil, run_of(s->memory), max, &rows, NULL,
+	    &last_run, looked, why);
 	gone_drop(s, &rows);
 	if (rc == NW_OK)
 		rc = rows_put(s, &rows, why);
-	if (rc == NW_OK)
-		rc = levels_push(s, &days, why);
 	if (rc == NW_OK && *looked > 0) {
 		s->p->sent += rows.n;
 		s->p->kept += *looked - rows.n;
@@ -260,24 +247,35 @@ batch_push(struct pushing *s, size_t *looked, char why[FLEET_WHY_BYTES])
 			wait_for_rate(rows.n, s->p->conf->rate);
 	}
 	fleet_rows_clear(&rows);
-	level_days_clear(&days);
 	return rc;
 }
 
-/* After a deletion the fleet lacks the roll-ups of all days. */
+/*
+ * Counts the days of new runs anew, and sends the roll-ups. A count reads all sessions of a route's
+ * day, so that a busy route is not counted with each of its sessions, but at most once in
+ * levels_wait_ns. A count is due after a clock was set back, too.
+ */
 static int
-levels_push_all(struct pushing *s, char why[FLEET_WHY_BYTES])
+levels_push(struct pushing *s, char why[FLEET_WHY_BYTES])
 {
+	const int64_t now = nw_wall_ns(), run = run_of(s->memory);
+	const int64_t last = (int64_t)json_integer_value(json_object_get(s->memory, "levels_ns"));
+	int64_t after = (int64_t)json_integer_value(json_object_get(s->memory, "levels_run"));
+	struct fleet_rows rows = { .table = FLEET_LEVELS };
 	struct level_days days = { 0 };
-	int rc = NW_OK;
+	int rc;
 
-	if (!json_is_true(json_object_get(s->memory, "levels")))
+	if (after >= run || (now >= last && now - last < s->p->levels_wait_ns))
 		return NW_OK;
-	if ((rc = outbox_days(s->p->store_path, &days, why)) == NW_OK &&
-	    (rc = levels_push(s, &days, why)) == NW_OK) {
-		json_object_set_new(s->memory, "levels", json_false());
+	if ((rc = outbox_days(s->p->store_path, after, &days, why)) == NW_OK)
+		rc = levels_read(
+		    s->p->store_path, s->p->conf, s->veil, &days, is_gone, s, now, &rows, why);
+	if (rc == NW_OK && (rc = rows_put(s, &rows, why)) == NW_OK) {
+		json_object_set_new(s->memory, "levels_run", json_integer((json_int_t)run));
+		json_object_set_new(s->memory, "levels_ns", json_integer((json_int_t)now));
 		rc = memory_write(s->p->memory_path, s->memory, why);
 	}
+	fleet_rows_clear(&rows);
 	level_days_clear(&days);
 	return rc;
 }
@@ -387,7 +385,7 @@ fleet_push(struct fleet_push *p, char why[FLEET_WHY_BYTES])
 		while (rc == NW_OK && looked > 0)
 			rc = batch_push(&s, &looked, why);
 		if (rc == NW_OK)
-			rc = levels_push_all(&s, why);
+			rc = levels_push(&s, why);
 		if (rc == NW_OK)
 			rc = chunks_push(&s, why);
 		if (rc == NW_OK)
@@ -444,7 +442,9 @@ gone_remember(struct pushing *s, const int64_t *sessions, size_t n, char why[FLE
 		json_object_set_new(
 		    s->memory, "gone_to", json_integer((json_int_t)s->newest.session));
 	}
-	json_object_set_new(s->memory, "levels", json_true());
+	/* the fleet lacks the roll-ups of all days now */
+	json_object_set_new(s->memory, "levels_run", json_integer(0));
+	json_object_set_new(s->memory, "levels_ns", json_integer(0));
 	free(s->gone);
 	gone_read(s);
 	return memory_write(s->p->memory_path, s->memory, why);

@@ -11,6 +11,7 @@ struct fleet_push {
 	const char *memory_path; /* file with the newest run that the fleet has; made if missing */
 	const char *clock;       /* of struct fleet_site */
 	bool all;                /* begins with the first run again */
+	int64_t levels_wait_ns;  /* roll-ups are counted at most once in so long */
 	uint64_t sent, kept;     /* out: sessions sent, sessions that do not leave */
 	uint64_t chunks;         /* out: chunks sent */
 };

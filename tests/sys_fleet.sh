@@ -144,6 +144,27 @@ anew disk.write 1002
 push a
 [ "$(asked "SELECT stage FROM session WHERE site = 'a' AND session = 2")" = disk.write ] || fail "a verdict is lost on a full disk"
 
+# --- a push that runs counts roll-ups at most every ten minutes, and then all that lack ---
+newest_count() { asked "SELECT max(judged_ns) FROM level WHERE site = 'a'"; }
+run() {
+	"$bin/narrows" -s "$tmp/a" fleet -f "$tmp/a.conf" -m "$tmp/a.memory" -i 1s run 2>"$tmp/err" &
+	running=$!
+	pids="$pids $running"
+}
+stop() { kill $running && wait $running || fail "the run ends with status $?: $(cat "$tmp/err")"; }
+has_left() { [ "$(asked "SELECT stage FROM session WHERE site = 'a' AND session = 2")" = net.read ]; }
+is_counted() { [ "$(newest_count)" != "$before" ]; }
+before=$(newest_count)
+anew net.read 1003
+run
+until_true 20 has_left || fail "a running push sends nothing: $(cat "$tmp/err")"
+stop
+! is_counted || fail "roll-ups are counted with each verdict"
+sed -i 's/"levels_ns": *[0-9]*/"levels_ns": 1/' "$tmp/a.memory"
+run
+until_true 20 is_counted || fail "roll-ups lack a verdict"
+stop
+
 # --- reports ---
 fl a --csv routes | tr -d '\r' >"$tmp/out"
 grep -q '^"\{0,1\}.*other-host.*,1,1,' "$tmp/out" || fail "routes: $(cat "$tmp/out")"
