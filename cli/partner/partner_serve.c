@@ -224,7 +224,7 @@ windows_send(struct answering *a, const struct partner *p, const struct found *f
 		windows_keep(c, f->session, p->site, "sent", a->body, a->body_len);
 	}
 	if (key != NULL)
-		memset(key, 0, strlen(key));
+		explicit_bzero(key, strlen(key));
 	free(key);
 	free(docs);
 }
