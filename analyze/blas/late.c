@@ -63,6 +63,12 @@ cblas_dnrm2(blasint n, const double *x, blasint incx)
 }
 
 void
+cblas_dscal(blasint n, double alpha, double *x, blasint incx)
+{
+	CALL(cblas_dscal, n, alpha, x, incx);
+}
+
+void
 cblas_daxpy(blasint n, double alpha, const double *x, blasint incx, double *y, blasint incy)
 {
 	CALL(cblas_daxpy, n, alpha, x, incx, y, incy);
