@@ -527,6 +527,8 @@ on_new_test(void *arg, const struct nw_active_test *t)
 {
 	struct new_tests *to = arg;
 
+	if (to->n == 0)
+		to->list = xcalloc(TESTS_MAX, sizeof(*to->list));
 	to->list[to->n] = *t;
 	to->list[to->n++].details = NULL; /* on loan */
 	return 0;
@@ -547,7 +549,6 @@ tests_look(struct schedule *s)
 		s->test_id_read = store_providers(s->reader, on_provider, s) == NW_OK;
 	if (waits || !s->test_id_read) /* without the number, tests would be handed over again */
 		return;
-	new.list = xcalloc(TESTS_MAX, sizeof(*new.list));
 	if (store_tests_after(s->reader, s->test_id, TESTS_MAX, on_new_test, &new) < 0)
 		new.n = 0;
 	for (i = 0; i < new.n; i++) {
@@ -555,14 +556,14 @@ tests_look(struct schedule *s)
 		    s->reader, &new.list[i], OF_TEST_MAX, on_session_of_test, s);
 		s->test_id = new.list[i].id;
 	}
-	pthread_mutex_lock(&s->lock);
-	if (new.n > 0) {
-		s->tests = new.list;
-		s->n_tests = new.n;
-	}
-	pthread_mutex_unlock(&s->lock);
-	if (new.n == 0)
+	if (new.n == 0) {
 		free(new.list);
+		return;
+	}
+	pthread_mutex_lock(&s->lock);
+	s->tests = new.list;
+	s->n_tests = new.n;
+	pthread_mutex_unlock(&s->lock);
 }
 
 void
