@@ -164,7 +164,7 @@ chunks_read(const char *store_path, const struct fleet_conf *conf, int64_t sessi
 	char reason[STORE_WHY_BYTES] = "";
 	struct store_reader *r = NULL;
 	size_t i;
-	int rc = c.codec != NULL ? outbox_ask(store_path, text, on_layout, &c, why) : NW_ENOMEM;
+	int rc = c.codec != NULL ? store_sql_ask(store_path, text, on_layout, &c, why) : NW_ENOMEM;
 
 	if (rc == NW_OK && (rc = store_reader_open(store_path, &r, reason)) < 0)
 		(void)fleet_failed(store_path, reason, why);
@@ -230,7 +230,7 @@ outbox_given(const char *store_path, const struct fleet_conf *conf, const int64_
 		fprintf(stream, " UNION %ss.pinned", head);
 	if (fclose(stream) != 0)
 		abort();
-	rc = outbox_ask(store_path, text, on_given, &f, why);
+	rc = store_sql_ask(store_path, text, on_given, &f, why);
 	free(text);
 	*out = f.given;
 	*n = f.n;

@@ -81,22 +81,6 @@ on_row(void *arg, size_t n, const char *const *names, const struct store_cell *c
 }
 
 int
-outbox_ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
-    char why[FLEET_WHY_BYTES])
-{
-	char reason[STORE_WHY_BYTES] = "";
-	struct store_sql *s;
-	int rc = store_sql_open(store_path, &s, reason);
-
-	if (rc == NW_OK)
-		rc = store_sql_run(s, text, fn, arg, reason);
-	store_sql_close(s);
-	if (rc < 0)
-		snprintf(why, FLEET_WHY_BYTES, "%.200s: %.250s", store_path, reason);
-	return rc;
-}
-
-int
 outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v, int64_t after_run,
     size_t max, struct fleet_rows *rows, struct level_days *days, int64_t *last_run, size_t *looked,
     char why[FLEET_WHY_BYTES])
@@ -107,7 +91,7 @@ outbox_read(const char *store_path, const struct fleet_conf *c, struct veil *v, 
 	    ? "NULL"
 	    : "narrows_document(r.document, r.timeline)";
 	char *text = xasprintf(query, document, after_run, max);
-	int rc = outbox_ask(store_path, text, on_row, &r, why);
+	int rc = store_sql_ask(store_path, text, on_row, &r, why);
 
 	free(text);
 	*last_run = r.last_run;
@@ -132,7 +116,7 @@ outbox_days(
 			       "WHERE run_id > %" PRId64 " AND route IS NOT NULL AND start_ns IS "
 			       "NOT NULL ORDER BY route, p, start_ns",
 	    after_run);
-	int rc = outbox_ask(store_path, text, on_day, days, why);
+	int rc = store_sql_ask(store_path, text, on_day, days, why);
 
 	free(text);
 	return rc;
@@ -169,7 +153,7 @@ outbox_hosts(
 
 	if (h.f == NULL)
 		return NW_ENOMEM;
-	rc = outbox_ask(store_path,
+	rc = store_sql_ask(store_path,
 	    "SELECT name FROM host ORDER BY length(name) DESC; SELECT coalesce(max(run_id), 0) "
 	    "FROM result; SELECT coalesce(max(id), 0) FROM session",
 	    on_host, &h, why);

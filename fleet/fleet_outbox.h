@@ -57,8 +57,5 @@ int outbox_given(const char *store_path, const struct fleet_conf *c, const int64
 int chunks_read(const char *store_path, const struct fleet_conf *c, int64_t session,
     int64_t now_wall_ns, int (*fn)(void *arg, const struct fleet_rows *rows), void *arg,
     char why[FLEET_WHY_BYTES]);
-/* Runs a statement on the store. */
-int outbox_ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
-    char why[FLEET_WHY_BYTES]);
 
 #endif

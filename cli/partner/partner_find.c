@@ -22,23 +22,6 @@ static const int64_t NEAR_NS = INT64_C(60) * 1000000000, CLOCK_LEAD_NS = INT64_C
 
 static const char kernel_types[] = "'" NW_TYPE_CONNECTION "', '" NW_TYPE_TCP "'";
 
-static int
-ask(const char *store_path, const char *text, store_sql_fn *fn, void *arg,
-    char why[PARTNER_WHY_BYTES])
-{
-	char reason[STORE_WHY_BYTES] = "";
-	struct store_sql *s;
-	int rc = store_sql_open(store_path, &s, reason);
-
-	if (rc == NW_OK) {
-		rc = store_sql_run(s, text, fn, arg, reason);
-		store_sql_close(s);
-	}
-	if (rc < 0)
-		snprintf(why, PARTNER_WHY_BYTES, "%.200s: %.250s", store_path, reason);
-	return rc;
-}
-
 struct ends {
 	struct partner_end *list;
 	size_t n;
@@ -76,7 +59,7 @@ find_ends(const char *store_path, int64_t session, struct partner_end *ends, siz
 			       "h.id = m.host_id WHERE m.session_id = %" PRId64
 			       " AND m.event_type IN (%s) AND instr(h.name, '@') = 0",
 	    session, kernel_types);
-	int rc = ask(store_path, text, on_end, &e, why);
+	int rc = store_sql_ask(store_path, text, on_end, &e, why);
 
 	free(text);
 	*n = e.n;
@@ -127,7 +110,7 @@ find_session(const char *store_path, const struct partner_end *ends, size_t n, i
 		    ends[i].src, ends[i].src, ends[i].dst, ends[i].dst, ends[i].sport,
 		    ends[i].dport);
 	fputs(") ORDER BY s.id DESC LIMIT 1", f);
-	rc = fclose(f) == 0 ? ask(store_path, text, on_found, out, why) : NW_ENOMEM;
+	rc = fclose(f) == 0 ? store_sql_ask(store_path, text, on_found, out, why) : NW_ENOMEM;
 	free(text);
 	return rc;
 }
@@ -159,7 +142,7 @@ find_judged(
 			       "r.session_id WHERE r.run_id > %" PRId64
 			       " AND s.closed_ns IS NOT NULL ORDER BY r.run_id LIMIT %d",
 	    after_run, RUNS_AT_ONCE);
-	int rc = ask(store_path, text, on_judged, &j, why);
+	int rc = store_sql_ask(store_path, text, on_judged, &j, why);
 
 	free(text);
 	return rc;

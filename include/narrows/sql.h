@@ -32,6 +32,10 @@ void store_sql_close(struct store_sql *s);
  * NW_ENOMEM, ...; NW_ECLOSED after an interruption. */
 int store_sql_run(
     struct store_sql *s, const char *text, store_sql_fn *fn, void *arg, char why[STORE_WHY_BYTES]);
+/* Opens a store, runs a text and closes the store; `why` begins with the path. */
+enum { STORE_SQL_WHY_BYTES = 512 };
+int store_sql_ask(
+    const char *path, const char *text, store_sql_fn *fn, void *arg, char why[STORE_SQL_WHY_BYTES]);
 /* Does the text end where a statement ends? */
 bool store_sql_complete(const char *text);
 /* Ends a running statement. Any thread, and signal handlers. */

@@ -200,3 +200,19 @@ store_sql_run(
 	}
 	return rc;
 }
+
+int
+store_sql_ask(
+    const char *path, const char *text, store_sql_fn *fn, void *arg, char why[STORE_SQL_WHY_BYTES])
+{
+	char reason[STORE_WHY_BYTES] = "";
+	struct store_sql *s;
+	int rc = store_sql_open(path, &s, reason);
+
+	if (rc == NW_OK)
+		rc = store_sql_run(s, text, fn, arg, reason);
+	store_sql_close(s);
+	if (rc < 0)
+		snprintf(why, STORE_SQL_WHY_BYTES, "%.200s: %.250s", path, reason);
+	return rc;
+}
