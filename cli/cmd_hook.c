@@ -63,17 +63,13 @@ memory_save(struct hooking *h)
 static json_t *
 queue_of(const struct hooking *h, const char *name)
 {
-	json_t *queues = json_object_get(h->memory, "queues"), *queue;
+	json_t *queues = json_object_get(h->memory, "queues");
 
 	if (!json_is_object(queues)) {
 		json_object_set_new(h->memory, "queues", json_object());
 		queues = json_object_get(h->memory, "queues");
 	}
-	if (!json_is_array(queue = json_object_get(queues, name))) {
-		json_object_set_new(queues, name, json_array());
-		queue = json_object_get(queues, name);
-	}
-	return queue;
+	return memory_list(queues, name);
 }
 
 /* --- looks and posts --- */

@@ -128,14 +128,10 @@ numbers_of(const json_t *memory, const char *key, size_t *n)
 static void
 numbers_add(json_t *memory, const char *key, const int64_t *numbers, size_t n)
 {
-	json_t *list = json_object_get(memory, key);
+	json_t *list = memory_list(memory, key);
 	int64_t *has;
 	size_t i, n_has;
 
-	if (list == NULL) {
-		list = json_array();
-		json_object_set_new(memory, key, list);
-	}
 	has = numbers_of(memory, key, &n_has);
 	for (i = 0; i < n; i++)
 		if (bsearch(&numbers[i], has, n_has, sizeof(*has), compare) == NULL)

@@ -47,3 +47,15 @@ memory_write(const char *path, const json_t *memory, char why[MEMORY_WHY_BYTES])
 		snprintf(why, MEMORY_WHY_BYTES, "%.300s: %s", path, strerror(errno));
 	return good ? NW_OK : NW_EIO;
 }
+
+json_t *
+memory_list(json_t *memory, const char *name)
+{
+	json_t *list = json_object_get(memory, name);
+
+	if (!json_is_array(list)) {
+		list = json_array();
+		json_object_set_new(memory, name, list);
+	}
+	return list;
+}

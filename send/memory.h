@@ -11,5 +11,7 @@ enum { MEMORY_WHY_BYTES = 512 };
 json_t *memory_read(const char *path, char why[MEMORY_WHY_BYTES]);
 /* Writes the whole file to the disk, or leaves what was there. NW_EIO with why. */
 int memory_write(const char *path, const json_t *memory, char why[MEMORY_WHY_BYTES]);
+/* The list of a name in a memory, made if missing. On loan. */
+json_t *memory_list(json_t *memory, const char *name);
 
 #endif

@@ -15,6 +15,7 @@
 
 #include "narrows/result.h"
 #include "narrows/xmalloc.h"
+#include "send/memory.h"
 
 enum { ENTRIES_MAX = 5000 };
 /* Age of an incident that is forgotten once the list lacks it. */
@@ -148,10 +149,7 @@ hook_incidents(json_t *memory, bool first, const json_t *doc, int64_t now_wall_n
 	const struct telling t = { first || entries == NULL, fn, arg };
 	size_t i = json_array_size(result_list(doc, KEY_incidents_incidents));
 
-	if (!json_is_array(entries)) {
-		json_object_set_new(memory, "incidents", json_array());
-		entries = json_object_get(memory, "incidents");
-	}
+	entries = memory_list(memory, "incidents");
 	while (i-- > 0) {
 		incident = json_array_get(result_list(doc, KEY_incidents_incidents), i);
 		if (result_ns(incident, KEY_incident_at_ns) > 0)

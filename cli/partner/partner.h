@@ -174,6 +174,23 @@ int find_judged(
 char *find_documents(
     const char *store_path, const struct found *f, size_t *len, char why[PARTNER_WHY_BYTES]);
 
+/* --- feeding: partner_judge.c --- */
+
+struct documents {
+	const char *name, *bytes;
+	size_t len;
+	bool of_session; /* else of hosts alone */
+};
+/* Feeds documents, by import_to_box() or import_to_store(), to a box or a store. NW_EPROTO, NW_EIO,
+ * ... */
+struct import;
+struct import_done;
+struct progress;
+typedef int
+documents_to_fn(struct import *im, const char *where, struct progress *p, struct import_done *done);
+int documents_put(
+    const struct documents *d, documents_to_fn *to, const char *where, char why[PARTNER_WHY_BYTES]);
+
 /* --- the exchange: partner_talk.c, partner_serve.c, partner_ask.c --- */
 
 struct partner_env {

@@ -40,22 +40,10 @@ struct looking {
 
 /* --- memory --- */
 
-static json_t *
-list_of(json_t *memory, const char *name)
-{
-	json_t *list = json_object_get(memory, name);
-
-	if (!json_is_array(list)) {
-		list = json_array();
-		json_object_set_new(memory, name, list);
-	}
-	return list;
-}
-
 static bool
 is_answered(json_t *memory, const char *key)
 {
-	json_t *list = list_of(memory, "answered"), *text;
+	json_t *list = memory_list(memory, "answered"), *text;
 	size_t i;
 
 	json_array_foreach(
@@ -66,7 +54,7 @@ is_answered(json_t *memory, const char *key)
 static bool
 is_open(json_t *memory, int64_t session, const char *site)
 {
-	json_t *list = list_of(memory, "open"), *o;
+	json_t *list = memory_list(memory, "open"), *o;
 	size_t i;
 
 	json_array_foreach(
@@ -78,7 +66,7 @@ is_open(json_t *memory, int64_t session, const char *site)
 static void
 answered_put(json_t *memory, int64_t session, const char *site)
 {
-	json_t *list = list_of(memory, "answered");
+	json_t *list = memory_list(memory, "answered");
 	char *key = xasprintf("%" PRId64 " %s", session, site);
 
 	json_array_append_new(list, json_string(key));
@@ -112,7 +100,7 @@ static void
 on_session(void *arg, int64_t run, const struct found *f)
 {
 	struct looking *l = arg;
-	json_t *open = list_of(l->memory, "open");
+	json_t *open = memory_list(l->memory, "open");
 	struct partner_end ends[PARTNER_ENDS_MAX];
 	const struct partner *p;
 	char *key;
@@ -205,29 +193,15 @@ on_alias(void *arg, const char *line)
 static int
 documents_feed(const struct looking *l, const struct clean *c, char why[PARTNER_WHY_BYTES])
 {
+	const struct documents d = { "windows", c->out, c->out_len, true };
 	char *xsp = l->env->xsp_address(l->env->state_dir);
-	struct stat_error err = { "" };
-	struct import_done done;
-	struct progress p;
-	struct import im;
 	int rc = NW_EIO;
 
-	if (xsp == NULL || *xsp == '\0') {
+	if (xsp == NULL || *xsp == '\0')
 		snprintf(why, PARTNER_WHY_BYTES,
 		    "the box does not run, or takes no XSP on its loopback address");
-		free(xsp);
-		return rc;
-	}
-	import_init(&im, "windows", c->out, c->out_len, NULL, "windows", &err);
-	if ((rc = import_parse(&im, "bson")) == NW_OK) {
-		progress_begin(&p, "narrows partner", (uint64_t)ftello(im.spool), false);
-		rc = import_to_box(&im, xsp, &p, &done);
-		progress_end(&p);
-	}
-	if (rc < 0)
-		snprintf(why, PARTNER_WHY_BYTES, "%.400s",
-		    err.text[0] != '\0' ? err.text : nw_strerror(rc));
-	import_clear(&im);
+	else
+		rc = documents_put(&d, import_to_box, xsp, why);
 	free(xsp);
 	return rc;
 }
@@ -424,7 +398,7 @@ partner_look(const struct partner_env *env, char why[PARTNER_WHY_BYTES])
 		rc = NW_EIO;
 	if (rc == NW_OK && l.partners.n > 0)
 		rc = find_judged(env->store_path, number_of(l.memory, "run"), on_session, &l, why);
-	open = rc == NW_OK ? list_of(l.memory, "open") : NULL;
+	open = rc == NW_OK ? memory_list(l.memory, "open") : NULL;
 	for (i = 0; rc == NW_OK && i < json_array_size(open) && asked < ASK_AT_ONCE;) {
 		o = json_array_get(open, i);
 		if (*env->stop)

@@ -131,19 +131,6 @@ book_read(const struct partner_conf *c, char why[PARTNER_WHY_BYTES])
 	return book;
 }
 
-/* The list of a name in the book, made if missing. On loan. */
-static json_t *
-book_list(json_t *book, const char *name)
-{
-	json_t *list = json_object_get(book, name);
-
-	if (!json_is_array(list)) {
-		list = json_array();
-		json_object_set_new(book, name, list);
-	}
-	return list;
-}
-
 /* Removes the entries of a list whose text `key` is the value; returns their number. */
 static size_t
 entries_drop(json_t *list, const char *key, const char *value)
@@ -183,7 +170,7 @@ book_change(const struct partner_conf *c,
 static int
 keep_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 {
-	json_t *list = book_list(book, "partners");
+	json_t *list = memory_list(book, "partners");
 
 	(void)why;
 	entries_drop(list, "site", ch->site);
@@ -197,8 +184,8 @@ keep_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 static int
 remove_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 {
-	size_t n = entries_drop(book_list(book, "partners"), "site", ch->site) +
-	    entries_drop(book_list(book, "invites"), "site", ch->site);
+	size_t n = entries_drop(memory_list(book, "partners"), "site", ch->site) +
+	    entries_drop(memory_list(book, "invites"), "site", ch->site);
 
 	if (n == 0)
 		snprintf(why, PARTNER_WHY_BYTES, "%.64s: no partner, and not invited", ch->site);
@@ -208,7 +195,7 @@ remove_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 static int
 invite_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 {
-	json_t *list = book_list(book, "invites"), *invite;
+	json_t *list = memory_list(book, "invites"), *invite;
 	size_t i;
 
 	(void)why;
@@ -229,7 +216,7 @@ invite_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 static int
 redeem_work(json_t *book, const struct change *ch, char why[PARTNER_WHY_BYTES])
 {
-	json_t *list = book_list(book, "invites"), *invite;
+	json_t *list = memory_list(book, "invites"), *invite;
 	const char *hash, *site, *networks;
 	struct change keep = *ch;
 	size_t i;

@@ -115,9 +115,9 @@ sides_clean(const struct partner_conf *c, struct side side[2], char why[PARTNER_
 
 /* --- the store --- */
 
-static int
-documents_put(const char *store_path, const char *docs, size_t len, bool of_session,
-    char why[PARTNER_WHY_BYTES])
+int
+documents_put(
+    const struct documents *d, documents_to_fn *to, const char *where, char why[PARTNER_WHY_BYTES])
 {
 	struct stat_error err = { "" };
 	struct import_done done;
@@ -125,16 +125,14 @@ documents_put(const char *store_path, const char *docs, size_t len, bool of_sess
 	struct import im;
 	int rc;
 
-	if (len == 0)
-		return NW_OK;
-	import_init(&im, of_session ? "session" : "hosts", docs, len, NULL, "windows", &err);
+	import_init(&im, d->name, d->bytes, d->len, NULL, "windows", &err);
 	if ((rc = import_parse(&im, "bson")) == NW_OK) {
-		if (!of_session) {
+		if (!d->of_session) {
 			free(im.session);
 			im.session = NULL;
 		}
 		progress_begin(&p, "narrows partner", (uint64_t)ftello(im.spool), false);
-		rc = import_to_store(&im, store_path, &p, &done);
+		rc = to(&im, where, &p, &done);
 		progress_end(&p);
 	}
 	if (rc < 0)
@@ -142,6 +140,15 @@ documents_put(const char *store_path, const char *docs, size_t len, bool of_sess
 		    err.text[0] != '\0' ? err.text : nw_strerror(rc));
 	import_clear(&im);
 	return rc;
+}
+
+static int
+store_put(const char *store_path, const char *docs, size_t len, bool of_session,
+    char why[PARTNER_WHY_BYTES])
+{
+	const struct documents d = { of_session ? "session" : "hosts", docs, len, of_session };
+
+	return len > 0 ? documents_put(&d, import_to_store, store_path, why) : NW_OK;
 }
 
 static int
@@ -155,10 +162,10 @@ store_fill(const char *store_path, const struct side side[2], char why[PARTNER_W
 		memcpy(docs, a->out, a->out_len);
 	if (b->out_len > 0)
 		memcpy(docs + a->out_len, b->out, b->out_len);
-	rc = documents_put(store_path, docs, a->out_len + b->out_len, true, why);
+	rc = store_put(store_path, docs, a->out_len + b->out_len, true, why);
 	free(docs);
 	for (i = 0; i < 2 && rc == NW_OK; i++)
-		rc = documents_put(
+		rc = store_put(
 		    store_path, side[i].clean.host_out, side[i].clean.host_out_len, false, why);
 	return rc;
 }
