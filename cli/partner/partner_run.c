@@ -3,23 +3,20 @@
  * questions of this box. A slow partner delays no other partner. */
 #include "cli/partner/partner.h"
 
-#include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "narrows/address.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/log.h"
+#include "narrows/tcplisten.h"
 #include "narrows/xmalloc.h"
 
 /* Questions of this minute by the first byte of pins, in memory shared by all processes. */
@@ -43,71 +40,13 @@ rate_allow(const uint8_t *pin)
 	return atomic_fetch_add(&rates->n[pin != NULL ? pin[0] : STRANGERS], 1) < rates->max;
 }
 
-static void
-name_of(int fd, char name[80])
-{
-	struct sockaddr_storage ss = { 0 };
-	socklen_t len = sizeof(ss);
-	char host[64], port[8];
-
-	if (getsockname(fd, (struct sockaddr *)&ss, &len) != 0 ||
-	    getnameinfo((const struct sockaddr *)&ss, len, host, sizeof(host), port, sizeof(port),
-		NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		snprintf(name, 80, "?");
-	else
-		snprintf(name, 80, "%s/%s", host, port);
-}
-
-static int
-listen_open(const char *text, int *out, char why[PARTNER_WHY_BYTES])
-{
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-		.ai_socktype = SOCK_STREAM };
-	char host[ADDRESS_HOST_BYTES], service[8];
-	struct addrinfo *ai = NULL;
-	const char *fault = NULL;
-	uint16_t port;
-	int rc, fd = -1, one = 1;
-
-	if (address_parse(text, host, &port) < 0)
-		fault = "write address/port";
-	else {
-		snprintf(service, sizeof(service), "%u", port);
-		if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0)
-			fault = gai_strerror(rc);
-	}
-	if (fault == NULL) {
-		fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-		if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) != 0 ||
-		    bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, 128) != 0)
-			fault = strerror(errno);
-	}
-	if (ai != NULL)
-		freeaddrinfo(ai);
-	if (fault != NULL) {
-		snprintf(why, PARTNER_WHY_BYTES, "listen %.200s: %s", text, fault);
-		if (fd >= 0)
-			close(fd);
-		return NW_EIO;
-	}
-	*out = fd;
-	return NW_OK;
-}
-
 static pid_t
 child_begin(int listening)
 {
-	const struct rlimit none = { 0, 0 };
-	pid_t pid = fork();
+	pid_t pid = tcplisten_child(listening);
 
 	if (pid < 0)
 		log_warn("partner.fork");
-	if (pid == 0) {
-		close(listening);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGINT, SIG_DFL);
-		setrlimit(RLIMIT_CORE, &none); /* a core would have the key */
-	}
 	return pid;
 }
 
@@ -150,17 +89,21 @@ partner_run(
 	int64_t next_mono_ns = 0;
 	size_t children = 0;
 	pid_t looker = 0, gone;
-	char name[80];
+	char name[TCPLISTEN_NAME_BYTES];
+	const char *fault;
 	int rc = partner_self(env->conf, why);
 
-	if (rc < 0 || (rc = listen_open(env->conf->listen, &p.fd, why)) < 0)
+	if (rc < 0)
 		return rc;
+	if ((rc = tcplisten_open(env->conf->listen, &p.fd, name, &fault)) < 0) {
+		snprintf(why, PARTNER_WHY_BYTES, "listen %.200s: %s", env->conf->listen, fault);
+		return rc;
+	}
 	rates =
 	    mmap(NULL, sizeof(*rates), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (rates == MAP_FAILED)
 		fatal("mmap");
 	rates->max = env->conf->rate;
-	name_of(p.fd, name);
 	ready(name);
 	while (!*env->stop) {
 		while ((gone = waitpid(-1, NULL, WNOHANG)) > 0)

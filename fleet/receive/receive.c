@@ -3,19 +3,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "narrows/address.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
 #include "narrows/log.h"
+#include "narrows/tcplisten.h"
 #include "narrows/tls.h"
 #include "narrows/xmalloc.h"
 
@@ -207,65 +205,18 @@ connection_serve(int fd, const struct fleet_conf *c, const char *peer)
 /* --- listening --- */
 
 static void
-name_of(const struct sockaddr_storage *ss, socklen_t len, char name[80])
-{
-	char host[64], port[8];
-
-	if (getnameinfo((const struct sockaddr *)ss, len, host, sizeof(host), port, sizeof(port),
-		NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-		snprintf(name, 80, "?");
-	else
-		snprintf(name, 80, "%s/%s", host, port);
-}
-
-static int
-listen_open(const char *text, int *out, char why[FLEET_WHY_BYTES])
-{
-	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
-		.ai_socktype = SOCK_STREAM };
-	char host[ADDRESS_HOST_BYTES], service[8];
-	struct addrinfo *ai = NULL;
-	uint16_t port;
-	int rc, fd, one = 1;
-
-	if (address_parse(text, host, &port) < 0) {
-		(void)fleet_failed(text, "write address/port", why);
-		return NW_EINVAL;
-	}
-	snprintf(service, sizeof(service), "%u", port);
-	if ((rc = getaddrinfo(host, service, &hints, &ai)) != 0)
-		return fleet_failed(text, gai_strerror(rc), why);
-	fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0)
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	rc = fd < 0 || bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, 128) != 0
-	    ? fleet_failed(text, strerror(errno), why)
-	    : NW_OK;
-	freeaddrinfo(ai);
-	if (rc < 0 && fd >= 0)
-		close(fd);
-	*out = fd;
-	return rc;
-}
-
-static void
 connection_take(int listening, const struct fleet_conf *c, size_t *children)
 {
 	struct sockaddr_storage ss;
 	socklen_t len = sizeof(ss);
-	const struct rlimit none = { 0, 0 };
-	char peer[80];
+	char peer[TCPLISTEN_NAME_BYTES];
 	pid_t pid;
 	int fd = accept4(listening, (struct sockaddr *)&ss, &len, SOCK_CLOEXEC);
 
 	if (fd < 0)
 		return;
-	name_of(&ss, len, peer);
-	if ((pid = fork()) == 0) {
-		close(listening);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGINT, SIG_DFL);
-		setrlimit(RLIMIT_CORE, &none); /* a core would have the key */
+	tcplisten_name(&ss, len, peer);
+	if ((pid = tcplisten_child(listening)) == 0) {
 		connection_serve(fd, c, peer);
 		_exit(0);
 	}
@@ -280,17 +231,16 @@ int
 receive_run(const struct fleet_conf *c, const char *listen, volatile sig_atomic_t *stop,
     void (*ready)(const char *address), char why[FLEET_WHY_BYTES])
 {
-	struct sockaddr_storage ss = { 0 };
-	socklen_t len = sizeof(ss);
 	struct pollfd p = { .fd = -1, .events = POLLIN };
+	char name[TCPLISTEN_NAME_BYTES];
+	const char *fault;
 	size_t children = 0;
-	char name[80];
-	int rc = listen_open(listen, &p.fd, why);
+	int rc = tcplisten_open(listen, &p.fd, name, &fault);
 
-	if (rc < 0)
+	if (rc < 0) {
+		(void)fleet_failed(listen, fault, why);
 		return rc;
-	getsockname(p.fd, (struct sockaddr *)&ss, &len);
-	name_of(&ss, len, name);
+	}
 	ready(name);
 	while (!*stop) {
 		while (children > 0 &&
