@@ -260,7 +260,7 @@ markdown_print(const json_t *doc, const json_t *incident)
 	show_answers(doc, incident, true);
 }
 
-/* What boxes of other sites measured of the session, or that they do not answer. */
+/* Contributions of other sites' boxes to the session, or the lack of an answer. */
 static void
 partners_print(struct source *source, int64_t id)
 {

@@ -91,7 +91,7 @@ limits_write(FILE *to)
 	}
 }
 
-/* Settings that are words, one metric for all. */
+/* Settings with words as values, in a single metric. */
 static void
 words_write(FILE *to)
 {

@@ -33,7 +33,7 @@ struct nw_tls_opts {
 	/* Any certificate is taken, or none: the caller knows the peer by nw_tls_peer_pin() alone.
 	 * There is no CA. */
 	bool any_certificate;
-	bool show_ca; /* server: sends its CA, for clients that have only the CA's pin */
+	bool show_ca; /* server: sends the CA, for clients with the CA's pin alone */
 	/* client: pin of a CA that is good when the server shows it; or NULL */
 	const uint8_t *ca_pin;
 	const char *ca_path; /* PEM, as the next two; needed unless peers are not checked */

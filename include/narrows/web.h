@@ -147,7 +147,7 @@ struct web_table {
 	size_t n_columns, n_rows;
 	const char *const *cells;
 	const char *const *links; /* an address for each row, or NULL; NULL: none at all */
-	size_t more;              /* rows that the caller left out */
+	size_t more;              /* rows left out by the caller */
 };
 /* The same for tables; NULL: no memory. */
 char *web_tables_file(const char *title, const struct web_table *tables, size_t n);

@@ -199,7 +199,7 @@ meta_is_fresh(struct forgetter *f, int64_t id, bool *fresh)
 	return db_code(step);
 }
 
-/* Deletes a metadata with its layouts. */
+/* Deletes a metadata with all layouts. */
 static int
 series_delete(struct forgetter *f, int64_t id)
 {

@@ -19,7 +19,7 @@ struct walk_host {
 struct walk {
 	struct store_reader *reader;
 	int64_t session_id, host_t0, host_t1; /* hosts' own series count from t0 to before t1 */
-	int64_t clock_lead_ns;                /* those of clocks this long before and after */
+	int64_t clock_lead_ns;                /* series of clocks count longer, on both sides */
 	char *prefix;
 	struct walk_host *hosts;
 	size_t n_hosts, source; /* 0: the session's series; k: series of hosts[k - 1] */

@@ -476,8 +476,8 @@ lane_of_hosts(const struct lineset *s, const uint16_t *host, uint32_t *lane, boo
 			lane[i] = NW_LINE_ANY;
 }
 
-/* A line that ended before an event named its server, on a host that only one of several servers'
- * lines pass, is a line of that server. */
+/* A line may end before an event names a server. On a host that the lines of a single server pass,
+ * such a line belongs to the server. */
 static int
 lanes_complete(struct lineset *s, const uint16_t *host)
 {

@@ -168,7 +168,7 @@ is_set_back(const json_t *card)
 	return rule != NULL && strcmp(rule, "set-back") == 0;
 }
 
-/* What sets a cause back: a command, which begins with its host, or a sentence for a person. */
+/* The remedy of a cause: a command behind the name of a host, or a sentence for a person. */
 static void
 write_change(struct html *h, const char *change)
 {

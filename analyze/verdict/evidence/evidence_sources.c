@@ -181,7 +181,7 @@ connection_add(struct evidence *e, size_t host, const json_t *subject)
 	return e->n_connections++;
 }
 
-/* A replay becomes a source of its own; of another way than those of this version, none. */
+/* A replay becomes a source of its own, if this version knows the way of the replay. */
 static void
 source_replay(struct loader *l, struct source *s, const json_t *subject)
 {

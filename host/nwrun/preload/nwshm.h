@@ -50,7 +50,7 @@ enum {
 	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
 	NWSHM_LOCALS = 32, /* local sockets among them */
-	NWSHM_PIPES = 96,  /* ends of pipes among them, and what counts as pipes */
+	NWSHM_PIPES = 96,  /* ends of pipes among the objects, and kin of pipes */
 	NWSHM_PEERS = 64,  /* semaphores come only while there are fewer of all these */
 	NWSHM_SOCKET_BYTES = 112,
 	NWSHM_PATH_BYTES = 400,
