@@ -65,7 +65,9 @@ assert "wrong" not in d["sentence"], d["sentence"]
 for s in d["segments"]:
     assert s["order_impossible"] == 0, s
     if s["from"] in WAY and s["to"] in WAY:
-        assert s["n"] >= 115 and s["duration_s"]["min"] >= 0 and s["order_reversed"] == 0, s
+        # a layer may miss the packet of a line or two on a busy machine: such lines step over that layer
+        beside = WAY.index(s["to"]) == WAY.index(s["from"]) + 1
+        assert (s["n"] >= 115) == beside and (beside or s["n"] <= 5) and s["duration_s"]["min"] >= 0 and s["order_reversed"] == 0, s
 assert {c["host"] for c in d["clocks"]} >= {"store", "viewer"}, d["clocks"]
 k = json.load(open("kernel.json"))
 assert k["object"] == [] and k["server_by"] == "flow" and k["path_source"] == "known" and k["path"] == WAY + ["socket.rx"], (k["object"], k["server_by"], k["path"])
