@@ -4,6 +4,7 @@
 #include "cli/partner/partner.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +41,9 @@ rate_allow(const uint8_t *pin)
 	return atomic_fetch_add(&rates->n[pin != NULL ? pin[0] : STRANGERS], 1) < rates->max;
 }
 
+/* Signals reach this process while it waits, and at no other time. */
+static sigset_t waiting_mask;
+
 static pid_t
 child_begin(int listening)
 {
@@ -47,7 +51,40 @@ child_begin(int listening)
 
 	if (pid < 0)
 		log_warn("partner.fork");
+	if (pid == 0)
+		sigprocmask(SIG_SETMASK, &waiting_mask, NULL);
 	return pid;
+}
+
+static void
+on_child(int sig)
+{
+	(void)sig; /* the end of a child ends a wait */
+}
+
+static void
+signals_hold(void)
+{
+	struct sigaction child = { .sa_handler = on_child };
+	sigset_t held;
+
+	sigaction(SIGCHLD, &child, NULL);
+	sigemptyset(&held);
+	sigaddset(&held, SIGCHLD);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGINT);
+	sigprocmask(SIG_BLOCK, &held, &waiting_mask);
+}
+
+/* Waits for a question, the end of a child, a signal to stop, or the time until_mono_ns. Returns
+ * true for a question. */
+static bool
+question_wait(struct pollfd *p, int64_t until_mono_ns)
+{
+	const int64_t left_ns = until_mono_ns - nw_mono_ns();
+	const struct timespec left = { left_ns / 1000000000, left_ns % 1000000000 };
+
+	return left_ns > 0 && ppoll(p, 1, &left, &waiting_mask) > 0;
 }
 
 static void
@@ -86,7 +123,7 @@ partner_run(
     const struct partner_env *env, void (*ready)(const char *address), char why[PARTNER_WHY_BYTES])
 {
 	struct pollfd p = { .fd = -1, .events = POLLIN };
-	int64_t next_mono_ns = 0;
+	int64_t next_mono_ns = 0, until_mono_ns;
 	size_t children = 0;
 	pid_t looker = 0, gone;
 	char name[TCPLISTEN_NAME_BYTES];
@@ -104,6 +141,7 @@ partner_run(
 	if (rates == MAP_FAILED)
 		fatal("mmap");
 	rates->max = env->conf->rate;
+	signals_hold();
 	ready(name);
 	while (!*env->stop) {
 		while ((gone = waitpid(-1, NULL, WNOHANG)) > 0)
@@ -115,11 +153,13 @@ partner_run(
 			looker = look_begin(p.fd, env);
 			next_mono_ns = nw_mono_ns() + env->conf->interval_ns;
 		}
-		if (children >= PARTNER_AT_ONCE_MAX)
-			usleep(20000);
-		else if (poll(&p, 1, 100) > 0)
+		/* a look that is under way ends the wait by its own end */
+		until_mono_ns = looker > 0 ? INT64_MAX : next_mono_ns;
+		p.events = children < PARTNER_AT_ONCE_MAX ? POLLIN : 0;
+		if (question_wait(&p, until_mono_ns))
 			question_take(p.fd, env, &children);
 	}
+	sigprocmask(SIG_SETMASK, &waiting_mask, NULL);
 	close(p.fd);
 	if (looker > 0)
 		kill(looker, SIGTERM);
