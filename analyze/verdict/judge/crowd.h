@@ -7,7 +7,8 @@
  * delivered far more in its better windows than on average, its queue ran dry while a program had
  * no processor. And where neither the network (or the disk) nor the waiting program took nearly all
  * of the time, each took its part. The network's part is what the network needed for the bytes at
- * the rate of its better windows, if that rate is the network's own: it is even then.
+ * the rate of its better windows, if that rate is the network's own: it is even then. Beside a
+ * program that keeps a pace, the chain tells what the waits cost (chained.c).
  */
 #ifndef CROWD_H
 #define CROWD_H

@@ -384,6 +384,16 @@ both_words(struct judgement *j, const struct evidence *e)
 static const char *starved_manner(
     struct judgement *j, const struct evidence *e, const struct evidence_process *p, double wait_s);
 
+static void
+paused_beside_say(struct judgement *j, const struct evidence *e)
+{
+	const struct evidence_process *p = &e->processes[j->pace.process];
+
+	REASON_SAY(j, paused_beside, j->limit.stage,
+	    claim_text(p->program != NULL ? p->program : "The program"),
+	    claim_text(evidence_host_name(e, p->host, "?")), claim_number(j->pace.share));
+}
+
 /* A limit beside a program without a processor. The rates of both: of the network in its better
  * windows, and of the program by its time on a processor and its waits for one. */
 static void
@@ -392,8 +402,10 @@ crowd_words(struct judgement *j, const struct evidence *e)
 	const struct nw_path_stage *s = &j->path.stage[j->crowd.program];
 	const struct evidence_process *p = &e->processes[s->process];
 	double used = (p->cpu_wait_s + (isfinite(p->cpu_s) ? p->cpu_s : 0)) / j->path.active_s;
-	char *first = judge_stage_text(e, &j->path.stage[j->limit.stage]);
-	char *program = judge_stage_text(e, s);
+	const bool alike = j->pace.found && j->crowd.program == j->crowd.stage;
+	char *stage = judge_stage_text(e, &j->path.stage[j->limit.stage]);
+	char *first = j->pace.found ? xasprintf("the pace of %s", stage) : xstrdup(stage);
+	char *program = alike ? xstrdup("the program itself") : judge_stage_text(e, s);
 	const char *manner = starved_manner(j, e, p, p->cpu_wait_s);
 
 	CLAIM_SAY(&j->said, both_crowded, j->limit.stage, claim_text(first), claim_text(program),
@@ -403,6 +415,9 @@ crowd_words(struct judgement *j, const struct evidence *e)
 	if (isfinite(j->crowd.room))
 		REASON_SAY(
 		    j, ran_dry, j->limit.stage, claim_number(j->bytes_per_s * j->crowd.room));
+	if (j->pace.found)
+		paused_beside_say(j, e);
+	free(stage);
 	free(first);
 	free(program);
 }

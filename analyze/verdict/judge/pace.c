@@ -183,12 +183,12 @@ limits(const struct evidence *e, const struct nw_path *p, const struct limit *l,
 	double rival = rival_held(p, l, a->stage);
 	double own =
 	    fmax(starved_s[a->process], work_s(e, p, a->process)) / fmax(p->active_s, 1e-9);
-	bool adapts, late;
+	bool late;
 
-	a->even = is_even(&e->processes[a->process], p, &adapts, &late);
+	a->even = is_even(&e->processes[a->process], p, &a->adapts, &late);
 	if (a->share < (late ? PAUSED_LATE : PAUSED))
 		return false;
-	return a->share >= fmax(rival, own) || (adapts && rival <= RIVAL_MOST);
+	return a->share >= fmax(rival, own) || (a->adapts && rival <= RIVAL_MOST);
 }
 
 void

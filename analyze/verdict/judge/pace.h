@@ -28,6 +28,7 @@ struct pace {
 	size_t process; /* the pausing program */
 	double share;   /* paused share of the time at work */
 	bool even;      /* whether the bytes of a second are even */
+	bool adapts;    /* whether the pauses make up for what varies beside */
 };
 
 /* The end that keeps its own pace, by the limit's shares and each process's seconds without a

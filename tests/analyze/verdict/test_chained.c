@@ -282,9 +282,43 @@ test_kinds(void)
 	end();
 }
 
+/* A pace beside waits for a processor: both limit where the waits took much of the time in which
+ * programs held the bytes, unless the pauses make up for them. */
+static void
+test_pace(void)
+{
+	static const struct {
+		double starved[2];
+		bool adapts, both;
+		size_t second;
+	} cases[] = {
+		{ { 0.2, 0.15 }, false, true, 1 },
+		{ { 0.2, 0.15 }, true, false, 0 },
+		{ { 0.2, 0.05 }, false, false, 0 },
+		{ { 0, 0 }, false, false, 0 },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		j.pace = (struct pace){ .found = true, .stage = 1, .process = 1, .share = 0.5 };
+		j.pace.adapts = cases[i].adapts;
+		node[1].use_share[NW_CHAIN_STARVED] = cases[i].starved[0];
+		node[2].use_share[NW_CHAIN_STARVED] = cases[i].starved[1];
+		j.gain.low = 2;
+		chained_decide(&e, &c, &j);
+		CHECK_INT(j.crowd.limits, cases[i].both);
+		CHECK_INT(j.limit.known, !cases[i].both);
+		CHECK_INT(j.second, cases[i].both ? cases[i].second : j.path.n);
+		CHECK(isnan(j.gain.low) == cases[i].both);
+		end();
+	}
+}
+
 int
 main(void)
 {
+	test_pace();
 	test_agrees();
 	test_covers();
 	test_stays();
