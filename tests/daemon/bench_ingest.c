@@ -11,13 +11,13 @@
  * is encoded once per 1,024 rows. Then the same in TLS: what sealing costs the box is the
  * difference. usage: bench_ingest [rows [plain|tls]]
  *
- *	bench_ingest recording [RECORDING [KEPT]]     (or in the environment: BENCH_RECORDING)
+ *	bench_ingest recording [RECORDING [KEPT [WAY]]]     (or in the environment: BENCH_RECORDING)
  *
  * One provider sends the recording (tests/recording.h; a made-up set without one): a document per
  * row, or ten seconds of a series packed, as fast as the box takes them; then in lock-step, where a
  * second of data is sent when the second before is stored, in a commit of its own. Bytes per sample
  * are those of the file a few seconds later, while the session is open, and once it is sealed. KEPT
- * is a name for the store of the first way.
+ * is a name for the store of the first way, or "-"; WAY is the only way to be taken.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -707,7 +707,7 @@ recording_run(const char *self, size_t way, const char *kept)
 }
 
 static int
-recording_main(const char *self, const char *recording, const char *kept)
+recording_main(const char *self, const char *recording, const char *kept, const char *only)
 {
 	size_t way;
 
@@ -715,7 +715,8 @@ recording_main(const char *self, const char *recording, const char *kept)
 	printf("%-22s %12s %12s %12s %12s\n", "CPU s per M samples", "until stored", "with sealing",
 	    "B/sample open", "sealed");
 	for (way = 0; way < sizeof(ways) / sizeof(ways[0]); way++)
-		recording_run(self, way, kept);
+		if (only == NULL || strcmp(only, ways[way].what) == 0)
+			recording_run(self, way, kept);
 	return 0;
 }
 
@@ -741,8 +742,9 @@ main(int argc, char **argv)
 	size_t i;
 
 	if (argc > 1 && strcmp(argv[1], "recording") == 0)
-		return recording_main(
-		    argv[0], argc > 2 ? argv[2] : NULL, argc > 3 ? argv[3] : NULL);
+		return recording_main(argv[0], argc > 2 ? argv[2] : NULL,
+		    argc > 3 && strcmp(argv[3], "-") != 0 ? argv[3] : NULL,
+		    argc > 4 ? argv[4] : NULL);
 	walk = walk_measure();
 	printf("bare libbson walk: %.4f CPU s per M samples\n", walk);
 	for (i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
