@@ -799,6 +799,20 @@ listen_lines(struct daemon *d)
 		fatalx("%s", why);
 }
 
+/* By its coarse clock, of some milliseconds, libevent would wake up several times for a timer. */
+static struct event_base *
+base_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	if (config != NULL && event_config_set_flag(config, EVENT_BASE_FLAG_PRECISE_TIMER) == 0)
+		base = event_base_new_with_config(config);
+	if (config != NULL)
+		event_config_free(config);
+	return base;
+}
+
 static void
 daemon_start(struct daemon *d)
 {
@@ -828,7 +842,7 @@ daemon_start(struct daemon *d)
 	store_next_ids(d->box.store, &d->box.next);
 	if (!xmalloc_reserve(PEER_RESERVE_BYTES))
 		fatalx("out of memory");
-	if ((d->box.base = event_base_new()) == NULL ||
+	if ((d->box.base = base_new()) == NULL ||
 	    (d->box.decoder = nw_doc_decoder_new(NULL)) == NULL)
 		fatalx("out of memory");
 	d->box.on_series_forget = session_series_forget;

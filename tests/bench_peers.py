@@ -2,11 +2,13 @@
 """Every row of what users wait for, in one run: the goal, what this build needs, what the best peer needs, and the least that this
 machine can do. `make bench PEERS=1` installs the peers: ClickHouse, Prometheus and InfluxDB of Debian 12.
 
-    bench_peers.py [--recording FILE] [--store FILE] [--series N] [--only ROW]
+    bench_peers.py [--recording FILE]... [--base COMMIT] [--rounds N] [--store FILE] [--series N] [--only ROW]
 
-A recording is a file as of tests/recording.h; without one a made-up set is used, which says less. Processor seconds are those of the
-measured program alone, so that other work on the machine adds noise, but no seconds. A peer that is not installed is named and left out,
-and so is the judgement of real sessions without a store of them. ROW: peers, ingest, sql, statistics, lists, judging, nwrun or blipp.
+A recording is a file as of tests/recording.h; "made-up", which is also taken without one, is a set of counters and noise, and says less.
+The rows of recordings are printed for each of them. COMMIT is built beside this build, and stores and answers each recording in turns with
+this build: a second table has the medians of N rounds of both. Processor seconds are those of the measured program alone, so that other
+work on the machine adds noise, but no seconds. A peer that is not installed is named and left out, and so is the judgement of real
+sessions without a store of them. ROW: peers, ingest, sql, statistics, turns, lists, judging, nwrun or blipp.
 The peers get the same samples in blocks of ten seconds, without syncing: that is their fastest way.
 """
 import argparse, array, os, re, shutil, signal, socket, sqlite3, statistics, struct, subprocess, sys, tempfile, time
@@ -242,6 +244,67 @@ def best(found, k, digits=2):
     return f"{have[0][1]} {have[0][0]:.{digits}f}" if have else "-"
 
 
+# --- the base commit ---
+
+WAYS = ["packed", "documents", "packed, TLS", "documents, TLS", "packed, lock-step", "documents, lock-step"]
+QUESTIONS = ["SELECT * FROM v_last", "SELECT * FROM v_minute", "SELECT count(*), sum(value) FROM v_sample"]
+
+
+def base_build(a):
+    """Builds the commit, and returns its build's folder with this build's way of sending: the same sender for both."""
+    tree = f"{a.tmp}/base"
+    os.mkdir(tree)
+    archive = subprocess.run(["git", "archive", a.base], stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["tar", "-xC", tree], input=archive, check=True)
+    subprocess.run(["make", "-C", tree, f"-j{os.cpu_count()}", "all"], stdout=subprocess.DEVNULL, check=True,
+        env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "B", "BASE", "PEERS")})
+    return f"{tree}/build/release"
+
+
+def sender_beside(a, build, name):
+    """A copy of bench_ingest that finds the programs of a build."""
+    top = f"{a.tmp}/{name}"
+    os.makedirs(f"{top}/tests/daemon")
+    os.symlink(os.path.abspath(f"{build}/bin"), f"{top}/bin")
+    shutil.copy(f"{B}/tests/daemon/bench_ingest", f"{top}/tests/daemon")
+    return top
+
+
+def question_ms(build, store, question):
+    db = store_open(build, store)
+    try:
+        db.execute(question).fetchall()  # reads the schema, and the file into memory
+        begin = time.thread_time()
+        db.execute(question).fetchall()
+        return (time.thread_time() - begin) * 1e3
+    except sqlite3.Error:
+        return float("nan")  # a view that the commit does not have
+    finally:
+        db.close()
+
+
+def turns(a, found):
+    """All rounds of both builds, one after the other within each round."""
+    if a.base is None:
+        return
+    builds = {"here": B, "base": a.base_build}
+    tops = {name: sender_beside(a, build, f"sender-{name}") for name, build in builds.items()}
+    took = {}
+    for number in range(a.rounds):
+        for way in WAYS:
+            for name in sorted(builds, reverse=number % 2 == 0):
+                out = subprocess.run([f"{tops[name]}/tests/daemon/bench_ingest", "recording", a.recording, f"{a.tmp}/{name}.db", way],
+                    stdout=subprocess.PIPE, text=True, check=True).stdout
+                took.setdefault((f"{way}, CPU s per M", name), []).append(numbers(out, way)[1])
+        for question in QUESTIONS:
+            for name in sorted(builds, reverse=number % 2 == 0):
+                took.setdefault((f"SQL: {question}, ms", name), []).append(question_ms(builds[name], f"{a.tmp}/{name}.db", question))
+    print(f"{'medians of ' + str(a.rounds) + ' rounds, in turns':<58} {'here':>10} {a.base[:10]:>10} {'ratio':>7}")
+    for what in dict.fromkeys(what for what, _ in took):
+        here, base = (statistics.median(took[what, name]) for name in ("here", "base"))
+        print(f"{what:<58} {here:>10.3f} {base:>10.3f} {here / base:>7.2f}", flush=True)
+
+
 # --- the rows ---
 
 def lists(a, found):
@@ -258,12 +321,22 @@ def statistics_http(a, found):
         say(f"q4, HTTP, {what}, processor ms (first {first:.0f})", "20", f"{median:.1f}", best(found, 3, 0))
 
 
-def ask_sql(a, found):
-    db = sqlite3.connect(f"file:{a.tmp}/kept.db?mode=ro", uri=True)
+def store_open(build, store):
+    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
     db.enable_load_extension(True)
-    db.load_extension(f"{B}/bin/narrows_sqlite.so")
-    say("SQL: SELECT * FROM v_last, ms", "10", f"{median_ms(lambda: db.execute('SELECT * FROM v_last').fetchall()):.1f}", best(found, 2, 1))
-    say("SQL: SELECT * FROM v_minute, ms", "60", f"{median_ms(lambda: db.execute('SELECT * FROM v_minute').fetchall()):.1f}", best(found, 3, 0))
+    db.load_extension(f"{build}/bin/narrows_sqlite.so")
+    return db
+
+
+def ask_sql(a, found):
+    """The least is what Python needs for the same rows from a plain table in memory."""
+    db = store_open(B, f"{a.tmp}/kept.db")
+    for view, goal, k, digits in (("v_last", "10", 2, 1), ("v_minute", "60", 3, 0)):
+        db.execute(f"CREATE TEMP TABLE plain_{view} AS SELECT * FROM {view}")
+        ms, plain = (median_ms(lambda: db.execute(f"SELECT * FROM {table}").fetchall()) for table in (view, f"plain_{view}"))
+        say(f"SQL: SELECT * FROM {view}, ms", goal, f"{ms:.1f}", best(found, k, digits), f"a plain table {plain:.1f}")
+    ms = median_ms(lambda: db.execute("SELECT series, begin_ns, mean FROM v_minute").fetchall())
+    say("SQL: mean per minute from v_minute, ms", "60", f"{ms:.1f}", best(found, 3, 0))
     db.close()
 
 
@@ -286,7 +359,8 @@ def ingest(a, found):
     for what in ("packed ", "documents "):
         say(f"{what.strip()}, CPU s per M", "-", f"{numbers(out, what)[0]:.3f}", best(found, 0))
     tls = numbers(out, "documents, TLS")
-    say("documents over TLS above plain, CPU s per M", "+.05", f"{tls[0] - plain[0]:+.3f}")
+    say("documents over TLS above plain, CPU s per M", "+.05", f"{tls[0] - plain[0]:+.3f}", "",
+        f"the cipher alone {numbers(out, 'cipher alone')[0]:.3f}")
     for what in ("packed, lock-step", "documents "):
         say(f"open series, {what.strip()}, B a sample", "3", f"{numbers(out, what)[2]:.2f}", best(found, 1), f"doubles {8:.2f}")
         say(f"sealed, {what.strip()}, B a sample", "-", f"{numbers(out, what)[3]:.2f}", best(found, 1))
@@ -312,32 +386,63 @@ def blipp(a, found):
     say("blipp at 1 Hz, times the bare reader", "2.2", us[2], "", f"bare {bare[1]} us")
 
 
-ROWS = [("ingest", ingest), ("sql", ask_sql), ("statistics", statistics_http), ("lists", lists), ("judging", judging), ("nwrun", programs),
+OF_RECORDING = [("ingest", ingest), ("sql", ask_sql), ("statistics", statistics_http), ("turns", turns)]
+ROWS = [("lists", lists), ("judging", judging), ("nwrun", programs),
     ("blipp", blipp)]
+
+
+def measure(a, recording):
+    """The rows of one recording; returns what its peers need."""
+    a.recording = f"{a.tmp}/recording.nwp"
+    if recording == "made-up":
+        invented(a.recording)
+    elif recording.endswith(".zst"):
+        subprocess.run(["zstd", "-dqf", "--long=31", recording, "-o", a.recording], check=True)
+    else:
+        shutil.copy(recording, a.recording)
+    rec = Recording(a.recording)
+    print(f"{recording}: {rec.n_samples} samples of {rec.n_series} series")
+    found = {}
+    if a.only in ("", "peers"):
+        top = f"{a.tmp}/peers"
+        os.mkdir(top)
+        found = peers_measure(rec, top)
+        shutil.rmtree(top)
+    heading()
+    for name, row in OF_RECORDING:
+        if a.only in ("", name) or (a.only == "sql" and name == "ingest"):
+            row(a, found)
+    for name in os.listdir(a.tmp):
+        if name.endswith(".db") or name.startswith("sender-"):
+            path = f"{a.tmp}/{name}"
+            os.remove(path) if os.path.isfile(path) else shutil.rmtree(path)
+
+
+def heading():
+    print(f"{'work':<46} {'goal':>16} {'here':>16} {'best peer':>24} {'the machine':>24}")
 
 
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("--recording", default=os.environ.get("BENCH_RECORDING"))
+    p.add_argument("--recording", action="append")
+    p.add_argument("--base", default=os.environ.get("BENCH_BASE") or None)
+    p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--store", default=os.environ.get("BENCH_STORE"))
     p.add_argument("--series", type=int, default=1760000)
     p.add_argument("--only", default="")
     a = p.parse_args()
     a.tmp = tempfile.mkdtemp(prefix="bench_peers.")
     try:
-        if a.recording is None:
-            a.recording = f"{a.tmp}/invented.nwp"
-            invented(a.recording)
-        elif a.recording.endswith(".zst"):
-            subprocess.run(["zstd", "-dqf", "--long=31", a.recording, "-o", f"{a.tmp}/recording.nwp"], check=True)
-            a.recording = f"{a.tmp}/recording.nwp"
-        rec = Recording(a.recording)
-        print(f"{rec.n_samples} samples of {rec.n_series} series")
-        found = peers_measure(rec, a.tmp) if a.only in ("", "peers") else {}
-        print(f"{'work':<46} {'goal':>16} {'here':>16} {'best peer':>24} {'the machine':>24}")
-        for name, row in ROWS:
-            if a.only in ("", name) or (a.only == "sql" and name == "ingest"):
-                row(a, found)
+        if a.base is not None:
+            a.base_build = base_build(a)
+        if a.only in ("", "peers") or a.only in dict(OF_RECORDING):
+            for recording in a.recording or os.environ.get("BENCH_RECORDING", "").split() or ["made-up"]:
+                measure(a, recording)
+        rows = [row for name, row in ROWS if a.only in ("", name)]
+        if rows:
+            heading()
+        for row in rows:
+            row(a, {})
     finally:
         shutil.rmtree(a.tmp)
 

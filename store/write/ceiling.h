@@ -32,6 +32,8 @@ struct ceiling {
 	struct forgetter *forgetter;
 	uint64_t max_bytes;            /* of file and WAL; 0 means no ceiling */
 	int64_t page_bytes, pages_max; /* of the file */
+	/* pages in use at the last count (INT64_MAX: none), and the pages_most of then */
+	int64_t counted_live, counted_most;
 	size_t wal_max_bytes, group_max_bytes;
 	struct evictor evictor;
 	int64_t described;   /* the host with the most bytes of descriptions, at the last look */

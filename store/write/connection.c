@@ -32,6 +32,7 @@ on_wal(void *arg, sqlite3 *db, const char *name, int n_pages)
 	(void)db, (void)name;
 	/* the checkpoint comes later, after the completions */
 	c->wal_pages = c->wal_frames = n_pages;
+	c->pages_most += n_pages;
 	return SQLITE_OK;
 }
 

@@ -33,6 +33,7 @@ struct connection {
 	int lock_fd;
 	int wal_pages, wal_pages_max; /* in the WAL; at the maximum the WAL has to start over */
 	int wal_frames;               /* in the WAL since its start, checkpointed or not */
+	int64_t pages_most;           /* sum over commits of wal_frames: they added no more pages */
 	bool pages_freed;             /* since the last look at the list of free pages */
 	struct sizes sizes;
 	struct write_counts counts; /* of the transaction in hand */
