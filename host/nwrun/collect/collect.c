@@ -73,11 +73,11 @@ unseen_add(struct collect_unseen *u, const struct watch *w)
 void
 collect_get_unseen(const struct collect *c, struct collect_unseen *out)
 {
-	unsigned i;
+	uint32_t used = procs_used(c), i;
 
 	*out = c->unseen;
 	out->hidden = c->opts.root_pid != 0 && !c->root.shown;
-	for (i = 0; i < NWSHM_PROCS; i++)
+	for (i = 0; i < used; i++)
 		if (c->watch[i].used)
 			unseen_add(out, &c->watch[i]);
 }

@@ -288,9 +288,9 @@ is_trifle(const struct watch *w)
 static bool
 has_moved(const struct collect *c)
 {
-	size_t i;
+	size_t i, used = procs_used(c);
 
-	for (i = 0; i < sizeof(c->watch) / sizeof(c->watch[0]); i++)
+	for (i = 0; i < used; i++)
 		if (!is_trifle(&c->watch[i]))
 			return true;
 	for (i = 0; i < sizeof(c->object) / sizeof(c->object[0]); i++)
