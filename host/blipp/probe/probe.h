@@ -161,10 +161,10 @@ struct pairs_protocol {
 int pairs_parse(
     struct scan text, const struct pairs_protocol *protocols, size_t n, struct table *tables);
 
-/* --- sockets, softnet, file systems, queueing disciplines, interrupts --- */
+/* --- sockets, softnet, file systems, interrupts --- */
 void sockets_parse(struct scan text, struct table *t);
 void snmp6_parse(struct scan text, struct table *t);
-enum { SOFTNET_FIELDS = 6, QDISC_FIELDS = 8 };
+enum { SOFTNET_FIELDS = 6 };
 int softnet_parse(struct scan text, double values[SOFTNET_FIELDS]); /* NW_EPROTO */
 struct mount_line {
 	struct scan source;
@@ -172,8 +172,6 @@ struct mount_line {
 };
 /* The next mount of a local device. */
 bool mount_next(struct scan *text, struct mount_line *out);
-struct nlmsghdr;
-bool qdisc_parse(const struct nlmsghdr *h, int *interface, double values[QDISC_FIELDS]);
 bool interrupt_next(struct scan *text, struct scan *name, double *count);
 
 /* --- /proc/net/rpc/nfs, nfsd and /proc/self/mountstats --- */
