@@ -9,6 +9,10 @@
  * of the time, each took its part. The network's part is what the network needed for the bytes at
  * the rate of its better windows, if that rate is the network's own: it is even then. Beside a
  * program that keeps a pace, the chain tells what the waits cost (chained.c).
+ *
+ * Where the kernel tells no rates in the course of a transfer, a sender with long waits leaves open
+ * which of the two limits. The kernel woke the sender because the socket had room again, and data
+ * stay in flight meanwhile, as acknowledgements come late.
  */
 #ifndef CROWD_H
 #define CROWD_H
@@ -27,6 +31,7 @@ struct crowd {
 	double room;     /* how many times the mean rate the other stage carries; NaN if unknown */
 	double wait_s;   /* the program's time without a processor */
 	bool is_certain; /* whether the better windows leave no doubt */
+	bool is_open;    /* whether the network may limit alone, or the program */
 };
 
 /* starved_s: per process, seconds without a processor that a processor would have saved. */

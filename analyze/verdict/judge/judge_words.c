@@ -408,8 +408,15 @@ crowd_words(struct judgement *j, const struct evidence *e)
 	char *program = alike ? xstrdup("the program itself") : judge_stage_text(e, s);
 	const char *manner = starved_manner(j, e, p, p->cpu_wait_s);
 
-	CLAIM_SAY(&j->said, both_crowded, j->limit.stage, claim_text(first), claim_text(program),
-	    claim_text(manner), claim_number(j->bytes_per_s));
+	if (j->crowd.is_open) { /* the manner without the comma behind */
+		char *second = xasprintf("%s%.*s", program, (int)strlen(manner) - 1, manner);
+
+		CLAIM_SAY(&j->said, either, j->limit.stage, claim_text(first), claim_text(second),
+		    claim_number(j->bytes_per_s));
+		free(second);
+	} else
+		CLAIM_SAY(&j->said, both_crowded, j->limit.stage, claim_text(first),
+		    claim_text(program), claim_text(manner), claim_number(j->bytes_per_s));
 	REASON_SAY(
 	    j, program_alone, j->crowd.program, claim_number(j->bytes_per_s / fmin(1, used)));
 	if (isfinite(j->crowd.room))
