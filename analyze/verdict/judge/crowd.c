@@ -26,9 +26,15 @@ static const double FLIGHT = 0.7;
  * for the network. Beside six loops a processor, it waited 0.6 on a path without a limit, and 0.1
  * behind a token bucket; with rates and a bucket, up to 0.31 beside loops of 64 times the weight. */
 static const double SENDER_WAITED = 0.5;
+/* A full network never rests: data were in flight for 0.99 of the time behind the bucket, and for
+ * 0.5 to 0.87 without a limit. */
+static const double NEVER_RESTS = 0.95;
 /* Beside a window closed for so much longer than the network worked, data in flight tell nothing:
  * the network's lift gained nothing with 0.28 beside 0.56, and with 0.45 beside 0.5 it did. */
 static const double REFUTED = 0.6;
+/* A disk that limits, and moved its bytes at so large a part of its throttle, worked all the time:
+ * no processor would have made it faster. */
+static const double AT_THROTTLE = 0.9;
 /* From this share on, a wait for a processor is a wait for the quota. */
 static const double BY_QUOTA = 0.5;
 /* Parts of the time, of the network or the disk. Of two stages that take turns, the lift of the one
@@ -156,6 +162,14 @@ harmed_find(
 	return found;
 }
 
+/* Whether a disk at its throttle is the limit. */
+static bool
+is_at_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r)
+{
+	return l->known && r->throttle[l->stage] > 0 &&
+	    resources_rate(p, l->stage) >= AT_THROTTLE * r->throttle[l->stage];
+}
+
 /* Whether the network is the limit, and ran dry while a program had no processor. */
 static bool
 runs_dry(const struct nw_path *p, const struct limit *l, const struct resources *r)
@@ -174,7 +188,8 @@ open_find(const struct evidence *e, const struct nw_path *p, const struct limit 
 {
 	size_t i;
 
-	if (!l->known || !stage_kind_is_net(p->stage[l->stage].kind) || !isnan(room_of(p, r)))
+	if (!l->known || !stage_kind_is_net(p->stage[l->stage].kind) || !isnan(room_of(p, r)) ||
+	    r->in_flight >= NEVER_RESTS)
 		return p->n;
 	for (i = 0; i < p->n; i++)
 		if ((p->stage[i].kind == NW_STAGE_SENDER_HOST ||
@@ -191,7 +206,8 @@ crowd_find(const struct evidence *e, const struct nw_path *p, const struct limit
 	size_t waiter = waiter_find(e, p), open, part;
 
 	*out = (struct crowd){ .stage = p->n, .program = p->n, .room = NAN };
-	if (waiter == p->n || l->stage >= p->n || l->n_windows < LIMIT_WINDOWS_MIN)
+	if (waiter == p->n || l->stage >= p->n || l->n_windows < LIMIT_WINDOWS_MIN ||
+	    is_at_throttle(p, l, r))
 		return;
 	if (runs_dry(p, l, r)) {
 		out->limits = true;

@@ -10,9 +10,10 @@
  * the rate of its better windows, if that rate is the network's own: it is even then. Beside a
  * program that keeps a pace, the chain tells what the waits cost (chained.c).
  *
- * Where the kernel tells no rates in the course of a transfer, a sender with long waits leaves open
- * which of the two limits. The kernel woke the sender because the socket had room again, and data
- * stay in flight meanwhile, as acknowledgements come late.
+ * Where the kernel tells no rates in the course of a transfer, a sender with long waits beside a
+ * network that rested at times leaves open which of the two limits. The kernel woke the sender
+ * because the socket had room again, and data stay in flight meanwhile, as acknowledgements come
+ * late.
  */
 #ifndef CROWD_H
 #define CROWD_H
