@@ -22,6 +22,8 @@ static const double LEAVES_MIN = 0.1;
  * 64 times the weight, by lifting pauses and loops in turns: from 0.34 on the loops' lift helped
  * 1.3-fold and more, up to 0.25 at most 1.07-fold. */
 static const double STARVED_BESIDE_PACE = 0.3;
+/* Processors that the session's own programs may use beside others that make a host busy. */
+static const double OWN_MOST = 0.25;
 /* A verdict of medium confidence: held share, lead before the next, windows. */
 static const double SURE_HELD = 0.6, SURE_LEAD = 0.3, SURE_WINDOWS = 15;
 
@@ -378,13 +380,28 @@ unknown_say(const struct evidence *e, const struct chain *c, struct claims *said
 	free(second);
 }
 
+/* Why a node had no processor. Where the programs of the session themselves used much of their
+ * host, a busy host proves no other programs. */
 static const char *
-cause_of(const struct chain *c)
+starved_cause(const struct evidence *e, const struct chain *c, size_t node)
+{
+	const struct evidence_process *of = &e->processes[c->node[node].process], *p;
+	const char *cause = judge_starved_cause(e, of, of->cpu_wait_s);
+	double own_s = 0;
+
+	for (p = e->processes; p < e->processes + e->n_processes; p++)
+		own_s += p->host == of->host && isfinite(p->cpu_s) ? p->cpu_s : 0;
+	return strcmp(cause, "hog") == 0 && own_s > OWN_MOST * span_s(&c->graph) ? "processors"
+										 : cause;
+}
+
+static const char *
+cause_of(const struct evidence *e, const struct chain *c)
 {
 	switch (chain_largest_use(longest_node(c), -1)) {
 	case NW_CHAIN_CPU: return "computing";
 	case NW_CHAIN_PAUSED: return "pause";
-	case NW_CHAIN_STARVED: return "processors";
+	case NW_CHAIN_STARVED: return starved_cause(e, c, c->graph.longest);
 	default: return NULL;
 	}
 }
@@ -430,6 +447,17 @@ reasons_say(const struct evidence *e, const struct chain *c, struct judgement *j
 		    claim_number(n->use_share[NW_CHAIN_FAR]));
 		reason_say(j, &told);
 	}
+	if (g->known && !g->limit_is_edge && j->cause != NULL && strcmp(j->cause, "hog") == 0) {
+		CLAIM_SAY(&told, chain_hogged, CLAIM_NO_STAGE, claim_text(c->node[g->longest].name),
+		    claim_number(n->use_share[NW_CHAIN_STARVED]));
+		reason_say(j, &told);
+	}
+	if (g->known && !g->limit_is_edge && j->cause != NULL && strcmp(j->cause, "quota") == 0) {
+		CLAIM_SAY(&told, chain_throttled, CLAIM_NO_STAGE,
+		    claim_text(c->node[g->longest].name),
+		    claim_number(n->use_share[NW_CHAIN_STARVED]));
+		reason_say(j, &told);
+	}
 	if (e->documents_dropped > 0) {
 		CLAIM_SAY(
 		    &told, chain_lost, CLAIM_NO_STAGE, claim_number((double)e->documents_dropped));
@@ -452,7 +480,7 @@ instead_say(const struct evidence *e, const struct chain *c, struct judgement *j
 	    c->graph.known ? xstrdup(what)
 			   : xstrdup(both_held(&c->graph) ? "two stages at once" : "cannot tell"));
 	if (c->graph.known && !c->graph.limit_is_edge)
-		j->cause = cause_of(c);
+		j->cause = cause_of(e, c);
 	j->confidence = confidence_of(e, c);
 	reasons_say(e, c, j);
 	free(what);

@@ -755,27 +755,29 @@ program_time(
 		}
 }
 
+const char *
+judge_starved_cause(const struct evidence *e, const struct evidence_process *p, double wait_s)
+{
+	if (p->throttled_s >= 0.5 * wait_s)
+		return "quota";
+	return mean_known(e->hosts[p->host].cpu_busy, e->n_windows) >= 0.85 ? "hog" : "processors";
+}
+
 /* For a program without a processor: the quota, or the other programs, in its way. */
 static const char *
 starved_manner(
     struct judgement *j, const struct evidence *e, const struct evidence_process *p, double wait_s)
 {
-	double busy = mean_known(e->hosts[p->host].cpu_busy, e->n_windows);
-
 	REASON_SAY(j, was_ready, CLAIM_NO_STAGE,
 	    claim_text(p->program != NULL ? p->program : "The program"),
 	    claim_text(evidence_host_name(e, p->host, "?")),
 	    claim_number(fmin(wait_s / j->path.active_s, 1)));
-	if (p->throttled_s >= 0.5 * wait_s) {
-		j->cause = "quota";
+	j->cause = judge_starved_cause(e, p, wait_s);
+	if (strcmp(j->cause, "quota") == 0)
 		return ", which had used up its quota of processor time,";
-	}
-	if (busy >= 0.85) {
-		j->cause = "hog";
-		return ", which had to wait for a processor that other programs used,";
-	}
-	j->cause = "processors";
-	return ", which had to wait for a processor,";
+	return strcmp(j->cause, "hog") == 0
+	    ? ", which had to wait for a processor that other programs used,"
+	    : ", which had to wait for a processor,";
 }
 
 /* How a program spent the time outside its calls: computing, waiting for a processor, or

@@ -315,9 +315,52 @@ test_pace(void)
 	}
 }
 
+/* A program without a processor: who had the processors is told as far as is known. */
+static void
+test_starved(void)
+{
+	static double busy[WINDOWS];
+	static const struct {
+		double busy, throttled_s, own_s;
+		const char *cause, *reason;
+	} cases[] = {
+		{ 1, 0, 0.5, "hog",
+		    "Other programs used the processors for which second waited 80 %." },
+		{ 1, 0, 1.5, "processors", NULL },
+		{ 0.5, 0, 0.5, "processors", NULL },
+		{ 1, 2, 0.5, "quota",
+		    "A quota of processor time was used up where second waited 80 % for a "
+		    "processor." },
+	};
+	size_t i, k;
+	bool said;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		for (k = 0; k < WINDOWS; k++)
+			busy[k] = cases[i].busy;
+		host.cpu_busy = busy;
+		process[0].cpu_s = process[2].cpu_s = NAN;
+		process[1].cpu_s = cases[i].own_s;
+		process[1].cpu_wait_s = 3.2;
+		process[1].throttled_s = cases[i].throttled_s;
+		j.path.active_s = 0;
+		node[1].use_share[NW_CHAIN_CPU] = 0.1;
+		node[1].use_share[NW_CHAIN_STARVED] = 0.8;
+		CHECK_INT(decide(), CHAINED_INSTEAD);
+		CHECK_STR(j.cause, cases[i].cause);
+		for (said = false, k = 0; k < j.n_reasons; k++)
+			said |=
+			    cases[i].reason != NULL && strcmp(j.reasons[k], cases[i].reason) == 0;
+		CHECK_INT(said, cases[i].reason != NULL);
+		end();
+	}
+}
+
 int
 main(void)
 {
+	test_starved();
 	test_pace();
 	test_agrees();
 	test_covers();
