@@ -23,8 +23,9 @@ static const double WINDOW_OPEN = 0.2;
  * look like a network. */
 static const double FLIGHT = 0.7;
 /* Without rates: a sender that waited for a processor for so large a part of the time waited little
- * for the network. Beside six loops a processor, it waited 0.6 on a path without a limit, and 0.1
- * behind a token bucket; with rates and a bucket, up to 0.31 beside loops of 64 times the weight. */
+ * for the network. Beside six loops a processor, the sender waited 0.6 on a path without a limit,
+ * and 0.1 behind a token bucket; with rates and a bucket, up to 0.31 beside loops of 64 times the
+ * weight. */
 static const double SENDER_WAITED = 0.5;
 /* A full network never rests: data were in flight for 0.99 of the time behind the bucket, and for
  * 0.5 to 0.87 without a limit. */

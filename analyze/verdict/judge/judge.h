@@ -123,8 +123,8 @@ void judge_add_reason(struct judgement *j, const struct claims *told);
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
 /* Why a program waited for a processor for wait_s seconds: "quota", its quota was used up; "hog",
  * its host was busy; or "processors". */
-const char *judge_starved_cause(
-    const struct evidence *e, const struct evidence_process *p, double wait_s);
+const char *
+judge_starved_cause(const struct evidence *e, const struct evidence_process *p, double wait_s);
 /* The mount behind a stage of storage; NULL for other stages. On loan. */
 const struct evidence_mount *
 judge_stage_mount(const struct evidence *e, const struct nw_path_stage *s);
