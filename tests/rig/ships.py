@@ -112,7 +112,6 @@ def cases(far, pg, tmp):
         dump = f"pg_dump -h {pg.there} -U postgres postgres"
         yield "pg-zstd-ssh-link", f"{dump} | zstd -q -1 | {ssh} '{sink}'", None, MBIT / 4, net
         yield "pg-zstd-ssh-computes", f"{dump} | zstd -q -15 --single-thread | {ssh} '{sink}'", f"{dump} | zstd -q -1 | {ssh} '{sink}'", None, "zstd"
-        yield "pg-zstd-ssh-dump", f"{dump} | zstd -q -1 | {ssh} '{sink}'", None, None, "pg"
 
 
 def judge(doc, slow):
