@@ -427,6 +427,22 @@ reason_say(struct judgement *j, struct claims *told)
 	claims_clear(told);
 }
 
+/* Who had the processors that a node waited for, as far as the cause tells. */
+static void
+starved_say(struct judgement *j, const char *name, double share)
+{
+	const struct claim_value who = claim_text(name), waited = claim_number(share);
+	struct claims told = { 0 };
+
+	if (j->cause != NULL && strcmp(j->cause, "hog") == 0)
+		CLAIM_SAY(&told, chain_hogged, CLAIM_NO_STAGE, who, waited);
+	else if (j->cause != NULL && strcmp(j->cause, "quota") == 0)
+		CLAIM_SAY(&told, chain_throttled, CLAIM_NO_STAGE, who, waited);
+	else
+		return;
+	reason_say(j, &told);
+}
+
 static void
 reasons_say(const struct evidence *e, const struct chain *c, struct judgement *j)
 {
@@ -447,17 +463,8 @@ reasons_say(const struct evidence *e, const struct chain *c, struct judgement *j
 		    claim_number(n->use_share[NW_CHAIN_FAR]));
 		reason_say(j, &told);
 	}
-	if (g->known && !g->limit_is_edge && j->cause != NULL && strcmp(j->cause, "hog") == 0) {
-		CLAIM_SAY(&told, chain_hogged, CLAIM_NO_STAGE, claim_text(c->node[g->longest].name),
-		    claim_number(n->use_share[NW_CHAIN_STARVED]));
-		reason_say(j, &told);
-	}
-	if (g->known && !g->limit_is_edge && j->cause != NULL && strcmp(j->cause, "quota") == 0) {
-		CLAIM_SAY(&told, chain_throttled, CLAIM_NO_STAGE,
-		    claim_text(c->node[g->longest].name),
-		    claim_number(n->use_share[NW_CHAIN_STARVED]));
-		reason_say(j, &told);
-	}
+	if (g->known && !g->limit_is_edge)
+		starved_say(j, c->node[g->longest].name, n->use_share[NW_CHAIN_STARVED]);
 	if (e->documents_dropped > 0) {
 		CLAIM_SAY(
 		    &told, chain_lost, CLAIM_NO_STAGE, claim_number((double)e->documents_dropped));

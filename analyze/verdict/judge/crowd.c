@@ -33,9 +33,6 @@ static const double NEVER_RESTS = 0.95;
 /* Beside a window closed for so much longer than the network worked, data in flight tell nothing:
  * the network's lift gained nothing with 0.28 beside 0.56, and with 0.45 beside 0.5 it did. */
 static const double REFUTED = 0.6;
-/* A disk that limits, and moved its bytes at so large a part of its throttle, worked all the time:
- * no processor would have made it faster. */
-static const double AT_THROTTLE = 0.9;
 /* From this share on, a wait for a processor is a wait for the quota. */
 static const double BY_QUOTA = 0.5;
 /* Parts of the time, of the network or the disk. Of two stages that take turns, the lift of the one
@@ -163,12 +160,11 @@ harmed_find(
 	return found;
 }
 
-/* Whether a disk at its throttle is the limit. */
+/* Whether a disk at its throttle is the limit: no processor would have made it faster. */
 static bool
 is_at_throttle(const struct nw_path *p, const struct limit *l, const struct resources *r)
 {
-	return l->known && r->throttle[l->stage] > 0 &&
-	    resources_rate(p, l->stage) >= AT_THROTTLE * r->throttle[l->stage];
+	return l->known && resources_no_faster(resources_rate(p, l->stage) / r->throttle[l->stage]);
 }
 
 /* Whether the network is the limit, and ran dry while a program had no processor. */

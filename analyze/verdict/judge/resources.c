@@ -503,6 +503,12 @@ queue_find(const struct evidence *e, const struct nw_path *p, size_t first, size
 }
 
 bool
+resources_no_faster(double share)
+{
+	return share >= NO_FASTER_LOW && share <= NO_FASTER_HIGH;
+}
+
+bool
 resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t stage, double *full)
 {
 	int way;
@@ -513,7 +519,7 @@ resources_disk_full(const struct evidence *e, const struct nw_path *p, size_t st
 	if (u == NULL)
 		return false;
 	share = resources_rate(p, stage) / throttle_find(p, u->limit[way], 0, p->n_windows);
-	if (share >= NO_FASTER_LOW && share <= NO_FASTER_HIGH) {
+	if (resources_no_faster(share)) {
 		for (i = 0; i < p->n_windows; i++)
 			full[i] = p->window_s;
 		return true;

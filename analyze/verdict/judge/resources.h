@@ -82,6 +82,9 @@ bool stage_kind_is_net(enum nw_stage_kind kind);
 /* Whether a disk moved its bytes about as fast as allowed by its throttle. Readahead and dirty
  * pages hide such a disk from the calls; far above its throttle, memory took the bytes. */
 bool resources_throttled(const struct resources *r, size_t stage, double bytes_per_s);
+/* Whether a disk at this share of its throttle's rate is full, so that nothing else makes the
+ * transfer much faster; false for NaN. */
+bool resources_no_faster(double share);
 /* Whether the device of a disk was idle while programs wrote: the kernel slowed the writers down
  * although hardly a byte waited for the device. A direct write, which waits by itself, keeps a
  * device busy, or queued at a throttle. */
