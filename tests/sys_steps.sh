@@ -76,7 +76,7 @@ import json, sys
 doc, inside, between = json.load(open(sys.argv[1])), float(sys.argv[2]), float(sys.argv[3])
 (s,) = doc["steps"]
 print(s, inside, between)
-assert s["n"] == 60 and s["host"] == "here", s
+assert s["n"] == 60 and s["host"] == "here" and s["by"] == "marks", s
 assert abs(s["inside_s"] - inside) < 0.01 * inside and abs(s["between_s"] - between) < 0.01 * between + 0.002, s
 share = between / (between + inside)
 assert abs(s["between_share"] - share) < 0.005 and abs(s["mean_s"] - inside / 60) < 0.01 * inside, s
@@ -112,4 +112,43 @@ id=$(nw sessions --json | grep '"task_id":"archive"' | sed -n 's/.*"id":\([0-9]*
 nw report "$id" | grep -q "^Steps: loop-archive on here took 60 steps of .*, and .* of its loop's time lay between steps" || fail "the report has no steps"
 curl -sf "$url/session/$id" >"$tmp/page" && grep -q 'id="steps"' "$tmp/page" && grep -q "took 60 steps of" "$tmp/page" || fail "the page has no steps"
 nw report "$id" --check || fail "the document contradicts itself"
+
+# a loop without marks, and a worker that fills its queue: steps by the loop's calls; one that reads from another program takes none
+cat >"$tmp/fetch.py" <<'PY'
+import multiprocessing, subprocess, sys, time
+now, inside, between = time.monotonic, 0, 0
+def work(queue):
+    for _ in range(61):
+        time.sleep(0.01)
+        queue.put(bytes(20000))
+if sys.argv[1] == "worker":
+    queue = multiprocessing.Queue(2)
+    multiprocessing.Process(target=work, args=(queue,), daemon=True).start()
+    get = queue.get
+else:
+    maker = subprocess.Popen(["sh", "-c", "for i in $(seq 61); do sleep 0.01; head -c 20000 /dev/zero; done"], stdout=subprocess.PIPE)
+    get = lambda: maker.stdout.read(20000)
+for i in range(61):
+    asked = now()
+    get()
+    began = now()
+    time.sleep(0.005 if i < 60 else 0)
+    between, inside = between + began - asked, inside + now() - began
+print(inside, between)
+PY
+for task in worker program; do
+	timeout $((60 * PATIENCE)) "$bin/nwrun" -i 0.1 -H here -t "$task" python3 "$tmp/fetch.py" "$task" >"$tmp/$task.truth" || fail "$task"
+	until_true 20 judged "$task" || fail "$task: no verdict"
+done
+python3 - "$tmp" <<'PY' || fail "steps by calls"
+import json, sys
+steps = json.load(open(sys.argv[1] + "/program.json"))["steps"]
+assert steps == [], steps
+inside, between = map(float, open(sys.argv[1] + "/worker.truth").read().split())
+(s,) = json.load(open(sys.argv[1] + "/worker.json"))["steps"]
+print(s, inside, between)
+assert s["by"] == "calls" and abs(s["n"] - 60) <= 3, s
+assert abs(s["between_share"] - between / (between + inside)) < 0.15 and abs(s["mean_s"] - inside / 60) < 0.4 * inside / 60, s
+assert "as its calls tell, and fetched its batches for" in s["sentence"] and "accelerator" not in s["sentence"], s["sentence"]
+PY
 stop_box

@@ -131,6 +131,7 @@ loop_doc(const struct analysis *a, const struct steps_loop *l)
 	put_text(o, KEY_steps_host, evidence_host_name(e, p->host, NULL));
 	if (p->pid >= 0)
 		result_set(o, KEY_steps_pid, json_integer(p->pid));
+	put_text(o, KEY_steps_by, l->of->by_calls ? "calls" : "marks");
 	put_real(o, KEY_steps_n, l->of->n);
 	put_real(o, KEY_steps_inside_s, l->of->inside_s);
 	put_real(o, KEY_steps_between_s, l->of->between_s);

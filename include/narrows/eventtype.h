@@ -29,7 +29,7 @@
 #define NW_TYPE_FILE       NW_TYPE_RUN "file"
 #define NW_TYPE_CONNECTION NW_TYPE_RUN "connection"
 #define NW_TYPE_PIPE       NW_TYPE_RUN "pipe"      /* or local socket, of a process */
-#define NW_TYPE_STEPS      NW_TYPE_RUN "steps"     /* of a process's loop, by nw_step_begin() */
+#define NW_TYPE_STEPS      NW_TYPE_RUN "steps"     /* of a process's loop */
 #define NW_TYPE_ANNOUNCED  NW_TYPE_RUN "announced" /* of a flow, by its own program */
 #define NW_TYPE_CELLS      NW_TYPE_RUN "cells:" /* histograms by size and duration: read, write */
 

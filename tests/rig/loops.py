@@ -71,7 +71,8 @@ def judge(doc, marks, workers, waited):
     names = [n["name"] for n in chain["nodes"]]
     loops = [i for i, n in enumerate(names) if "worker" not in n]
     share = sum(e["share"] for e in chain["edges"] if e["waiter"] in loops) if workers else None
-    if marks:
+    if doc["steps"]:
+        assert [s["by"] for s in doc["steps"]] == ["marks" if marks else "calls"], doc["steps"]
         share = doc["steps"][0]["between_share"]
     if not workers or chain.get("limit") is None:
         return share, None

@@ -496,6 +496,8 @@ steps_fill(struct finder *f)
 	int k;
 
 	for (t = f->e->steps; t < f->e->steps + f->e->n_steps; t++) {
+		if (t->by_calls)
+			continue;
 		out = &f->p[t->process];
 		left = t->inside;
 		for (k = 0; k < NW_CHAIN_USES; k++)

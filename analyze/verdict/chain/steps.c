@@ -7,8 +7,9 @@
 
 #include "narrows/xmalloc.h"
 
-/* Least shares for a word: of waits and reads, and of time without a step. */
-static const double WORD_MIN = 0.05, IDLE_MIN = 0.1;
+/* Least shares for a word: of waits and reads, and of time without a step. Most of a loop's time
+ * that its waits may have beyond its fetches. */
+static const double WORD_MIN = 0.05, IDLE_MIN = 0.1, BEYOND_MAX = 0.05;
 
 /* Seconds that a process waited for other nodes; 0 of a process among several of a node. */
 static double
@@ -42,18 +43,66 @@ static void
 loop_tell(const struct evidence *e, struct steps_loop *l)
 {
 	const struct evidence_process *p = &e->processes[l->of->process];
+	const char *program = p->program != NULL ? p->program : "A program",
+		   *host = evidence_host_name(e, p->host, "a host");
+	const double each_s = l->of->inside_s / l->of->n;
 
-	CLAIM_SAY(&l->told, steps_took, CLAIM_NO_STAGE,
-	    claim_text(p->program != NULL ? p->program : "A program"),
-	    claim_text(evidence_host_name(e, p->host, "a host")), claim_number(l->of->n),
-	    claim_number(l->of->inside_s / l->of->n), claim_number(l->between_share));
+	if (l->of->by_calls)
+		CLAIM_SAY(&l->told, steps_turned, CLAIM_NO_STAGE, claim_text(program),
+		    claim_text(host), claim_number(l->of->n), claim_number(each_s),
+		    claim_number(l->between_share));
+	else
+		CLAIM_SAY(&l->told, steps_took, CLAIM_NO_STAGE, claim_text(program),
+		    claim_text(host), claim_number(l->of->n), claim_number(each_s),
+		    claim_number(l->between_share));
 	if (l->waited_share >= WORD_MIN && l->waited_share >= l->read_share)
 		CLAIM_SAY(&l->told, steps_waited, CLAIM_NO_STAGE, claim_number(l->waited_share));
 	else if (l->read_share >= WORD_MIN)
 		CLAIM_SAY(&l->told, steps_read, CLAIM_NO_STAGE, claim_number(l->read_share));
-	if (l->between_share >= IDLE_MIN)
+	if (l->between_share >= IDLE_MIN && !l->of->by_calls)
 		CLAIM_SAY(&l->told, steps_idle, CLAIM_NO_STAGE);
 	l->sentence = claims_text(&l->told);
+}
+
+static bool
+is_marked(const struct evidence *e, size_t process)
+{
+	size_t i;
+
+	for (i = 0; i < e->n_steps; i++)
+		if (e->steps[i].process == process && !e->steps[i].by_calls)
+			return true;
+	return false;
+}
+
+/* Whether a node of the chain is of workers of the process. */
+static bool
+has_workers(const struct evidence *e, const struct chain *c, size_t process)
+{
+	const struct evidence_process *p = &e->processes[process], *o;
+	size_t i;
+
+	for (i = 0; i < c->graph.n_nodes; i++) {
+		o = &e->processes[c->node[i].process];
+		if (c->node[i].workers && o->host == p->host && p->pid >= 0 &&
+		    o->parent_pid == p->pid)
+			return true;
+	}
+	return false;
+}
+
+/* Without marks, calls tell of the steps of a loop with workers; not of a loop that waited longer
+ * than its fetches took, which has other ways to wait. */
+static bool
+is_loop(const struct evidence *e, const struct chain *c, const struct evidence_steps *t)
+{
+	const double all = t->inside_s + t->between_s;
+
+	if (!(t->n >= 1) || !(all > 0))
+		return false;
+	return !t->by_calls ||
+	    (!is_marked(e, t->process) && has_workers(e, c, t->process) &&
+		waited_s(c, t->process) <= t->between_s + BEYOND_MAX * all);
 }
 
 void
@@ -67,7 +116,7 @@ steps_find(const struct evidence *e, const struct chain *c, struct steps *out)
 	out->loop = xcalloc(e->n_steps + 1, sizeof(*out->loop));
 	for (t = e->steps; t < e->steps + e->n_steps; t++) {
 		all = t->inside_s + t->between_s;
-		if (!(t->n >= 1) || !(all > 0))
+		if (!is_loop(e, c, t))
 			continue;
 		l = &out->loop[out->n++];
 		l->of = t;

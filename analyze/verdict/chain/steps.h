@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The steps of a session's loops, as the programs mark them. Only such marks tell when the device
- * that computes a step is idle: work of a device goes on after the call that began the work.
+ * The steps of a session's loops, as the programs mark them, or as the calls of loops with workers
+ * tell. Only marks tell when the device that computes a step is idle: work of a device goes on
+ * after the call that began the work.
  */
 #ifndef CHAIN_STEPS_H
 #define CHAIN_STEPS_H

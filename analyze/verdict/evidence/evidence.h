@@ -132,6 +132,7 @@ struct evidence_shared {
 /* Steps of a process's loops, as the program marks them: totals, and per window. */
 struct evidence_steps {
 	size_t process;
+	bool by_calls; /* as the loop's calls at pipes tell; else as the program marks them */
 	double n, inside_s, between_s;
 	double *count, *inside, *between; /* the same in each window */
 };

@@ -183,7 +183,7 @@ void extent_widen(int64_t *first_wall_ns, int64_t *last_wall_ns, const struct sp
 void replay_row(struct loader *l, const struct row *r);
 
 /* evidence_steps.c */
-void steps_source(struct loader *l, struct source *s);
+void steps_source(struct loader *l, struct source *s, const json_t *subject);
 void steps_row(struct loader *l, const struct row *r);
 void steps_clear(struct evidence *e);
 

@@ -325,7 +325,7 @@ on_session_meta(void *loader, const struct nw_meta_rec *m)
 	if (s.kind == SOURCE_FILE)
 		shared_source(l, &s, m->mid, subject);
 	if (s.kind == SOURCE_STEPS)
-		steps_source(l, &s);
+		steps_source(l, &s, subject);
 	source_use(l->e, &s, m->event_type, l->e->session_id, subject);
 	if (s.kind == SOURCE_PROCESS && l->e->label == NULL)
 		l->e->label = label_of(subject);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "narrows/xmalloc.h"
 
@@ -11,8 +12,9 @@
 static const double MOST = 1e12;
 
 void
-steps_source(struct loader *l, struct source *s)
+steps_source(struct loader *l, struct source *s, const json_t *subject)
 {
+	const char *by = json_string_value(json_object_get(subject, "by"));
 	struct evidence *e = l->e;
 
 	if (e->n_steps == EVIDENCE_LIST_MAX) {
@@ -21,7 +23,8 @@ steps_source(struct loader *l, struct source *s)
 	}
 	s->item = e->n_steps;
 	e->steps = xreallocarray(e->steps, e->n_steps + 1, sizeof(*e->steps));
-	e->steps[e->n_steps++] = (struct evidence_steps){ .process = s->process };
+	e->steps[e->n_steps++] = (struct evidence_steps){ .process = s->process,
+		.by_calls = by != NULL && strcmp(by, "calls") == 0 };
 }
 
 static double

@@ -24,7 +24,7 @@ struct thread_seen {
 	uint64_t wait_ns[NWSHM_WAITS];
 	uint64_t other_bytes[2], pipe_bytes[2], apart_bytes[2], combined_bytes, combined_ns;
 	uint64_t pipe_ns[2]; /* inside calls, finished and begun, as far as reported */
-	uint64_t peer_ns, inner_ns, steps, step_ns[2];
+	uint64_t peer_ns, inner_ns, steps, step_ns[2], turns, turn_ns[2];
 	uint64_t waiting;    /* unfinished wait, reported in part */
 	uint64_t waiting_ns; /* the reported part of the wait */
 	/* at the last look that asked: bytes moved, the thread, and its time without a processor */
@@ -98,6 +98,9 @@ struct watch {
 	struct pipe_use pipe[2];
 	struct pipe_use pipe_total[2];
 	uint64_t steps, step_ns[2]; /* of the interval: between steps [0], inside [1] */
+	bool marks;                 /* the program has marked a step */
+	bool steps_are_turns;       /* those of the series steps_id */
+	bool has_worker;            /* a child with the same program was seen */
 	/* waits of the first thread in the interval, at semaphores of the process alone so far, and
 	 * whether the first thread's waits are those of the process */
 	uint64_t first_ns, inner_total;

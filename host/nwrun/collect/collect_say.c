@@ -395,6 +395,8 @@ say_steps_meta(struct collect *c, unsigned index, int64_t end_mono_ns)
 
 	say_process_meta(c, index, end_mono_ns);
 	kv_process(&subject, c, w);
+	if (w->steps_are_turns)
+		kv_text(&subject, "by", "calls");
 	id_make(w->steps_id);
 	c->sink->meta(
 	    c->sink->arg, w->steps_id, w->id, NW_TYPE_STEPS, subject.kv, subject.n, NULL, 0);
@@ -409,6 +411,11 @@ say_steps(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wa
 
 	if (w->steps == 0 && w->step_ns[0] == 0)
 		return;
+	if (w->steps_id[0] != '\0' && w->steps_are_turns == w->marks) {
+		c->sink->end(c->sink->arg, w->steps_id);
+		w->steps_id[0] = '\0';
+	}
+	w->steps_are_turns = !w->marks;
 	if (w->steps_id[0] == '\0')
 		say_steps_meta(c, index, end_mono_ns);
 	field(&f, "steps", (double)w->steps);

@@ -357,6 +357,34 @@ thread_bytes(const struct nwshm_thread *t)
 	return bytes;
 }
 
+/* Turns that make a loop. */
+enum { TURNS_MIN = 8 };
+
+/* Whether a child of the process runs the same program, as the workers of a loop do. */
+static bool
+has_worker(const struct collect *c, struct watch *w)
+{
+	uint32_t used = procs_used(c), i;
+
+	for (i = 0; i < used && !w->has_worker; i++)
+		w->has_worker = c->watch[i].used && c->watch[i].ppid == w->pid &&
+		    strcmp(c->watch[i].name, w->name) == 0;
+	return w->has_worker;
+}
+
+/* A loop without marks takes its steps by its calls. */
+static void
+turns_take(struct watch *w, const struct nwshm_thread *t, struct thread_seen *seen)
+{
+	unsigned k;
+
+	if (nwshm_get(&t->turns) < TURNS_MIN)
+		return;
+	w->steps += take(&t->turns, &seen->turns);
+	for (k = 0; k < 2; k++)
+		w->step_ns[k] += take(&t->turn_ns[k], &seen->turn_ns[k]);
+}
+
 void
 window_collect_rest(
     struct collect *c, unsigned index, int64_t now_mono_ns, uint64_t wait_ns[NWSHM_WAITS])
@@ -407,6 +435,9 @@ window_collect_rest(
 		w->steps += take(&t->steps, &seen->steps);
 		for (k = 0; k < 2; k++)
 			w->step_ns[k] += take(&t->step_ns[k], &seen->step_ns[k]);
+		w->marks |= seen->steps + seen->step_ns[0] + seen->step_ns[1] > 0;
+		if (is_first && !w->marks && has_worker(c, w))
+			turns_take(w, t, seen);
 	}
 	w->pause_ns += pause_ns;
 	/* for good: a helper that passes descriptors on may read more bytes later */

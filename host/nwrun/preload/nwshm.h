@@ -43,7 +43,7 @@
 #define NWSHM_PAGE  4096
 
 enum {
-	NWSHM_VERSION = 16,
+	NWSHM_VERSION = 17,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -106,6 +106,11 @@ struct nwshm_thread {
 	/* begin of the present phase since the region's birth, times 2, plus 1 inside a step; 0:
 	 * there was no call yet */
 	_Atomic uint64_t step_since;
+	/* Of a process's first thread: steps of a loop by its calls, and the time between these
+	 * steps [0] and inside [1]. A step lies before a call that reads from a pipe or local
+	 * socket, or tries to take a shared semaphore, a long time after the last such call; calls
+	 * without a long time between them fetch what the next step works on. */
+	_Atomic uint64_t turns, turn_ns[2];
 	struct nwshm_walk walk[NWSHM_WALKS]; /* by the object's number, direct mapped */
 	/* whether the lane's pages are there: without them a look may be SIGBUS */
 	_Atomic uint32_t ready[NWSHM_LANES];

@@ -132,6 +132,10 @@ struct self {
 	uint32_t index;      /* number of `slot` */
 	bool in_vfork;
 	bool drained; /* a read found an internet socket empty since the last pause */
+	/* of a loop: begin of the fetch, end of its last call so far (0: there was none), the
+	 * longest step of late, and where the fetch behind the last step began */
+	int64_t fetch_begin_mono_ns, fetch_end_mono_ns, step_ns;
+	const void *fetch_at;
 	struct nwshm_thread *slot;
 };
 extern __thread struct self self __attribute__((tls_model("initial-exec")));
@@ -162,6 +166,16 @@ thread_slot(void)
 		self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed)))
 		return self.slot;
 	return thread_attach();
+}
+
+/* Whether the caller has a slot and is the process's first thread. */
+static inline bool
+is_first_thread(void)
+{
+	return self.slot != NULL &&
+	    self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed) &&
+	    atomic_load_explicit(&region->thread_tid[self.index], memory_order_relaxed) ==
+	    state->proc->pid;
 }
 
 /* --- preload_fd.c, preload_object.c --- */
@@ -307,6 +321,9 @@ struct op {
 	int64_t begin_mono_ns, offset;
 };
 void op_begin(struct op *op, int fd, enum nwshm_dir dir);
+/* Notes a call that reads from a pipe or local socket, waits to read, or tries to take a shared
+ * semaphore, for the steps of a loop. `at`: the place, for comparison alone. */
+void turn_note(const void *at, int64_t begin_mono_ns, int64_t end_mono_ns);
 /* Makes sure that the pages of all stages exist, for a thread that may not ask later. */
 void lanes_prepare(struct nwshm_thread *t);
 

@@ -109,6 +109,47 @@ struct stop {
 	int64_t ns, end_mono_ns;
 };
 
+/* A much longer time than a step, as for a checkpoint, lies apart: it is no step, and not between
+ * steps. Steps that stay so long are steps soon. */
+static void
+turn_add(struct nwshm_thread *t, int64_t away_ns)
+{
+	enum { APART = 16, SHORTER = 64, FEW = 8 };
+	int64_t longest_ns = away_ns;
+
+	nwshm_add(&t->turn_ns[0], (uint64_t)(self.fetch_end_mono_ns - self.fetch_begin_mono_ns));
+	if (away_ns / APART > self.step_ns && nwshm_get(&t->turns) >= FEW) {
+		longest_ns = away_ns / SHORTER;
+		self.step_ns *= 2;
+	} else {
+		nwshm_add(&t->turns, 1);
+		nwshm_add(&t->turn_ns[1], (uint64_t)away_ns);
+	}
+	if (longest_ns > self.step_ns)
+		self.step_ns = longest_ns;
+}
+
+/* Fetches begin at one place, mostly: elsewhere a program without a processor looks as if it took a
+ * step. */
+void
+turn_note(const void *at, int64_t begin_mono_ns, int64_t end_mono_ns)
+{
+	enum { PART = 16, PART_ELSEWHERE = 2, DECAY = 64 };
+	int64_t away_ns = begin_mono_ns - self.fetch_end_mono_ns;
+	int part = at == self.fetch_at ? PART : PART_ELSEWHERE;
+
+	if (!is_first_thread())
+		return;
+	self.step_ns -= self.step_ns / DECAY;
+	if (self.fetch_end_mono_ns == 0 || away_ns > self.step_ns / part) {
+		if (self.fetch_end_mono_ns != 0)
+			turn_add(self.slot, away_ns);
+		self.fetch_begin_mono_ns = begin_mono_ns;
+		self.fetch_at = at;
+	}
+	self.fetch_end_mono_ns = end_mono_ns;
+}
+
 static inline __attribute__((always_inline)) void
 pipe_add(
     struct nwshm_thread *t, unsigned stage, struct nwshm_object *o, struct stop stop, ssize_t bytes)
@@ -124,6 +165,8 @@ pipe_add(
 		    &o->u.local.used_mono_ns, stop.end_mono_ns, memory_order_relaxed);
 	}
 	nwshm_add(&t->busy_ns[stage], (uint64_t)ns);
+	if ((stage & 1) == NWSHM_READ)
+		turn_note(o, stop.end_mono_ns - ns, stop.end_mono_ns);
 }
 
 static void

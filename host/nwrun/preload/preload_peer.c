@@ -323,14 +323,10 @@ sem_object(const sem_t *s)
 	return o;
 }
 
-/* Whether the caller has a slot and is the first thread of a process with several. */
 static bool
 is_first_of_several(void)
 {
-	return *single_threaded == 0 && self.slot != NULL &&
-	    self.generation == atomic_load_explicit(&state->generation, memory_order_relaxed) &&
-	    atomic_load_explicit(&region->thread_tid[self.index], memory_order_relaxed) ==
-	    state->proc->pid;
+	return *single_threaded == 0 && is_first_thread();
 }
 
 static int64_t
@@ -346,8 +342,10 @@ sem_waited(const sem_t *s, int64_t begin_mono_ns)
 {
 	int64_t now_mono_ns = nw_cycles_ns(&region->cycles);
 
-	if (is_shared(s))
+	if (is_shared(s)) {
 		peer_end();
+		turn_note(s, begin_mono_ns, now_mono_ns);
+	}
 	if (!is_measured() || now_mono_ns - begin_mono_ns < WAIT_MIN_NS / 10)
 		return;
 	if (is_shared(s))
@@ -378,6 +376,24 @@ SEM_WAIT(sem_wait, (sem_t * s), (s))
 SEM_WAIT(sem_timedwait, (sem_t *restrict s, const struct timespec *restrict until), (s, until))
 SEM_WAIT(sem_clockwait, (sem_t *restrict s, clockid_t clock, const struct timespec *restrict until),
     (s, clock, until))
+
+/* A queue of processes takes its lock so before a loop reads, and its free places before the loop
+ * asks for more: both are a fetch's. */
+EXPORT int
+sem_trywait(sem_t *s)
+{
+	int64_t begin_mono_ns;
+	int rc, error;
+
+	if (likely(!is_shared(s)) || !is_measured() || !is_first_thread())
+		return REAL(sem_trywait)(s);
+	begin_mono_ns = nw_cycles_ns(&region->cycles);
+	rc = REAL(sem_trywait)(s);
+	error = errno;
+	turn_note(s, begin_mono_ns, nw_cycles_ns(&region->cycles));
+	errno = error;
+	return rc;
+}
 
 EXPORT int
 sem_post(sem_t *s)

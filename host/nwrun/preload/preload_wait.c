@@ -80,8 +80,12 @@ wait_end(struct wait *w, enum nwshm_wait got)
 		self.drained = false;
 	}
 	nwshm_add(&w->thread->wait_ns[got], (uint64_t)ns);
-	if (w->pipe >= 0 && is_pipe(got))
+	if (w->pipe >= 0 && is_pipe(got)) {
 		fd_waited(w->pipe, got == NWSHM_WAIT_PIPE_WRITE, ns, w->begin_mono_ns + ns);
+		if (got == NWSHM_WAIT_PIPE_READ)
+			turn_note(fd_word_object(fd_word_get(w->pipe)), w->begin_mono_ns,
+			    w->begin_mono_ns + ns);
+	}
 }
 
 /* Threads that only sleep take no slot. */
