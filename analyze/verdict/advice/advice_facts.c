@@ -128,13 +128,15 @@ connections_put(struct facts *f, const json_t *session, const json_t *verdict)
 
 /* The mean size of the files; and the files that opening slows, with their share of the
  * session's bytes: the greater of what was read from such files and written to such files, for a
- * copy does both. A sender of many files names a few, and adds up the rest as "?". */
+ * copy does both; and the time that a file of such a size takes at the session's rate. A sender of
+ * many files names a few, and adds up the rest as "?". */
 static void
 files_put(struct facts *f, const json_t *session)
 {
 	const json_t *list = result_list(session, KEY_session_files), *o;
 	double moved[2] = { 0, 0 }, read, written, sum = 0, n = 0;
-	double every_sum = 0, every_n = 0, all = result_number(session, KEY_session_bytes);
+	double every_sum = 0, every_n = 0, all = result_number(session, KEY_session_bytes),
+	       rate = result_number(session, KEY_session_bytes_per_s);
 	size_t i;
 
 	json_array_foreach(list, i, o)
@@ -163,6 +165,8 @@ files_put(struct facts *f, const json_t *session)
 	number_put(f, "small_files", n);
 	if (n > 0)
 		number_put(f, "mean_small_file_bytes", round(sum / n));
+	if (n > 0 && rate > 0)
+		number_put(f, "small_file_ms", 1e3 * sum / n / rate);
 	if (n > 0 && all > 0)
 		number_put(
 		    f, "small_files_percent", round(100 * fmin(1, fmax(moved[0], moved[1]) / all)));

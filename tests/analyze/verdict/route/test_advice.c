@@ -328,17 +328,18 @@ late_test(struct store *store, struct store_reader *r)
 	json_decref(doc);
 }
 
-/* Returns whether the card about small files is shown for a session of so many bytes: `n` small
- * files and as many copies, a rest without names, and a large file. */
+/* Returns whether the card about small files is shown for a session of so many bytes and seconds:
+ * `n` small files and as many copies, a rest without names, and a large file. */
 static bool
-small_files_say(
-    struct store_reader *r, double session_bytes, int n, double each_bytes, double rest_bytes)
+small_files_say(struct store_reader *r, double session_bytes, double seconds, int n,
+    double each_bytes, double rest_bytes)
 {
 	struct evidence e = { 0 };
 	struct facts f = { 0 };
 	const struct advice_rule *rule = advice_rules;
-	json_t *doc = json_pack("{s:{s:f, s:[]}, s:{s:s}}", "session", "bytes", session_bytes,
-		   "files", "verdict", "stage", "receiver.host"),
+	json_t *doc = json_pack("{s:{s:f, s:f, s:[]}, s:{s:s}}", "session", "bytes", session_bytes,
+		   "bytes_per_s", session_bytes / seconds, "files", "verdict", "stage",
+		   "receiver.host"),
 	       *files = json_object_get(json_object_get(doc, "session"), "files");
 	bool shown;
 	int i;
@@ -369,12 +370,13 @@ small_files_say(
 static void
 small_files_test(struct store_reader *r)
 {
-	CHECK(!small_files_say(r, 60e6, 24, 58256, 0)); /* an interpreter's modules */
-	CHECK(small_files_say(r, 2.4e6, 24, 5e4, 0));
-	CHECK(!small_files_say(r, 2.5e6, 24, 5e4, 0)); /* read and written are no sum */
-	CHECK(small_files_say(r, 60e6, 24, 2e4, 58e6));
-	CHECK(!small_files_say(r, 60e6, 5, 2e4, 58e6));
-	CHECK(!small_files_say(r, 60e6, 30, 1e6, 0));
+	CHECK(!small_files_say(r, 60e6, 2, 24, 58256, 0)); /* an interpreter's modules */
+	CHECK(small_files_say(r, 2.4e6, 2, 24, 5e4, 0));
+	CHECK(!small_files_say(r, 2.4e6, 24, 24, 5e4, 0)); /* no file takes a second to open */
+	CHECK(!small_files_say(r, 2.5e6, 2, 24, 5e4, 0));  /* read and written are no sum */
+	CHECK(small_files_say(r, 60e6, 2, 24, 2e4, 58e6));
+	CHECK(!small_files_say(r, 60e6, 2, 5, 2e4, 58e6));
+	CHECK(!small_files_say(r, 60e6, 2, 30, 1e6, 0));
 }
 
 /* The number of workers on the card, 0 without card, where `n` workers hold the bytes for
