@@ -4,12 +4,13 @@
     loops.py [--seeds N] [--only REGEX]
 
 A loop has 0 to 8 workers that load slowly or fast, by computing or by waiting, and a long or short step that computes, or waits as for a
-device. Half of the loops mark their steps by libnarrows. The truth is the loop's own account: the time in next() over all time, and by
+device. Half of the loops mark their steps by libnarrows. Other loops have three epochs with a checkpoint of a second behind each, which is
+apart, or plain workers: a pool, or a pipe for each. The truth is the loop's own account: the time in next() over all time, and by
 DLIO's formula the time in steps over all time. Prints a line per case and the largest difference; fails where one is above 2 points, or
 the wrong side is named. A loop without workers and without marks is only asked not to be called a wait for workers. Needs python3-torch
 and no root; B is the build directory.
 """
-import argparse, ctypes, json, os, random, re, subprocess, sys, time
+import argparse, ctypes, json, multiprocessing, os, random, re, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from chains import Box, burn
@@ -18,40 +19,80 @@ BATCHES, POINTS = 150, 0.02
 PYTHON = "/usr/bin/python3"  # the system's: PyTorch is the system's package
 
 
-def loop(workers, load, load_way, step, step_way, library):
-    """Prints the loop's account: seconds in next(), in steps, in all."""
+def work(seconds, way):
+    burn(seconds) if way == "computes" else time.sleep(seconds)
+
+
+def make(batch):
+    work(*batch)
+    return bytes(32000)
+
+
+def answer(pipe):
+    while (batch := pipe.recv()) is not None:
+        pipe.send(make(batch))
+
+
+def loaded(workers, load, way, n):
     import torch
     from torch.utils.data import DataLoader, Dataset
 
-    def work(seconds, way):
-        burn(seconds) if way == "computes" else time.sleep(seconds)
-
     class Data(Dataset):
         def __len__(self):
-            return BATCHES * 4
+            return n * 4
 
         def __getitem__(self, i):
-            work(load / 4, load_way)
+            work(load / 4, way)
             return torch.zeros(2000)
 
     torch.set_num_threads(1)
+    return iter(DataLoader(Data(), batch_size=4, num_workers=workers))
+
+
+def pooled(workers, load, way, n):
+    return multiprocessing.Pool(workers).imap(make, [(load, way)] * n)
+
+
+def piped(workers, load, way, n):
+    pairs = [multiprocessing.Pipe() for _ in range(workers)]
+    for near, far in pairs:
+        multiprocessing.Process(target=answer, args=(far,), daemon=True).start()
+        near.send((load, way))
+
+    def fetch():
+        for i in range(n):
+            near = pairs[i % workers][0]
+            yield near.recv(), near.send((load, way))
+
+    return fetch()
+
+
+MAKERS = {"loader": (loaded, 1), "epochs": (loaded, 3), "pool": (pooled, 1), "pipes": (piped, 1)}
+
+
+def loop(kind, workers, load, load_way, step, step_way, library):
+    """Prints the loop's account: seconds in next(), in steps, in all; checkpoints are apart."""
+    maker, epochs = MAKERS[kind]
     steps = ctypes.CDLL(library) if library else None
-    batches = iter(DataLoader(Data(), batch_size=4, num_workers=workers))
     waited = stepped = 0
-    begin = asked = time.monotonic()
-    if steps:
-        steps.nw_step_end()
-    for _ in range(BATCHES):
-        next(batches)
-        got = time.monotonic()
-        if steps:
-            steps.nw_step_begin()
-        work(step, step_way)
+    for epoch in range(epochs):
+        batches = maker(workers, load, load_way, BATCHES // epochs)
+        asked = time.monotonic()
         if steps:
             steps.nw_step_end()
-        done = time.monotonic()
-        waited, stepped, asked = waited + got - asked, stepped + done - got, done
-    print(waited, stepped, done - begin)
+        for _ in range(BATCHES // epochs):
+            next(batches)
+            got = time.monotonic()
+            if steps:
+                steps.nw_step_begin()
+            work(step, step_way)
+            if steps:
+                steps.nw_step_end()
+            done = time.monotonic()
+            waited, stepped, asked = waited + got - asked, stepped + done - got, done
+        if epoch < epochs - 1:
+            time.sleep(1)
+    print(waited, stepped, waited + stepped)
 
 
 def cases(seeds):
@@ -61,8 +102,12 @@ def cases(seeds):
             for slow in ("load", "step"):
                 load, step = (0.03 * max(1, workers), 0.004) if slow == "load" else (0.004, 0.03)
                 marks = draw.random() < 0.5
-                yield (f"{workers}-{slow}-{'marks' if marks else 'plain'}-{seed}", workers, load, draw.choice(("computes", "waits")), step,
-                       draw.choice(("computes", "waits")), marks)
+                yield (f"{workers}-{slow}-{'marks' if marks else 'plain'}-{seed}", "loader", workers, load, draw.choice(("computes", "waits")),
+                       step, draw.choice(("computes", "waits")), marks)
+        for kind in ("epochs", "pool", "pipes"):
+            workers = draw.choice((1, 2, 4))
+            load, step = draw.choice(((0.03 * workers, 0.004), (0.004, 0.03)))
+            yield f"{workers}-{kind}-{seed}", kind, workers, load, "waits", step, "waits", False
 
 
 def judge(doc, marks, workers, waited):
@@ -83,21 +128,21 @@ def main():
     a = argparse.ArgumentParser()
     a.add_argument("--seeds", type=int, default=2)
     a.add_argument("--only", default="")
-    a.add_argument("--loop", nargs=6, help=argparse.SUPPRESS)
+    a.add_argument("--loop", nargs=7, help=argparse.SUPPRESS)
     a = a.parse_args()
     if a.loop:
-        w, load, load_way, step, step_way, library = a.loop
-        return loop(int(w), float(load), load_way, float(step), step_way, library)
+        kind, w, load, load_way, step, step_way, library = a.loop
+        return loop(kind, int(w), float(load), load_way, float(step), step_way, library)
     if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
         print("LOOPS: python3-torch is not here")
         return 0
     build = os.path.abspath(os.environ.get("B", "build/release"))
     box, worst, wrong, silent, n = Box(build + "/bin"), 0, 0, 0, 0
-    for name, workers, load, load_way, step, step_way, marks in cases(a.seeds):
+    for name, kind, workers, load, load_way, step, step_way, marks in cases(a.seeds):
         if not re.search(a.only, name):
             continue
         library = build + "/lib/libnarrows.so" if marks else ""
-        r = subprocess.run([build + "/bin/nwrun", "-q", "-i", "0.1", "-t", name, PYTHON, os.path.abspath(__file__), "--loop", str(workers), str(load),
+        r = subprocess.run([build + "/bin/nwrun", "-q", "-i", "0.1", "-t", name, PYTHON, os.path.abspath(__file__), "--loop", kind, str(workers), str(load),
                             load_way, str(step), step_way, library], env={**os.environ, "NARROWS_BOX": box.address, "XDG_RUNTIME_DIR": box.tmp},
                            check=True, capture_output=True, text=True)
         waited, stepped, whole = (float(x) for x in r.stdout.split())
