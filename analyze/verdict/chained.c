@@ -166,7 +166,7 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 	const bool local = !j->path.has_sender && !j->path.has_receiver;
 
 	if (c->graph.n_nodes == 0 || j->announced.alone ||
-	    windows_of(e, longest_node(c)) < LIMIT_WINDOWS_MIN)
+	    windows_of(e, longest_node(c)) < LIMIT_WINDOWS_MIN || chain_is_outlived(e, c))
 		return CHAINED_NOT;
 	if (local && j->path.active_s < COVERS * span_s(&c->graph))
 		return CHAINED_INSTEAD;

@@ -596,6 +596,20 @@ chain_find(const struct evidence *e, struct chain *out)
 	free(f.p);
 }
 
+bool
+chain_is_outlived(const struct evidence *e, const struct chain *c)
+{
+	/* so many times the workers' time after their begin */
+	static const double LONGER = 2;
+	const struct nw_chain_node *n = &c->graph.node[c->graph.longest];
+	const size_t worker = c->node[c->graph.longest].process;
+	const size_t loop = parent_of(e, worker);
+
+	return c->node[c->graph.longest].workers && loop < e->n_processes &&
+	    chain_seconds_of(e, e->processes[loop].last_wall_ns) - n->begin_s >
+	    LONGER * (n->end_s - n->begin_s);
+}
+
 const struct nw_chain_kind *
 chain_kind(enum nw_chain_by by)
 {

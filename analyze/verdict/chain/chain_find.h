@@ -31,6 +31,10 @@ void chain_clear(struct chain *c);
  * negative if no use is worth a word. */
 int chain_largest_use(const struct nw_chain_node *n, int without);
 
+/* Whether the longest holder are workers that were done early, and their loop went on for longer
+ * than the workers took: the loop was slower, and its time at work is not known. */
+bool chain_is_outlived(const struct evidence *e, const struct chain *c);
+
 /* The words of a kind of wait; valid for ever. */
 const struct nw_chain_kind *chain_kind(enum nw_chain_by by);
 

@@ -254,6 +254,7 @@ chain_tell(const struct evidence *e, struct chain *c)
 		c->node[i].name = name_make(e, c, i);
 	}
 	names_part(e, c);
+	c->graph.known = c->graph.known && !chain_is_outlived(e, c);
 	if (g->known && g->limit_is_edge) {
 		edge = &g->edge[g->limit];
 		CLAIM_SAY(&c->told, chain_network, CLAIM_NO_STAGE, claim_text(""),

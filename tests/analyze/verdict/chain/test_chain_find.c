@@ -199,6 +199,60 @@ test_loop(void)
 	CHECK(strstr(found.loop[0].sentence, "accelerator") != NULL);
 	steps_clear_found(&found);
 	chain_clear(&c);
+	/* by calls: a loop's steps are no use of its own, and tell nothing of a device */
+	steps.by_calls = true;
+	chain_find(&e, &c);
+	CHECK_NEAR(c.graph.node[c.node_of[0]].use_share[NW_CHAIN_STEP], 0, 1e-9, 1e-9);
+	steps_find(&e, &c, &found);
+	CHECK_INT(found.n, 1);
+	CHECK(strstr(found.loop[0].sentence, "as its calls tell, and fetched") != NULL);
+	CHECK(strstr(found.loop[0].sentence, "accelerator") == NULL);
+	steps_clear_found(&found);
+	steps.between_s = 0.09 * WINDOWS / 4 / 2; /* it waited for longer */
+	steps_find(&e, &c, &found);
+	CHECK_INT(found.n, 0);
+	steps_clear_found(&found);
+	chain_clear(&c);
+}
+
+/* Whether a loop outlives its worker, which holds the bytes in the first windows, where the
+ * loop lives up to the last. */
+static bool
+outlives(size_t windows)
+{
+	static double cpu[WINDOWS];
+	struct chain c;
+	bool does;
+	size_t i;
+
+	begin(2);
+	process[1].parent_pid = process[0].pid;
+	process[1].last_wall_ns = (int64_t)windows * STEP_NS;
+	end_add(1, 0, 1);
+	end_add(0, 0, 0);
+	pipe_end[0].wait_s[1] = NULL;
+	for (i = 0; i < 2; i++)
+		pipe_end[i].last_wall_ns = (int64_t)windows * STEP_NS;
+	for (i = 0; i < WINDOWS; i++) {
+		waits[i] = i < windows ? 0.09 : 0;
+		cpu[i] = i < windows ? 0.09 : 0;
+	}
+	process[1].cpu = cpu;
+	chain_find(&e, &c);
+	does = chain_is_outlived(&e, &c);
+	CHECK(c.graph.known == !does && c.graph.longest == c.node_of[1]);
+	CHECK(c.node[c.node_of[1]].workers);
+	chain_clear(&c);
+	return does;
+}
+
+/* A loop that goes on alone was the slower one. */
+static void
+test_outlived(void)
+{
+	CHECK(!outlives(WINDOWS));
+	CHECK(!outlives(WINDOWS * 3 / 4));
+	CHECK(outlives(WINDOWS * 2 / 5));
 }
 
 /* A use of a file: bytes of a window from one window on to another. */
@@ -274,6 +328,7 @@ main(void)
 	test_files();
 	test_least();
 	test_loop();
+	test_outlived();
 	test_row();
 	test_workers();
 	test_tree();
