@@ -70,7 +70,7 @@ def judge(doc, marks, workers, waited):
     chain = doc["chain"] or {"nodes": [], "edges": [], "limit": None}
     names = [n["name"] for n in chain["nodes"]]
     loops = [i for i, n in enumerate(names) if "worker" not in n]
-    share = sum(e["share"] for e in chain["edges"] if e["waiter"] in loops) if workers else None
+    share = sum(e["share"] for e in chain["edges"] if e["waiter"] in loops and e["holder"] is not None) if workers else None
     if marks:
         share = doc["steps"][0]["between_share"]
     if not workers or chain.get("limit") is None:

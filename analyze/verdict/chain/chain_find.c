@@ -96,8 +96,7 @@ kind_of_name(const char *name)
 	int by;
 
 	for (by = 0; by < NW_CHAIN_KINDS_N; by++)
-		if (!nw_chain_kinds[by].carries && by != NW_CHAIN_CHILD &&
-		    strlen(nw_chain_kinds[by].word) == len &&
+		if (nw_chain_kinds[by].named && strlen(nw_chain_kinds[by].word) == len &&
 		    strncmp(nw_chain_kinds[by].word, name, len) == 0)
 			return (enum nw_chain_by)by;
 	return NW_CHAIN_PIPE;
@@ -594,10 +593,12 @@ chain_find(const struct evidence *e, struct chain *out)
 	free(f.p);
 }
 
-const struct nw_chain_kind *
-chain_kind(enum nw_chain_by by)
+bool
+chain_queues(const struct chain *c)
 {
-	return &nw_chain_kinds[by];
+	const size_t n = c->graph.n_edges;
+
+	return n > 0 && c->graph.edge[n - 1].by == NW_CHAIN_QUEUE;
 }
 
 void

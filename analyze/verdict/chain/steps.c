@@ -10,7 +10,8 @@
 /* Least shares for a word: of waits and reads, and of time without a step. */
 static const double WORD_MIN = 0.05, IDLE_MIN = 0.1;
 
-/* Seconds that a process waited for other nodes; 0 of a process among several of a node. */
+/* Seconds that a process waited for other nodes, no run queue among these; 0 of a process among
+ * several of a node. */
 static double
 waited_s(const struct chain *c, size_t process)
 {
@@ -22,7 +23,9 @@ waited_s(const struct chain *c, size_t process)
 	if (node >= g->n_nodes || g->node[node].n_processes != 1)
 		return 0;
 	for (i = 0; i < g->n_edges; i++)
-		sum += g->edge[i].waiter == node ? g->edge[i].share : 0;
+		sum += g->edge[i].waiter == node && g->edge[i].holder < g->n_nodes
+		    ? g->edge[i].share
+		    : 0;
 	return sum * g->node[node].at_work_s;
 }
 
