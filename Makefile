@@ -305,9 +305,10 @@ $B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.
 $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/experiment/*.c))) $(call archives,analyze)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell $(PKG_CONFIG) --libs libzstd)
-$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
+PRELOAD_MAP := $(wildcard host/nwrun/preload/$(MACHINE).map)
+$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD)) $(PRELOAD_MAP)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -l:libc.so.6 -lgcc
+	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro $(PRELOAD_MAP:%=-Wl,--version-script=%) -o $@ $(filter %.o,$^) -l:libc.so.6 -lgcc
 # nwrun loads its collector, with bson and mbedtls below, once the program is on its way
 $B/obj/host/nwrun/collect/old_libc.o: FLAGS = $(FLAGS_preload)
 $B/bin/nwrun-collect.so: $B/obj/host/nwrun/collect/old_libc.o $(call archives,host/nwrun/collect)

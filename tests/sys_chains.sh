@@ -381,6 +381,82 @@ assert waits[("asks", "keeps")] >= 0.4, waits
 PY
 done
 
+# two programs with a queue in shared memory, between a mutex and two conditions that both share; and two that take turns at the
+# mutex alone, of which one hardly ever waits
+cat >"$tmp/queue.py" <<'PY'
+import ctypes, mmap, os, sys, time
+libc, path, role = ctypes.CDLL(None), sys.argv[1], sys.argv[2]
+burns = float(sys.argv[3])
+MUTEX, FILLED, EMPTIED, COUNT = 0, 64, 128, 192
+with open(path + ".begun" if role in ("gives", "holds") else path, "w+b" if role in ("gives", "holds") else "r+b") as f:
+    f.truncate(4096)
+    shared = mmap.mmap(f.fileno(), 4096)
+at = ctypes.addressof(ctypes.c_char.from_buffer(shared))
+def call(name, *args):
+    rc = getattr(libc, "pthread_" + name)(*(a if not isinstance(a, int) else ctypes.c_void_p(at + a) for a in args))
+    assert rc == 0, (name, rc)
+if role in ("gives", "holds"):
+    kind = ctypes.create_string_buffer(64)
+    for thing, places in (("mutex", (MUTEX,)), ("cond", (FILLED, EMPTIED))):
+        call(thing + "attr_init", kind)
+        getattr(libc, f"pthread_{thing}attr_setpshared")(kind, 1)
+        for place in places:
+            call(thing + "_init", place, kind)
+    os.rename(path + ".begun", path)
+count = ctypes.c_int.from_address(at + COUNT)
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+open(sys.argv[0]).read(100)
+for _ in range(40 if role in ("gives", "takes") else 15 if role == "holds" else 100):
+    if role == "gives":
+        burn(burns)
+    call("mutex_lock", MUTEX)
+    if role in ("holds", "wants"):
+        burn(burns)
+    while count.value == (4 if role == "gives" else 0) and role in ("gives", "takes"):
+        call("cond_wait", EMPTIED if role == "gives" else FILLED, MUTEX)
+    count.value += {"gives": 1, "takes": -1}.get(role, 0)
+    if role in ("gives", "takes"):
+        call("cond_signal", FILLED if role == "gives" else EMPTIED)
+    call("mutex_unlock", MUTEX)
+    if role == "takes":
+        burn(burns)
+    if role == "holds":
+        time.sleep(0.02)
+    if role == "wants" and not os.path.exists(path):
+        break
+if role == "holds":
+    os.unlink(path)
+PY
+for name in gives takes holds wants; do cp "$tmp/queue.py" "$tmp/$name.py"; done
+# shared TASK FIRST SECONDS SECOND SECONDS: the second program begins when the first has made the queue
+shared() {
+	run "$1" sh -c "python3 $tmp/$2.py $tmp/$1.queue $2 $3 & while ! [ -e $tmp/$1.queue ]; do sleep 0.01; done
+		python3 $tmp/$4.py $tmp/$1.queue $4 $5; wait"
+	until_true 20 judged "$1" || fail "$1: no verdict"
+}
+shared slow-giver gives 0.03 takes 0.001
+shared slow-taker gives 0.001 takes 0.03
+shared slow-holder holds 0.1 wants 0.001
+# waits TASK BY WAITER HOLDER
+waits() {
+	python3 - "$tmp/$1.json" "$2" "$3" "$4" <<'PY' || fail "$1"
+import json, sys
+by, waiter, holder = sys.argv[2:]
+c = json.load(open(sys.argv[1]))["chain"]
+names = [n["name"].split(".py")[0] for n in c["nodes"]]
+waits = {(names[e["waiter"]], names[e["holder"]], e["by"]): e["share"] for e in c["edges"] if e["holder"] is not None}
+print(c["sentence"], waits)
+assert waits[(waiter, holder, by)] >= 0.4 and max((v for k, v in waits.items() if k[0] == holder), default=0) < 0.2, waits
+assert names[c["limit"]] == holder, c["sentence"]
+PY
+}
+waits slow-giver condition takes gives
+waits slow-taker condition gives takes
+waits slow-holder mutex wants holds
+
 # one program has no chain, and the report no word of it
 run alone dd if="$tmp/file" of=/dev/null bs=64k status=none
 until_true 20 judged alone || fail "alone: no verdict"

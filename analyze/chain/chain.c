@@ -266,7 +266,7 @@ waits_fill(struct builder *b)
 			continue;
 		if (b->far[i])
 			to = b->waited;
-		else if (e->by == NW_CHAIN_SEMAPHORE || e->by == NW_CHAIN_LOCK)
+		else if (nw_chain_kinds[e->by].named)
 			to = b->locked;
 		else
 			continue;

@@ -42,12 +42,13 @@ enum nw_chain_use {
 };
 
 /* Objects of waits: name, word, words between "waited" and the holder, and words of a table. */
-#define NW_CHAIN_WANTS(X)                                           \
-	X(DATA, "data", "for data from", "data")                    \
-	X(ROOM, "room", "for room before", "room")                  \
-	X(POST, "post", "for a post from", "a post of a semaphore") \
-	X(TURN, "turn", "for a lock held by", "a turn at a lock")   \
-	X(END, "end", "for the end of", "the end of a child")       \
+#define NW_CHAIN_WANTS(X)                                                   \
+	X(DATA, "data", "for data from", "data")                            \
+	X(ROOM, "room", "for room before", "room")                          \
+	X(POST, "post", "for a post from", "a post of a semaphore")         \
+	X(SIGNAL, "signal", "for a signal from", "a signal of a condition") \
+	X(TURN, "turn", "for a lock held by", "a turn at a lock")           \
+	X(END, "end", "for the end of", "the end of a child")               \
 	X(PROCESSOR, "processor", "for a processor", "a processor")
 enum nw_chain_want {
 #define NW_CHAIN_NAME(name, word, joint, words) NW_CHAIN_WANT_##name,
@@ -60,16 +61,19 @@ enum nw_chain_want {
  * Places of waits: name, word, object of a reader's wait, whether bytes pass there, and whether a
  * sender names such channels by the word. A pipe may be a local socket; a file is read by a process
  * while another process writes. At a semaphore reading is waiting for a post, and writing is
- * posting; at a lock of files, reading is waiting for a turn, and writing is the taking. A parent
- * reads, and the children write. A run queue is no channel: it has a waiter alone.
+ * posting, and so with the signals of a condition; at a lock of files, and at a mutex in shared
+ * memory, reading is waiting for a turn, and writing is the taking. A parent reads, and the
+ * children write. A run queue is no channel: it has a waiter alone.
  */
-#define NW_CHAIN_KINDS(X)                            \
-	X(PIPE, "pipe", DATA, true, false)           \
-	X(NETWORK, "network", DATA, true, false)     \
-	X(FILE, "file", DATA, true, false)           \
-	X(SEMAPHORE, "semaphore", POST, false, true) \
-	X(LOCK, "lock", TURN, false, true)           \
-	X(CHILD, "child", END, false, false)         \
+#define NW_CHAIN_KINDS(X)                              \
+	X(PIPE, "pipe", DATA, true, false)             \
+	X(NETWORK, "network", DATA, true, false)       \
+	X(FILE, "file", DATA, true, false)             \
+	X(SEMAPHORE, "semaphore", POST, false, true)   \
+	X(CONDITION, "condition", SIGNAL, false, true) \
+	X(MUTEX, "mutex", TURN, false, true)           \
+	X(LOCK, "lock", TURN, false, true)             \
+	X(CHILD, "child", END, false, false)           \
 	X(QUEUE, "run queue", PROCESSOR, false, false)
 enum nw_chain_by {
 #define NW_CHAIN_NAME(name, word, what, carries, named) NW_CHAIN_##name,

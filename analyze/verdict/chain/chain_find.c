@@ -413,7 +413,7 @@ neighbours_mark(const struct finder *f, size_t process)
 	for (a = f->end; a < f->end + f->n_ends; a++)
 		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
 			if (b->process != process && b->channel == a->channel &&
-			    a->by != NW_CHAIN_SEMAPHORE && a->by != NW_CHAIN_LOCK) {
+			    !nw_chain_kinds[a->by].named) {
 				ways[b->process] |= a->bytes[1] > 0 && b->bytes[0] > 0 ? GIVES : 0;
 				ways[b->process] |= a->bytes[0] > 0 && b->bytes[1] > 0 ? TAKES : 0;
 				ways[b->process] |=
