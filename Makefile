@@ -122,14 +122,14 @@ MAY_analyze/verdict/route    := analyze/verdict/claim analyze/verdict/put analyz
                                 analyze/incident analyze/change analyze base/fatal base
 MAY_analyze/verdict/keep     := analyze/verdict/put analyze/verdict/evidence store/read store/ground analyze base/fatal base
 MAY_analyze/verdict          := analyze/verdict/claim analyze/verdict/keep analyze/verdict/put analyze/verdict/advice analyze/verdict/usual \
-                                analyze/verdict/chain analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze base/fatal base
+                                analyze/verdict/chain analyze/verdict/judge analyze/verdict/evidence store/read store/ground analyze/chain analyze base/fatal base
 MAY_web/query                := store/read store/ground base
 MAY_web/lifelines            := web/query store/read store/ground analyze/lifeline analyze/density analyze base
 MAY_web/draw                 := web/lifelines store/ground analyze/lifeline analyze base
 MAY_web/http                 := web/draw web/query store/ground base
 MAY_web/export               := web/query store/read store/ground base
 MAY_web/answer               := field web/http web/query store/read store/ground analyze/incident base
-MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze/change analyze base
+MAY_web/page                 := web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze/change analyze/chain analyze base
 MAY_web/lines                := web/page web/answer web/draw web/lifelines web/query store/read store/ground analyze/lifeline analyze base
 MAY_web                      := web/lines web/page web/answer web/export web/http web/draw web/lifelines web/query store/read base
 MAY_send                     := base
@@ -145,7 +145,7 @@ MAY_cli/stat                 := web/draw analyze/change analyze/density analyze 
 MAY_cli/import               := cli/stat field field/nmwg store store/read store/ground pki xsp/catalog xsp base/fatal base
 MAY_cli/hook                 := send pki store/ground base/fatal base
 MAY_cli/partner              := analyze/verdict store/read cli/import cli/stat web/export send field store/sql store/read store/ground pki/ask pki xsp base/fatal base
-MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze cli/partner cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
+MAY_cli                      := analyze/verdict/claim analyze/verdict/evidence analyze/chain analyze cli/partner cli/hook cli/import cli/stat fleet/receive fleet send web web/answer web/export web/lifelines web/query store store/sql store/read store/ground \
                                 pki/account pki/ask pki base/fatal base
 MAY_host/lib                 := pki xsp base
 MAY_host/notice              := host/lib
@@ -305,9 +305,10 @@ $B/bin/calibrate: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/calibrate/*.
 $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/experiment/*.c))) $(call archives,analyze)
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell $(PKG_CONFIG) --libs libzstd)
-$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD))
+PRELOAD_MAP := $(wildcard host/nwrun/preload/$(MACHINE).map)
+$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD)) $(PRELOAD_MAP)
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro -o $@ $^ -l:libc.so.6 -lgcc
+	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro $(PRELOAD_MAP:%=-Wl,--version-script=%) -o $@ $(filter %.o,$^) -l:libc.so.6 -lgcc
 # nwrun loads its collector, with bson and mbedtls below, once the program is on its way
 $B/obj/host/nwrun/collect/old_libc.o: FLAGS = $(FLAGS_preload)
 $B/bin/nwrun-collect.so: $B/obj/host/nwrun/collect/old_libc.o $(call archives,host/nwrun/collect)

@@ -15,6 +15,7 @@
 #include "cli/last.h"
 #include "cli/query.h"
 #include "cli/source.h"
+#include "narrows/chain.h"
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
@@ -185,15 +186,21 @@ chain_name(const json_t *chain, const json_t *edge, enum result_key end)
 	    KEY_chain_node_name, "?");
 }
 
-/* The words between "waited" and the program waited for. */
-static const char *
-chain_joint(const char *waits_for)
+/* "for data from second", "for a processor, while other programs used the processors". */
+static void
+edge_print(const json_t *chain, const json_t *edge)
 {
-	return strcmp(waits_for, "room") == 0 ? "for room before"
-	    : strcmp(waits_for, "post") == 0  ? "for a post from"
-	    : strcmp(waits_for, "turn") == 0  ? "for a lock held by"
-	    : strcmp(waits_for, "end") == 0   ? "for the end of"
-					      : "for data from";
+	const struct nw_chain_words *want = nw_chain_want_of(
+					result_text(edge, KEY_chain_edge_waits_for)),
+				    *user =
+					nw_chain_user_of(result_text(edge, KEY_chain_edge_used_by));
+
+	printf("  %s waited %s %s", chain_name(chain, edge, KEY_chain_edge_waiter),
+	    fmt_share(result_number(edge, KEY_chain_edge_share)).s,
+	    want != NULL ? want->joint : "for");
+	if (json_is_integer(result_get(edge, KEY_chain_edge_holder)))
+		printf(" %s", chain_name(chain, edge, KEY_chain_edge_holder));
+	printf("%s\n", user != NULL ? user->joint : "");
 }
 
 /* The chain of waits. */
@@ -206,13 +213,7 @@ chain_print(const json_t *chain)
 	if (result_text(chain, KEY_chain_sentence) == NULL)
 		return;
 	printf("\nWho waited for whom: %s\n", show_text(chain, KEY_chain_sentence, ""));
-	json_array_foreach(result_list(chain, KEY_chain_edges), i, edge)
-	{
-		printf("  %s waited %s", chain_name(chain, edge, KEY_chain_edge_waiter),
-		    fmt_share(result_number(edge, KEY_chain_edge_share)).s);
-		printf(" %s %s\n", chain_joint(show_text(edge, KEY_chain_edge_waits_for, "")),
-		    chain_name(chain, edge, KEY_chain_edge_holder));
-	}
+	json_array_foreach(result_list(chain, KEY_chain_edges), i, edge) edge_print(chain, edge);
 }
 
 static void

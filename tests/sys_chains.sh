@@ -223,7 +223,7 @@ chain() {
 import json, sys
 c = json.load(open(sys.argv[1]))["chain"]
 nodes = [n["name"].split(".py")[0] for n in c["nodes"]]
-waits = {f"{nodes[e['waiter']]}>{nodes[e['holder']]}": e["share"] for e in c["edges"]}
+waits = {f"{nodes[e['waiter']]}>{nodes[e['holder']]}": e["share"] for e in c["edges"] if e["holder"] is not None}
 print(c["sentence"], waits)
 assert c["limit"] is not None and nodes[c["limit"]] == sys.argv[2], c["sentence"]
 for wait in sys.argv[3:]:
@@ -249,6 +249,28 @@ chain pipe-third third "first>second" "second>third"
 chain socket-first first "second>first" "third>second"
 chain socket-third third "first>second" "second>third"
 
+# two programs that compute on one processor wait for the processor, each for the other; on a machine without other work the
+# document has no such edge of programs that rest
+run crowded taskset -c 0 sh -c "cd $tmp; python3 first.py 1e7 computes <file | python3 second.py 1e7 computes >/dev/null"
+until_true 20 judged crowded || fail "crowded: no verdict"
+python3 - "$tmp/crowded.json" <<'PY' || fail "crowded: no run queue"
+import json, sys
+c = json.load(open(sys.argv[1]))["chain"]
+queues = [e for e in c["edges"] if e["by"] == "run queue"]
+print(c["sentence"], queues)
+assert {c["nodes"][e["waiter"]]["name"].split(".py")[0] for e in queues} == {"first", "second"}, queues
+for e in queues:
+    node = c["nodes"][e["waiter"]]
+    assert e["holder"] is None and e["waits_for"] == "processor" and "used_by" in e and e["bytes"] == 0, e
+    assert e["share"] == node["starved_share"] >= 0.2 and any(x and x >= 0.2 for x in e["over_time"]), (e, node)
+assert all("used_by" not in e and e["holder"] is not None for e in c["edges"] if e not in queues), c["edges"]
+PY
+id=$(session_of crowded)
+[ "$(nw report "$id" | grep -c '^  .*\.py (python3) waited .* for a processor')" = 2 ] || fail "the report has no wait for a processor"
+curl -sf "$url/session/$id" >"$tmp/page" || fail "no page"
+[ "$(grep -o 'without a processor [0-9]' "$tmp/page" | wc -l)" = 2 ] || fail "the picture has no wait for a processor"
+[ "$(grep -o 'data-label="For what"><span>[^/]*a processor<' "$tmp/page" | wc -l)" = 2 ] || fail "the table has no wait for a processor"
+
 # the loop's own account, within 4 points on a machine at rest; the account counts as waiting what the loop waited for a processor
 loop() {
 	task=$1
@@ -265,7 +287,7 @@ loop_check() {
 import json, sys
 c, truth = json.load(open(sys.argv[1]))["chain"], float(sys.argv[2])
 loop = next(i for i, n in enumerate(c["nodes"]) if "worker" not in n["name"])
-share = sum(e["share"] for e in c["edges"] if e["waiter"] == loop)
+share = sum(e["share"] for e in c["edges"] if e["waiter"] == loop and e["holder"] is not None)
 starved = c["nodes"][loop]["starved_share"] or 0
 print(c["sentence"], share, starved, truth)
 slack, name = 0.04 * int(sys.argv[3]) * (1 if starved < 0.05 else 2), sys.argv[4] + ".py (python3)"
@@ -299,7 +321,7 @@ c = json.load(open(sys.argv[1]))["chain"]
 names = [n["name"] for n in c["nodes"]]
 print(c["sentence"], names)
 assert sorted(names) == ["pool.py (python3)", "the 2 workers of pool.py (python3)"], names
-assert sum(e["share"] for e in c["edges"] if e["waiter"] != c["limit"]) >= 0.3 and names[c["limit"]] == "pool.py (python3)"
+assert sum(e["share"] for e in c["edges"] if e["waiter"] != c["limit"] and e["holder"] is not None) >= 0.3 and names[c["limit"]] == "pool.py (python3)"
 PY
 done
 # workers that take turns at a lock wait for the loop, not for each other
@@ -319,7 +341,8 @@ c, v = d["chain"], d["verdict"]
 print(c["sentence"], v["sentence"], [(e["waiter"], e["holder"], e["share"], e["by"]) for e in c["edges"]])
 names = [n["name"] for n in c["nodes"]]
 assert names[c["limit"]] == "4 processes of compile.py (python3)" and len(names) == 3, names
-assert all(e["by"] == "child" and names[e["waiter"]] == "build.py (python3)" for e in c["edges"]) and len(c["edges"]) == 2
+edges = [e for e in c["edges"] if e["by"] != "run queue"]
+assert all(e["by"] == "child" and names[e["waiter"]] == "build.py (python3)" for e in edges) and len(edges) == 2
 assert v["stage"] == "host" and "4 processes of compile.py (python3) on here held the bytes" in v["sentence"], v["sentence"]
 PY
 
@@ -357,6 +380,82 @@ print(c["sentence"], waits)
 assert waits[("asks", "keeps")] >= 0.4, waits
 PY
 done
+
+# two programs with a queue in shared memory, between a mutex and two conditions that both share; and two that take turns at the
+# mutex alone, of which one hardly ever waits
+cat >"$tmp/queue.py" <<'PY'
+import ctypes, mmap, os, sys, time
+libc, path, role = ctypes.CDLL(None), sys.argv[1], sys.argv[2]
+burns = float(sys.argv[3])
+MUTEX, FILLED, EMPTIED, COUNT = 0, 64, 128, 192
+with open(path + ".begun" if role in ("gives", "holds") else path, "w+b" if role in ("gives", "holds") else "r+b") as f:
+    f.truncate(4096)
+    shared = mmap.mmap(f.fileno(), 4096)
+at = ctypes.addressof(ctypes.c_char.from_buffer(shared))
+def call(name, *args):
+    rc = getattr(libc, "pthread_" + name)(*(a if not isinstance(a, int) else ctypes.c_void_p(at + a) for a in args))
+    assert rc == 0, (name, rc)
+if role in ("gives", "holds"):
+    kind = ctypes.create_string_buffer(64)
+    for thing, places in (("mutex", (MUTEX,)), ("cond", (FILLED, EMPTIED))):
+        call(thing + "attr_init", kind)
+        getattr(libc, f"pthread_{thing}attr_setpshared")(kind, 1)
+        for place in places:
+            call(thing + "_init", place, kind)
+    os.rename(path + ".begun", path)
+count = ctypes.c_int.from_address(at + COUNT)
+def burn(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+open(sys.argv[0]).read(100)
+for _ in range(40 if role in ("gives", "takes") else 15 if role == "holds" else 100):
+    if role == "gives":
+        burn(burns)
+    call("mutex_lock", MUTEX)
+    if role in ("holds", "wants"):
+        burn(burns)
+    while count.value == (4 if role == "gives" else 0) and role in ("gives", "takes"):
+        call("cond_wait", EMPTIED if role == "gives" else FILLED, MUTEX)
+    count.value += {"gives": 1, "takes": -1}.get(role, 0)
+    if role in ("gives", "takes"):
+        call("cond_signal", FILLED if role == "gives" else EMPTIED)
+    call("mutex_unlock", MUTEX)
+    if role == "takes":
+        burn(burns)
+    if role == "holds":
+        time.sleep(0.02)
+    if role == "wants" and not os.path.exists(path):
+        break
+if role == "holds":
+    os.unlink(path)
+PY
+for name in gives takes holds wants; do cp "$tmp/queue.py" "$tmp/$name.py"; done
+# shared TASK FIRST SECONDS SECOND SECONDS: the second program begins when the first has made the queue
+shared() {
+	run "$1" sh -c "python3 $tmp/$2.py $tmp/$1.queue $2 $3 & while ! [ -e $tmp/$1.queue ]; do sleep 0.01; done
+		python3 $tmp/$4.py $tmp/$1.queue $4 $5; wait"
+	until_true 20 judged "$1" || fail "$1: no verdict"
+}
+shared slow-giver gives 0.03 takes 0.001
+shared slow-taker gives 0.001 takes 0.03
+shared slow-holder holds 0.1 wants 0.001
+# waits TASK BY WAITER HOLDER
+waits() {
+	python3 - "$tmp/$1.json" "$2" "$3" "$4" <<'PY' || fail "$1"
+import json, sys
+by, waiter, holder = sys.argv[2:]
+c = json.load(open(sys.argv[1]))["chain"]
+names = [n["name"].split(".py")[0] for n in c["nodes"]]
+waits = {(names[e["waiter"]], names[e["holder"]], e["by"]): e["share"] for e in c["edges"] if e["holder"] is not None}
+print(c["sentence"], waits)
+assert waits[(waiter, holder, by)] >= 0.4 and max((v for k, v in waits.items() if k[0] == holder), default=0) < 0.2, waits
+assert names[c["limit"]] == holder, c["sentence"]
+PY
+}
+waits slow-giver condition takes gives
+waits slow-taker condition gives takes
+waits slow-holder mutex wants holds
 
 # one program has no chain, and the report no word of it
 run alone dd if="$tmp/file" of=/dev/null bs=64k status=none

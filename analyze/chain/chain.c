@@ -16,10 +16,46 @@ static const double EDGE_MIN = 0.02;
 static const double MATTERS = 0.05;
 
 const struct nw_chain_kind nw_chain_kinds[NW_CHAIN_KINDS_N] = {
-#define NW_CHAIN_ROW(name, word, what, carries) { word, what, carries },
+#define NW_CHAIN_ROW(name, word, what, carries, named) \
+	{ word, NW_CHAIN_WANT_##what, carries, named },
 	NW_CHAIN_KINDS(NW_CHAIN_ROW)
 #undef NW_CHAIN_ROW
 };
+
+const struct nw_chain_words nw_chain_wants[NW_CHAIN_WANTS_N] = {
+#define NW_CHAIN_ROW(name, word, joint, words) { word, joint, words },
+	NW_CHAIN_WANTS(NW_CHAIN_ROW)
+#undef NW_CHAIN_ROW
+};
+
+const struct nw_chain_words nw_chain_users[NW_CHAIN_USERS_N] = {
+#define NW_CHAIN_ROW(name, word, tail) { word, tail, word },
+	NW_CHAIN_USERS(NW_CHAIN_ROW)
+#undef NW_CHAIN_ROW
+};
+
+static const struct nw_chain_words *
+row_with(const struct nw_chain_words *rows, size_t n, const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < n && word != NULL; i++)
+		if (strcmp(rows[i].word, word) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+const struct nw_chain_words *
+nw_chain_want_of(const char *word)
+{
+	return row_with(nw_chain_wants, NW_CHAIN_WANTS_N, word);
+}
+
+const struct nw_chain_words *
+nw_chain_user_of(const char *word)
+{
+	return row_with(nw_chain_users, NW_CHAIN_USERS_N, word);
+}
 
 struct builder {
 	const struct nw_chain_process *p;
@@ -38,6 +74,7 @@ struct builder {
 	double *locked;          /* n x n_windows: waits for equal processes, at semaphores */
 	double *held;            /* n_nodes x n_windows: held seconds of a node */
 	double *there;           /* n_nodes x n_windows: seconds at work */
+	double *queued;          /* n_nodes x n_windows: seconds ready without a processor */
 };
 
 static double
@@ -229,7 +266,7 @@ waits_fill(struct builder *b)
 			continue;
 		if (b->far[i])
 			to = b->waited;
-		else if (e->by == NW_CHAIN_SEMAPHORE || e->by == NW_CHAIN_LOCK)
+		else if (nw_chain_kinds[e->by].named)
 			to = b->locked;
 		else
 			continue;
@@ -281,6 +318,7 @@ window_add(struct builder *b, size_t process, size_t w)
 		node->use_share[k] += use[k];
 	b->held[cell] += held;
 	b->there[cell] += there;
+	b->queued[cell] += use[NW_CHAIN_STARVED];
 }
 
 /* Whether a node's processes are ends of channels between parents and children alone. */
@@ -442,6 +480,26 @@ edges_find(struct builder *b)
 	return rc;
 }
 
+/* Waits for a processor, of nodes that waited so for a share worth a line. */
+static int
+queues_find(struct builder *b)
+{
+	const struct nw_chain *c = b->out;
+	struct nw_chain_edge *e;
+	size_t node;
+
+	for (node = 0; node < c->n_nodes; node++) {
+		if (c->node[node].use_share[NW_CHAIN_STARVED] < EDGE_MIN)
+			continue;
+		if ((e = edge_get(b, node, c->n_nodes, false, NW_CHAIN_QUEUE)) == NULL)
+			return NW_ENOMEM;
+		e->share = c->node[node].use_share[NW_CHAIN_STARVED];
+		memcpy(
+		    e->wait_s, b->queued + node * b->n_windows, b->n_windows * sizeof(*e->wait_s));
+	}
+	return NW_OK;
+}
+
 /* --- the slowest --- */
 
 /* Share of the windows of both nodes with a larger held share of the first, or the first alone. */
@@ -525,10 +583,12 @@ builder_make(struct builder *b)
 	b->locked = calloc(n * w, sizeof(*b->locked));
 	b->held = calloc(n * w, sizeof(*b->held));
 	b->there = calloc(n * w, sizeof(*b->there));
+	b->queued = calloc(n * w, sizeof(*b->queued));
 	b->out->node = calloc(n, sizeof(*b->out->node));
 	if (b->wait_s == NULL || b->far == NULL || b->begin_s == NULL || b->end_s == NULL ||
 	    b->kept == NULL || b->node_of == NULL || b->part == NULL || b->waited == NULL ||
-	    b->locked == NULL || b->held == NULL || b->there == NULL || b->out->node == NULL)
+	    b->locked == NULL || b->held == NULL || b->there == NULL || b->queued == NULL ||
+	    b->out->node == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < b->n; i++) {
 		b->begin_s[i] = INFINITY;
@@ -562,9 +622,10 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 		nodes_fill(&b);
 		rc = edges_find(&b);
 	}
-	if (rc == NW_OK && waits_somewhere(out))
+	if (rc == NW_OK && waits_somewhere(out)) {
 		slowest_find(&b);
-	else
+		rc = queues_find(&b);
+	} else
 		nw_chain_clear(out);
 	free(b.wait_s);
 	free(b.far);
@@ -577,6 +638,7 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 	free(b.locked);
 	free(b.held);
 	free(b.there);
+	free(b.queued);
 	return rc;
 }
 

@@ -15,6 +15,8 @@
 /* Decides whether the chain agrees, or takes the verdict over: then limit, gain and, where the path
  * did not cover the session, bytes and times are the chain's. Before judge_say(). */
 void chained_decide(const struct evidence *e, const struct chain *c, struct judgement *j);
+/* The user of the processors that a node waited for; NW_CHAIN_USERS_N if not known. */
+enum nw_chain_user chained_user(const struct evidence *e, const struct chain *c, size_t node);
 /* Puts the decision into words, after judge_say() and judge_add_story(). */
 void chained_say(const struct evidence *e, const struct chain *c, struct judgement *j);
 

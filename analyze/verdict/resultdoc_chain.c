@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analyze/verdict/chained.h"
 #include "analyze/verdict/resultdoc_in.h"
 #include "narrows/xmalloc.h"
 
@@ -60,12 +61,24 @@ edge_over_time(const struct analysis *a, const struct nw_chain_edge *edge)
 static json_t *
 edge_doc(const struct analysis *a, const struct nw_chain_edge *edge)
 {
+	const struct nw_chain_kind *kind = &nw_chain_kinds[edge->by];
+	const bool queues = edge->by == NW_CHAIN_QUEUE;
+	enum nw_chain_user user;
 	json_t *o = json_object();
 
 	put_count(o, KEY_chain_edge_waiter, edge->waiter);
-	put_count(o, KEY_chain_edge_holder, edge->holder);
-	put_text(o, KEY_chain_edge_waits_for, edge->writes ? "room" : chain_kind(edge->by)->what);
-	put_text(o, KEY_chain_edge_by, chain_kind(edge->by)->word);
+	if (queues)
+		result_set(o, KEY_chain_edge_holder, json_null());
+	else
+		put_count(o, KEY_chain_edge_holder, edge->holder);
+	put_text(o, KEY_chain_edge_waits_for,
+	    nw_chain_wants[edge->writes ? NW_CHAIN_WANT_ROOM : kind->what].word);
+	put_text(o, KEY_chain_edge_by, kind->word);
+	if (queues) {
+		user = chained_user(&a->evidence, &a->chain, edge->waiter);
+		put_text(o, KEY_chain_edge_used_by,
+		    user < NW_CHAIN_USERS_N ? nw_chain_users[user].word : NULL);
+	}
 	put_real(o, KEY_chain_edge_share, edge->share);
 	put_real(
 	    o, KEY_chain_edge_both_share, edge->by == NW_CHAIN_NETWORK ? edge->own_share : NAN);

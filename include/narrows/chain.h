@@ -4,7 +4,8 @@
  * connections) to a graph, and the node of the graph that holds the bytes longest.
  *
  *   node   one process, or several that do the same work (workers)
- *   edge   "waiter waited for holder" at the channels between two nodes, in one direction
+ *   edge   "waiter waited for holder" at the channels between two nodes, in one direction; or the
+ *          waiter was ready to run, and waited for a processor, which no node holds
  *
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
  * node is the part of its time at work that was no wait for another node: computing, disks,
@@ -40,29 +41,74 @@ enum nw_chain_use {
 	NW_CHAIN_USES
 };
 
+/* Objects of waits: name, word, words between "waited" and the holder, and words of a table. */
+#define NW_CHAIN_WANTS(X)                                                   \
+	X(DATA, "data", "for data from", "data")                            \
+	X(ROOM, "room", "for room before", "room")                          \
+	X(POST, "post", "for a post from", "a post of a semaphore")         \
+	X(SIGNAL, "signal", "for a signal from", "a signal of a condition") \
+	X(TURN, "turn", "for a lock held by", "a turn at a lock")           \
+	X(END, "end", "for the end of", "the end of a child")               \
+	X(PROCESSOR, "processor", "for a processor", "a processor")
+enum nw_chain_want {
+#define NW_CHAIN_NAME(name, word, joint, words) NW_CHAIN_WANT_##name,
+	NW_CHAIN_WANTS(NW_CHAIN_NAME)
+#undef NW_CHAIN_NAME
+	    NW_CHAIN_WANTS_N
+};
+
 /*
- * Places of waits: name, word, word of a reader's object, and whether bytes pass there. A pipe may
- * be a local socket; a file is read by a process while another process writes. At a semaphore
- * reading is waiting for a post, and writing is posting; at a lock of files, reading is waiting for
- * a turn, and writing is the taking. A parent reads, and the children write.
+ * Places of waits: name, word, object of a reader's wait, whether bytes pass there, and whether a
+ * sender names such channels by the word. A pipe may be a local socket; a file is read by a process
+ * while another process writes. At a semaphore reading is waiting for a post, and writing is
+ * posting, and so with the signals of a condition; at a lock of files, and at a mutex in shared
+ * memory, reading is waiting for a turn, and writing is the taking. A parent reads, and the
+ * children write. A run queue is no channel: it has a waiter alone.
  */
-#define NW_CHAIN_KINDS(X)                        \
-	X(PIPE, "pipe", "data", true)            \
-	X(NETWORK, "network", "data", true)      \
-	X(FILE, "file", "data", true)            \
-	X(SEMAPHORE, "semaphore", "post", false) \
-	X(LOCK, "lock", "turn", false)           \
-	X(CHILD, "child", "end", false)
+#define NW_CHAIN_KINDS(X)                              \
+	X(PIPE, "pipe", DATA, true, false)             \
+	X(NETWORK, "network", DATA, true, false)       \
+	X(FILE, "file", DATA, true, false)             \
+	X(SEMAPHORE, "semaphore", POST, false, true)   \
+	X(CONDITION, "condition", SIGNAL, false, true) \
+	X(MUTEX, "mutex", TURN, false, true)           \
+	X(LOCK, "lock", TURN, false, true)             \
+	X(CHILD, "child", END, false, false)           \
+	X(QUEUE, "run queue", PROCESSOR, false, false)
 enum nw_chain_by {
-#define NW_CHAIN_NAME(name, word, what, carries) NW_CHAIN_##name,
+#define NW_CHAIN_NAME(name, word, what, carries, named) NW_CHAIN_##name,
 	NW_CHAIN_KINDS(NW_CHAIN_NAME)
 #undef NW_CHAIN_NAME
 	    NW_CHAIN_KINDS_N
 };
 extern const struct nw_chain_kind {
-	const char *word, *what;
-	bool carries;
+	const char *word;
+	enum nw_chain_want what;
+	bool carries, named;
 } nw_chain_kinds[NW_CHAIN_KINDS_N];
+
+/* Users of the processors that a node waited for: name, word, and words behind "a processor". */
+#define NW_CHAIN_USERS(X)                                                             \
+	X(OTHERS, "other programs", ", while other programs used the processors")     \
+	X(OWN, "own programs", ", while programs of the session used the processors") \
+	X(QUOTA, "quota", ", as its quota was used up")
+enum nw_chain_user {
+#define NW_CHAIN_NAME(name, word, tail) NW_CHAIN_USER_##name,
+	NW_CHAIN_USERS(NW_CHAIN_NAME)
+#undef NW_CHAIN_NAME
+	    NW_CHAIN_USERS_N /* not known */
+};
+
+/* The words of an object of waits, or of a user of processors: the document's word, the words of a
+ * sentence, and those of a table. */
+struct nw_chain_words {
+	const char *word, *joint, *words;
+};
+extern const struct nw_chain_words nw_chain_wants[NW_CHAIN_WANTS_N],
+    nw_chain_users[NW_CHAIN_USERS_N];
+/* The row with a word of a document, valid for ever; NULL without such a row, or for NULL. */
+const struct nw_chain_words *nw_chain_want_of(const char *word);
+const struct nw_chain_words *nw_chain_user_of(const char *word);
 
 /* Arrays have n_windows entries, in seconds; NULL: no such time. */
 struct nw_chain_process {
@@ -91,7 +137,7 @@ struct nw_chain_node {
 };
 
 struct nw_chain_edge {
-	size_t waiter, holder; /* nodes */
+	size_t waiter, holder; /* nodes; the holder of a run queue is n_nodes */
 	bool writes;           /* the waiter writes, and waits for room */
 	enum nw_chain_by by;
 	double share;     /* of the waiter's time at work */
@@ -103,7 +149,7 @@ struct nw_chain_edge {
 struct nw_chain {
 	struct nw_chain_node *node;
 	size_t n_nodes;
-	struct nw_chain_edge *edge;
+	struct nw_chain_edge *edge; /* those of run queues behind all others */
 	size_t n_edges;
 	/* The slowest: a node, or a network edge where limit_is_edge. Known only where it lies
 	 * clearly before all others, in the means and in most windows. */

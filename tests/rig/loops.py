@@ -115,7 +115,7 @@ def judge(doc, marks, workers, waited):
     chain = doc["chain"] or {"nodes": [], "edges": [], "limit": None}
     names = [n["name"] for n in chain["nodes"]]
     loops = [i for i, n in enumerate(names) if "worker" not in n]
-    share = sum(e["share"] for e in chain["edges"] if e["waiter"] in loops) if workers else None
+    share = sum(e["share"] for e in chain["edges"] if e["waiter"] in loops and e["holder"] is not None) if workers else None
     if doc["steps"]:
         assert [s["by"] for s in doc["steps"]] == ["marks" if marks else "calls"], doc["steps"]
         share = doc["steps"][0]["between_share"]

@@ -5,7 +5,7 @@
 
 #include "narrows/format.h"
 
-enum { WIDTH = 190, HEIGHT = 52, GAP_X = 110, GAP_Y = 26, EDGE = 8, NAME_LETTERS = 28 };
+enum { WIDTH = 190, HEIGHT = 52, LINE = 18, GAP_X = 110, GAP_Y = 26, EDGE = 8, NAME_LETTERS = 28 };
 /* A wait of less of the time is no line. */
 static const double SHARE_MIN = 0.02;
 
@@ -15,6 +15,7 @@ struct layout {
 	size_t n, n_lines;
 	size_t column[CHAIN_NODES_MAX], row[CHAIN_NODES_MAX];
 	size_t columns, rows;
+	double height; /* of a box */
 };
 
 /* Bytes from one box to another, less the bytes of the way back. */
@@ -64,7 +65,7 @@ box_x(const struct layout *l, size_t i)
 static double
 box_y(const struct layout *l, size_t i)
 {
-	return EDGE + (double)l->row[i] * (HEIGHT + GAP_Y);
+	return EDGE + (double)l->row[i] * (l->height + GAP_Y);
 }
 
 static void
@@ -84,6 +85,16 @@ words(struct html *h, double x, double y, const char *text)
 	html_raw(h, ">");
 	html_text(h, text);
 	html_raw(h, "</text>");
+}
+
+static void
+small_words_open(struct html *h, double x, double y)
+{
+	html_raw(h, "<text class=\"small\" x=\"");
+	coord(h, x);
+	html_raw(h, " y=\"");
+	coord(h, y);
+	html_raw(h, ">");
 }
 
 /* A long name keeps its begin; the table has the whole name. */
@@ -115,17 +126,22 @@ box_draw(struct html *h, const struct layout *l, size_t i)
 	coord(h, x);
 	html_raw(h, " y=\"");
 	coord(h, y);
-	html_raw(h, " width=\"190\" height=\"52\"/>");
+	html_raw(h, " width=\"190\" height=\"");
+	coord(h, l->height);
+	html_raw(h, "/>");
 	name_cut(b->name, name, sizeof(name));
 	words(h, x + 8, y + 21, name);
-	html_raw(h, "<text class=\"small\" x=\"");
-	coord(h, x + 8);
-	html_raw(h, " y=\"");
-	coord(h, y + 41);
-	html_raw(h, ">held ");
+	small_words_open(h, x + 8, y + 41);
+	html_raw(h, "held ");
 	html_text(h, fmt_share(b->held).s);
 	html_raw(h, ", waited ");
 	html_text(h, fmt_share(b->waited).s);
+	html_raw(h, "</text>");
+	if (!(b->queued > 0))
+		return;
+	small_words_open(h, x + 8, y + 41 + LINE);
+	html_raw(h, "without a processor ");
+	html_text(h, fmt_share(b->queued).s);
 	html_raw(h, "</text>");
 }
 
@@ -168,16 +184,19 @@ chain_draw(struct html *h, const struct chain_box *box, size_t n, const struct c
 	struct layout l = { .box = box,
 		.line = line,
 		.n = n < CHAIN_NODES_MAX ? n : CHAIN_NODES_MAX,
-		.n_lines = n_lines < CHAIN_EDGES_MAX ? n_lines : CHAIN_EDGES_MAX };
+		.n_lines = n_lines < CHAIN_EDGES_MAX ? n_lines : CHAIN_EDGES_MAX,
+		.height = HEIGHT };
 	size_t i;
 
+	for (i = 0; i < l.n; i++)
+		l.height = box[i].queued > 0 ? HEIGHT + LINE : l.height;
 	columns_set(&l);
 	html_raw(h,
 	    "<svg class=\"chain\" role=\"img\" aria-label=\"Programs in the order of the bytes, "
 	    "and their waits for each other\" aria-describedby=\"chain-words\" width=\"");
 	coord(h, 2 * EDGE + (double)l.columns * (WIDTH + GAP_X) - GAP_X);
 	html_raw(h, " height=\"");
-	coord(h, 2 * EDGE + (double)l.rows * (HEIGHT + GAP_Y) - GAP_Y);
+	coord(h, 2 * EDGE + (double)l.rows * (l.height + GAP_Y) - GAP_Y);
 	html_raw(h, ">");
 	for (i = 0; i < l.n_lines; i++)
 		if (line[i].waiter < l.n && line[i].holder < l.n && line[i].share >= SHARE_MIN)

@@ -13,6 +13,7 @@ enum { CHAIN_NODES_MAX = 24, CHAIN_EDGES_MAX = 96 };
 struct chain_box {
 	const char *name; /* on loan */
 	double held, waited;
+	double queued; /* for a processor; 0: a box without a line on that */
 	bool limit;
 };
 

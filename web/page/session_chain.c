@@ -2,6 +2,7 @@
 /* The chain of waits: sentence, picture, and tables of programs and waits; steps of loops. */
 #include <string.h>
 
+#include "narrows/chain.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
 #include "web/draw/chain_draw.h"
@@ -43,12 +44,19 @@ write_nodes(struct html *h, const json_t *nodes)
 static const char *
 what_words(const char *waits_for)
 {
-	if (waits_for == NULL)
-		return NULL;
-	return strcmp(waits_for, "post") == 0 ? "a post of a semaphore"
-	    : strcmp(waits_for, "turn") == 0  ? "a turn at a lock"
-	    : strcmp(waits_for, "end") == 0   ? "the end of a child"
-					      : waits_for;
+	const struct nw_chain_words *want = nw_chain_want_of(waits_for);
+
+	return want != NULL ? want->words : waits_for;
+}
+
+/* The node waited for, or the user of the processors. */
+static const char *
+whom_words(const json_t *nodes, const json_t *edge)
+{
+	return json_is_integer(result_get(edge, KEY_chain_edge_holder))
+	    ? result_text(
+		  result_at(nodes, result_number(edge, KEY_chain_edge_holder)), KEY_chain_node_name)
+	    : result_text(edge, KEY_chain_edge_used_by);
 }
 
 static void
@@ -75,9 +83,7 @@ write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 			KEY_chain_node_name));
 		table_cell_close(h);
 		table_cell_open(h, &columns[1]);
-		table_text(h,
-		    result_text(result_at(nodes, result_number(edge, KEY_chain_edge_holder)),
-			KEY_chain_node_name));
+		table_text(h, whom_words(nodes, edge));
 		table_cell_close(h);
 		table_cell_open(h, &columns[2]);
 		table_text(h, what_words(result_text(edge, KEY_chain_edge_waits_for)));
@@ -98,6 +104,8 @@ write_picture(struct html *h, const json_t *chain)
 	double limit = result_number(chain, KEY_chain_limit);
 	struct chain_box box[CHAIN_NODES_MAX] = { 0 };
 	struct chain_line line[CHAIN_EDGES_MAX] = { 0 };
+	const char *what;
+	double waiter, holder, share;
 	size_t i, n = 0, n_lines = 0;
 
 	json_array_foreach(nodes, i, item)
@@ -113,18 +121,20 @@ write_picture(struct html *h, const json_t *chain)
 	}
 	json_array_foreach(edges, i, item)
 	{
-		const double waiter = result_number(item, KEY_chain_edge_waiter),
-			     holder = result_number(item, KEY_chain_edge_holder);
-		const char *what = result_text(item, KEY_chain_edge_waits_for);
-
-		if (n_lines == CHAIN_EDGES_MAX)
-			break;
-		if (!(waiter >= 0 && waiter < (double)n && holder >= 0 && holder < (double)n))
+		waiter = result_number(item, KEY_chain_edge_waiter);
+		holder = result_number(item, KEY_chain_edge_holder);
+		share = result_number(item, KEY_chain_edge_share);
+		what = result_text(item, KEY_chain_edge_waits_for);
+		if (!(waiter >= 0 && waiter < (double)n))
+			continue;
+		if (what != NULL && strcmp(what, nw_chain_wants[NW_CHAIN_WANT_PROCESSOR].word) == 0)
+			box[(size_t)waiter].queued = share;
+		if (n_lines == CHAIN_EDGES_MAX || !(holder >= 0 && holder < (double)n))
 			continue;
 		line[n_lines++] = (struct chain_line){ .waiter = (size_t)waiter,
 			.holder = (size_t)holder,
 			.room = what != NULL && what[0] == 'r',
-			.share = result_number(item, KEY_chain_edge_share),
+			.share = share,
 			.bytes = result_number(item, KEY_chain_edge_bytes) };
 	}
 	html_raw(h,

@@ -96,8 +96,7 @@ kind_of_name(const char *name)
 	int by;
 
 	for (by = 0; by < NW_CHAIN_KINDS_N; by++)
-		if (!nw_chain_kinds[by].carries && by != NW_CHAIN_CHILD &&
-		    strlen(nw_chain_kinds[by].word) == len &&
+		if (nw_chain_kinds[by].named && strlen(nw_chain_kinds[by].word) == len &&
 		    strncmp(nw_chain_kinds[by].word, name, len) == 0)
 			return (enum nw_chain_by)by;
 	return NW_CHAIN_PIPE;
@@ -414,7 +413,7 @@ neighbours_mark(const struct finder *f, size_t process)
 	for (a = f->end; a < f->end + f->n_ends; a++)
 		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
 			if (b->process != process && b->channel == a->channel &&
-			    a->by != NW_CHAIN_SEMAPHORE && a->by != NW_CHAIN_LOCK) {
+			    !nw_chain_kinds[a->by].named) {
 				ways[b->process] |= a->bytes[1] > 0 && b->bytes[0] > 0 ? GIVES : 0;
 				ways[b->process] |= a->bytes[0] > 0 && b->bytes[1] > 0 ? TAKES : 0;
 				ways[b->process] |=
@@ -610,10 +609,12 @@ chain_is_outlived(const struct evidence *e, const struct chain *c)
 	    LONGER * (n->end_s - n->begin_s);
 }
 
-const struct nw_chain_kind *
-chain_kind(enum nw_chain_by by)
+bool
+chain_queues(const struct chain *c)
 {
-	return &nw_chain_kinds[by];
+	const size_t n = c->graph.n_edges;
+
+	return n > 0 && c->graph.edge[n - 1].by == NW_CHAIN_QUEUE;
 }
 
 void

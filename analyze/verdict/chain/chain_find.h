@@ -27,6 +27,9 @@ struct chain {
 void chain_find(const struct evidence *e, struct chain *out);
 void chain_clear(struct chain *c);
 
+/* Whether a node waited for a processor. */
+bool chain_queues(const struct chain *c);
+
 /* The largest use of a node's time besides `without`, or of all uses for a negative number;
  * negative if no use is worth a word. */
 int chain_largest_use(const struct nw_chain_node *n, int without);
@@ -34,9 +37,6 @@ int chain_largest_use(const struct nw_chain_node *n, int without);
 /* Whether the longest holder are workers that were done early, and their loop went on for longer
  * than the workers took: the loop was slower, and its time at work is not known. */
 bool chain_is_outlived(const struct evidence *e, const struct chain *c);
-
-/* The words of a kind of wait; valid for ever. */
-const struct nw_chain_kind *chain_kind(enum nw_chain_by by);
 
 /* chain_words.c: names the nodes and tells the chain. */
 void chain_tell(const struct evidence *e, struct chain *c);

@@ -11,7 +11,8 @@
  * that its waits may have beyond its fetches. */
 static const double WORD_MIN = 0.05, IDLE_MIN = 0.1, BEYOND_MAX = 0.05;
 
-/* Seconds that a process waited for other nodes; 0 of a process among several of a node. */
+/* Seconds that a process waited for other nodes, no run queue among these; 0 of a process among
+ * several of a node. */
 static double
 waited_s(const struct chain *c, size_t process)
 {
@@ -23,7 +24,9 @@ waited_s(const struct chain *c, size_t process)
 	if (node >= g->n_nodes || g->node[node].n_processes != 1)
 		return 0;
 	for (i = 0; i < g->n_edges; i++)
-		sum += g->edge[i].waiter == node ? g->edge[i].share : 0;
+		sum += g->edge[i].waiter == node && g->edge[i].holder < g->n_nodes
+		    ? g->edge[i].share
+		    : 0;
 	return sum * g->node[node].at_work_s;
 }
 

@@ -43,6 +43,7 @@ struct evidence_host {
 	int64_t ahead_ns; /* lead over the box's clock, subtracted from all times of the host */
 	int64_t apart_ns; /* the same of a sender with a clock of its own; 0: there is none */
 	double *cpu_busy, *cpu_iowait; /* shares of each window */
+	double processors;             /* their number by evidence_processors(), or 0 */
 	double *disk_busy;             /* share of each window, of the busiest device */
 	double *disk_bytes_per_s;      /* sum of all devices */
 	bool only_serves;              /* in the session as the server of a mount alone */
@@ -345,6 +346,9 @@ int evidence_switches(
 /* Adds the active tests of the path of a route ("a -> b") within an hour of the session: of
  * throughput and of lost packets the nearest with a result. A route without two ends has none. */
 int evidence_tests(struct store_reader *r, const char *route, struct evidence *e);
+/* Adds each host's number of processors, as far as the settings of its end tell. NW_OK, or the
+ * store's error. */
+int evidence_processors(struct store_reader *r, struct evidence *e);
 /* Adds the ways to the other ends, as the session's hosts know them. */
 int evidence_paths(struct store_reader *r, struct evidence *e);
 void evidence_clear(struct evidence *e);

@@ -3,7 +3,10 @@
 #include "analyze/verdict/evidence/evidence_in.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "narrows/err.h"
 #include "narrows/log.h"
 
 static const double NS = 1e-9;
@@ -101,6 +104,28 @@ void
 boxes_row(struct loader *l, const struct row *r)
 {
 	l->e->boxes_bound_s = fmax(l->e->boxes_bound_s, row_cell(r, r->c->bound_s));
+}
+
+static int
+on_setting(void *arg, const struct nw_setting_rec *s)
+{
+	struct evidence_host *h = arg;
+
+	if (strcmp(s->name, "cpu.count") == 0 && s->value != NULL)
+		h->processors = fmax(0, known_or_0(strtod(s->value, NULL)));
+	return 0;
+}
+
+int
+evidence_processors(struct store_reader *r, struct evidence *e)
+{
+	const int64_t t_wall_ns = e->last_wall_ns != 0 ? e->last_wall_ns : e->opened_wall_ns;
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = 0; i < e->n_hosts && rc == NW_OK; i++)
+		rc = store_config_at(r, e->hosts[i].id, t_wall_ns, on_setting, &e->hosts[i]);
+	return rc;
 }
 
 /* Where no chrony speaks, the box's own measurement does; a clock of known error counts as

@@ -505,9 +505,9 @@ say_object_meta(struct collect *c, unsigned object)
 	    subject.n, NULL, 0);
 }
 
-/* A pipe has the pipe's inode, a lock the file's, a semaphore its place in a file; a local socket
- * has the inodes of both ends, the lower first. The waits of a process for its children are one
- * series. */
+/* A pipe has the pipe's inode, a lock the file's, an object in shared memory its place in a file; a
+ * local socket has the inodes of both ends, the lower first. The waits of a process for its
+ * children are one series. */
 static void
 pipe_name(const struct object_seen *seen, const struct nwshm_object *o, char *out, size_t size)
 {
@@ -516,6 +516,8 @@ pipe_name(const struct object_seen *seen, const struct nwshm_object *o, char *ou
 	switch (seen->label.kind) {
 	case NWSHM_PIPE: snprintf(out, size, "pipe:%llu", own); break;
 	case NWSHM_SEMAPHORE: snprintf(out, size, "semaphore:%llu-%llx", own, dev); break;
+	case NWSHM_MUTEX: snprintf(out, size, "mutex:%llu-%llx", own, dev); break;
+	case NWSHM_CONDITION: snprintf(out, size, "condition:%llu-%llx", own, dev); break;
 	case NWSHM_LOCK: snprintf(out, size, "lock:%llu-%llx", own, dev); break;
 	case NWSHM_CHILDREN: snprintf(out, size, "children"); break;
 	default:

@@ -186,9 +186,12 @@ enum nwshm_object_kind {
 	NWSHM_CONN,
 	NWSHM_LOCAL,
 	NWSHM_PIPE,
-	NWSHM_SEMAPHORE, /* in shared memory; dev and ino are of a place in a file */
-	NWSHM_LOCK,      /* of a file */
-	NWSHM_CHILDREN,  /* all waits of a process for its children */
+	/* in shared memory; dev and ino are of a place in a file */
+	NWSHM_SEMAPHORE,
+	NWSHM_MUTEX,
+	NWSHM_CONDITION,
+	NWSHM_LOCK,     /* of a file */
+	NWSHM_CHILDREN, /* all waits of a process for its children */
 	NWSHM_OBJECT_KINDS
 };
 

@@ -14,7 +14,7 @@
  * connections), preload_cells.c and preload_count.h (sizes, durations and steps of a file's
  * operations), preload_op.c (one operation into the counters); then the wrappers: preload_io.c,
  * preload_wait.c, preload_stdio.c, preload_life.c, preload_exec.c (programs that cannot load
- * nwrun.so, by image.c).
+ * nwrun.so, by image.c), preload_peer.c, preload_shared.c.
  */
 #ifndef HOST_PRELOAD_H
 #define HOST_PRELOAD_H
@@ -282,7 +282,7 @@ struct nwshm_object *
 object_get_local(uint64_t dev, uint64_t ino, int32_t peer_pid, const char *path, size_t len);
 /* A pipe's end, or a named pipe. NULL: no place is left. */
 struct nwshm_object *object_get_pipe(uint64_t dev, uint64_t ino);
-/* A semaphore, a lock or the children (preload_peer.c). NULL: no place is left. */
+/* The object of a wait without bytes. NULL: no place is left. */
 struct nwshm_object *object_get_peer(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino);
 void object_unref(struct nwshm_object *o);
 void object_closing(struct nwshm_object *o, int fd);
@@ -444,6 +444,27 @@ op_apart(const struct op *op, enum nwshm_dir dir, ssize_t bytes)
 void op_cancel(struct op *op);
 /* Counts bytes that libc moves, or will move, where a clock read is impossible. */
 void op_untimed(int fd, enum nwshm_dir dir, uint64_t bytes);
+
+/* --- preload_peer.c: waits for other processes, without bytes --- */
+
+/* A shorter wait is no reason to make an object. */
+#define PEER_WAIT_MIN_NS INT64_C(1000000)
+
+/* Whether the process has a slot. Nobody takes a slot to wait. */
+static inline bool
+is_measured(void)
+{
+	uint32_t generation = atomic_load_explicit(&state->generation, memory_order_relaxed);
+
+	return region != NULL && generation != 0 && generation != UINT32_MAX && !in_vfork_child();
+}
+
+/* A wait may end with the process: the thread's slot, if there is one, tells of the wait meanwhile.
+ * Returns the begin. An object may be NULL. */
+int64_t peer_begin(struct nwshm_thread *t, const struct nwshm_object *o);
+void peer_end(void);
+/* Counts a wait that is over. */
+void peer_waited(struct nwshm_object *o, int64_t ns, int64_t end_mono_ns);
 
 /* --- preload_stdio.c --- */
 

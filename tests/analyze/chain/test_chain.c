@@ -67,7 +67,7 @@ edge_of(const struct nw_chain *c, size_t waiter, size_t holder)
 	size_t i;
 
 	for (i = 0; i < c->n_edges; i++)
-		if (c->node[c->edge[i].waiter].group == waiter &&
+		if (c->edge[i].holder < c->n_nodes && c->node[c->edge[i].waiter].group == waiter &&
 		    c->node[c->edge[i].holder].group == holder)
 			return &c->edge[i];
 	return NULL;
@@ -316,6 +316,56 @@ test_children(void)
 	nw_chain_clear(&c);
 }
 
+/* A node that waited for a processor: an edge behind all others, without a holder, as long as the
+ * use of the same name. Hardly a wait is no edge; without waits for programs there is no graph. */
+static void
+test_queue(void)
+{
+	static const double shares[] = { 0.3, 0.01, 0 };
+	const struct nw_chain_edge *e;
+	struct nw_chain c;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		begin();
+		channel(0, 0, 0, 1, 0.6, false);
+		process[0].cpu_known = true;
+		process[0].use_s[NW_CHAIN_CPU] = row(0.6);
+		process[0].use_s[NW_CHAIN_STARVED] = shares[i] > 0 ? row(shares[i]) : NULL;
+		c = build(2);
+		CHECK_INT(c.n_edges, i == 0 ? 3 : 2);
+		e = &c.edge[c.n_edges - 1];
+		CHECK((e->by == NW_CHAIN_QUEUE) == (i == 0));
+		if (i == 0) {
+			CHECK_INT(c.node[e->waiter].group, 0);
+			CHECK_INT(e->holder, c.n_nodes);
+			CHECK_NEAR(e->share, 0.3, 1e-9, 1e-9);
+			CHECK_NEAR(e->share, c.node[e->waiter].use_share[NW_CHAIN_STARVED], 0, 0);
+			CHECK_NEAR(e->wait_s[3], 0.3, 1e-9, 1e-9);
+			CHECK(e->bytes == 0 && !e->writes);
+		}
+		CHECK(c.known && c.node[c.limit].group == 0);
+		nw_chain_clear(&c);
+	}
+	begin();
+	channel(0, 0, 0, 1, 0.01, false);
+	process[0].use_s[NW_CHAIN_STARVED] = row(0.9);
+	CHECK_INT(build(2).n_nodes, 0);
+}
+
+/* Words of documents find their rows, foreign words and none find no row. */
+static void
+test_words(void)
+{
+	CHECK_STR(nw_chain_want_of("room")->joint, "for room before");
+	CHECK_STR(nw_chain_want_of("post")->words, "a post of a semaphore");
+	CHECK_STR(nw_chain_kinds[NW_CHAIN_QUEUE].word, "run queue");
+	CHECK_STR(nw_chain_wants[nw_chain_kinds[NW_CHAIN_QUEUE].what].word, "processor");
+	CHECK_STR(nw_chain_user_of("quota")->joint, ", as its quota was used up");
+	CHECK(nw_chain_want_of("rooms") == NULL && nw_chain_want_of(NULL) == NULL);
+	CHECK(nw_chain_user_of("post") == NULL && nw_chain_user_of(NULL) == NULL);
+}
+
 int
 main(void)
 {
@@ -327,6 +377,8 @@ main(void)
 	test_turns();
 	test_beside();
 	test_children();
+	test_queue();
+	test_words();
 	test_late();
 	test_unread();
 	return check_done("chain");

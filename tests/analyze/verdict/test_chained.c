@@ -321,14 +321,17 @@ test_starved(void)
 {
 	static double busy[WINDOWS];
 	static const struct {
-		double busy, throttled_s, own_s;
+		double busy, throttled_s, own_s, processors;
+		enum nw_chain_user user;
 		const char *cause, *reason;
 	} cases[] = {
-		{ 1, 0, 0.5, "hog",
+		{ 1, 0, 0.5, 2, NW_CHAIN_USER_OTHERS, "hog",
 		    "Other programs used the processors for which second waited 80 %." },
-		{ 1, 0, 1.5, "processors", NULL },
-		{ 0.5, 0, 0.5, "processors", NULL },
-		{ 1, 2, 0.5, "quota",
+		{ 1, 0, 5, 2, NW_CHAIN_USER_OWN, "processors", NULL },
+		{ 1, 0, 3, 2, NW_CHAIN_USERS_N, "processors", NULL },
+		{ 1, 0, 5, 0, NW_CHAIN_USERS_N, "processors", NULL },
+		{ 0.5, 0, 5, 2, NW_CHAIN_USERS_N, "processors", NULL },
+		{ 1, 2, 0.5, 2, NW_CHAIN_USER_QUOTA, "quota",
 		    "A quota of processor time was used up where second waited 80 % for a "
 		    "processor." },
 	};
@@ -340,6 +343,7 @@ test_starved(void)
 		for (k = 0; k < WINDOWS; k++)
 			busy[k] = cases[i].busy;
 		host.cpu_busy = busy;
+		host.processors = cases[i].processors;
 		process[0].cpu_s = process[2].cpu_s = NAN;
 		process[1].cpu_s = cases[i].own_s;
 		process[1].cpu_wait_s = 3.2;
@@ -349,6 +353,7 @@ test_starved(void)
 		node[1].use_share[NW_CHAIN_STARVED] = 0.8;
 		CHECK_INT(decide(), CHAINED_INSTEAD);
 		CHECK_STR(j.cause, cases[i].cause);
+		CHECK_INT(chained_user(&e, &c, 1), cases[i].user);
 		for (said = false, k = 0; k < j.n_reasons; k++)
 			said |=
 			    cases[i].reason != NULL && strcmp(j.reasons[k], cases[i].reason) == 0;

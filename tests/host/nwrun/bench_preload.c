@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What nwrun adds to a call: one-byte reads of a file (measured), through a pipe and back (two
- * calls, timed) and of /dev/zero (only counted), bare and under nwrun in turns, beside two clock
- * reads, below which no timing can go.
+ * calls, timed) and of /dev/zero (only counted); a mutex of the process, and one that it shares,
+ * free and back (two calls); bare and under nwrun in turns, beside two clock reads, below which no
+ * timing can go.
  */
 #include "narrows/clock.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BATCHES = 31, CALLS = 20000, ROUNDS = 5, WHATS = 5 };
+enum { BATCHES = 31, CALLS = 20000, ROUNDS = 5, WHATS = 7 };
 static const char *const whats[WHATS] = { "two clock reads", "pread of a file", "read of /dev/zero",
-	"fwrite of a byte", "pipe, both ways" };
+	"fwrite of a byte", "pipe, both ways", "private mutex", "shared mutex" };
+
+static pthread_mutex_t private_mutex = PTHREAD_MUTEX_INITIALIZER, *shared_mutex;
 
 static int
 compare(const void *a, const void *b)
@@ -41,6 +46,27 @@ cpu_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static void
+take(pthread_mutex_t *m)
+{
+	if (pthread_mutex_lock(m) != 0 || pthread_mutex_unlock(m) != 0)
+		abort();
+}
+
+static pthread_mutex_t *
+shared_make(void)
+{
+	pthread_mutex_t *m =
+	    mmap(NULL, sizeof(*m), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t a;
+
+	if (m == MAP_FAILED || pthread_mutexattr_init(&a) != 0 ||
+	    pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED) != 0 ||
+	    pthread_mutex_init(m, &a) != 0)
+		exit(1);
+	return m;
 }
 
 static void
@@ -73,6 +99,8 @@ do_calls(int what, int file, int zero, FILE *stream, const int pipes[2])
 			if (write(pipes[1], "x", 1) != 1 || read(pipes[0], &c, 1) != 1)
 				abort();
 			break;
+		case 5: take(&private_mutex); break;
+		case 6: take(shared_mutex); break;
 		}
 }
 
@@ -92,6 +120,7 @@ inner(void)
 		_exit(0);
 	wait(NULL);
 	unlink(name);
+	shared_mutex = shared_make();
 	for (what = 0; what < WHATS; what++) {
 		for (b = 0; b < BATCHES; b++) {
 			t = cpu_ns();

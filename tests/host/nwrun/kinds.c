@@ -234,6 +234,166 @@ cancelled(void)
 	printf("cancelled %d\n", result == PTHREAD_CANCELED);
 }
 
+/* --- mutexes and conditions, of the process and in shared memory --- */
+
+static struct locks {
+	pthread_mutex_t mutex;
+	pthread_cond_t condition;
+	int taken;
+} * locks;
+
+static void
+locks_make(bool shared, int kind, int robust)
+{
+	pthread_mutexattr_t m;
+	pthread_condattr_t c;
+
+	locks =
+	    mmap(NULL, sizeof(*locks), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_init(&m);
+	pthread_condattr_init(&c);
+	if (locks == MAP_FAILED || pthread_mutexattr_settype(&m, kind) != 0 ||
+	    pthread_mutexattr_setrobust(&m, robust) != 0 ||
+	    (shared && pthread_mutexattr_setpshared(&m, PTHREAD_PROCESS_SHARED) != 0) ||
+	    (shared && pthread_condattr_setpshared(&c, PTHREAD_PROCESS_SHARED) != 0) ||
+	    pthread_mutex_init(&locks->mutex, &m) != 0 ||
+	    pthread_cond_init(&locks->condition, &c) != 0)
+		_exit(7);
+}
+
+static void *
+owner_main(void *arg)
+{
+	printf("owner %d\n", pthread_mutex_lock(&locks->mutex));
+	return arg;
+}
+
+static void
+locks_unlock(void *arg)
+{
+	(void)arg;
+	printf("unlock %d\n", pthread_mutex_unlock(&locks->mutex));
+}
+
+static void *
+waiter_main(void *arg)
+{
+	pthread_mutex_lock(&locks->mutex);
+	pthread_cleanup_push(locks_unlock, NULL);
+	while (locks->taken == 0)
+		pthread_cond_wait(&locks->condition, &locks->mutex);
+	pthread_cleanup_pop(1);
+	return arg;
+}
+
+static void *
+taker_main(void *arg)
+{
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		pthread_mutex_lock(&locks->mutex);
+		locks->taken++;
+		if (i % 8 == 0)
+			usleep(1);
+		pthread_mutex_unlock(&locks->mutex);
+	}
+	return arg;
+}
+
+/* An owner ends with the mutex: a thread, or a child. */
+static void
+locks_robust(bool shared, bool mends)
+{
+	pthread_t t;
+
+	locks_make(shared, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_ROBUST);
+	if (shared && fork() == 0)
+		_exit(pthread_mutex_lock(&locks->mutex));
+	if (shared)
+		wait(NULL);
+	else if (pthread_create(&t, NULL, owner_main, NULL) == 0)
+		pthread_join(t, NULL);
+	printf("orphan %d", pthread_mutex_lock(&locks->mutex));
+	printf(" %d", mends ? pthread_mutex_consistent(&locks->mutex) : 0);
+	printf(" %d", pthread_mutex_unlock(&locks->mutex));
+	printf(" %d\n", pthread_mutex_lock(&locks->mutex));
+}
+
+static void
+locks_wait(bool shared)
+{
+	const struct timespec past = { 1, 0 };
+	void *result = NULL;
+	pthread_t t;
+
+	locks_make(shared, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
+	pthread_mutex_lock(&locks->mutex);
+	printf("late %d", pthread_mutex_timedlock(&locks->mutex, &past));
+	printf(" %d\n", pthread_cond_timedwait(&locks->condition, &locks->mutex, &past));
+	pthread_mutex_unlock(&locks->mutex);
+	pthread_create(&t, NULL, waiter_main, NULL);
+	usleep(20000);
+	pthread_cancel(t);
+	pthread_join(t, &result);
+	printf("cancelled %d\n", result == PTHREAD_CANCELED);
+	pthread_create(&t, NULL, waiter_main, NULL);
+	usleep(5000);
+	pthread_mutex_lock(&locks->mutex);
+	locks->taken = 1;
+	pthread_cond_broadcast(&locks->condition);
+	pthread_mutex_unlock(&locks->mutex);
+	pthread_join(t, &result);
+	printf("woken %d\n", result == NULL);
+}
+
+static void
+locks_count(bool shared)
+{
+	pthread_t t[4];
+	int i, status = 0;
+
+	locks_make(shared, PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_STALLED);
+	for (i = 0; i < 4; i++)
+		if (shared && fork() == 0)
+			_exit(taker_main(NULL) != NULL);
+		else if (!shared)
+			pthread_create(&t[i], NULL, taker_main, NULL);
+	for (i = 0; i < 4; i++)
+		if (shared)
+			wait(&status);
+		else
+			pthread_join(t[i], NULL);
+	printf("taken %d, status %d\n", locks->taken, status);
+}
+
+static void
+locks_all(void)
+{
+	int shared;
+
+	for (shared = 0; shared < 2; shared++) {
+		locks_make(shared, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_STALLED);
+		printf("checked %d", pthread_mutex_lock(&locks->mutex));
+		printf(" %d", pthread_mutex_lock(&locks->mutex));
+		printf(" %d", pthread_mutex_unlock(&locks->mutex));
+		printf(" %d\n", pthread_mutex_unlock(&locks->mutex));
+		locks_make(shared, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED);
+		printf("again %d", pthread_mutex_lock(&locks->mutex));
+		printf(" %d", pthread_mutex_lock(&locks->mutex));
+		printf(" %d", pthread_mutex_unlock(&locks->mutex));
+		printf(" %d", pthread_mutex_unlock(&locks->mutex));
+		printf(" %d\n", pthread_mutex_unlock(&locks->mutex));
+		fflush(stdout);
+		locks_robust(shared, true);
+		locks_robust(shared, false);
+		fflush(stdout);
+		locks_wait(shared);
+		fflush(stdout);
+		locks_count(shared);
+	}
+}
+
 static void
 forks(void)
 {
@@ -454,10 +614,10 @@ main(int argc, char **argv)
 	} kinds[] = { { "fds", fds }, { "signals", signals }, { "limits", limits },
 		{ "closed", closed }, { "errors", errors }, { "interrupted", interrupted },
 		{ "broken-pipe", broken_pipe }, { "threads", threads }, { "cancelled", cancelled },
-		{ "forks", forks }, { "orphan", orphan }, { "fault", fault }, { "strict", strict },
-		{ "passed", passed }, { "moves", moves }, { "events", events },
-		{ "end", ends_kindly }, { "stopped", stopped }, { "cloned", cloned },
-		{ "abort", abort },
+		{ "forks", forks }, { "locks", locks_all }, { "orphan", orphan },
+		{ "fault", fault }, { "strict", strict }, { "passed", passed }, { "moves", moves },
+		{ "events", events }, { "end", ends_kindly }, { "stopped", stopped },
+		{ "cloned", cloned }, { "abort", abort },
 #ifdef __GLIBC__
 		{ "small", small }
 #endif

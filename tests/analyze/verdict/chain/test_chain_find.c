@@ -86,6 +86,34 @@ test_row(void)
 	}
 }
 
+/* A channel's kind is the word before the colon, if senders name channels by the word. */
+static void
+test_names(void)
+{
+	static const struct {
+		const char *name;
+		enum nw_chain_by by;
+	} cases[] = { { "semaphore:1-2", NW_CHAIN_SEMAPHORE }, { "mutex:1-2", NW_CHAIN_MUTEX },
+		{ "condition:1-2", NW_CHAIN_CONDITION }, { "lock:1-2", NW_CHAIN_LOCK },
+		{ "socket:1-2", NW_CHAIN_PIPE }, { "run queue:1", NW_CHAIN_PIPE },
+		{ "child:1", NW_CHAIN_PIPE }, { "mutexes:1", NW_CHAIN_PIPE } };
+	struct chain c;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin(2);
+		end_add(0, 1, 1);
+		end_add(1, 1, 0);
+		snprintf(names[0], sizeof(names[0]), "%s", cases[i].name);
+		snprintf(names[1], sizeof(names[1]), "%s", cases[i].name);
+		chain_find(&e, &c);
+		CHECK(c.graph.n_edges > 0);
+		if (c.graph.n_edges > 0)
+			CHECK_INT(c.graph.edge[0].by, cases[i].by);
+		chain_clear(&c);
+	}
+}
+
 /* Workers between one giver and one taker are one node. */
 static void
 test_workers(void)
@@ -330,6 +358,7 @@ main(void)
 	test_loop();
 	test_outlived();
 	test_row();
+	test_names();
 	test_workers();
 	test_tree();
 	return check_done("test_chain_find");

@@ -867,12 +867,12 @@ test_wait_under_way(void)
 	teardown();
 }
 
-/* A semaphore with a few posts is told under its place in a file; waits for children only of a
- * process that is told of anyway. */
+/* A semaphore with a few posts is told under its place in a file, and so are waits at mutexes and
+ * conditions; waits for children only of a process that is told of anyway. */
 static void
 test_peer_series(void)
 {
-	struct nwshm_object *children, *semaphore;
+	struct nwshm_object *children, *semaphore, *mutex, *condition;
 	struct nwshm_thread *thread;
 	int64_t t = t0;
 
@@ -900,6 +900,20 @@ test_peer_series(void)
 	nwshm_add(&semaphore->bytes[NWSHM_WRITE], 1);
 	collect_finish(c, t += 100 * MS, 1400 * MS);
 	CHECK(said_resource("nw:pipe", "semaphore:4711-a0") != NULL);
+	teardown();
+	setup();
+	add_proc(0, getpid());
+	mutex = add_object(NWSHM_OBJECTS_FIXED, "", 0);
+	mutex->kind = NWSHM_MUTEX;
+	condition = add_object(NWSHM_OBJECTS_FIXED + 1, "", 0);
+	condition->kind = NWSHM_CONDITION;
+	mutex->ino = condition->ino = 4711;
+	mutex->dev = condition->dev = 0xa0;
+	nwshm_add(&mutex->ns[NWSHM_READ], 30 * MS);
+	nwshm_add(&condition->ns[NWSHM_READ], 30 * MS);
+	collect_finish(c, t += 100 * MS, 1500 * MS);
+	CHECK(said_resource("nw:pipe", "mutex:4711-a0") != NULL);
+	CHECK(said_resource("nw:pipe", "condition:4711-a0") != NULL);
 	teardown();
 }
 
