@@ -5,13 +5,14 @@ machine can do. `make bench PEERS=1` installs the peers: ClickHouse, Prometheus 
     bench_peers.py [--recording FILE]... [--base COMMIT] [--rounds N] [--store FILE] [--series N] [--only ROW]
 
 A recording is a file as of tests/recording.h; "made-up", which is also taken without one, is a set of counters and noise, and says less.
-The rows of recordings are printed for each of them. COMMIT is built beside this build, and stores and answers each recording in turns with
-this build: a second table has the medians of N rounds of both. Processor seconds are those of the measured program alone, so that other
-work on the machine adds noise, but no seconds. A peer that is not installed is named and left out, and so is the judgement of real
-sessions without a store of them. ROW: peers, ingest, sql, statistics, turns, lists, judging, nwrun or blipp.
+The rows of recordings are printed for each of them. "of goal" is what this build needs, as a multiple of the goal: at most 1 is reached.
+COMMIT is built beside this build, and stores and answers each recording in turns with this build, judges, and measures programs: a second
+table has the medians of N rounds of both. Processor seconds are those of the measured program alone, so that other work on the machine
+adds noise, but no seconds. A peer that is not installed is named and left out, and so is the judgement of real sessions without a store
+of them (a box's narrows.db, which is not changed). ROW: peers, ingest, sql, statistics, turns, lists, judging, nwrun, base or blipp.
 The peers get the same samples in blocks of ten seconds, without syncing: that is their fastest way.
 """
-import argparse, array, os, re, shutil, signal, socket, sqlite3, statistics, struct, subprocess, sys, tempfile, time
+import argparse, array, os, re, shutil, signal, socket, statistics, struct, subprocess, sys, tempfile, time
 import urllib.parse, urllib.request
 
 B = os.environ.get("B", "build/release")
@@ -19,7 +20,9 @@ SECOND = 10**9
 
 
 def say(work, goal, here, peer="", limit=""):
-    print(f"{work:<46} {goal:>16} {here:>16} {peer:>24} {limit:>24}", flush=True)
+    parts = [re.search(r"-?[\d.]*\d", text) for text in (goal, here)]
+    ratio = f"{float(parts[1][0]) / float(parts[0][0]):.2f}" if all(parts) else "-"
+    print(f"{work:<58} {goal:>7} {here:>10} {ratio:>8} {peer:>18} {limit:>27}", flush=True)
 
 
 def bench(name, *args, env=None):
@@ -247,62 +250,139 @@ def best(found, k, digits=2):
 # --- the base commit ---
 
 WAYS = ["packed", "documents", "packed, TLS", "documents, TLS", "packed, lock-step", "documents, lock-step"]
-QUESTIONS = ["SELECT * FROM v_last", "SELECT * FROM v_minute", "SELECT count(*), sum(value) FROM v_sample"]
+# a commit without the view answers the longer question
+QUESTIONS = [("last value of all series", "SELECT * FROM v_last", "SELECT *, max(t_ns) FROM v_sample GROUP BY series_id, field"),
+    ("statistics per minute", "SELECT * FROM v_minute", "SELECT series_id, field, t_ns / 60000000000, count(*), avg(value), min(value),"
+     " max(value) FROM v_sample GROUP BY 1, 2, 3"),
+    ("sum of all samples", "SELECT count(*), sum(value) FROM v_sample", "")]
+ADDRESSES = ["api/v1/statistics?step=1min&format=json", "api/v1/statistics?step=1min&format=csv", "prometheus/api/v1/labels",
+    "prometheus/api/v1/label/__name__/values"]
 
 
 def base_build(a):
-    """Builds the commit, and returns its build's folder with this build's way of sending: the same sender for both."""
+    """Builds the commit, and returns its build's folder."""
     tree = f"{a.tmp}/base"
     os.mkdir(tree)
     archive = subprocess.run(["git", "archive", a.base], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(["tar", "-xC", tree], input=archive, check=True)
-    subprocess.run(["make", "-C", tree, f"-j{os.cpu_count()}", "all"], stdout=subprocess.DEVNULL, check=True,
+    subprocess.run(["make", "-C", tree, f"-j{os.cpu_count()}", "all", "build/release/tests/analyze/verdict/bench_box"],
+        stdout=subprocess.DEVNULL, check=True,
         env={k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "B", "BASE", "PEERS")})
     return f"{tree}/build/release"
 
 
-def sender_beside(a, build, name):
-    """A copy of bench_ingest that finds the programs of a build."""
-    top = f"{a.tmp}/{name}"
-    os.makedirs(f"{top}/tests/daemon")
-    os.symlink(os.path.abspath(f"{build}/bin"), f"{top}/bin")
-    shutil.copy(f"{B}/tests/daemon/bench_ingest", f"{top}/tests/daemon")
-    return top
+def beside(a, build, name, bench):
+    """A copy of this build's benchmark that finds the programs of a build: both builds are measured by the same."""
+    top = f"{a.tmp}/beside-{name}"
+    os.makedirs(f"{top}/tests/{os.path.dirname(bench)}", exist_ok=True)
+    if not os.path.lexists(f"{top}/bin"):
+        os.symlink(os.path.abspath(f"{build}/bin"), f"{top}/bin")
+    return shutil.copy(f"{B}/tests/{bench}", f"{top}/tests/{bench}")
 
 
-def question_ms(build, store, question):
-    db = store_open(build, store)
+def lines_of(*argv):
+    return subprocess.run([str(x) for x in argv], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+
+
+def question_ms(build, store, questions):
+    for question in filter(None, questions):
+        try:
+            return numbers(lines_of(f"{B}/tests/store/bench_sql", "-r", 1, store, f"{build}/bin/narrows_sqlite.so", question),
+                f"{question}:")[1]
+        except subprocess.CalledProcessError:
+            continue  # a view that the commit does not have
+    return float("nan")
+
+
+def threads_ms(pid):
+    """Processor time of a process, by the scheduler's clock."""
+    total = 0
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/schedstat") as f:
+            total += int(f.read().split()[0])
+    return total / 1e6
+
+
+def http_ms(a, build, store):
+    """Processor time of the box for each address, asked again."""
+    state, port = tempfile.mkdtemp(dir=a.tmp), free_port()
+    shutil.copy(store, f"{state}/narrows.db")
+    box = Server([f"{build}/bin/narrowsd", "-d", "-o", f"state-dir={state}", "-o", "listen-xsp=127.0.0.1/0", "-o",
+        f"listen-http=127.0.0.1/{port}"], f"http://127.0.0.1:{port}/api/v1")
     try:
-        db.execute(question).fetchall()  # reads the schema, and the file into memory
-        begin = time.thread_time()
-        db.execute(question).fetchall()
-        return (time.thread_time() - begin) * 1e3
-    except sqlite3.Error:
-        return float("nan")  # a view that the commit does not have
+        for address in ADDRESSES:
+            http(f"http://127.0.0.1:{port}/{address}")
+            before = threads_ms(box.p.pid)
+            http(f"http://127.0.0.1:{port}/{address}")
+            yield address, threads_ms(box.p.pid) - before
     finally:
-        db.close()
+        box.end()
+        shutil.rmtree(state)
+
+
+class Turns:
+    """Figures of both builds, round by round, the builds in changing order."""
+
+    def __init__(self, a):
+        self.a, self.builds, self.took = a, {"here": B, "base": a.base_build}, {}
+
+    def order(self, number):
+        return [(name, self.builds[name]) for name in sorted(self.builds, reverse=number % 2 == 0)]
+
+    def add(self, what, name, figure):
+        self.took.setdefault((what, name), []).append(figure)
+
+    def say(self):
+        print(f"{'medians of rounds, in turns':<58} {'here':>10} {self.a.base[:10]:>10} {'ratio':>8}")
+        for what in dict.fromkeys(what for what, _ in self.took):
+            here, base = (statistics.median(self.took[what, name]) for name in ("here", "base"))
+            print(f"{what:<58} {here:>10.3f} {base:>10.3f} {here / base:>8.2f}", flush=True)
 
 
 def turns(a, found):
-    """All rounds of both builds, one after the other within each round."""
+    """The work on a recording."""
     if a.base is None:
         return
-    builds = {"here": B, "base": a.base_build}
-    tops = {name: sender_beside(a, build, f"sender-{name}") for name, build in builds.items()}
-    took = {}
+    t = Turns(a)
+    sender = {name: beside(a, build, name, "daemon/bench_ingest") for name, build in t.builds.items()}
     for number in range(a.rounds):
         for way in WAYS:
-            for name in sorted(builds, reverse=number % 2 == 0):
-                out = subprocess.run([f"{tops[name]}/tests/daemon/bench_ingest", "recording", a.recording, f"{a.tmp}/{name}.db", way],
-                    stdout=subprocess.PIPE, text=True, check=True).stdout
-                took.setdefault((f"{way}, CPU s per M", name), []).append(numbers(out, way)[1])
-        for question in QUESTIONS:
-            for name in sorted(builds, reverse=number % 2 == 0):
-                took.setdefault((f"SQL: {question}, ms", name), []).append(question_ms(builds[name], f"{a.tmp}/{name}.db", question))
-    print(f"{'medians of ' + str(a.rounds) + ' rounds, in turns':<58} {'here':>10} {a.base[:10]:>10} {'ratio':>7}")
-    for what in dict.fromkeys(what for what, _ in took):
-        here, base = (statistics.median(took[what, name]) for name in ("here", "base"))
-        print(f"{what:<58} {here:>10.3f} {base:>10.3f} {here / base:>7.2f}", flush=True)
+            for name, _ in t.order(number):
+                out = lines_of(sender[name], "recording", a.recording, f"{a.tmp}/{name}.db", way)
+                t.add(f"{way}, CPU s per M", name, numbers(out, way)[1])
+        for what, *questions in QUESTIONS:
+            for name, build in t.order(number):
+                t.add(f"SQL: {what}, ms", name, question_ms(build, f"{a.tmp}/{name}.db", questions))
+        for name, build in t.order(number):
+            for address, ms in http_ms(a, build, f"{a.tmp}/{name}.db"):
+                t.add(f"HTTP: {address}, ms", name, ms)
+    t.say()
+
+
+def base(a, found):
+    """The work without a recording."""
+    if a.base is None:
+        return
+    t = Turns(a)
+    programs, pairs = ({name: beside(a, build, name, f"host/nwrun/{bench}") for name, build in t.builds.items()}
+                       for bench in ("bench_programs", "bench_pairs"))
+    for number in range(a.rounds):
+        for name, build in t.order(number):
+            box = tempfile.mkdtemp(dir=a.tmp)
+            sessions, millions, _, judging = numbers(lines_of(f"{build}/tests/analyze/verdict/bench_box", "-n", 20, "-s", 300, "-d", box),
+                "box:")[:4]
+            shutil.rmtree(box)
+            t.add("judging one of 320 on a route, ms", name, judging * millions / sessions * 1e3)
+        for name, _ in t.order(number):
+            out = lines_of(pairs[name])
+            for what in ("read, tmpfs", "write, tmpfs", "pipe, both ends"):
+                t.add(f"nwrun: {what}, 4 kB, ns more", name, numbers(out[out.index("under nwrun"):], what)[1])
+        for name, _ in t.order(number):
+            out = lines_of(programs[name])
+            for what in ("300 short processes", "tar, 3,000 files", "rsync, 3,000 files", "dd, 4 kB"):
+                bare, _, own, collector = numbers(out, what)
+                t.add(f"nwrun: {what}, with the collector, % more", name, own + 100 * collector / bare)
+    t.say()
 
 
 # --- the rows ---
@@ -321,23 +401,12 @@ def statistics_http(a, found):
         say(f"q4, HTTP, {what}, processor ms (first {first:.0f})", "20", f"{median:.1f}", best(found, 3, 0))
 
 
-def store_open(build, store):
-    db = sqlite3.connect(f"file:{store}?mode=ro", uri=True)
-    db.enable_load_extension(True)
-    db.load_extension(f"{build}/bin/narrows_sqlite.so")
-    return db
-
-
 def ask_sql(a, found):
-    """The least is what Python needs for the same rows from a plain table in memory."""
-    db = store_open(B, f"{a.tmp}/kept.db")
-    for view, goal, k, digits in (("v_last", "10", 2, 1), ("v_minute", "60", 3, 0)):
-        db.execute(f"CREATE TEMP TABLE plain_{view} AS SELECT * FROM {view}")
-        ms, plain = (median_ms(lambda: db.execute(f"SELECT * FROM {table}").fetchall()) for table in (view, f"plain_{view}"))
-        say(f"SQL: SELECT * FROM {view}, ms", goal, f"{ms:.1f}", best(found, k, digits), f"a plain table {plain:.1f}")
-    ms = median_ms(lambda: db.execute("SELECT series, begin_ns, mean FROM v_minute").fetchall())
-    say("SQL: mean per minute from v_minute, ms", "60", f"{ms:.1f}", best(found, 3, 0))
-    db.close()
+    """By SQLite's C interface, all values read; the least is what the same rows from a plain table need."""
+    for question, goal, k, digits in (("SELECT * FROM v_last", "10", 2, 1), ("SELECT * FROM v_minute", "60", 3, 0),
+                                      ("SELECT series, begin_ns, mean FROM v_minute", "60", 3, 0)):
+        _, ms, _, plain = numbers(bench("store/bench_sql", f"{a.tmp}/kept.db", f"{B}/bin/narrows_sqlite.so", question), f"{question}:")[:4]
+        say(f"SQL: {question}, ms", goal, f"{ms:.1f}", best(found, k, digits), f"a plain table {plain:.1f}")
 
 
 def judging(a, found):
@@ -348,14 +417,16 @@ def judging(a, found):
     if a.store:
         each, worst = numbers(bench("analyze/verdict/bench_judge", a.store).partition("sessions")[2], ":")[:2]
         say(f"judging a real session, ms (worst {worst:.0f})", "30", f"{each:.1f}")
+    else:
+        say("judging a real session, ms: BENCH_STORE names no store", "30", "-")
 
 
 def ingest(a, found):
     out = bench("daemon/bench_ingest", "recording", a.recording, f"{a.tmp}/kept.db")
     plain = numbers(out, "documents ")
     blob = numbers(bench("store/bench_store", a.recording), "SQLite, one blob per second, fsynced")
-    for what, goal in (("packed, lock-step", .40), ("documents, lock-step", .40)):
-        say(f"{what}, CPU s per M", f"{goal:.2f}", f"{numbers(out, what)[0]:.3f}", best(found, 0), f"one blob, fsynced {blob[0]:.3f}")
+    for what in ("packed, lock-step", "documents, lock-step"):
+        say(f"{what}, CPU s per M", "0.40", f"{numbers(out, what)[0]:.3f}", best(found, 0), f"one blob, fsynced {blob[0]:.3f}")
     for what in ("packed ", "documents "):
         say(f"{what.strip()}, CPU s per M", "-", f"{numbers(out, what)[0]:.3f}", best(found, 0))
     tls = numbers(out, "documents, TLS")
@@ -381,14 +452,14 @@ def programs(a, found):
 
 def blipp(a, found):
     out = subprocess.run([sys.executable, "tests/bench_blipp.py", "--windows", "3"], text=True, stdout=subprocess.PIPE, check=True).stdout
-    us = re.search(r"blipp plain: (\d+) us a sample, ([\d.]+) times", out)
-    bare = re.search(r"of the bare reader: (\d+) us", out)
-    say("blipp at 1 Hz, times the bare reader", "2.2", us[2], "", f"bare {bare[1]} us")
+    us, n, ms, times = re.search(r"blipp plain: (\d+) us a sample of (\d+) values, ([\d.]+) ms per 1,000, ([\d.]+) times", out).groups()
+    bare = re.search(r"of the bare reader: (\d+) us", out)[1]
+    say("blipp at 1 Hz, ms per 1,000 values", "0.5", ms, "", f"reading alone {int(bare) / int(n):.2f}")
+    say("blipp at 1 Hz, times the bare reader", "2.2", times, "", f"a sample of it {bare} us")
 
 
 OF_RECORDING = [("ingest", ingest), ("sql", ask_sql), ("statistics", statistics_http), ("turns", turns)]
-ROWS = [("lists", lists), ("judging", judging), ("nwrun", programs),
-    ("blipp", blipp)]
+ROWS = [("lists", lists), ("judging", judging), ("nwrun", programs), ("blipp", blipp), ("base", base)]
 
 
 def measure(a, recording):
@@ -413,13 +484,12 @@ def measure(a, recording):
         if a.only in ("", name) or (a.only == "sql" and name == "ingest"):
             row(a, found)
     for name in os.listdir(a.tmp):
-        if name.endswith(".db") or name.startswith("sender-"):
-            path = f"{a.tmp}/{name}"
-            os.remove(path) if os.path.isfile(path) else shutil.rmtree(path)
+        if name.endswith(".db"):
+            os.remove(f"{a.tmp}/{name}")
 
 
 def heading():
-    print(f"{'work':<46} {'goal':>16} {'here':>16} {'best peer':>24} {'the machine':>24}")
+    print(f"{'work':<58} {'goal':>7} {'here':>10} {'of goal':>8} {'best peer':>18} {'the machine':>27}")
 
 
 def main():

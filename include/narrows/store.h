@@ -469,6 +469,7 @@ typedef int store_test_pair_fn(void *arg, const struct nw_test_pair_rec *pair);
 typedef int store_keeplist_fn(void *arg, const struct nw_keeplist_rec *list);
 typedef int store_diet_fn(void *arg, const struct nw_diet_rec *diet);
 typedef int store_setting_fn(void *arg, const struct nw_setting_rec *s);
+typedef int store_move_fn(void *arg, int64_t t_wall_ns);
 typedef int store_route_fn(void *arg, const struct nw_route_rec *route);
 typedef int store_incident_fn(void *arg, const struct nw_incident_rec *incident);
 typedef int store_acceptance_fn(void *arg, const struct nw_acceptance_rec *a);
@@ -593,8 +594,13 @@ int store_config_at(
 /* The changes of a host's settings with from < t_wall_ns <= to, rising in time. */
 int store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
     int64_t to_wall_ns, store_setting_fn *fn, void *arg);
-/* How often the setting changed on any host until a time; first reports are no changes. */
-int store_config_moves(struct store_reader *r, const char *name, int64_t to_wall_ns, uint64_t *n);
+/* Those of the changes that are not the first report of their setting. A host's first report has
+ * hundreds of settings, so this is the question where only what moved matters. */
+int store_config_again(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
+    int64_t to_wall_ns, store_setting_fn *fn, void *arg);
+/* Times of a setting's changes on all hosts until a time, rising; first reports are no changes. */
+int store_config_moves(
+    struct store_reader *r, const char *name, int64_t to_wall_ns, store_move_fn *fn, void *arg);
 /* Rising in the time described by the notes. */
 int store_notes(struct store_reader *r, int64_t session_id, store_note_fn *fn, void *arg);
 /* Notes of all sessions with a line and point. */

@@ -16,7 +16,8 @@
 enum {
 	KEEP_BYTES_MAX = 2 << 20, /* most bytes cached by a call */
 	KEEP_ENTRY_BYTES = 64,
-	KEEP_SHARE = 4,               /* a column's buckets are kept below a fourth of its rows */
+	KEEP_SHARE = 4, /* a column's buckets are kept below a fourth of its rows .. */
+	KEEP_FEW = 4,   /* .. or if they are so few: each column has a price, too */
 	KEEP_TIMES = TAIL_FIELDS_MAX, /* stands for the column of times */
 	KEEP_STEP_BITS = 47,
 	KEEP_COLUMN_BITS = 13
@@ -105,15 +106,16 @@ stats_reset(struct merge *b, size_t n)
 	return columns_reset(&b->stats, out_columns(b), wanted, n_wanted, n);
 }
 
-/* Adds b->stats to the carried rows. */
+/* Adds b->stats to the carried rows, all but the first `from`. */
 static int
-stats_carry(struct merge *b)
+stats_carry(struct merge *b, size_t from)
 {
+	size_t n = b->stats.n_rows - from;
 	int rc;
 
-	if ((rc = next_begin(b, b->stats.n_rows)) != NW_OK ||
-	    (rc = columns_cut(&b->stats, 0, b->stats.n_rows, &b->piece)) != NW_OK ||
-	    (rc = columns_add_rows(&b->next, &b->piece.is, 0, b->stats.n_rows)) != NW_OK)
+	if ((rc = next_begin(b, n)) != NW_OK ||
+	    (rc = columns_cut(&b->stats, from, b->stats.n_rows, &b->piece)) != NW_OK ||
+	    (rc = columns_add_rows(&b->next, &b->piece.is, 0, n)) != NW_OK)
 		return rc;
 	return next_end(b);
 }
@@ -140,7 +142,7 @@ carry_add(struct merge *b, const struct chunk_columns *c, size_t from, size_t to
 	if ((rc = bucketer_add(&b->fold, c, from, to, stats)) != NW_OK ||
 	    (rc = bucketer_end(&b->fold)) != NW_OK)
 		return rc;
-	return stats_carry(b);
+	return stats_carry(b, 0);
 }
 
 /* Joins the parts of carried buckets. */
@@ -240,7 +242,8 @@ stats_keep(struct merge *b, int64_t chunk_id, size_t n_rows)
 	       bytes = (n * sizeof(double) + KEEP_ENTRY_BYTES) * (b->n_wanted + 1);
 	double *words;
 
-	if (!keeps(b) || n > n_rows / KEEP_SHARE || bytes > KEEP_BYTES_MAX - b->kept_bytes)
+	if (!keeps(b) || (n > n_rows / KEEP_SHARE && c->n_rows > KEEP_FEW) ||
+	    bytes > KEEP_BYTES_MAX - b->kept_bytes)
 		return NW_OK;
 	if ((words = malloc((n + 1) * sizeof(*words))) == NULL)
 		return NW_ENOMEM;
@@ -321,31 +324,45 @@ piece_decode(struct merge *b, const struct listed *l)
 	return rc;
 }
 
+/* Adds the kept buckets of a chunk to the carried rows; *found is false if there are none. A call
+ * that begins within the chunk, at the edge of a bucket, leaves the earlier buckets out. */
+static int
+piece_recall(struct merge *b, const struct listed *l, bool *found)
+{
+	int rc;
+
+	*found = false;
+	if (l->t0_wall_ns < b->t0 &&
+	    (b->step_ns == 0 || bucket_number(b->t0, b->step_ns) * b->step_ns != b->t0))
+		return NW_OK;
+	if ((rc = stats_recall(b, l->id, found)) != NW_OK || !*found)
+		return rc;
+	return stats_carry(b, columns_seek(b->stats.t_wall_ns, b->stats.n_rows, b->t0));
+}
+
+/* Pieces come in order of their begins: no later piece has rows before this one's begin, but one of
+ * another tier may have rows before this one's first row behind b->t0. */
 static int
 piece_add(struct merge *b, const struct listed *l)
 {
 	const struct chunk_columns *c = &b->r->decoded.is;
-	bool whole = l->tier == STORE_ROWS && l->t0_wall_ns >= b->t0 && l->t1_wall_ns < b->t1,
-	     found = false;
+	const int64_t from = l->t0_wall_ns > b->t0 ? l->t0_wall_ns : b->t0;
+	bool to_its_end = l->tier == STORE_ROWS && l->t1_wall_ns < b->t1, found = false;
 	size_t i, j;
 	int rc;
 
-	if (whole &&
-	    ((rc = flush(b, l->t0_wall_ns, false)) != NW_OK ||
-		(rc = stats_recall(b, l->id, &found)) != NW_OK || found))
-		return rc == NW_OK ? stats_carry(b) : rc;
-	if ((rc = piece_decode(b, l)) != NW_OK)
+	if ((rc = flush(b, from, false)) != NW_OK ||
+	    (to_its_end && ((rc = piece_recall(b, l, &found)) != NW_OK || found)) ||
+	    (rc = piece_decode(b, l)) != NW_OK)
 		return rc;
 	i = columns_seek(c->t_wall_ns, c->n_rows, b->t0);
 	j = columns_seek(c->t_wall_ns, c->n_rows, b->t1);
 	if (i >= j)
 		return NW_OK;
-	if (!whole && (rc = flush(b, c->t_wall_ns[i], false)) != NW_OK)
-		return rc;
 	b->bucket_ns = tier_step_ns[l->tier] > b->bucket_ns ? tier_step_ns[l->tier] : b->bucket_ns;
 	if ((rc = carry_add(b, c, i, j, l->tier != STORE_ROWS)) != NW_OK)
 		return rc;
-	return whole ? stats_keep(b, l->id, c->n_rows) : NW_OK;
+	return to_its_end && i == 0 ? stats_keep(b, l->id, c->n_rows) : NW_OK;
 }
 
 static struct listed

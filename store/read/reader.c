@@ -62,13 +62,22 @@ enum { READER_BUSY_TIMEOUT_MS = 5000, READER_CACHE_BYTES = 8 << 20, ORIGINAL_COL
 
 #define ROUTE_COLUMNS "route, program, made_ns, n_sessions, newest_id, bytes_per_s, stage, sentence"
 
+#define SETTING_COLUMNS                                                                       \
+	"c.host_id, c.t_ns, c.name, c.value, (SELECT b.value FROM config b WHERE b.host_id =" \
+	" c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC LIMIT 1), "
+#define SETTINGS_OF_TIME " FROM config c WHERE c.host_id = ?1 AND c.t_ns > ?2 AND c.t_ns <= ?3"
+#define SETTING_ORDER    " ORDER BY c.t_ns, c.name"
+/* No earlier line of the name. */
+#define SETTING_NEW                                                                 \
+	"NOT EXISTS (SELECT 1 FROM config f WHERE f.host_id = c.host_id AND f.name" \
+	" = c.name AND f.t_ns < c.t_ns)"
 /* No earlier line of the group of c: the names from "group." up to "group/". By time, the search
  * ends at the first such line; by name, it would read the whole group for each line. */
-#define SETTING_FIRST                                                  \
-	"NOT EXISTS (SELECT 1 FROM config f INDEXED BY config_by_time" \
-	" WHERE f.host_id = c.host_id AND f.t_ns < c.t_ns"             \
-	" AND f.name >= substr(c.name, 1, instr(c.name, '.'))"         \
-	" AND f.name < substr(c.name, 1, instr(c.name, '.') - 1) || '/')"
+#define SETTING_FIRST                                                                 \
+	SETTING_NEW " AND NOT EXISTS (SELECT 1 FROM config f INDEXED BY"              \
+		    " config_by_time WHERE f.host_id = c.host_id AND f.t_ns < c.t_ns" \
+		    " AND f.name >= substr(c.name, 1, instr(c.name, '.'))"            \
+		    " AND f.name < substr(c.name, 1, instr(c.name, '.') - 1) || '/')"
 
 /* The end of the last roll-up of a tier that begins before ?3. */
 #define ROLLUP_NEWEST(tier)                                                                 \
@@ -176,15 +185,13 @@ static const char *const sql[R_STMTS] = {
 	[R_CONFIG_AT] = "SELECT c.host_id, max(c.t_ns), c.name, c.value, NULL, 0 FROM config c "
 			"WHERE c.host_id = ?1 AND c.t_ns <= ?2 GROUP BY c.name"
 			" HAVING c.value IS NOT NULL ORDER BY c.name",
-	[R_CONFIG_CHANGES] =
-	    "SELECT c.host_id, c.t_ns, c.name, c.value, (SELECT b.value FROM config b WHERE"
-	    " b.host_id = c.host_id AND b.name = c.name AND b.t_ns < c.t_ns ORDER BY b.t_ns DESC"
-	    " LIMIT 1), " SETTING_FIRST " FROM config c WHERE c.host_id = ?1 AND c.t_ns > ?2"
-	    " AND c.t_ns <= ?3 ORDER BY c.t_ns, c.name",
+	[R_CONFIG_CHANGES] = "SELECT " SETTING_COLUMNS SETTING_FIRST SETTINGS_OF_TIME SETTING_ORDER,
+	[R_CONFIG_AGAIN] =
+	    "SELECT " SETTING_COLUMNS "0" SETTINGS_OF_TIME " AND NOT " SETTING_NEW SETTING_ORDER,
 	[R_CONFIG_MOVES] =
-	    "SELECT count(*) FROM host h JOIN config c ON c.host_id = h.id AND c.name = ?1"
-	    " WHERE c.t_ns <= ?2 AND EXISTS (SELECT 1 FROM config b WHERE b.host_id = c.host_id"
-	    " AND b.name = c.name AND b.t_ns < c.t_ns)",
+	    "SELECT c.t_ns FROM (SELECT id, (SELECT min(f.t_ns) FROM config f WHERE f.host_id ="
+	    " host.id AND f.name = ?1) AS first FROM host) h JOIN config c ON c.host_id = h.id"
+	    " AND c.name = ?1 AND c.t_ns > h.first AND c.t_ns <= ?2 ORDER BY c.t_ns",
 	[R_SESSION_LAST] = "SELECT max(id) FROM session",
 	[R_XSP] = "SELECT " XSP_COLUMNS " FROM xsp_session WHERE session_id = ? ORDER BY id",
 	[R_XSP_OF_HOST] =
@@ -516,6 +523,7 @@ struct sink {
 		store_test_pair_fn *test_pair;
 		store_beside_fn *beside;
 		store_setting_fn *setting;
+		store_move_fn *move;
 		store_route_fn *route;
 		store_incident_fn *incident;
 		store_acceptance_fn *acceptance;
@@ -756,6 +764,17 @@ store_config_changes(struct store_reader *r, int64_t host_id, int64_t from_wall_
 	    db_take(&r->stmts, R_CONFIG_CHANGES, &st, "iii", host_id, from_wall_ns, to_wall_ns);
 
 	return rc == NW_OK ? each(r, R_CONFIG_CHANGES, st, setting_row, &s) : rc;
+}
+
+int
+store_config_again(struct store_reader *r, int64_t host_id, int64_t from_wall_ns,
+    int64_t to_wall_ns, store_setting_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.setting = fn };
+	sqlite3_stmt *st;
+	int rc = db_take(&r->stmts, R_CONFIG_AGAIN, &st, "iii", host_id, from_wall_ns, to_wall_ns);
+
+	return rc == NW_OK ? each(r, R_CONFIG_AGAIN, st, setting_row, &s) : rc;
 }
 
 /* The document of the row, on loan until the next one; NULL without a document. */
@@ -1375,14 +1394,21 @@ store_notes_count(struct store_reader *r, const char *line, const char *point, u
 	return rc == NW_OK ? each(r, R_NOTES_COUNT, st, count_row, &s) : rc;
 }
 
-int
-store_config_moves(struct store_reader *r, const char *name, int64_t to_wall_ns, uint64_t *n)
+static int
+move_row(struct sink *s, sqlite3_stmt *st)
 {
-	struct sink s = { .arg = n };
+	return s->fn.move(s->arg, sqlite3_column_int64(st, 0));
+}
+
+int
+store_config_moves(
+    struct store_reader *r, const char *name, int64_t to_wall_ns, store_move_fn *fn, void *arg)
+{
+	struct sink s = { .arg = arg, .fn.move = fn };
 	sqlite3_stmt *st;
 	int rc = db_take(&r->stmts, R_CONFIG_MOVES, &st, "ti", name, to_wall_ns);
 
-	return rc == NW_OK ? each(r, R_CONFIG_MOVES, st, count_row, &s) : rc;
+	return rc == NW_OK ? each(r, R_CONFIG_MOVES, st, move_row, &s) : rc;
 }
 
 int

@@ -179,8 +179,8 @@ order_is_by_series(const sqlite3_index_info *info)
 		(info->aOrderBy[1].iColumn == C_T_NS && !info->aOrderBy[1].desc));
 }
 
-/* Nothing is promised: SQLite compares again, so what is looked up may be more than was asked for,
- * never less. */
+/* Nothing is promised but the step: SQLite compares again, so what is looked up may be more than
+ * was asked for, never less. */
 static int
 plan(sqlite3_index_info *info)
 {
@@ -196,6 +196,7 @@ plan(sqlite3_index_info *info)
 	for (i = 0; i < N_LOOKUPS; i++)
 		if ((at = find(info, lookups[i].column, lookups[i].op, lookups[i].text)) != -1) {
 			info->aConstraintUsage[at].argvIndex = ++n_args;
+			info->aConstraintUsage[at].omit = lookups[i].column == C_STEP;
 			info->idxNum |= 1 << i;
 			info->estimatedCost *= lookups[i].share;
 			one_layout = one_layout || lookups[i].column == C_LAYOUT;

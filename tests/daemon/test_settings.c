@@ -42,9 +42,10 @@ join(void *arg, const struct nw_setting_rec *s)
 	return 0;
 }
 
+/* `again`: the changes without first reports. */
 static void
-check_history(
-    int64_t host_id, int64_t from_ns, int64_t to_ns, const char *at_end, const char *changes)
+check_history(int64_t host_id, int64_t from_ns, int64_t to_ns, const char *at_end,
+    const char *changes, const char *again)
 {
 	char why[STORE_WHY_BYTES], text[2000] = "";
 	struct store_reader *r;
@@ -55,6 +56,9 @@ check_history(
 	text[0] = '\0';
 	CHECK_INT(store_config_changes(r, host_id, from_ns, to_ns, join, text), NW_OK);
 	CHECK_STR(text, changes);
+	text[0] = '\0';
+	CHECK_INT(store_config_again(r, host_id, from_ns, to_ns, join, text), NW_OK);
+	CHECK_STR(text, again);
 	store_reader_close(r);
 }
 
@@ -76,10 +80,12 @@ test_history(void)
 	CHECK_INT(tell(&w, "net.", "net.c", t + 4, one, 2), NW_OK); /* b is back, c not touched */
 	wired_store();
 	check_history(w.x->host->id, t - 1, t + 2, "disk.x=9 net.a=1 net.b=2 net.c=3 ",
-	    "net.a=1! net.b=2! net.c=3! disk.x=9! ");
-	check_history(
-	    w.x->host->id, t + 2, t + 3, "disk.x=9 net.a=1 net.c=4 ", "net.b=-<2 net.c=4<3 ");
-	check_history(w.x->host->id, t + 3, t + 9, "disk.x=9 net.a=1 net.b=2 net.c=4 ", "net.b=2 ");
+	    "net.a=1! net.b=2! net.c=3! disk.x=9! ", "");
+	check_history(w.x->host->id, t + 2, t + 3, "disk.x=9 net.a=1 net.c=4 ",
+	    "net.b=-<2 net.c=4<3 ", "net.b=-<2 net.c=4<3 ");
+	check_history(w.x->host->id, t - 1, t + 9, "disk.x=9 net.a=1 net.b=2 net.c=4 ",
+	    "net.a=1! net.b=2! net.c=3! disk.x=9! net.b=-<2 net.c=4<3 net.b=2 ",
+	    "net.b=-<2 net.c=4<3 net.b=2 ");
 	CHECK_INT(sqlcount(boxed_path, "SELECT count(*) FROM metadata"), 0);
 	CHECK_INT(sqlcount(boxed_path,
 		      "SELECT count(*) FROM v_config WHERE newest AND value IS NOT NULL"),

@@ -211,6 +211,18 @@ same_buckets(const struct got_buckets *a, const struct got_buckets *b)
 	    memcmp(a->v, b->v, a->n * sizeof(a->v[0])) == 0;
 }
 
+/* Whether each bucket came once. */
+static bool
+rise(const struct got_buckets *g, int64_t step_ns)
+{
+	size_t i;
+
+	for (i = 1; i < g->n; i++)
+		if (g->t[i] / step_ns <= g->t[i - 1] / step_ns)
+			return false;
+	return true;
+}
+
 static void
 check_buckets_agree(
     struct store_reader *r, struct store_reader *other, int64_t layout, int64_t t0, int64_t t1)
@@ -220,7 +232,12 @@ check_buckets_agree(
 	int64_t step_ns = steps[rnd(sizeof(steps) / sizeof(steps[0]))];
 	int again;
 
+	if (t0 > 0 && rnd(2) == 0) { /* in a chunk whose buckets are kept, at the edge of one */
+		t0 = t0 / step_ns * step_ns;
+		CHECK_INT(ask_buckets(r, layout, INT64_MIN, t1, step_ns, &kept_buckets), NW_OK);
+	}
 	CHECK_INT(ask_buckets(other, layout, t0, t1, step_ns, &fresh_buckets), NW_OK);
+	CHECK(rise(&fresh_buckets, step_ns));
 	for (again = 0; again < 2; again++) {
 		CHECK_INT(ask_buckets(r, layout, t0, t1, step_ns, &kept_buckets), NW_OK);
 		CHECK(same_buckets(&kept_buckets, &fresh_buckets));

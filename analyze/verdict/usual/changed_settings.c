@@ -147,6 +147,14 @@ moments_count(int64_t *t_wall_ns, size_t n)
 	return moments;
 }
 
+static int
+on_move(void *arg, int64_t t_wall_ns)
+{
+	(void)t_wall_ns;
+	++*(uint64_t *)arg;
+	return 0;
+}
+
 /* Moves of the found settings on all hosts, until some time before the last usual session: a change
  * that comes to many hosts at once is no quiet one. */
 static int
@@ -158,7 +166,7 @@ moves_count(struct store_reader *r, const struct changed_ask *ask, struct change
 	int rc = NW_OK;
 
 	for (d = out->difference; d < out->difference + out->n && rc == NW_OK; d++)
-		rc = store_config_moves(r, d->name, until, &d->n_quiet);
+		rc = store_config_moves(r, d->name, until, on_move, &d->n_quiet);
 	return rc;
 }
 

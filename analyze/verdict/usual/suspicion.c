@@ -14,10 +14,14 @@ enum { LINES_MAX = 20000, MOVED_MAX = 200 };
 static const double WORTH = 0.01;
 static const char ARROW[] = " -> ";
 
-/* A changed setting of the host in hand, and the number of changes. */
+/* A changed setting of the host in hand, the number of its changes so far, and the times of the
+ * changes on all hosts, until the newest change that counts. */
 struct moved {
 	char *name;
 	size_t n;
+	bool is_read;
+	int64_t *t_wall_ns; /* rising */
+	size_t n_anywhere;
 };
 
 struct search {
@@ -38,32 +42,77 @@ past_settled(const struct past_session *s)
 	return s->start_wall_ns + (isfinite(took_s) && took_s < 1e6 ? (int64_t)(took_s * 1e9) : 0);
 }
 
-/* The earlier changes of a setting on the host; counts the next. */
-static size_t
-moves_here(struct search *s, const char *name)
+/* NULL: too many settings changed. */
+static struct moved *
+moved_of(struct search *s, const char *name)
 {
 	struct moved *m;
 
 	for (m = s->moved; m < s->moved + s->n_moved; m++)
 		if (strcmp(m->name, name) == 0)
-			return m->n++;
-	if (s->n_moved < MOVED_MAX)
-		s->moved[s->n_moved++] = (struct moved){ xstrdup(name), 1 };
+			return m;
+	if (s->n_moved == MOVED_MAX)
+		return NULL;
+	*m = (struct moved){ .name = xstrdup(name) };
+	s->n_moved++;
+	return m;
+}
+
+static void
+moved_clear(struct moved *m)
+{
+	free(m->name);
+	free(m->t_wall_ns);
+}
+
+static int
+on_move(void *arg, int64_t t_wall_ns)
+{
+	struct moved *m = arg;
+
+	if ((m->n_anywhere & (m->n_anywhere - 1)) == 0)
+		m->t_wall_ns =
+		    xreallocarray(m->t_wall_ns, 2 * m->n_anywhere + 1, sizeof(*m->t_wall_ns));
+	m->t_wall_ns[m->n_anywhere++] = t_wall_ns;
 	return 0;
 }
 
-/* The same on any host, but until a day before: a change of many hosts at once may be felt on all
- * hosts. */
+/* The changes of a setting on all hosts until a time: one question serves a setting's lines. */
+static int
+moves_until(struct search *s, struct moved *m, int64_t to_wall_ns, size_t *n)
+{
+	size_t high = 0, middle;
+	int rc = NW_OK;
+
+	if (!m->is_read) {
+		rc = store_config_moves(s->r, m->name,
+		    past_settled(&s->session[s->n - 1]) - NW_CHANGE_NEWS_NS, on_move, m);
+		m->is_read = true;
+	}
+	for (*n = 0, high = m->n_anywhere; *n < high;) {
+		middle = (*n + high) / 2;
+		if (m->t_wall_ns[middle] <= to_wall_ns)
+			*n = middle + 1;
+		else
+			high = middle;
+	}
+	return rc;
+}
+
+/* The earlier changes of a line's setting on the host, or those on any host but until a day before,
+ * if there were more: a change of many hosts at once may be felt on all hosts. */
 static int
 moves_before(struct search *s, const struct nw_setting_rec *line, size_t *n)
 {
-	uint64_t anywhere = 0;
+	struct moved *m = moved_of(s, line->name), lone = { .name = (char *)(uintptr_t)line->name };
+	size_t anywhere;
 	int rc =
-	    store_config_moves(s->r, line->name, line->t_wall_ns - NW_CHANGE_NEWS_NS, &anywhere);
+	    moves_until(s, m != NULL ? m : &lone, line->t_wall_ns - NW_CHANGE_NEWS_NS, &anywhere);
 
-	*n = moves_here(s, line->name);
+	free(lone.t_wall_ns);
+	*n = m != NULL ? m->n++ : 0;
 	if (anywhere > *n)
-		*n = (size_t)anywhere;
+		*n = anywhere;
 	return rc;
 }
 
@@ -76,7 +125,7 @@ on_change(void *arg, const struct nw_setting_rec *line)
 
 	if (s->n_lines++ == LINES_MAX)
 		return 1;
-	if (line->first || line->before == NULL ||
+	if (line->before == NULL ||
 	    nw_change_chance(line->name, line->before, line->value, 0) < WORTH)
 		return 0;
 	if ((rc = moves_before(s, line, &n_quiet)) < 0)
@@ -105,10 +154,10 @@ host_look(const char *name, struct search *s)
 	s->n_lines = s->at = 0;
 	rc = store_host_named(s->r, name, on_host, s);
 	if (rc == NW_OK && s->host_id != 0)
-		rc = store_config_changes(s->r, s->host_id, s->session[0].start_wall_ns,
+		rc = store_config_again(s->r, s->host_id, s->session[0].start_wall_ns,
 		    past_settled(&s->session[s->n - 1]), on_change, s);
 	while (s->n_moved > 0)
-		free(s->moved[--s->n_moved].name);
+		moved_clear(&s->moved[--s->n_moved]);
 	return rc == NW_ENOTFOUND ? NW_OK : rc;
 }
 

@@ -2,9 +2,9 @@
 /*
  * What judging stored sessions costs: CPU time of each, mean and worst, and the hash of all result
  * documents, by which two versions of the box compare. With -o every document is written into a
- * directory.
+ * directory, with -v each session's least time of all rounds is printed.
  *
- *	usage: bench_judge [-r ROUNDS] [-n NEWEST] [-o DIRECTORY] [STORE]
+ *	usage: bench_judge [-v] [-r ROUNDS] [-n NEWEST] [-o DIRECTORY] [STORE]
  *
  * Without a store nothing is done: real sessions are recorded by a box. `make bench` also judges
  * the newest sessions of a box of bench_box.
@@ -22,6 +22,7 @@
 enum { SESSIONS_MAX = 100000 };
 
 static int64_t ids[SESSIONS_MAX];
+static double least_s[SESSIONS_MAX];
 static size_t n_ids;
 static uint64_t hash;
 
@@ -96,9 +97,11 @@ main(int argc, char **argv)
 	char why[STORE_WHY_BYTES];
 	size_t i, newest = SESSIONS_MAX;
 	int c, rounds = 1, k;
+	bool each = false;
 
-	while ((c = getopt(argc, argv, "r:n:o:")) != -1)
+	while ((c = getopt(argc, argv, "vr:n:o:")) != -1)
 		switch (c) {
+		case 'v': each = true; break;
 		case 'r': rounds = atoi(optarg); break;
 		case 'n': newest = (size_t)atoi(optarg); break;
 		case 'o': dir = optarg; break;
@@ -117,7 +120,10 @@ main(int argc, char **argv)
 			one = judge_one(r, &params, ids[i], dir);
 			sum += one;
 			worst = one > worst ? one : worst;
+			least_s[i] = k == 0 || one < least_s[i] ? one : least_s[i];
 		}
+	for (i = n_ids; each && i-- > 0;)
+		printf("%" PRId64 " %.2f\n", ids[i], least_s[i] * 1e3);
 	printf("%zu sessions: %.2f ms of CPU each, %.2f ms the worst; documents %016" PRIx64 "\n",
 	    n_ids, sum / (double)n_ids / rounds * 1e3, worst * 1e3, hash);
 	analysis_memo_free(params.memo);

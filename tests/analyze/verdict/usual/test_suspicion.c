@@ -17,7 +17,8 @@ static const struct {
 	int64_t host, at_s; /* after the first session's begin */
 	const char *name, *value;
 } lines[] = {
-	{ FROM, -7200, RMEM, LARGE }, { FROM, 5 * 3600 - 60, RMEM, SMALL }, /* before session 5 */
+	{ FROM, -7200, RMEM, LARGE },
+	{ FROM, 5 * 3600 - 60, RMEM, SMALL },     /* before session 5 */
 	{ FROM, 9 * 3600 + 50, RMEM, LARGE },     /* to faster, while session 9 runs */
 	{ FROM, 12 * 3600 + 500, RMEM, SMALL },   /* once more, before session 13 */
 	{ TO, 3 * 3600, "net.e0.qdisc", "tbf" },  /* a first report */
@@ -29,7 +30,8 @@ static const struct {
 	{ OTHER, -7200, "cgroup.cpu.max", "max 100000" },       /* a host of other routes */
 	{ OTHER, 16 * 3600 - 60, "cgroup.cpu.max", "1000 100000" },
 	/* a new kernel with its boot, a link's speed and a program are settings, too */
-	{ FROM, -7200, "kernel.release", "6.1.0-17" }, { FROM, -7200, "kernel.boot_id", "a1" },
+	{ FROM, -7200, "kernel.release", "6.1.0-17" },
+	{ FROM, -7200, "kernel.boot_id", "a1" },
 	{ FROM, 17 * 3600 - 60, "kernel.release", "6.1.0-18" },
 	{ FROM, 17 * 3600 - 60, "kernel.boot_id", "b2" },
 	{ FROM, -7200, "net.e0.speed_mbit_s", "10000" },
@@ -39,7 +41,9 @@ static const struct {
 	{ OTHER, -5 * 86400, "mount./data.options", "rw" }, /* two moves without effect there */
 	{ OTHER, -4 * 86400, "mount./data.options", "rw,sync" },
 	{ OTHER, -3 * 86400, "mount./data.options", "rw" },
-	{ OTHER, 14 * 3600, "mount./data.options", "rw,sync" }, /* of the same day: no third */
+	/* of the day before the change on TO, and of the same day: no third */
+	{ OTHER, -6 * 3600, "mount./data.options", "ro" },
+	{ OTHER, 14 * 3600, "mount./data.options", "rw,sync" },
 };
 
 static void
