@@ -22,6 +22,9 @@
 #include <arpa/inet.h>
 #include <sys/random.h>
 #include <unistd.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 #include <mbedtls/error.h>
 #include <mbedtls/md.h>
@@ -194,7 +197,10 @@ static bool
 processor_has_aes(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
-	return __builtin_cpu_supports("aes");
+	unsigned a, b, c = 0, d;
+
+	/* the compiler's own table would ask a dozen times, as soon as the library is loaded */
+	return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_AES) != 0;
 #else
 	return false;
 #endif

@@ -251,10 +251,13 @@ esac
 
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	# no room for the shared memory, or part of it: the program must not be killed for it
-	for size in 300k 476k 484k 500k; do
-		rm -f full.dst
-		unshare -m sh -c 'mount -t tmpfs -o size=$1 none /dev/shm && exec "$0" sh -c "cat src | cat >full.dst"' \
-		    "$nwrun" $size || fail "$size of /dev/shm"
+	# processes and files enough for several pages of each table
+	many='i=0; while [ $i -lt 24 ]; do cat err >full.$i & i=$((i+1)); done; wait; cat src | cat >full.dst'
+	for size in 24k 36k 40k 44k 48k 64k 150k 500k; do
+		rm -f full.*
+		unshare -m sh -c 'mount -t tmpfs -o size=$1 none /dev/shm && exec "$0" sh -ec "$2"' \
+		    "$nwrun" $size "$many" || fail "$size of /dev/shm"
+		for i in $(seq 0 23); do cmp -s err full.$i || fail "$size of /dev/shm: a file differs"; done
 		same full src full.dst
 	done
 fi

@@ -409,7 +409,7 @@ feed_new(struct region *r)
 	struct feed *f;
 
 	region_file = r;
-	if ((region = region_map(r)) == NULL)
+	if (!region_fill(r) || (region = region_map(r)) == NULL)
 		return NULL;
 	f = xcalloc(1, sizeof(*f));
 	f->file = r;

@@ -537,8 +537,9 @@ deliver(struct run *r)
 		    nw_mono_ns() >= end_mono_ns)
 			break;
 		nw_provider_run(r->provider, wait_ns);
-		if (wait_ns < LOOK_NS)
-			wait_ns += wait_ns / 4;
+		/* away from the box the provider alone wakes up, and connects again */
+		if (wait_ns < (st.connected ? LOOK_NS : SECOND_NS))
+			wait_ns += st.connected ? wait_ns / 4 : wait_ns;
 	}
 	complain_late(r, &st);
 }

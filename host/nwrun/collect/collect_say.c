@@ -293,7 +293,8 @@ has_moved(const struct collect *c)
 	for (i = 0; i < used; i++)
 		if (!is_trifle(&c->watch[i]))
 			return true;
-	for (i = 0; i < sizeof(c->object) / sizeof(c->object[0]); i++)
+	used = nwshm_used_get(&c->shm->objects_used, NWSHM_OBJECTS);
+	for (i = 0; i < used; i++)
 		if (c->object[i].used && c->object[i].label.kind < NWSHM_LOCAL)
 			return true;
 	return false;

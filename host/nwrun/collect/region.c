@@ -121,19 +121,60 @@ bytes_allowed(void)
 	return lim.rlim_cur >= NWSHM_FIRST_BYTES ? NWSHM_FIRST_BYTES : 0;
 }
 
-static bool
-header_write(const struct region *r)
-{
-	struct nwshm *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+/* The first page of each table: most runs need no more. The programs make the others. */
+static const struct {
+	size_t from, bytes;
+} first_pages[] = {
+	{ 0, offsetof(struct nwshm, thread_owner) + NWSHM_PAGE },
+	{ offsetof(struct nwshm, thread_tid), NWSHM_PAGE },
+	{ offsetof(struct nwshm, proc), NWSHM_PAGE },
+	{ offsetof(struct nwshm, object), NWSHM_PAGE },
+	{ offsetof(struct nwshm, cells), NWSHM_OBJECTS_FIXED * sizeof(struct nwshm_cells) },
+};
 
-	if (s == MAP_FAILED)
-		return false;
+static bool
+first_pages_make(int fd)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(first_pages) / sizeof(first_pages[0]); i++)
+		if (posix_fallocate(fd, (off_t)first_pages[i].from, (off_t)first_pages[i].bytes) !=
+		    0)
+			return false;
+	return true;
+}
+
+static void
+header_fill(const struct region *r, struct nwshm *s, bool whole)
+{
 	s->magic = NWSHM_MAGIC;
 	s->version = NWSHM_VERSION;
 	s->size_check = sizeof(*s);
 	s->base_mono_ns = r->base_mono_ns;
-	munmap(s, sizeof(*s));
-	return true;
+	s->procs_ready = whole ? NWSHM_PROCS : NWSHM_PAGE / sizeof(s->proc[0]);
+	s->threads_ready = whole ? NWSHM_THREADS : NWSHM_PAGE / sizeof(s->thread_owner[0]);
+	s->objects_ready = whole ? NWSHM_OBJECTS : NWSHM_PAGE / sizeof(s->object[0]);
+}
+
+/* Kernels before 5.14 cannot make the pages of a map later without a signal where memory is full:
+ * there all pages are made now. */
+static bool
+contents_make(const struct region *r)
+{
+	struct nwshm *s;
+	bool whole, done;
+
+	if (!first_pages_make(r->fd))
+		return false;
+	s = mmap(NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (s == MAP_FAILED)
+		return false;
+	whole = madvise(s, NWSHM_PAGE, NWSHM_POPULATE_WRITE) != 0;
+	done = !whole || posix_fallocate(r->fd, 0, NWSHM_FIXED_BYTES) == 0;
+	if (done)
+		header_fill(r, s, whole);
+	munmap(s, NWSHM_PAGE);
+	return done;
 }
 
 const char *
@@ -146,12 +187,17 @@ region_new(struct region *r)
 		return "the limit on file sizes is too small";
 	if ((r->fd = open_somewhere(r->path)) < 0)
 		return "no shared file could be made in /dev/shm, TMPDIR or /tmp";
-	if (ftruncate(r->fd, (off_t)r->bytes) != 0 ||
-	    posix_fallocate(r->fd, 0, NWSHM_FIXED_BYTES) != 0 || !header_write(r))
+	if (ftruncate(r->fd, (off_t)r->bytes) != 0 || !contents_make(r))
 		why = "no room for the shared file";
 	if (why != NULL)
 		region_free(r);
 	return why;
+}
+
+bool
+region_fill(const struct region *r)
+{
+	return posix_fallocate(r->fd, 0, NWSHM_FIXED_BYTES) == 0;
 }
 
 void

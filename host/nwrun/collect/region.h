@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of a run, shared with the programs (nwshm.h): made by nwrun, sparse but for the tables,
- * readable by its owner alone. The collector locks the file for life, so that a later nwrun tells
+ * The file of a run, shared with the programs (nwshm.h): made by nwrun, sparse but for the begin of
+ * each table, readable by its owner alone. The collector locks the file for life, so that a later nwrun tells
  * the files of living collectors from the leftovers of killed collectors, and removes the
  * leftovers.
  */
 #ifndef HOST_REGION_H
 #define HOST_REGION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "host/nwrun/preload/nwshm.h"
@@ -23,6 +24,9 @@ struct region {
 
 /* Makes the file, and removes leftovers beside it. Text on failure. */
 const char *region_new(struct region *r);
+/* Makes the pages of all tables, for a user that takes slots without asking for their pages. False
+ * without memory. */
+bool region_fill(const struct region *r);
 /* The region's first clock, good until the collector has a better clock: `clock` has its first
  * reading. */
 void region_start_clock(const struct region *r, struct nw_cycles *clock);

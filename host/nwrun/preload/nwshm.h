@@ -41,6 +41,8 @@
 /* "wrun_shm", little endian; a new layout gets a new version */
 #define NWSHM_MAGIC 0x6d68735f6e757277u
 #define NWSHM_PAGE  4096
+/* MADV_POPULATE_WRITE, which the headers of Debian 11 lack */
+#define NWSHM_POPULATE_WRITE 23
 
 enum {
 	NWSHM_VERSION = 17,
@@ -290,14 +292,16 @@ struct nwshm {
 	_Atomic uint64_t named[NWSHM_OBJECTS / 64];
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
-	struct nwshm_proc proc[NWSHM_PROCS];
-	/* process index + 1, or with SETUP while taken; 0: free */
-	_Atomic uint32_t thread_owner[NWSHM_THREADS];
-	/* thread id; 0: the thread ended, another thread of the process may take the slot */
-	_Atomic int32_t thread_tid[NWSHM_THREADS];
+	/* slots whose pages exist: whoever takes a later slot asks for the pages first */
+	_Atomic uint32_t procs_ready, threads_ready, objects_ready;
 	/* hash of owner, kind, dev, ino: found without touching objects */
 	_Atomic uint64_t object_key[NWSHM_OBJECTS];
-	struct nwshm_object object[NWSHM_OBJECTS];
+	/* process index + 1, or with SETUP while taken; 0: free */
+	_Atomic uint32_t thread_owner[NWSHM_THREADS] __attribute__((aligned(NWSHM_PAGE)));
+	/* thread id; 0: the thread ended, another thread of the process may take the slot */
+	_Atomic int32_t thread_tid[NWSHM_THREADS] __attribute__((aligned(NWSHM_PAGE)));
+	struct nwshm_proc proc[NWSHM_PROCS] __attribute__((aligned(NWSHM_PAGE)));
+	struct nwshm_object object[NWSHM_OBJECTS] __attribute__((aligned(NWSHM_PAGE)));
 	struct nwshm_cells cells[NWSHM_OBJECTS];
 	struct nwshm_thread thread[];
 };
@@ -305,7 +309,10 @@ struct nwshm {
 _Static_assert(offsetof(struct nwshm, generation) <= NWSHM_PAGE, "the clock is in the first page");
 _Static_assert(sizeof(struct nwshm_cells) == NWSHM_PAGE, "cells fill a page");
 
-/* Bytes that are allocated when the region is made: all but the cells of named objects. */
+_Static_assert(NWSHM_OBJECTS_FIXED * sizeof(struct nwshm_object) <= NWSHM_PAGE, "a page has them");
+
+/* Bytes that are allocated when the region is made, where the system cannot make pages later: all
+ * but the cells of named objects. */
 #define NWSHM_FIXED_BYTES \
 	(offsetof(struct nwshm, cells) + NWSHM_OBJECTS_FIXED * sizeof(struct nwshm_cells))
 /* The file: the fixed part, then chunks of thread slots. */

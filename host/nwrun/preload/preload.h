@@ -272,6 +272,10 @@ statx_dev(const struct statx *st)
 /* Returns true if a file of this size, opened only to read, is counted together with other small
  * files, because many small files already have an entry each. */
 bool object_is_one_of_many(uint64_t size_bytes);
+/* Whether the memory of slot `index` of a table exists, where `ready` counts the slots whose memory
+ * does: makes the next slot's memory, which ends `at + bytes`. False where the system has none, and
+ * for a sealed program. */
+bool table_reaches(_Atomic uint32_t *ready, uint32_t index, const void *at, size_t bytes);
 /* adds a reference */
 struct nwshm_object *
 object_get_file(int fd, uint64_t dev, uint32_t fs_magic, const struct statx *st);

@@ -121,6 +121,19 @@ object_find(
 	return NULL;
 }
 
+bool
+table_reaches(_Atomic uint32_t *ready, uint32_t index, const void *at, size_t bytes)
+{
+	uintptr_t from = (uintptr_t)at & ~(uintptr_t)(NWSHM_PAGE - 1), end = (uintptr_t)at + bytes;
+
+	if (likely(index < atomic_load_explicit(ready, memory_order_relaxed)))
+		return true;
+	if (sealed || sys(SYS_madvise, from, end - from, NWSHM_POPULATE_WRITE) < 0)
+		return false;
+	nwshm_used(ready, index);
+	return true;
+}
+
 static bool
 object_take(uint32_t i)
 {
@@ -142,7 +155,9 @@ object_claim(uint32_t *index)
 		return NULL;
 	i = atomic_load_explicit(&region->objects_from, memory_order_relaxed);
 	for (n = 0; n < NWSHM_OBJECTS; n++, i++) {
-		if (i < NWSHM_OBJECTS_FIXED || i >= NWSHM_OBJECTS)
+		if (i < NWSHM_OBJECTS_FIXED || i >= NWSHM_OBJECTS ||
+		    !table_reaches(
+			&region->objects_ready, i, &region->object[i], sizeof(region->object[i])))
 			i = NWSHM_OBJECTS_FIXED;
 		if (!object_take(i))
 			continue;

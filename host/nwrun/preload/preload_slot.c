@@ -285,7 +285,9 @@ proc_claim(void)
 {
 	uint32_t want, i;
 
-	for (i = 0; i < NWSHM_PROCS; i++) {
+	for (i = 0; i < NWSHM_PROCS &&
+	     table_reaches(&region->procs_ready, i, &region->proc[i], sizeof(region->proc[i]));
+	     i++) {
 		want = NWSHM_FREE;
 		if (atomic_load_explicit(&region->proc[i].state, memory_order_relaxed) !=
 			NWSHM_FREE ||
@@ -445,6 +447,19 @@ thread_claim_idle(int32_t tid)
 	return NULL;
 }
 
+/* Returns true if the words of a slot exist. The word of the thread comes first, because the word
+ * of the owner raises the count. */
+static bool
+thread_has_place(uint32_t i)
+{
+	_Atomic uint32_t none = 0;
+
+	return i < atomic_load_explicit(&region->threads_ready, memory_order_relaxed) ||
+	    (table_reaches(&none, i, &region->thread_tid[i], sizeof(region->thread_tid[i])) &&
+		table_reaches(&region->threads_ready, i, &region->thread_owner[i],
+		    sizeof(region->thread_owner[i])));
+}
+
 /* Takes a free slot. A slot without pages ends the search: the memory is full. */
 static struct nwshm_thread *
 thread_claim(int32_t tid)
@@ -452,7 +467,7 @@ thread_claim(int32_t tid)
 	uint32_t owner = state->index + 1, i, want_owner;
 	struct nwshm_thread *t = thread_claim_idle(tid);
 
-	for (i = 0; t == NULL && i < NWSHM_THREADS; i++) {
+	for (i = 0; t == NULL && i < NWSHM_THREADS && thread_has_place(i); i++) {
 		want_owner = 0;
 		if (atomic_load_explicit(&region->thread_owner[i], memory_order_relaxed) != 0 ||
 		    !atomic_compare_exchange_strong(

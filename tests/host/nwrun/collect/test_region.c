@@ -35,6 +35,12 @@ test_file(void)
 	CHECK((s = region_map(&r)) != NULL && s->magic == NWSHM_MAGIC &&
 	    s->base_mono_ns == r.base_mono_ns);
 	s->thread[NWSHM_THREADS - 1].inflight = 1; /* the last slot has a place */
+	/* the slots that are called ready have memory, and few have where the system can make
+	 * pages later */
+	CHECK(s->procs_ready > 0 && s->threads_ready > 0 && s->objects_ready > NWSHM_OBJECTS_FIXED);
+	CHECK(s->procs_ready == NWSHM_PROCS || st.st_blocks * 512 <= 16 * NWSHM_PAGE);
+	CHECK(region_fill(&r) && stat(r.path, &st) == 0 &&
+	    st.st_blocks * 512 >= (off_t)NWSHM_FIXED_BYTES);
 	region_unmap(&r, s);
 	region_free(&r);
 	CHECK(!exists(r.path));
