@@ -15,7 +15,8 @@ static const double BOTH_HELD = 0.6;
 static const double NEXT_MIN = 0.1;
 /* A program lacked a processor for so much of the time in which it held the bytes. */
 static const double STARVED_PART = 0.3;
-/* Least share of the time for a word about waits for peers without measurement. */
+/* Least share of the time for a word about waits for peers without measurement; beside waits for a
+ * processor as long, the verdict is less sure: the peers may wait for processors, too. */
 static const double LEAVES_MIN = 0.1;
 /* Waits for a processor while a program held the bytes, of all programs of the chain together,
  * limit beside a pace that does not make up for them. Measured beside loops of equal weight and of
@@ -426,6 +427,16 @@ cause_of(const struct evidence *e, const struct chain *c)
 	}
 }
 
+/* Whether the longest holder's waits for peers without measurement may be waits for processors. */
+static bool
+is_crowded(const struct chain *c)
+{
+	const struct nw_chain_node *n = longest_node(c);
+
+	return !c->graph.limit_is_edge && n->use_share[NW_CHAIN_FAR] >= LEAVES_MIN &&
+	    n->use_share[NW_CHAIN_STARVED] >= LEAVES_MIN;
+}
+
 static const char *
 confidence_of(const struct evidence *e, const struct chain *c)
 {
@@ -435,7 +446,8 @@ confidence_of(const struct evidence *e, const struct chain *c)
 	if (!g->known)
 		return both_held(g) ? "low" : "none";
 	return !g->limit_is_edge && held >= SURE_HELD && held - g->second_share >= SURE_LEAD &&
-		windows_of(e, longest_node(c)) >= SURE_WINDOWS && e->documents_dropped == 0
+		windows_of(e, longest_node(c)) >= SURE_WINDOWS && e->documents_dropped == 0 &&
+		!is_crowded(c)
 	    ? "medium"
 	    : "low";
 }
@@ -464,6 +476,17 @@ starved_say(struct judgement *j, const char *name, double share)
 }
 
 static void
+crowded_say(const struct chain *c, struct judgement *j)
+{
+	const struct nw_chain_node *n = longest_node(c);
+	struct claims told = { 0 };
+
+	CLAIM_SAY(&told, chain_crowded, CLAIM_NO_STAGE, claim_text(c->node[c->graph.longest].name),
+	    claim_number(n->use_share[NW_CHAIN_FAR]), claim_number(n->use_share[NW_CHAIN_STARVED]));
+	reason_say(j, &told);
+}
+
+static void
 reasons_say(const struct evidence *e, const struct chain *c, struct judgement *j)
 {
 	const struct nw_chain *g = &c->graph;
@@ -478,7 +501,9 @@ reasons_say(const struct evidence *e, const struct chain *c, struct judgement *j
 		    claim_number(g->second_share));
 		reason_say(j, &told);
 	}
-	if (n->use_share[NW_CHAIN_FAR] >= LEAVES_MIN) {
+	if (is_crowded(c)) {
+		crowded_say(c, j);
+	} else if (n->use_share[NW_CHAIN_FAR] >= LEAVES_MIN) {
 		CLAIM_SAY(&told, chain_leaves, CLAIM_NO_STAGE, claim_text(c->node[g->longest].name),
 		    claim_number(n->use_share[NW_CHAIN_FAR]));
 		reason_say(j, &told);
@@ -520,6 +545,11 @@ chained_say(const struct evidence *e, const struct chain *c, struct judgement *j
 
 	if (j->chained.how == CHAINED_INSTEAD)
 		instead_say(e, c, j);
+	if (j->chained.how == CHAINED_BESIDE && is_crowded(c) && j->confidence != NULL &&
+	    strcmp(j->confidence, "high") == 0) {
+		j->confidence = "medium";
+		crowded_say(c, j);
+	}
 	/* the chain tells the sum alone of a limit with changes on the way */
 	if (j->chained.how == CHAINED_BESIDE && j->said.n > 0 &&
 	    j->said.claim[0].kind != CLAIM_moved) {

@@ -75,5 +75,6 @@ void calibrate_causes(struct calibration *c);
 void calibrate_incidents(struct calibration *c);
 void calibrate_natural(struct calibration *c);
 void calibrate_histories(struct calibration *c);
+void calibrate_chains(struct calibration *c);
 
 #endif

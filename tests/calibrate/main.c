@@ -34,6 +34,7 @@ static const struct {
 	{ "incidents", calibrate_incidents },
 	{ "natural", calibrate_natural },
 	{ "histories", calibrate_histories },
+	{ "chains", calibrate_chains },
 };
 
 double

@@ -362,9 +362,44 @@ test_starved(void)
 	}
 }
 
+/* Waits for far programs beside waits for a processor, as over ssh between busy hosts: the chain's
+ * own verdict is not sure, and that of the path not very sure. */
+static void
+test_crowded(void)
+{
+	static const struct {
+		double far, starved;
+		const char *own, *beside;
+	} cases[] = { { 0.3, 0.2, "low", "medium" }, { 0.3, 0.05, "medium", "high" },
+		{ 0.05, 0.3, "medium", "high" } };
+	static const char reason[] =
+	    "second waited 30 % for peers without measurement and 20 % for a "
+	    "processor: both may be waits for busy processors.";
+	size_t i, k;
+	bool said;
+	int way;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (way = 0; way < 2; way++) {
+			begin();
+			node[1].use_share[NW_CHAIN_CPU] = 0.4;
+			node[1].use_share[NW_CHAIN_FAR] = cases[i].far;
+			node[1].use_share[NW_CHAIN_STARVED] = cases[i].starved;
+			j.confidence = "high";
+			j.path.active_s = way == 0 ? 0 : j.path.active_s;
+			CHECK_INT(decide(), way == 0 ? CHAINED_INSTEAD : CHAINED_BESIDE);
+			CHECK_STR(j.confidence, way == 0 ? cases[i].own : cases[i].beside);
+			for (said = false, k = 0; k < j.n_reasons; k++)
+				said |= strcmp(j.reasons[k], reason) == 0;
+			CHECK_INT(said, i == 0);
+			end();
+		}
+}
+
 int
 main(void)
 {
+	test_crowded();
 	test_starved();
 	test_pace();
 	test_agrees();
