@@ -593,14 +593,6 @@ chain_find(const struct evidence *e, struct chain *out)
 	free(f.p);
 }
 
-bool
-chain_queues(const struct chain *c)
-{
-	const size_t n = c->graph.n_edges;
-
-	return n > 0 && c->graph.edge[n - 1].by == NW_CHAIN_QUEUE;
-}
-
 void
 chain_clear(struct chain *c)
 {
