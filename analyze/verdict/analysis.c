@@ -151,11 +151,10 @@ analysis_decide(struct store_reader *r, int64_t session_id, const struct analysi
 
 	if ((rc = analysis_read(r, session_id, p, out)) < 0 ||
 	    (rc = judge_decide(e, &p->judge, &out->judgement)) < 0 ||
-	    (rc = evidence_tests(r, out->judgement.route, &out->evidence)) < 0)
+	    (rc = evidence_tests(r, out->judgement.route, &out->evidence)) < 0 ||
+	    (rc = evidence_processors(r, &out->evidence)) < 0)
 		return rc;
 	chain_find(e, &out->chain);
-	if (chain_queues(&out->chain) && (rc = evidence_processors(r, &out->evidence)) < 0)
-		return rc;
 	steps_find(e, &out->chain, &out->steps);
 	chained_decide(e, &out->chain, &out->judgement);
 	if ((rc = usual_find(r, p->memo, e, &out->judgement, &out->usual)) < 0 ||

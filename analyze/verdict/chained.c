@@ -23,9 +23,8 @@ static const double LEAVES_MIN = 0.1;
  * 64 times the weight, by lifting pauses and loops in turns: from 0.34 on the loops' lift helped
  * 1.3-fold and more, up to 0.25 at most 1.07-fold. */
 static const double STARVED_BESIDE_PACE = 0.3;
-/* Processors that the session's own programs may use beside others that make a host busy; and the
- * part of a host's busy processors from which on the session's own programs are the users. */
-static const double OWN_MOST = 0.25, OWN_PART = 0.5;
+/* Processors that the session's own programs may use beside others that make a host busy. */
+static const double OWN_MOST = 0.25;
 /* A verdict of medium confidence: held share, lead before the next, windows. */
 static const double SURE_HELD = 0.6, SURE_LEAD = 0.3, SURE_WINDOWS = 15;
 
@@ -382,8 +381,8 @@ unknown_say(const struct evidence *e, const struct chain *c, struct claims *said
 	free(second);
 }
 
-/* The programs of the session themselves are the users of a busy host where they had most of its
- * processor time; else, where they had more than a little, a busy host proves no other programs. */
+/* Where the programs of the session themselves used much of their host, a busy host proves no other
+ * programs. */
 enum nw_chain_user
 chained_user(const struct evidence *e, const struct chain *c, size_t node)
 {
@@ -393,15 +392,12 @@ chained_user(const struct evidence *e, const struct chain *c, size_t node)
 
 	if (strcmp(cause, "quota") == 0)
 		return NW_CHAIN_USER_QUOTA;
-	if (strcmp(cause, "hog") != 0)
-		return NW_CHAIN_USERS_N;
+	if (judge_own_users(e, of->host))
+		return NW_CHAIN_USER_OWN;
 	for (p = e->processes; p < e->processes + e->n_processes; p++)
 		own_s += p->host == of->host && isfinite(p->cpu_s) ? p->cpu_s : 0;
-	if (own_s <= OWN_MOST * span_s(&c->graph))
-		return NW_CHAIN_USER_OTHERS;
-	return e->hosts[of->host].processors > 0 &&
-		own_s >= OWN_PART * e->hosts[of->host].processors * span_s(&c->graph)
-	    ? NW_CHAIN_USER_OWN
+	return strcmp(cause, "hog") == 0 && own_s <= OWN_MOST * span_s(&c->graph)
+	    ? NW_CHAIN_USER_OTHERS
 	    : NW_CHAIN_USERS_N;
 }
 

@@ -3,8 +3,8 @@
 
     chains.py [--seeds N] [--only REGEX]
 
-Kinds are pipe, socket (local), shm (rings in shared memory between semaphores) and mixed; the slow program computes, pauses or reads a
-file, at a place of the row by turns. A row has three to six programs. Prints a line per case, and the sums: right, silent, wrong,
+Kinds are pipe, socket (local), shm (rings in shared memory between semaphores), mixed and guarded (rings behind a mutex and two
+condition variables that processes share); the slow program computes, pauses or reads a file, at a place of the row by turns. A row has three to six programs. Prints a line per case, and the sums: right, silent, wrong,
 wrong and sure. Needs no root. B is the build directory.
 """
 import argparse, json, os, random, re, shutil, subprocess, sys, tempfile, time
@@ -71,6 +71,50 @@ class Ring:
         pass
 
 
+class Guarded(Ring):
+    """The same by calls of the C library: a mutex at 0, conditions at 64 (filled) and 128 (emptied), the number of full blocks at 192."""
+
+    def __init__(self):
+        import ctypes, mmap
+        self.at, self.memory, self.guard = 0, mmap.mmap(-1, 4 * (BLOCK + 4)), mmap.mmap(-1, 4096)
+        self.libc, begin = ctypes.CDLL(None), ctypes.addressof(ctypes.c_char.from_buffer(self.guard))
+        self.mutex, self.full, self.free = (ctypes.c_void_p(begin + i) for i in (0, 64, 128))
+        self.count = ctypes.c_int.from_address(begin + 192)
+        for kind, made in (("mutex", (self.mutex,)), ("cond", (self.full, self.free))):
+            attributes = ctypes.create_string_buffer(64)
+            self.call(kind + "attr_init", attributes)
+            self.call(kind + "attr_setpshared", attributes, 1)
+            for m in made:
+                self.call(kind + "_init", m, attributes)
+
+    def call(self, name, *args):
+        if rc := getattr(self.libc, "pthread_" + name)(*args):
+            sys.exit(f"pthread_{name}: {rc}")
+
+    def change(self, by, asked, told):
+        """Waits while the ring is full, or empty; puts or takes a block by `act`."""
+        self.call("mutex_lock", self.mutex)
+        while self.count.value == (4 if by > 0 else 0):
+            self.call("cond_wait", asked, self.mutex)
+        value = self.act()
+        self.count.value += by
+        self.call("cond_signal", told)
+        self.call("mutex_unlock", self.mutex)
+        return value
+
+    def get(self):
+        at = self.at % 4 * (BLOCK + 4)
+        self.act = lambda: self.memory[at + 4:at + 4 + int.from_bytes(self.memory[at:at + 4], "little")]
+        self.at += 1
+        return self.change(-1, self.full, self.free)
+
+    def put(self, data):
+        at = self.at % 4 * (BLOCK + 4)
+        self.act = lambda: self.memory.__setitem__(slice(at, at + 4 + len(data)), len(data).to_bytes(4, "little") + data)
+        self.at += 1
+        self.change(1, self.free, self.full)
+
+
 def burn(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
@@ -95,7 +139,7 @@ def link(source, sink, way, seconds):
 
 def row(kinds, slow, way, file):
     """Runs a row within this process's children, and writes the slow program's process."""
-    made = {"pipe": Pipe, "socket": Socket, "shm": Ring}
+    made = {"pipe": Pipe, "socket": Socket, "shm": Ring, "guarded": Guarded}
     joints = [made[k]() for k in kinds]
     pids = []
     for i in range(len(kinds) + 1):
@@ -121,7 +165,7 @@ def row(kinds, slow, way, file):
 def cases(seeds):
     for seed in range(seeds):
         draw = random.Random(seed)
-        for kind in ("pipe", "socket", "shm", "mixed"):
+        for kind in ("pipe", "socket", "shm", "mixed", "guarded"):
             for way in ("computes", "pauses"):
                 n = draw.randint(3, 6)
                 kinds = [kind if kind != "mixed" else draw.choice(("pipe", "socket", "shm")) for _ in range(n - 1)]

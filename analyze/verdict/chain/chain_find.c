@@ -609,14 +609,6 @@ chain_is_outlived(const struct evidence *e, const struct chain *c)
 	    LONGER * (n->end_s - n->begin_s);
 }
 
-bool
-chain_queues(const struct chain *c)
-{
-	const size_t n = c->graph.n_edges;
-
-	return n > 0 && c->graph.edge[n - 1].by == NW_CHAIN_QUEUE;
-}
-
 void
 chain_clear(struct chain *c)
 {

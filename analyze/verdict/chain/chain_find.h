@@ -27,9 +27,6 @@ struct chain {
 void chain_find(const struct evidence *e, struct chain *out);
 void chain_clear(struct chain *c);
 
-/* Whether a node waited for a processor. */
-bool chain_queues(const struct chain *c);
-
 /* The largest use of a node's time besides `without`, or of all uses for a negative number;
  * negative if no use is worth a word. */
 int chain_largest_use(const struct nw_chain_node *n, int without);

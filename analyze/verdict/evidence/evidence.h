@@ -346,8 +346,8 @@ int evidence_switches(
 /* Adds the active tests of the path of a route ("a -> b") within an hour of the session: of
  * throughput and of lost packets the nearest with a result. A route without two ends has none. */
 int evidence_tests(struct store_reader *r, const char *route, struct evidence *e);
-/* Adds each host's number of processors, as far as the settings of its end tell. NW_OK, or the
- * store's error. */
+/* Adds the number of processors of each host where a program waited for one, as far as the settings
+ * at the session's end tell. NW_OK, or the store's error. */
 int evidence_processors(struct store_reader *r, struct evidence *e);
 /* Adds the ways to the other ends, as the session's hosts know them. */
 int evidence_paths(struct store_reader *r, struct evidence *e);

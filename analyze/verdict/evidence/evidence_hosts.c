@@ -116,6 +116,19 @@ on_setting(void *arg, const struct nw_setting_rec *s)
 	return 0;
 }
 
+static bool
+has_waiter(const struct evidence *e, size_t host)
+{
+	static const double WAITED = 0.02;
+	const double least_s = WAITED * (double)(e->last_wall_ns - e->first_wall_ns) * NS;
+	const struct evidence_process *p;
+
+	for (p = e->processes; p < e->processes + e->n_processes; p++)
+		if (p->host == host && p->cpu_wait_s > least_s)
+			return true;
+	return false;
+}
+
 int
 evidence_processors(struct store_reader *r, struct evidence *e)
 {
@@ -124,7 +137,9 @@ evidence_processors(struct store_reader *r, struct evidence *e)
 	int rc = NW_OK;
 
 	for (i = 0; i < e->n_hosts && rc == NW_OK; i++)
-		rc = store_config_at(r, e->hosts[i].id, t_wall_ns, on_setting, &e->hosts[i]);
+		if (has_waiter(e, i))
+			rc =
+			    store_config_at(r, e->hosts[i].id, t_wall_ns, on_setting, &e->hosts[i]);
 	return rc;
 }
 

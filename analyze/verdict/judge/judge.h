@@ -121,8 +121,10 @@ void judge_add_reason(struct judgement *j, const struct claims *told);
 /* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
  * stages. On loan. */
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
+/* Whether a host was busy, and the session's own programs had most of its processor time. */
+bool judge_own_users(const struct evidence *e, size_t host);
 /* Why a program waited for a processor for wait_s seconds: "quota", its quota was used up; "hog",
- * its host was busy; or "processors". */
+ * its host was busy with other programs than the session's; or "processors". */
 const char *
 judge_starved_cause(const struct evidence *e, const struct evidence_process *p, double wait_s);
 /* The mount behind a stage of storage; NULL for other stages. On loan. */

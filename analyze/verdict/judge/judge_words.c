@@ -69,6 +69,9 @@ static const double LITTLE_MOST = 1.5;
 /* A stage that carries less alone, against the transfer's rate, had no room. */
 static const double REPLAY_ROOM = 1.2;
 
+/* The session's own programs used their host's processors from such a part of all their time on. */
+static const double OWN_PART = 0.7;
+
 /* --- names --- */
 
 static const char *
@@ -755,12 +758,31 @@ program_time(
 		}
 }
 
+static bool
+is_busy(const struct evidence *e, size_t host)
+{
+	return mean_known(e->hosts[host].cpu_busy, e->n_windows) >= 0.85;
+}
+
+bool
+judge_own_users(const struct evidence *e, size_t host)
+{
+	const double all_s =
+	    e->hosts[host].processors * (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
+	const struct evidence_process *p;
+	double own_s = 0;
+
+	for (p = e->processes; p < e->processes + e->n_processes; p++)
+		own_s += p->host == host && isfinite(p->cpu_s) ? p->cpu_s : 0;
+	return is_busy(e, host) && all_s > 0 && own_s >= OWN_PART * all_s;
+}
+
 const char *
 judge_starved_cause(const struct evidence *e, const struct evidence_process *p, double wait_s)
 {
 	if (p->throttled_s >= 0.5 * wait_s)
 		return "quota";
-	return mean_known(e->hosts[p->host].cpu_busy, e->n_windows) >= 0.85 ? "hog" : "processors";
+	return is_busy(e, p->host) && !judge_own_users(e, p->host) ? "hog" : "processors";
 }
 
 /* For a program without a processor: the quota, or the other programs, in its way. */

@@ -39,6 +39,7 @@ begin(void)
 	e.n_processes = PROCESSES;
 	e.n_windows = WINDOWS;
 	e.step_ns = llround(STEP_S * 1e9);
+	e.last_wall_ns = WINDOWS * e.step_ns;
 	for (i = 0; i < PROCESSES; i++) {
 		process[i] = (struct evidence_process){ .pid = 10 + (int64_t)i };
 		node[i] = (struct nw_chain_node){
@@ -327,10 +328,10 @@ test_starved(void)
 	} cases[] = {
 		{ 1, 0, 0.5, 2, NW_CHAIN_USER_OTHERS, "hog",
 		    "Other programs used the processors for which second waited 80 %." },
-		{ 1, 0, 5, 2, NW_CHAIN_USER_OWN, "processors", NULL },
-		{ 1, 0, 3, 2, NW_CHAIN_USERS_N, "processors", NULL },
-		{ 1, 0, 5, 0, NW_CHAIN_USERS_N, "processors", NULL },
-		{ 0.5, 0, 5, 2, NW_CHAIN_USERS_N, "processors", NULL },
+		{ 1, 0, 6.5, 2, NW_CHAIN_USER_OWN, "processors", NULL },
+		{ 1, 0, 5, 2, NW_CHAIN_USERS_N, "processors", NULL },
+		{ 1, 0, 6.5, 0, NW_CHAIN_USERS_N, "processors", NULL },
+		{ 0.5, 0, 6.5, 2, NW_CHAIN_USERS_N, "processors", NULL },
 		{ 1, 2, 0.5, 2, NW_CHAIN_USER_QUOTA, "quota",
 		    "A quota of processor time was used up where second waited 80 % for a "
 		    "processor." },

@@ -573,6 +573,47 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 	store_close(st);
 }
 
+/* A sender without a processor on a busy host, beside another program of its session that computes
+ * for 80 % of one processor's time. */
+static void
+users_check(const char *name, const char *processors, const char *cause, const char *says)
+{
+	enum { ROWS = 50 };
+	static const char *const cpu[] = { "idle", "iowait" };
+	static const double idles[2 * ROWS] = { 0 };
+	static const struct member sender = { 101, "mover", 0.002, 0.06, 0, 0, 0, 0 },
+				   other = { 102, "cruncher", 0.08, 0, 0, 0, 0, 0 };
+	const struct nw_setting_rec setting = {
+		.host_id = 1, .name = "cpu.count", .value = processors, .t_wall_ns = T0
+	};
+	const struct transfer *tr = &transfers[0];
+	char path[128], why[STORE_WHY_BYTES];
+	struct nw_batch *b = nw_batch_new();
+	struct store_reader *r = NULL;
+	struct store *st = NULL;
+	struct analysis a;
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
+	session_write(b, tr);
+	process_write(b, 10, &sender, tr->windows, false);
+	process_write(b, 11, &other, tr->windows, false);
+	transfer_host_series(
+	    b, 21, 1, "ps:tools:blipp:linux:cpu:utilization", "{}", cpu, 2, idles, 5, ROWS);
+	CHECK_INT(nw_batch_setting(b, &setting), NW_OK);
+	CHECK(store_submit(st, b) == NW_OK);
+	store_sync(st);
+	CHECK(store_reader_open(path, &r, why) == NW_OK);
+	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	CHECK_STR(a.judgement.cause != NULL ? a.judgement.cause : "none", cause);
+	CHECK(strstr(a.judgement.sentence, says) != NULL);
+	if (strstr(a.judgement.sentence, says) == NULL)
+		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
+	analysis_clear(&a);
+	store_reader_close(r);
+	store_close(st);
+}
+
 /* --- a receive window that was full all the time, seen from the sender alone --- */
 
 /* 40 MB/s and a round trip of 0.1 s need 4 MB: a window of 4.2 MB is too small for more; of a
@@ -1199,6 +1240,11 @@ main(void)
 	tie_check("sendfile, slow disk", 0.4, 1.6e8, "disk.read", "medium");
 	tie_check("sendfile, nobody else", 0, -1, NULL, "none");
 	tie_check("threads without sendfile", 0.4, 0, NULL, "low");
+	users_check("busy with own programs", "1", "processors",
+	    "The sending program on dtn-a, which had to wait for a processor, limited");
+	users_check("busy with other programs", "8", "hog",
+	    "The sending program on dtn-a, which had to wait for a processor that other programs "
+	    "used, limited");
 	starved_check(&transfers[0], "processors are there", 0.01, 0, 0, 0, 5e6, 0.1, "none",
 	    "The network path from dtn-a to dtn-b limited");
 	starved_check(&transfers[0], "processors may be late", 0.03, 0, 0, 0, 5e6, 0.1, "none",
