@@ -449,14 +449,10 @@ slice(struct series *s, bool *done)
 }
 
 static int
-series_next(void *state, stream_write_fn *write, void *arg, bool *done)
+slice_write(struct series *s, stream_write_fn *write, void *arg, bool *done)
 {
-	struct series *s = state;
 	int rc = NW_OK, flushed;
 
-	*done = false;
-	if (!s->counted)
-		return count_slice(s);
 	textout_begin(&s->answer.out, write, arg);
 	if (!s->begun) {
 		s->begun = true;
@@ -466,6 +462,21 @@ series_next(void *state, stream_write_fn *write, void *arg, bool *done)
 		rc = slice(s, done);
 	flushed = textout_flush(&s->answer.out);
 	return rc != NW_OK ? rc : flushed;
+}
+
+/* One snapshot serves the questions of a slice: to begin one costs as much as a small question. */
+static int
+series_next(void *state, stream_write_fn *write, void *arg, bool *done)
+{
+	struct series *s = state;
+	bool begun = store_reader_begin(s->reader) == NW_OK;
+	int rc;
+
+	*done = false;
+	rc = s->counted ? slice_write(s, write, arg, done) : count_slice(s);
+	if (begun)
+		store_reader_end(s->reader);
+	return rc;
 }
 
 static const char *
