@@ -47,6 +47,7 @@ made() {
 	fi
 }
 made glibc "$cc" "$tmp/say.c"
+cp "$tmp/glibc" "$tmp/turns"
 made static "$cc" -static "$tmp/say.c"
 made sanitized "$cc" -fsanitize=address "$tmp/say.c"
 made musl musl-gcc "$tmp/say.c"
@@ -99,6 +100,12 @@ case $programs in *" musl"*)
 	cmp "$tmp/bare" "$tmp/under" || fail "nwrun.so in a program of musl: $(cat "$tmp/under")" ;;
 esac
 same "" sh -c 'kill -9 $$'
+# a program's file that nwrun.so has looked into, and that another program is written over
+case $programs in *" sanitized"*)
+	while [ $(($(date +%s) - $(stat -c %Z "$tmp/turns"))) -lt 3 ]; do sleep 0.2; done
+	"$B/bin/nwrun" -q sh -c '"$0" one; "$0" two; cat "$1" >"$0"; "$0" three; sleep 3; "$0" four' "$tmp/turns" "$tmp/sanitized" >"$tmp/under" 2>&1 || :
+	printf 'one\ntwo\nthree\nfour\n' | cmp - "$tmp/under" || fail "a file with another program: $(cat "$tmp/under")" ;;
+esac
 
 # --- a loader that refuses nwrun.so: nwrun finds out before, and one line says why ---
 case $programs in *another_loader*)

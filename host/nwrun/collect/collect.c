@@ -108,6 +108,38 @@ proc_is_due(const struct collect *c, unsigned index, int64_t now_mono_ns)
 	return now_mono_ns - c->watch[index].window_begin_mono_ns >= interval_ns - interval_ns / 20;
 }
 
+/* Asks the system once about all processes that have told their end: of very many short processes
+ * nearly all are gone, and a question each would cost more than the rest of the look. */
+static void
+gone_ask(struct collect *c, int64_t now_mono_ns)
+{
+	struct proc_gone g = { .n = 0 };
+	uint32_t used = procs_used(c), index[PROC_GONE_MAX], i, k;
+	const struct nwshm_proc *p;
+
+	if (c->sink->gone == NULL || c->opts.outside)
+		return;
+	for (i = 0; i < used; i++) {
+		p = &c->shm->proc[i];
+		c->watch[i].is_gone = false;
+		if (atomic_load_explicit(&p->state, memory_order_acquire) == NWSHM_LIVE &&
+		    atomic_load_explicit(&p->exit_mono_ns, memory_order_acquire) != 0) {
+			if (!c->watch[i].used)
+				watch_start(c, i, now_mono_ns);
+			if (!c->watch[i].foreign) {
+				g.pid[g.n] = c->watch[i].pid;
+				index[g.n++] = i;
+			}
+		}
+		if (g.n == 0 || (g.n < PROC_GONE_MAX && i + 1 < used))
+			continue;
+		c->sink->gone(c->sink->arg, &g);
+		for (k = 0; k < g.n; k++)
+			c->watch[index[k]].is_gone = g.is_gone[k] != 0;
+		g.n = 0;
+	}
+}
+
 /* The system does not answer for a process in another pid name space: the process's own word counts
  * then, and time for its last handlers. */
 static bool
@@ -123,6 +155,8 @@ proc_is_alive(struct collect *c, unsigned index, uint32_t state, int64_t now_mon
 		(void)watch_look(c, &c->watch[index]);
 		return exit_mono_ns == 0;
 	}
+	if (c->watch[index].is_gone)
+		return false;
 	if (c->watch[index].foreign)
 		return exit_mono_ns == 0 || now_mono_ns - exit_mono_ns < INT64_C(1000000000);
 	return watch_look(c, &c->watch[index]);
@@ -202,6 +236,7 @@ look(struct collect *c, bool final, int64_t now_mono_ns, int64_t now_wall_ns)
 
 	c->wall_ahead_ns = now_wall_ns - now_mono_ns;
 	clock_calibrate(c, now_mono_ns);
+	gone_ask(c, now_mono_ns);
 	for (i = 0; i < used; i++) {
 		alive += proc_judge(c, i, final, now_mono_ns);
 		due += c->watch[i].todo == WATCH_DUE;

@@ -41,6 +41,7 @@ struct collect_sink {
 	void (*end)(void *arg, const char *mid);
 	void (*facts)(void *arg, const struct proc_question *q, struct proc_facts *out);
 	void (*socket)(void *arg, struct proc_socket *s); /* NULL: nobody looks */
+	void (*gone)(void *arg, struct proc_gone *g);     /* NULL: `facts` answers alone */
 };
 
 struct collect_opts {

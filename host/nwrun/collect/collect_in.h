@@ -81,6 +81,7 @@ enum { WATCH_SERVERS = 4 };
 struct watch {
 	bool used, said;
 	bool foreign; /* of another pid name space: unknown whether the process lives */
+	bool is_gone; /* as the question at the begin of this look found */
 	enum { WATCH_NOTHING, WATCH_DUE, WATCH_GONE } todo;
 	uint32_t epoch; /* epoch of the interval that has just ended */
 	int pid, ppid;

@@ -174,6 +174,20 @@ answer_socket(struct run *r, const struct wire_message *m)
 }
 
 static int
+answer_gone(struct run *r, const struct wire_message *m)
+{
+	struct proc_gone g;
+
+	if (m->len != sizeof(g))
+		return NW_EPROTO;
+	memcpy(&g, m->body, sizeof(g));
+	proc_gone_find(&g);
+	if (wire_put(&r->wire, WIRE_ANSWER, &g, sizeof(g)) < 0)
+		return NW_ENOMEM;
+	return wire_flush(&r->wire, nw_mono_ns() + SECOND_NS);
+}
+
+static int
 take_done(struct run *r, const struct wire_message *m)
 {
 	if (m->len != sizeof(r->done))
@@ -198,6 +212,8 @@ reader_serve(struct run *r)
 			rc = answer_facts(r, &m);
 		else if (m.type == WIRE_ASK_SOCKET)
 			rc = answer_socket(r, &m);
+		else if (m.type == WIRE_ASK_GONE)
+			rc = answer_gone(r, &m);
 		else
 			rc = wire_dispatch(&m, &r->sink);
 		if (rc < 0)

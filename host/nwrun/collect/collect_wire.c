@@ -294,11 +294,17 @@ ask_socket(void *arg, struct proc_socket *s)
 	ask(arg, WIRE_ASK_SOCKET, s, sizeof(*s), s, sizeof(*s));
 }
 
+static void
+ask_gone(void *arg, struct proc_gone *g)
+{
+	ask(arg, WIRE_ASK_GONE, g, sizeof(*g), g, sizeof(*g));
+}
+
 void
 wire_sink_init(struct collect_sink *sink, struct wire *w)
 {
 	*sink = (struct collect_sink){ w, say_meta, say_caliper, say_data, say_end, ask_facts,
-		ask_socket };
+		ask_socket, ask_gone };
 }
 
 /* --- reading messages --- */

@@ -7,9 +7,9 @@
  *
  *	sender                        reader
  *	LOOK (time, interval) ------>
- *	                      <------ ASK (pid), ASK_SOCKET (inode), META, DATA, END, in any
- *	                              number
- *	ANSWER (facts, owner) ------>                      to each ASK and ASK_SOCKET
+ *	                      <------ ASK (pid), ASK_SOCKET (inode), ASK_GONE (pids), META, DATA,
+ *	                              END, in any number
+ *	ANSWER                ------>                      to each question
  *	                      <------ DONE (outcome)
  *
  * A message is its length (4 bytes), its type (1 byte) and its body.
@@ -31,7 +31,8 @@ enum wire_type {
 	WIRE_DATA,
 	WIRE_END,
 	WIRE_DONE,
-	WIRE_ASK_SOCKET
+	WIRE_ASK_SOCKET,
+	WIRE_ASK_GONE
 };
 
 enum { WIRE_MESSAGE_MAX_BYTES = 256 << 10, WIRE_FIELDS_MAX = 64, WIRE_KV_MAX = 32 };

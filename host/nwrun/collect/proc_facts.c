@@ -218,6 +218,15 @@ resident_read(int pid)
 }
 
 void
+proc_gone_find(struct proc_gone *g)
+{
+	uint32_t i;
+
+	for (i = 0; i < g->n && i < PROC_GONE_MAX; i++)
+		g->is_gone[i] = g->pid[i] > 0 && kill(g->pid[i], 0) != 0 && errno == ESRCH;
+}
+
+void
 proc_facts_read(const struct proc_question *q, struct proc_facts *out)
 {
 	const int pid = q->pid;

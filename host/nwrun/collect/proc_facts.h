@@ -77,6 +77,17 @@ struct proc_socket {
 	char program[48]; /* by title.h; empty without a process */
 };
 
+/* Which of many processes are gone. */
+enum { PROC_GONE_MAX = 128 };
+struct proc_gone {
+	uint32_t n;
+	int32_t pid[PROC_GONE_MAX];
+	/* the answer: no process has the number. A dead process that nobody waited for has. */
+	uint8_t is_gone[PROC_GONE_MAX];
+};
+
+/* Answers for no more than PROC_GONE_MAX processes, whatever the question says. */
+void proc_gone_find(struct proc_gone *g);
 /* Looks at the guess first, then at the numbers right behind not_pid, where its children are, then
  * at all processes that the caller may look into, a bounded number. Falls back to the guess. */
 void proc_socket_find(struct proc_socket *s);

@@ -59,6 +59,7 @@ enum {
 	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
 	NWSHM_NAMED_BYTES = 1 << 20, /* the size */
 	NWSHM_TCP_INFO_BYTES = 256,
+	NWSHM_IMAGES = 64,
 	NWSHM_NAME_BYTES = 48,
 	NWSHM_ARGV_BYTES = 208,
 	NWSHM_LINE = 64,
@@ -294,6 +295,8 @@ struct nwshm {
 	_Atomic uint32_t procs_used, threads_used, objects_used;
 	/* slots whose pages exist: whoever takes a later slot asks for the pages first */
 	_Atomic uint32_t procs_ready, threads_ready, objects_ready;
+	/* program files that a process has looked into, by preload_exec.c; 0: none */
+	_Atomic uint64_t images[NWSHM_IMAGES];
 	/* hash of owner, kind, dev, ino: found without touching objects */
 	_Atomic uint64_t object_key[NWSHM_OBJECTS];
 	/* process index + 1, or with SETUP while taken; 0: free */

@@ -111,16 +111,82 @@ file_find(const char *name, char path[IMAGE_PATH_BYTES])
 	}
 }
 
+/*
+ * Shells start the same few programs very often. A word of the region stands for a program's file
+ * as the file is now: a hash of its identity and times in the upper bits, the kind below.
+ */
+enum { IMAGE_WORD_KIND = 0xf, IMAGE_FRESH_S = 2 };
+
+/* 0: the file cannot be told from a later one, as a change may not show in the times yet. */
+static uint64_t
+image_word(const char *path)
+{
+	uint64_t hash = 0, part[7];
+	struct timespec now;
+	struct statx st;
+	size_t i;
+
+	if (sys(SYS_statx, AT_FDCWD, path, 0,
+		STATX_TYPE | STATX_INO | STATX_SIZE | STATX_MTIME | STATX_CTIME, &st) < 0 ||
+	    !S_ISREG(st.stx_mode) || sys(SYS_clock_gettime, CLOCK_REALTIME_COARSE, &now) < 0 ||
+	    (now.tv_sec >= st.stx_ctime.tv_sec && now.tv_sec - st.stx_ctime.tv_sec < IMAGE_FRESH_S))
+		return 0;
+	part[0] = statx_dev(&st);
+	part[1] = st.stx_ino;
+	part[2] = st.stx_size;
+	part[3] = (uint64_t)st.stx_mtime.tv_sec;
+	part[4] = st.stx_mtime.tv_nsec;
+	part[5] = (uint64_t)st.stx_ctime.tv_sec;
+	part[6] = st.stx_ctime.tv_nsec;
+	for (i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		hash = (hash ^ part[i]) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 32;
+	}
+	return hash & ~(uint64_t)IMAGE_WORD_KIND;
+}
+
+/* The kind of a program that has its loader's name, or of a program that refuses a library by its
+ * own file; of scripts and all others the answer lies elsewhere, too. */
+static bool
+image_is_lasting(const struct image *image, const char *path)
+{
+	return strcmp(image->file, path) == 0 && image->kind != IMAGE_HIDDEN &&
+	    (image->kind != IMAGE_LOADS || image->loader[0] != '\0');
+}
+
+/* Looks into the file unless an earlier look is known. Returns true if the kind is the file's own
+ * and not that of a file without a loader. */
+static bool
+image_kind_get(const char *path, enum image_kind *kind)
+{
+	uint64_t word = region != NULL ? image_word(path) : 0, known;
+	_Atomic uint64_t *at = NULL;
+	struct image image;
+
+	if (word != 0) {
+		at = &region->images[word >> 32 & (NWSHM_IMAGES - 1)];
+		known = atomic_load_explicit(at, memory_order_relaxed);
+		if ((known & ~(uint64_t)IMAGE_WORD_KIND) == word) {
+			*kind = (enum image_kind)(known & IMAGE_WORD_KIND);
+			return true;
+		}
+	}
+	image_look(path, &image);
+	*kind = image.kind;
+	if (at != NULL && image_is_lasting(&image, path))
+		atomic_store_explicit(at, word | image.kind, memory_order_relaxed);
+	return image.loader[0] != '\0';
+}
+
 /* In another root the loader would miss nwrun.so. */
 static bool
 refuses(const char *path, char *const *environment, const char *so)
 {
-	struct image image;
+	enum image_kind kind;
+	bool has_loader = image_kind_get(path, &kind);
 
-	image_look(path, &image);
-	return image_refuses(image.kind, variable_get(environment, "ASAN_OPTIONS")) ||
-	    (image.kind == IMAGE_LOADS && image.loader[0] != '\0' &&
-		sys(SYS_faccessat, AT_FDCWD, so, R_OK) < 0);
+	return image_refuses(kind, variable_get(environment, "ASAN_OPTIONS")) ||
+	    (kind == IMAGE_LOADS && has_loader && sys(SYS_faccessat, AT_FDCWD, so, R_OK) < 0);
 }
 
 /* Text when LD_PRELOAD has to change for the program: the path of nwrun.so. */

@@ -239,8 +239,24 @@ on_facts_of_map(void *arg, const struct proc_question *q, struct proc_facts *out
 		out->map = (struct proc_map){ 42, 16 << 20, "/far/file" };
 }
 
+static unsigned questions;
+
+static void
+on_facts_counted(void *arg, const struct proc_question *q, struct proc_facts *out)
+{
+	questions++;
+	on_facts(arg, q, out);
+}
+
+static void
+on_gone(void *arg, struct proc_gone *g)
+{
+	(void)arg;
+	proc_gone_find(g);
+}
+
 static const struct collect_sink sink = { NULL, on_meta, on_caliper, on_data, on_end, on_facts,
-	on_socket };
+	on_socket, NULL };
 
 static struct said *
 said_stage(int64_t pid, const char *stage)
@@ -449,6 +465,37 @@ test_exit(void)
 	CHECK_INT(collect_look(c, t0 + 90 * MS, 1000 * MS), 0);
 	CHECK((s = said_stage(getpid(), "disk.write")) != NULL && s->w.n == 1);
 	CHECK(s != NULL && s->w.window_ns == 30 * MS && s->t_wall_ns == 940 * MS);
+	teardown();
+}
+
+/* Of many processes that told their end the gone are known from one question for many; a process
+ * that is still there gets a question of its own. */
+static void
+test_gone(void)
+{
+	enum { GONE = PROC_GONE_MAX + 50 };
+	struct collect_sink counted = sink;
+	pid_t child = fork();
+	int i;
+
+	if (child == 0)
+		_exit(0);
+	counted.facts = on_facts_counted;
+	counted.gone = on_gone;
+	setup();
+	c->sink = &counted;
+	add_proc(GONE, getpid());
+	for (i = 0; i < GONE; i++)
+		add_proc((unsigned)i, child);
+	for (i = 0; i <= GONE; i++)
+		atomic_store(&shm->proc[i].exit_mono_ns, t0 + 10 * MS);
+	CHECK_INT(waitpid(child, NULL, 0), child);
+	questions = 0;
+	CHECK_INT(collect_look(c, t0 + 60 * MS, 1010 * MS), 1);
+	CHECK_INT(questions, 1);
+	for (i = 0; i < GONE; i++)
+		CHECK_INT(atomic_load(&shm->proc[i].state), NWSHM_FREE);
+	CHECK_INT(atomic_load(&shm->proc[GONE].state), NWSHM_LIVE);
 	teardown();
 }
 
@@ -1203,6 +1250,7 @@ main(void)
 	test_starved_thread();
 	test_map();
 	test_exit();
+	test_gone();
 	test_late_bank();
 	test_late_bank_is_reused();
 	test_unfinished();
