@@ -469,4 +469,5 @@ curl -sf "$url/session/$id" >"$tmp/page" || fail "no page"
 grep -q 'svg class="chain"' "$tmp/page" && [ "$(grep -o '<rect[^>]* rx="5"' "$tmp/page" | wc -l)" = 3 ] || fail "the page has no picture of three programs"
 [ "$(grep -o '<rect class="limit" rx="5"' "$tmp/page" | wc -l)" = 1 ] || fail "the picture marks no limit"
 grep -q 'aria-describedby="chain-words"' "$tmp/page" && grep -q '<p id="chain-words">' "$tmp/page" || fail "the picture is not described"
+grep -q '>Computed</th>' "$tmp/page" && ! grep -q '>In steps</th>' "$tmp/page" || fail "the table has columns of zeros"
 stop_box

@@ -5,7 +5,9 @@
 
 #include "narrows/format.h"
 
-enum { WIDTH = 190, HEIGHT = 52, LINE = 18, GAP_X = 110, GAP_Y = 26, EDGE = 8, NAME_LETTERS = 28 };
+enum { WIDTH = 216, HEIGHT = 58, LINE = 18, GAP_X = 110, GAP_Y = 26, EDGE = 8, NAME_LETTERS = 28 };
+/* Places of lines between two boxes, from the top. */
+enum { PLACES = 2, PLACE = 16, PLACE_STEP = 30 };
 /* A wait of less of the time is no line. */
 static const double SHARE_MIN = 0.02;
 
@@ -126,7 +128,9 @@ box_draw(struct html *h, const struct layout *l, size_t i)
 	coord(h, x);
 	html_raw(h, " y=\"");
 	coord(h, y);
-	html_raw(h, " width=\"190\" height=\"");
+	html_raw(h, " width=\"");
+	coord(h, WIDTH);
+	html_raw(h, " height=\"");
 	coord(h, l->height);
 	html_raw(h, "/>");
 	name_cut(b->name, name, sizeof(name));
@@ -145,11 +149,32 @@ box_draw(struct html *h, const struct layout *l, size_t i)
 	html_raw(h, "</text>");
 }
 
+static bool
+is_drawn(const struct layout *l, const struct chain_line *e)
+{
+	return e->waiter < l->n && e->holder < l->n && e->share >= SHARE_MIN;
+}
+
+/* Of several lines between two boxes one lies below the other, so that each has room for its
+ * share. */
+static size_t
+place_of(const struct layout *l, const struct chain_line *e)
+{
+	const struct chain_line *o;
+	size_t place = 0;
+
+	for (o = l->line; o < e; o++)
+		place += is_drawn(l, o) &&
+		    ((o->waiter == e->waiter && o->holder == e->holder) ||
+			(o->waiter == e->holder && o->holder == e->waiter));
+	return place % PLACES;
+}
+
 static void
 line_draw(struct html *h, const struct layout *l, const struct chain_line *e)
 {
 	bool right = l->column[e->holder] > l->column[e->waiter];
-	double shift = e->room ? 18 : 34;
+	double shift = PLACE + (double)place_of(l, e) * PLACE_STEP;
 	double x1 = box_x(l, e->waiter) + (right ? WIDTH : 0), y1 = box_y(l, e->waiter) + shift;
 	double x2 = box_x(l, e->holder) + (right ? 0 : WIDTH), y2 = box_y(l, e->holder) + shift;
 	double back = right ? -9 : 9;
@@ -199,7 +224,7 @@ chain_draw(struct html *h, const struct chain_box *box, size_t n, const struct c
 	coord(h, 2 * EDGE + (double)l.rows * (l.height + GAP_Y) - GAP_Y);
 	html_raw(h, ">");
 	for (i = 0; i < l.n_lines; i++)
-		if (line[i].waiter < l.n && line[i].holder < l.n && line[i].share >= SHARE_MIN)
+		if (is_drawn(&l, &line[i]))
 			line_draw(h, &l, &line[i]);
 	for (i = 0; i < l.n; i++)
 		box_draw(h, &l, i);

@@ -11,42 +11,42 @@
 
 TABLE_TEXT(column_name, KEY_chain_node_name)
 TABLE_TEXT(column_host, KEY_chain_node_host)
-TABLE_NUMBER(column_held, KEY_chain_node_held_share, fmt_share)
-TABLE_NUMBER(column_waited, KEY_chain_node_waited_share, fmt_share)
-TABLE_NUMBER(column_cpu, KEY_chain_node_cpu_share, fmt_share)
-TABLE_NUMBER(column_read, KEY_chain_node_read_share, fmt_share)
-TABLE_NUMBER(column_write, KEY_chain_node_write_share, fmt_share)
-TABLE_NUMBER(column_far, KEY_chain_node_far_share, fmt_share)
-TABLE_NUMBER(column_step, KEY_chain_node_step_share, fmt_share)
-TABLE_NUMBER(column_paused, KEY_chain_node_paused_share, fmt_share)
-TABLE_NUMBER(column_starved, KEY_chain_node_starved_share, fmt_share)
+/* clang-format off */
+#define SHARES(X) X(held, "Held the bytes") X(waited, "Waited for others") X(cpu, "Computed") \
+	X(read, "Read files") X(write, "Wrote files") X(far, "Waited outside") \
+	X(step, "In steps") X(paused, "Paused") X(starved, "No processor")
+#define COLUMN(use, title) TABLE_NUMBER(column_##use, KEY_chain_node_##use##_share, fmt_share)
+#define ROW(use, title) { KEY_chain_node_##use##_share, { title, column_##use, true } },
+/* clang-format on */
+SHARES(COLUMN)
+
+/* Whether any program has a share worth a column: zeros would make the table too wide. */
+static bool
+is_used(const json_t *nodes, enum result_key key)
+{
+	const json_t *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node) if (result_number(node, key) >= 0.005) return true;
+	return false;
+}
 
 static void
 write_nodes(struct html *h, const json_t *nodes)
 {
-	static const struct table_column columns[] = {
-		{ "Program", column_name, false },
-		{ "Host", column_host, false },
-		{ "Held the bytes", column_held, true },
-		{ "Waited for others", column_waited, true },
-		{ "Computed", column_cpu, true },
-		{ "Read files", column_read, true },
-		{ "Wrote files", column_write, true },
-		{ "Waited outside", column_far, true },
-		{ "In steps", column_step, true },
-		{ "Paused", column_paused, true },
-		{ "No processor", column_starved, true },
+	static const struct {
+		enum result_key key;
+		struct table_column column;
+	} all[] = { SHARES(ROW) };
+	struct table_column columns[2 + sizeof(all) / sizeof(all[0])] = {
+		{ "Program", column_name, false }, { "Host", column_host, false }
 	};
+	size_t n = 2, i;
 
-	table_write(h, nodes, columns, sizeof(columns) / sizeof(columns[0]));
-}
-
-static const char *
-what_words(const char *waits_for)
-{
-	const struct nw_chain_words *want = nw_chain_want_of(waits_for);
-
-	return want != NULL ? want->words : waits_for;
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (is_used(nodes, all[i].key))
+			columns[n++] = all[i].column;
+	table_write(h, nodes, columns, n);
 }
 
 /* The node waited for, or the user of the processors. */
@@ -68,26 +68,28 @@ write_edges(struct html *h, const json_t *nodes, const json_t *edges)
 		{ "For what", NULL, false },
 		{ "Share of its time", NULL, true },
 	};
+	const struct nw_chain_words *want;
+	const char *words[3];
 	const json_t *edge;
-	size_t i;
+	size_t i, k;
 
 	table_open(h, columns, 4);
 	json_array_foreach(edges, i, edge)
 	{
 		const double share = result_number(edge, KEY_chain_edge_share);
 
+		words[0] = result_text(result_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
+		    KEY_chain_node_name);
+		words[1] = whom_words(nodes, edge);
+		words[2] = result_text(edge, KEY_chain_edge_waits_for);
+		if ((want = nw_chain_want_of(words[2])) != NULL)
+			words[2] = want->words;
 		html_raw(h, "<tr>");
-		table_cell_open(h, &columns[0]);
-		table_text(h,
-		    result_text(result_at(nodes, result_number(edge, KEY_chain_edge_waiter)),
-			KEY_chain_node_name));
-		table_cell_close(h);
-		table_cell_open(h, &columns[1]);
-		table_text(h, whom_words(nodes, edge));
-		table_cell_close(h);
-		table_cell_open(h, &columns[2]);
-		table_text(h, what_words(result_text(edge, KEY_chain_edge_waits_for)));
-		table_cell_close(h);
+		for (k = 0; k < 3; k++) {
+			table_cell_open(h, &columns[k]);
+			table_text(h, words[k]);
+			table_cell_close(h);
+		}
 		table_cell_open(h, &columns[3]);
 		table_value(h, share, fmt_share(share));
 		table_cell_close(h);
