@@ -51,9 +51,10 @@ enum {
 	NWSHM_CHUNKS = 16,
 	NWSHM_THREADS = NWSHM_CHUNKS * NWSHM_CHUNK_THREADS,
 	NWSHM_OBJECTS = 512,
-	NWSHM_LOCALS = 32, /* local sockets among them */
-	NWSHM_PIPES = 96,  /* ends of pipes among the objects, and kin of pipes */
-	NWSHM_PEERS = 64,  /* semaphores come only while there are fewer of all these */
+	NWSHM_LOCALS = 32,  /* local sockets among them */
+	NWSHM_PIPES = 96,   /* ends of pipes among the objects, and kin of pipes */
+	NWSHM_PEERS = 64,   /* semaphores and conditions come only while there are fewer of these */
+	NWSHM_MUTEXES = 48, /* the same of mutexes, which a program may have in any number */
 	NWSHM_SOCKET_BYTES = 112,
 	NWSHM_PATH_BYTES = 400,
 	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */

@@ -358,8 +358,10 @@ object_get_pipe(uint64_t dev, uint64_t ino)
 struct nwshm_object *
 object_get_peer(enum nwshm_object_kind kind, uint64_t dev, uint64_t ino)
 {
-	struct nwshm_object *o = object_get_like_pipe(
-	    kind, dev, ino, kind != NWSHM_CHILDREN ? NWSHM_PEERS : NWSHM_PIPES);
+	struct nwshm_object *o = object_get_like_pipe(kind, dev, ino,
+	    kind == NWSHM_CHILDREN    ? NWSHM_PIPES
+		: kind == NWSHM_MUTEX ? NWSHM_MUTEXES
+				      : NWSHM_PEERS);
 
 	if (o != NULL && atomic_load_explicit(&o->refs, memory_order_relaxed) > 1)
 		object_unref(o);
