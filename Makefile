@@ -9,7 +9,8 @@
 #   make gridftp    installs the Globus packages that are missing, builds what GridFTP's servers and clients load into build/MODE/lib
 #   make slurm      builds Slurm's plug-in for the release of Slurm whose headers are here
 #   make bench      runs the benchmarks; PEERS=1 prints every goal beside ClickHouse, Prometheus and InfluxDB instead, which it installs;
-#                   BENCH_RECORDING="FILE made-up ..." for several recordings, BENCH_BASE=COMMIT for a build of a commit in turns with this one
+#                   BENCH_RECORDING="FILE made-up ..." for several recordings, BENCH_BASE=COMMIT for a build of a commit in turns with this one,
+#                   BENCH_STORE=FILE for the sessions of a box to be judged
 #   make bench-fleet  a million sessions of a hundred boxes in a fleet, and questions; five minutes
 #   make calibrate  simulates data of known truth and prints how often the box is wrong; repeats long unit tests in full
 #   make experiment-reduction  repeats a paper's figures in build/experiment; RECORDING=DIR adds a recording
