@@ -132,10 +132,8 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 	struct nw_order_status s = { .collecting = collecting,
 		.collection_s = (double)collection_ns / 1e9,
 		.report_s = (double)report_ns / 1e9,
-		.cpu_s = control_client_cpu_s(),
 		.budget = o->budget,
 		.slowed = o->slowed > 1 ? o->slowed : 1,
-		.rss_bytes = rss_bytes(),
 		.samples = o->samples,
 		.overruns = o->overruns,
 		.diet_series = o->diet_series,
@@ -147,6 +145,8 @@ control_client_status(struct control_client *o, int64_t now_mono_ns, const char 
 	if (now_mono_ns < o->status_mono_ns)
 		return;
 	o->status_mono_ns = now_mono_ns + STATUS_PERIOD_NS;
+	s.cpu_s = control_client_cpu_s();
+	s.rss_bytes = rss_bytes();
 	s.cpu_share = cpu_share(o, s.cpu_s, now_mono_ns);
 	nw_provider_get_stats(o->provider, &stats);
 	for (i = 0; i < o->leases.n; i++)

@@ -87,18 +87,23 @@ procfile_parse_io(const char *text, struct procfile_io *out)
 	} want[] = {
 		{ "rchar: ", &out->rchar },
 		{ "wchar: ", &out->wchar },
-		{ "\nread_bytes: ", &out->read_bytes },
-		{ "\nwrite_bytes: ", &out->write_bytes },
+		{ "read_bytes: ", &out->read_bytes },
+		{ "write_bytes: ", &out->write_bytes },
 	};
-	const char *p;
-	size_t i;
+	size_t i, len;
 
-	for (i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
-		if ((p = strstr(text, want[i].key)) == NULL)
-			return false;
-		*want[i].to = procfile_number(p + strlen(want[i].key));
+	/* the kernel writes the lines in this order */
+	for (i = 0; i < sizeof(want) / sizeof(want[0]);) {
+		len = strlen(want[i].key);
+		if (strncmp(text, want[i].key, len) == 0)
+			*want[i++].to = procfile_number(text + len);
+		while (*text != '\0' && *text != '\n')
+			text++;
+		if (*text == '\0')
+			break;
+		text++;
 	}
-	return true;
+	return i == sizeof(want) / sizeof(want[0]);
 }
 
 /* Of the main thread: time on a processor, time runnable but waiting for a processor, and how

@@ -50,13 +50,28 @@ place_of_device(const char *dev, dev_t number, char out[PLACE_BYTES])
 	return true;
 }
 
+/* Files come in groups from one file system: the answer for the last is kept, as a walk below /sys
+ * costs more than all else that is told of a small file. */
 bool
 place_of_file(const char *path, char out[PLACE_BYTES])
 {
+	static struct {
+		bool known, found;
+		dev_t number;
+		char place[PLACE_BYTES];
+	} last;
 	struct stat st;
 
-	return path[0] == '/' && stat(path, &st) == 0 &&
-	    place_of_device("/sys/dev/block", st.st_dev, out);
+	if (path[0] != '/' || stat(path, &st) != 0)
+		return false;
+	if (!last.known || last.number != st.st_dev) {
+		last.known = true;
+		last.number = st.st_dev;
+		last.found = place_of_device("/sys/dev/block", st.st_dev, last.place);
+	}
+	if (last.found)
+		memcpy(out, last.place, PLACE_BYTES);
+	return last.found;
 }
 
 static bool

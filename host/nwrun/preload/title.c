@@ -54,9 +54,12 @@ base_part(const char *path, size_t len)
 static struct part
 program_part(const char *argument)
 {
-	size_t len = strcspn(argument, ": ");
+	size_t len = 0;
 	struct part p;
 
+	/* not strcspn(3): a short program would touch the C library's code for this alone */
+	while (argument[len] != '\0' && argument[len] != ':' && argument[len] != ' ')
+		len++;
 	if (argument[len] != ':' || (argument[len + 1] != ' ' && argument[len + 1] != '\0'))
 		len = strlen(argument);
 	p = base_part(argument, len);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -53,6 +54,27 @@ test_devices(void)
 	CHECK(chdir("/") == 0);
 }
 
+/* Files of several file systems in turns, each after a file of the same and of another. */
+static void
+test_turns(void)
+{
+	static const char *const paths[] = { "/proc/self/stat", "/proc/self/status", "/bin/sh",
+		"/bin/ls", "/dev/null", "/bin/sh", "/sys/kernel", "/tmp", "/proc/self/stat" };
+	char found[PLACE_BYTES], wanted[PLACE_BYTES];
+	struct stat st;
+	bool known;
+	size_t i;
+
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		if (stat(paths[i], &st) != 0)
+			continue;
+		known = place_of_device("/sys/dev/block", st.st_dev, wanted);
+		CHECK_INT(place_of_file(paths[i], found), known);
+		if (known)
+			CHECK_STR(found, wanted);
+	}
+}
+
 static void
 test_addresses(void)
 {
@@ -74,6 +96,7 @@ main(void)
 	char command[64];
 
 	test_devices();
+	test_turns();
 	test_addresses();
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	shell(command);
