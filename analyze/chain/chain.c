@@ -38,6 +38,7 @@ struct builder {
 	double *locked;          /* n x n_windows: waits for equal processes, at semaphores */
 	double *held;            /* n_nodes x n_windows: held seconds of a node */
 	double *there;           /* n_nodes x n_windows: seconds at work */
+	double *sought;          /* n_nodes x n_windows: the longest wait of a process for a node */
 };
 
 static double
@@ -270,8 +271,9 @@ window_add(struct builder *b, size_t process, size_t w)
 	int k;
 
 	held = use_cut(p, w, room, use);
-	if (!p->cpu_known)
-		held = room;
+	if (p->cpu_known)
+		use[NW_CHAIN_INSIDE] = fmin(room - held, b->sought[cell]);
+	held = p->cpu_known ? held + use[NW_CHAIN_INSIDE] : room;
 	node->at_work_s += there;
 	node->begin_s = fmin(node->begin_s, b->begin_s[process]);
 	node->end_s = fmax(node->end_s, b->end_s[process]);
@@ -296,8 +298,7 @@ is_of_tree(const struct builder *b, size_t node)
 	return true;
 }
 
-/* The part of the chain's time with any process of a node at work. Links of a row work at the same
- * time, children of a tree one after the other. */
+/* The part of the chain's time with any process of a node at work. */
 static double
 cover(const struct builder *b, size_t node)
 {
@@ -305,17 +306,16 @@ cover(const struct builder *b, size_t node)
 	double begin_s = INFINITY, end_s = 0, there = 0;
 	size_t i, w;
 
-	if (!is_of_tree(b, node))
-		return 1;
 	for (i = 0; i < c->n_nodes; i++) {
 		begin_s = fmin(begin_s, c->node[i].begin_s);
 		end_s = fmax(end_s, c->node[i].end_s);
 	}
 	for (w = 0; w < b->n_windows; w++)
-		there += fmin(b->there[node * b->n_windows + w],
-		    fmin(end_s, (double)(w + 1) * b->window_s) -
-			fmax(begin_s, (double)w * b->window_s));
-	return end_s > begin_s ? fmin(1, fmax(0, there) / (end_s - begin_s)) : 1;
+		there += fmax(0,
+		    fmin(b->there[node * b->n_windows + w],
+			fmin(end_s, (double)(w + 1) * b->window_s) -
+			    fmax(begin_s, (double)w * b->window_s)));
+	return end_s > begin_s ? fmin(1, there / (end_s - begin_s)) : 1;
 }
 
 static void
@@ -335,7 +335,9 @@ nodes_fill(struct builder *b)
 		if (!(node->at_work_s > 0))
 			continue;
 		node->waited_share /= node->at_work_s;
-		node->held_share *= cover(b, (size_t)(node - b->out->node)) / node->at_work_s;
+		node->held_share /= node->at_work_s;
+		if (is_of_tree(b, (size_t)(node - b->out->node)))
+			node->held_share *= cover(b, (size_t)(node - b->out->node));
 		for (k = 0; k < NW_CHAIN_USES; k++)
 			node->use_share[k] /= node->at_work_s;
 	}
@@ -428,6 +430,21 @@ edges_share(struct builder *b)
 			e->own_share = fmin(e->share, back->share);
 }
 
+static void
+sought_fill(struct builder *b)
+{
+	const struct nw_chain *c = b->out;
+	const struct nw_chain_edge *e;
+	double *to;
+	size_t w;
+
+	for (e = c->edge; e < c->edge + c->n_edges; e++)
+		for (w = 0; w < b->n_windows; w++) {
+			to = &b->sought[e->holder * b->n_windows + w];
+			*to = fmax(*to, e->wait_s[w] / (double)c->node[e->waiter].n_processes);
+		}
+}
+
 static int
 edges_find(struct builder *b)
 {
@@ -438,7 +455,7 @@ edges_find(struct builder *b)
 		for (dir = 0; dir < 2 && rc == NW_OK; dir++)
 			if (e->process < b->n && e->wait_s[dir] != NULL)
 				rc = end_edges(b, e, dir);
-	edges_share(b);
+	sought_fill(b);
 	return rc;
 }
 
@@ -462,6 +479,14 @@ lead_windows(const struct builder *b, size_t first, size_t second)
 	return n > 0 ? (double)led / (double)n : 1;
 }
 
+/* The part of the chain's time for which a node held the bytes: a link of a row that was done early
+ * kept nobody waiting behind that. */
+static double
+weight(const struct builder *b, size_t node)
+{
+	return b->out->node[node].held_share * (is_of_tree(b, node) ? 1 : cover(b, node));
+}
+
 static void
 slowest_find(struct builder *b)
 {
@@ -471,7 +496,7 @@ slowest_find(struct builder *b)
 
 	c->longest = c->second = c->n_nodes;
 	for (i = 0; i < c->n_nodes; i++) {
-		share = c->node[i].held_share;
+		share = weight(b, i);
 		if (share > most) {
 			second = most;
 			c->second = c->longest;
@@ -525,10 +550,12 @@ builder_make(struct builder *b)
 	b->locked = calloc(n * w, sizeof(*b->locked));
 	b->held = calloc(n * w, sizeof(*b->held));
 	b->there = calloc(n * w, sizeof(*b->there));
+	b->sought = calloc(n * w, sizeof(*b->sought));
 	b->out->node = calloc(n, sizeof(*b->out->node));
 	if (b->wait_s == NULL || b->far == NULL || b->begin_s == NULL || b->end_s == NULL ||
 	    b->kept == NULL || b->node_of == NULL || b->part == NULL || b->waited == NULL ||
-	    b->locked == NULL || b->held == NULL || b->there == NULL || b->out->node == NULL)
+	    b->locked == NULL || b->held == NULL || b->there == NULL || b->sought == NULL ||
+	    b->out->node == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < b->n; i++) {
 		b->begin_s[i] = INFINITY;
@@ -559,8 +586,9 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 	if ((rc = builder_make(&b)) == NW_OK) {
 		nodes_find(&b);
 		waits_fill(&b);
-		nodes_fill(&b);
 		rc = edges_find(&b);
+		nodes_fill(&b);
+		edges_share(&b);
 	}
 	if (rc == NW_OK && waits_somewhere(out))
 		slowest_find(&b);
@@ -577,6 +605,7 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 	free(b.locked);
 	free(b.held);
 	free(b.there);
+	free(b.sought);
 	return rc;
 }
 

@@ -35,6 +35,12 @@ longest_node(const struct chain *c)
 	return &c->graph.node[c->graph.longest];
 }
 
+static size_t
+host_of(const struct evidence *e, const struct chain *c, size_t node)
+{
+	return e->processes[c->node[node].process].host;
+}
+
 static double
 windows_of(const struct evidence *e, const struct nw_chain_node *n)
 {
@@ -149,15 +155,50 @@ is_known_without_bytes(const struct chain *c, const struct judgement *j)
 	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
 }
 
-/* Whether path and chain name programs of one host, and differ. */
+/* Whether path and chain name programs of one host, and differ. A pace of the path is that of the
+ * chain's program if this program paused. */
 static bool
 is_another_program(const struct evidence *e, const struct chain *c, const struct judgement *j)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
+	const bool paused = chain_largest_use(longest_node(c), -1) == NW_CHAIN_PAUSED;
 
-	return j->limit.known && !j->pace.found && s->kind == NW_STAGE_HOST &&
+	return j->limit.known && (!j->pace.found || paused) && is_host_kind(s->kind) &&
 	    !c->graph.limit_is_edge && is_host_kind(kind_of(e, c, c->graph.limit)) &&
+	    host_of(e, c, c->graph.limit) == e->processes[s->process].host &&
 	    c->node_of[s->process] != c->graph.limit;
+}
+
+/* Whether programs have networks, and all of these have peers in the chain alone. */
+static bool
+is_closed(const struct evidence *e, const struct chain *c)
+{
+	const struct evidence_process *p;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++) {
+		p = &e->processes[i];
+		if (!(total(e, p->bytes[NW_OP_NET_READ]) + total(e, p->bytes[NW_OP_NET_WRITE]) > 0))
+			continue;
+		found = true;
+		if (c->node_of[i] >= c->graph.n_nodes ||
+		    c->graph.node[c->node_of[i]].use_share[NW_CHAIN_FAR] >= LEAVES_MIN)
+			return false;
+	}
+	return found;
+}
+
+/* Whether the path's limit is the network behind one end while all peers are measured: the chain
+ * knows for whom the programs waited. */
+static bool
+is_behind_nodes(const struct evidence *e, const struct chain *c, const struct judgement *j)
+{
+	const enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
+
+	return j->limit.known && !c->graph.limit_is_edge &&
+	    (kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ) &&
+	    !is_net_kind(kind_of(e, c, c->graph.limit)) && is_closed(e, c);
 }
 
 static enum chained_how
@@ -174,7 +215,8 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		return CHAINED_NOT;
 	if (j->limit.known && agrees(e, c, j)) /* a network alone is the path's own sentence */
 		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
-	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j)
+	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j) ||
+		is_behind_nodes(e, c, j)
 	    ? CHAINED_INSTEAD
 	    : CHAINED_NOT;
 }
@@ -414,7 +456,9 @@ confidence_of(const struct evidence *e, const struct chain *c)
 
 	if (!g->known)
 		return both_held(g) ? "low" : "none";
-	return !g->limit_is_edge && held >= SURE_HELD && held - g->second_share >= SURE_LEAD &&
+	return !g->limit_is_edge && held >= SURE_HELD &&
+		chain_largest_use(longest_node(c), -1) != NW_CHAIN_INSIDE &&
+		held - g->second_share >= SURE_LEAD &&
 		windows_of(e, longest_node(c)) >= SURE_WINDOWS && e->documents_dropped == 0
 	    ? "medium"
 	    : "low";

@@ -153,7 +153,7 @@ def judge(spec, doc, pids):
     process, in the sentence."""
     v, nodes = doc["verdict"], (doc.get("chain") or {"nodes": []})["nodes"]
     disk = DISK.get(spec["way"], ("", "", ""))[2]
-    names = [n["name"] for n in nodes if n.get("pid") in pids and n["processes"] <= len(pids)]
+    names = [n["name"] for n in nodes if n.get("pid") in pids or (n["processes"] == len(pids) > 1 and "pid" not in n)]
     told = any(is_told(v["sentence"], n) for n in [*names, *(f"(process {i})" for i in pids)])
     if v["stage"] is None:
         both = "both" in v["sentence"] or "either" in v["sentence"]
@@ -211,8 +211,7 @@ def main():
                         seconds, pids = run_case(w, p, task)
                         doc = w.result(task)
                         r = dict(id=p["id"], kind=p["kind"], task=task, session=doc["session"]["id"], seconds=seconds, pids=pids)
-                        r.update(said=judge(p, doc, pids), sentence=doc["verdict"]["sentence"], stage=doc["verdict"]["stage"],
-                                 confidence=doc["verdict"]["confidence"], interval=doc["verdict"]["interval"])
+                        r.update(said=judge(p, doc, pids), sentence=doc["verdict"]["sentence"], interval=doc["verdict"]["interval"])
                     for what in ("planted", "other") if a.lift else ():
                         r[what] = run_case(w, lifted(p, what), "", False)[0]
                 except Failed as e:

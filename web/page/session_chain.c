@@ -19,6 +19,7 @@ TABLE_NUMBER(column_far, KEY_chain_node_far_share, fmt_share)
 TABLE_NUMBER(column_step, KEY_chain_node_step_share, fmt_share)
 TABLE_NUMBER(column_paused, KEY_chain_node_paused_share, fmt_share)
 TABLE_NUMBER(column_starved, KEY_chain_node_starved_share, fmt_share)
+TABLE_NUMBER(column_inside, KEY_chain_node_inside_share, fmt_share)
 
 static void
 write_nodes(struct html *h, const json_t *nodes)
@@ -35,6 +36,7 @@ write_nodes(struct html *h, const json_t *nodes)
 		{ "In steps", column_step, true },
 		{ "Paused", column_paused, true },
 		{ "No processor", column_starved, true },
+		{ "Not known", column_inside, true },
 	};
 
 	table_write(h, nodes, columns, sizeof(columns) / sizeof(columns[0]));

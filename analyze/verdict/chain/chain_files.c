@@ -23,13 +23,14 @@ at(const double *a, size_t i)
 	return a != NULL && a[i] > 0 ? a[i] : 0;
 }
 
-/* The same file in the hands of two processes. */
+/* A file in the hands of two processes, of which one writes and one reads alone: what both write is
+ * no hand-over. */
 static bool
 is_handed(
     const struct evidence *e, const struct evidence_shared *from, const struct evidence_shared *to)
 {
 	return from->is_shared && to->is_shared && from->process != to->process &&
-	    from->sum[1] > 0 && to->sum[0] > 0 &&
+	    from->sum[1] > 0 && to->sum[0] > 0 && !(to->sum[1] > 0) &&
 	    e->processes[from->process].host == e->processes[to->process].host &&
 	    strcmp(from->path, to->path) == 0;
 }

@@ -18,7 +18,8 @@ static const char *const use_words[NW_CHAIN_USES] = { [NW_CHAIN_CPU] = "computed
 	[NW_CHAIN_FAR] = "waited for the network for",
 	[NW_CHAIN_STEP] = "was in its steps, without computing itself, for",
 	[NW_CHAIN_PAUSED] = "paused for",
-	[NW_CHAIN_STARVED] = "had no processor for" };
+	[NW_CHAIN_STARVED] = "had no processor for",
+	[NW_CHAIN_INSIDE] = "waited within itself, or out of sight, for" };
 
 /* --- names --- */
 
@@ -208,16 +209,22 @@ waits_tell(struct teller *t)
 		link_tell(t, t->link[i]);
 }
 
+/* Time of no known use is told where it is more than all others together. */
 int
 chain_largest_use(const struct nw_chain_node *n, int without)
 {
+	double known = 0;
 	int k, most = -1;
 
-	for (k = 0; k < NW_CHAIN_USES; k++)
+	for (k = 0; k < NW_CHAIN_INSIDE; k++) {
+		known += n->use_share[k];
 		if (k != without && n->use_share[k] >= USE_TOLD &&
 		    (most < 0 || n->use_share[k] > n->use_share[most]))
 			most = k;
-	return most;
+	}
+	return without < 0 && n->use_share[NW_CHAIN_INSIDE] >= fmax(USE_TOLD, known)
+	    ? NW_CHAIN_INSIDE
+	    : most;
 }
 
 static void

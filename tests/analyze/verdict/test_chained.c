@@ -124,6 +124,44 @@ test_agrees(void)
 	CHECK_STR(j.confidence, "medium");
 	CHECK_STR(j.cause, "computing");
 	end();
+	begin(); /* the same of an end of a connection within the host, not of another host's */
+	j.path.stage[1] = (struct nw_path_stage){ .kind = NW_STAGE_SENDER_HOST };
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+	begin();
+	j.path.stage[1] = (struct nw_path_stage){ .kind = NW_STAGE_SENDER_HOST };
+	process[0].host = 1;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
+	begin(); /* a pace is another program's if that program pauses */
+	j.path.stage[1].process = 0;
+	j.pace.found = true;
+	CHECK_INT(decide(), CHAINED_NOT);
+	node[1].use_share[NW_CHAIN_CPU] = 0;
+	node[1].use_share[NW_CHAIN_PAUSED] = 0.9;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+}
+
+/* The network behind one end: the chain knows the far end if all peers are measured. */
+static void
+test_behind(void)
+{
+	static double bytes[WINDOWS] = { 1e6 };
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		begin();
+		j.path.stage[1].kind = i % 2 ? NW_STAGE_NET_READ : NW_STAGE_NET_WRITE;
+		process[0].bytes[NW_OP_NET_READ] = bytes;
+		process[2].bytes[NW_OP_NET_WRITE] = bytes;
+		if (i == 2)
+			node_of[2] = SIZE_MAX;
+		if (i == 3)
+			node[0].use_share[NW_CHAIN_FAR] = 0.5;
+		CHECK_INT(decide(), i < 2 ? CHAINED_INSTEAD : CHAINED_NOT);
+		end();
+	}
 }
 
 /* A path that worked for a short part of the session: a program that loaded its modules. */
@@ -256,6 +294,7 @@ test_kinds(void)
 		{ NW_CHAIN_FAR, NW_STAGE_NET_WRITE,
 		    "In this transfer, the network behind second on here (or the far end) held" },
 		{ NW_CHAIN_PAUSED, NW_STAGE_HOST, "In this transfer, second on here held" },
+		{ NW_CHAIN_INSIDE, NW_STAGE_HOST, "In this transfer, second on here held" },
 	};
 	size_t i;
 
@@ -266,6 +305,7 @@ test_kinds(void)
 		node[1].use_share[cases[i].use] = 0.8;
 		CHECK_INT(decide(), CHAINED_INSTEAD);
 		CHECK_INT(j.chained.stage, cases[i].kind);
+		CHECK_STR(j.confidence, cases[i].use == NW_CHAIN_INSIDE ? "low" : "medium");
 		CHECK(strncmp(j.sentence, cases[i].begins, strlen(cases[i].begins)) == 0);
 		end();
 	}
@@ -363,6 +403,7 @@ main(void)
 	test_starved();
 	test_pace();
 	test_agrees();
+	test_behind();
 	test_covers();
 	test_stays();
 	test_even();

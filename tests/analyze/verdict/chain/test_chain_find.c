@@ -225,13 +225,14 @@ test_files(void)
 	static const struct {
 		double read_each;
 		size_t read_from, read_to, second_from, second_to;
-		bool waits;
+		bool waits, both;
 	} cases[] = {
-		{ 1e6, 0, 20, 0, 0, true },   /* reads as much as is written */
-		{ 1e5, 0, 20, 0, 0, false },  /* lags behind */
-		{ 2e7, 19, 20, 0, 0, true },  /* reads the whole file at its end */
-		{ 1e6, 0, 20, 2, 18, false }, /* a file of before lies unread */
-		{ 1e6, 0, 20, 1, 3, true },   /* a file of before is read at once */
+		{ 1e6, 0, 20, 0, 0, true, false },   /* reads as much as is written */
+		{ 1e6, 0, 20, 0, 0, false, true },   /* and writes there, too */
+		{ 1e5, 0, 20, 0, 0, false, false },  /* lags behind */
+		{ 2e7, 19, 20, 0, 0, true, false },  /* reads the whole file at its end */
+		{ 1e6, 0, 20, 2, 18, false, false }, /* a file of before lies unread */
+		{ 1e6, 0, 20, 1, 3, true, false },   /* a file of before is read at once */
 	};
 	static char one[] = "/one", two[] = "/two";
 	static double written[WINDOWS], read[WINDOWS], before[WINDOWS], late[WINDOWS], cpu[WINDOWS],
@@ -251,6 +252,7 @@ test_files(void)
 		shared[0] = use(0, one, 1, written, 1e6, 0, WINDOWS);
 		shared[1] =
 		    use(1, one, 0, read, cases[i].read_each, cases[i].read_from, cases[i].read_to);
+		shared[1].sum[1] = cases[i].both ? 1e6 : 0;
 		shared[2] = use(0, two, 1, before, 1e6, 0, 1);
 		shared[3] = use(1, two, 0, late, 1e5, cases[i].second_from, cases[i].second_to);
 		e.shared = shared;
