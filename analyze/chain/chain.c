@@ -479,8 +479,8 @@ lead_windows(const struct builder *b, size_t first, size_t second)
 	return n > 0 ? (double)led / (double)n : 1;
 }
 
-/* The part of the chain's time for which a node held the bytes: a link of a row that was done early
- * kept nobody waiting behind that. */
+/* The part of the chain's time for which a node held the bytes: nobody waits for a link of a row
+ * that was done early. */
 static double
 weight(const struct builder *b, size_t node)
 {

@@ -24,6 +24,8 @@ static const double LEAVES_MIN = 0.1;
 static const double STARVED_BESIDE_PACE = 0.3;
 /* Processors that the session's own programs may use beside others that make a host busy. */
 static const double OWN_MOST = 0.25;
+/* A program that waited for others for so much of its time keeps no pace of its own. */
+static const double WAITED_MOST = 0.5;
 /* A verdict of medium confidence: held share, lead before the next, windows. */
 static const double SURE_HELD = 0.6, SURE_LEAD = 0.3, SURE_WINDOWS = 15;
 
@@ -155,16 +157,26 @@ is_known_without_bytes(const struct chain *c, const struct judgement *j)
 	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
 }
 
-/* Whether path and chain name programs of one host, and differ. A pace of the path is that of the
- * chain's program if this program paused. */
+/* Whether a pace that the path found is none of its program: the chain's program paused, or the
+ * path's program waited for others, by looking again and again. */
+static bool
+is_pace_of_others(const struct chain *c, const struct judgement *j)
+{
+	const size_t node = c->node_of[j->path.stage[j->limit.stage].process];
+
+	return chain_largest_use(longest_node(c), -1) == NW_CHAIN_PAUSED ||
+	    (node < c->graph.n_nodes && c->graph.node[node].waited_share >= WAITED_MOST);
+}
+
+/* Whether path and chain name programs of one host, and differ. */
 static bool
 is_another_program(const struct evidence *e, const struct chain *c, const struct judgement *j)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
-	const bool paused = chain_largest_use(longest_node(c), -1) == NW_CHAIN_PAUSED;
 
-	return j->limit.known && (!j->pace.found || paused) && is_host_kind(s->kind) &&
-	    !c->graph.limit_is_edge && is_host_kind(kind_of(e, c, c->graph.limit)) &&
+	return j->limit.known && (!j->pace.found || is_pace_of_others(c, j)) &&
+	    is_host_kind(s->kind) && !c->graph.limit_is_edge &&
+	    is_host_kind(kind_of(e, c, c->graph.limit)) &&
 	    host_of(e, c, c->graph.limit) == e->processes[s->process].host &&
 	    c->node_of[s->process] != c->graph.limit;
 }

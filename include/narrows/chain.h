@@ -9,8 +9,8 @@
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
  * node is the part of its time at work that was no wait for another node: computing, disks,
  * pauses, waits for peers without measurement. With known processor time, time without any
- * explanation is held as far as other nodes waited for this node meanwhile: the node's threads may
- * wait for each other, or for somebody out of sight. A process waits while its first
+ * explanation is held as far as other nodes waited for the node meanwhile: threads may wait for
+ * other threads, or for a process out of sight. A process waits while its first
  * thread waits. Without such an account, a wait beside a thread of the same process that computes,
  * or wants a processor, is no wait of the process. Behind the slowest node readers wait, and
  * before that node writers wait: so the node with the largest held share limits.
@@ -38,7 +38,7 @@ enum nw_chain_use {
 	NW_CHAIN_STEP,    /* in steps that the program marked, and in no use above */
 	NW_CHAIN_PAUSED,  /* pauses that the program's own time ended */
 	NW_CHAIN_STARVED, /* ready to run without a processor */
-	NW_CHAIN_INSIDE,  /* of no known use, while other nodes waited for this one; no input */
+	NW_CHAIN_INSIDE,  /* of no known use, while other nodes waited for the node; no input */
 	NW_CHAIN_USES
 };
 

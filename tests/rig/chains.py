@@ -156,7 +156,7 @@ def judge(spec, doc, pids):
     names = [n["name"] for n in nodes if n.get("pid") in pids or (n["processes"] == len(pids) > 1 and "pid" not in n)]
     told = any(is_told(v["sentence"], n) for n in [*names, *(f"(process {i})" for i in pids)])
     if v["stage"] is None:
-        both = "both" in v["sentence"] or "either" in v["sentence"]
+        both = re.search("both|either", v["sentence"], re.I)
         return "several" if both and (told or disk in v["candidates"]) else "silent"
     if spec["way"] == "rate" or disk:
         right = v["stage"] == disk or (v["stage"] in ("network", "net.read", "net.write") and not disk) or (disk and told)

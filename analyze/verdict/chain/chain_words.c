@@ -100,14 +100,15 @@ static void
 names_part(const struct evidence *e, struct chain *c)
 {
 	const size_t n = c->graph.n_nodes;
-	bool twice;
+	bool *twice = xcalloc(n + 1, sizeof(*twice));
 	char *name;
 	size_t i, k;
 
+	for (i = 0; i < n; i++)
+		for (k = 0; k < n; k++)
+			twice[i] |= k != i && strcmp(c->node[i].name, c->node[k].name) == 0;
 	for (i = 0; i < n; i++) {
-		for (twice = false, k = i + 1; k < n; k++)
-			twice = twice || strcmp(c->node[i].name, c->node[k].name) == 0;
-		if (!twice)
+		if (!twice[i])
 			continue;
 		name = xasprintf("%s (%s%lld)", c->node[i].name,
 		    c->graph.node[i].n_processes > 1 ? "from process " : "process ",
@@ -115,6 +116,7 @@ names_part(const struct evidence *e, struct chain *c)
 		free(c->node[i].name);
 		c->node[i].name = name;
 	}
+	free(twice);
 }
 
 /* --- the sentence --- */

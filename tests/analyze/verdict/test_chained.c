@@ -137,6 +137,12 @@ test_agrees(void)
 	j.path.stage[1].process = 0;
 	j.pace.found = true;
 	CHECK_INT(decide(), CHAINED_NOT);
+	node[0].waited_share = 0.9;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+	begin();
+	j.path.stage[1].process = 0;
+	j.pace.found = true;
 	node[1].use_share[NW_CHAIN_CPU] = 0;
 	node[1].use_share[NW_CHAIN_PAUSED] = 0.9;
 	CHECK_INT(decide(), CHAINED_INSTEAD);
