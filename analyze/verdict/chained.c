@@ -119,11 +119,10 @@ is_net_kind(enum nw_stage_kind kind)
 
 /* --- the decision --- */
 
-/* Whether path and chain have the same limit. */
+/* Whether a stage of the path is the chain's limit. */
 static bool
-agrees(const struct evidence *e, const struct chain *c, const struct judgement *j)
+agrees(const struct evidence *e, const struct chain *c, const struct nw_path_stage *s)
 {
-	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	enum nw_stage_kind kind;
 
 	if (c->graph.limit_is_edge)
@@ -157,15 +156,36 @@ is_known_without_bytes(const struct chain *c, const struct judgement *j)
 	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
 }
 
+/* Whether a stage is a program that waited for others. */
+static bool
+is_waiter(const struct chain *c, const struct nw_path_stage *s)
+{
+	const size_t node = c->node_of[s->process];
+
+	return is_host_kind(s->kind) && node < c->graph.n_nodes &&
+	    c->graph.node[node].waited_share >= WAITED_MOST;
+}
+
 /* Whether a pace that the path found is none of its program: the chain's program paused, or the
  * path's program waited for others, by looking again and again. */
 static bool
 is_pace_of_others(const struct chain *c, const struct judgement *j)
 {
-	const size_t node = c->node_of[j->path.stage[j->limit.stage].process];
-
 	return chain_largest_use(longest_node(c), -1) == NW_CHAIN_PAUSED ||
-	    (node < c->graph.n_nodes && c->graph.node[node].waited_share >= WAITED_MOST);
+	    is_waiter(c, &j->path.stage[j->limit.stage]);
+}
+
+/* Whether the path has two limits, the chain's and a program that waited for others. */
+static bool
+is_beside_waiter(const struct evidence *e, const struct chain *c, const struct judgement *j)
+{
+	const struct nw_path_stage *a = &j->path.stage[j->limit.stage],
+				   *b = &j->path.stage[j->second];
+
+	if (j->limit.known || j->second >= j->path.n || j->crowd.limits || j->idle_disk ||
+	    j->idle_network || j->blind_reads)
+		return false;
+	return (agrees(e, c, a) && is_waiter(c, b)) || (agrees(e, c, b) && is_waiter(c, a));
 }
 
 /* Whether path and chain name programs of one host, and differ. */
@@ -225,10 +245,12 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		return CHAINED_INSTEAD;
 	if (!c->graph.known)
 		return CHAINED_NOT;
-	if (j->limit.known && agrees(e, c, j)) /* a network alone is the path's own sentence */
+	if (j->limit.known &&
+	    agrees(e, c,
+		&j->path.stage[j->limit.stage])) /* a network alone is the path's own sentence */
 		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
 	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j) ||
-		is_behind_nodes(e, c, j)
+		is_behind_nodes(e, c, j) || is_beside_waiter(e, c, j)
 	    ? CHAINED_INSTEAD
 	    : CHAINED_NOT;
 }

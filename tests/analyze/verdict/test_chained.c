@@ -149,6 +149,42 @@ test_agrees(void)
 	end();
 }
 
+/* Two limits of the path, of which one is a program that waited for others, by the chain. */
+static void
+test_tie(void)
+{
+	static const struct {
+		double waited;
+		size_t process;
+		bool idle_disk;
+		enum chained_how how;
+	} cases[] = {
+		{ 0.9, 1, false, CHAINED_INSTEAD },
+		{ 0.2, 1, false, CHAINED_NOT },
+		{ 0.9, 0, false, CHAINED_NOT },
+		{ 0.9, 1, true, CHAINED_NOT },
+	};
+	size_t i, k;
+
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+			begin();
+			node[1].use_share[NW_CHAIN_READ] = 0.9;
+			node[1].use_share[NW_CHAIN_CPU] = 0;
+			j.path.stage[0].process = cases[i].process;
+			j.path.stage[1].process = 2;
+			node[2].waited_share = cases[i].waited;
+			j.limit.known = false;
+			j.limit.stage = k;
+			j.second = 1 - k;
+			j.idle_disk = cases[i].idle_disk;
+			CHECK_INT(decide(), cases[i].how);
+			if (cases[i].how == CHAINED_INSTEAD)
+				CHECK_INT(j.chained.stage, NW_STAGE_DISK_READ);
+			end();
+		}
+}
+
 /* The network behind one end: the chain knows the far end if all peers are measured. */
 static void
 test_behind(void)
@@ -410,6 +446,7 @@ main(void)
 	test_pace();
 	test_agrees();
 	test_behind();
+	test_tie();
 	test_covers();
 	test_stays();
 	test_even();
