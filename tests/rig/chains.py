@@ -4,9 +4,9 @@
     chains.py [--seeds N] [--seed S] [--only REGEX] [--lift] [--table] [--again] [--out DIR]
 
 The table KINDS has the kinds: how programs are joined, and why one is slow: it computes, pauses, waits for a disk or a network. A seed
-draws three to six programs and the place of the slow one; a case's name has kind, seed, programs, place, way. Results are kept in
-DIR/chains.jsonl (build/chains): a case with a result is not run again, but for --again. --lift runs each case two more times, with the
-slow link 1.5 times as fast, and with another. Prints a line a case, and the sums of each kind: right, several (one of two that were
+draws three to six programs, the place of the slow one and its time for a block; a case's name has these, and the way to be slow. Results are kept in
+DIR/chains.jsonl (build/chains): a case with a result is not run again, but for --again. --lift runs each case three more times, not
+measured: as it is, with the slow link 1.5 times as fast, and with another. Prints a line a case, and the sums of each kind: right, several (one of two that were
 named, or a program without a name), silent, wrong, sure (wrong, and not of low confidence). Needs root; B is the build directory.
 """
 import argparse, json, os, random, re, shutil, sys, time
@@ -16,7 +16,7 @@ sys.path.insert(0, HERE)
 import rows
 from world import ADDRESS, MB, Failed, World, run, stop_kindly, until, write
 
-BLOCKS, SLOW, FAST, FASTER = 250, 0.015, 0.0005, 1.5
+GRAINS, LASTS, FAST, FASTER = (0.004, 0.015, 0.04), 3.75, 1 / 30, 1.5      # seconds of a slow block, of the row; parts of slow
 PORT = 5800
 HOW = ("computes", "pauses", "reads")
 JOINED = ("pipe", "pair", "named", "shm", "tcp")
@@ -63,22 +63,22 @@ def plan(kind, seed):
     """A case: its specification for rows.py, and the truth."""
     draw = random.Random(f"{kind} {seed}")
     joints, ways, crew, shape = KINDS[kind]
-    n, way = draw.randint(3, 6), draw.choice(ways)
+    n, way, slowly = draw.randint(3, 6), draw.choice(ways), draw.choice(GRAINS)
     slow = other = draw.randrange(n)
     while other == slow:
         other = draw.randrange(n)
-    programs = [dict(number=i, name=f"step{i}", crew="plain", way="computes", seconds=FAST, slow=False, host="a", ins=[], outs=[], workers=3,
+    programs = [dict(number=i, name=f"step{i}", crew="plain", way="computes", seconds=FAST * slowly, slow=False, host="a", ins=[], outs=[], workers=3,
                      main=draw.randrange(3)) for i in range(n)]
-    spec = dict(programs=programs, blocks=BLOCKS, joints=[], lock=None, runs=0, beside=1, way=way, kind=kind, seed=seed, far=(ADDRESS["b"], PORT))
+    spec = dict(programs=programs, blocks=round(LASTS / slowly), slowly=slowly, joints=[], lock=None, runs=0, beside=1, way=way, kind=kind, seed=seed, far=(ADDRESS["b"], PORT))
     if way == "rate":
         slow = None
     else:
-        programs[slow].update(way=way, seconds=SLOW, slow=True)
+        programs[slow].update(way=way, seconds=slowly, slow=True)
     if shape == "fan":       # the slow one of several in the middle is all of them
         spec["joints"] = fan_join(programs, draw, joints)
         if 0 < slow < n - 1:
             for p in programs[1:-1]:
-                p.update(programs[slow], seconds=SLOW * (n - 2), number=p["number"], ins=p["ins"], outs=p["outs"])
+                p.update(programs[slow], seconds=slowly * (n - 2), number=p["number"], ins=p["ins"], outs=p["outs"])
             other = draw.choice((0, n - 1))
     elif shape == "tree":
         spec.update(runs=1 if kind == "after" else 4, beside=1 if kind == "after" else draw.choice((1, 2)))
@@ -90,17 +90,20 @@ def plan(kind, seed):
     for p in programs:
         if crew in ("turns", "threads") or (crew == "pool" and p["number"] == one):
             p["crew"] = crew
-    spec.update(slow=slow, other=other, id=f"{kind}-{seed}-of{n}-at{'-net' if slow is None else slow}-{way}")
+    spec.update(slow=slow, other=other, id=f"{kind}-{seed}-of{n}-at{'-net' if slow is None else slow}-{way}-{slowly * 1000:.0f}ms")
     return spec
 
 
+LIFTS = ("plain", "planted", "other")
+
+
 def lifted(spec, what):
-    """The case with its slow link, or with another, faster."""
+    """The case as it is, or with its slow link, or with another, faster."""
     spec = json.loads(json.dumps(spec))
     if what == "planted" and spec["way"] in ("rate", *DISK):
         spec["rate_factor"] = FASTER
     for p in spec["programs"]:
-        if p["slow"] if what == "planted" else p["number"] == spec["other"]:
+        if what == "planted" and p["slow"] or what == "other" and p["number"] == spec["other"]:
             p["seconds"] /= FASTER
     return spec
 
@@ -114,15 +117,15 @@ def run_case(w, spec, task, measured=True):
     device, limit, _ = DISK.get(spec["way"], ("a", None, None))
     spec = dict(spec, tmp=tmp, disk=f"{w.disks[device].path}/data")
     write(tmp + "/spec.json", json.dumps(spec))
-    rate = rows.FROM_DISK / SLOW * spec.get("rate_factor", 1)
-    if spec["way"] in ("reads", "faults") and not os.path.exists(spec["disk"]):
-        write(spec["disk"], "0" * (rows.FROM_DISK * BLOCKS))
+    rate = rows.FROM_DISK / spec["slowly"] * spec.get("rate_factor", 1)
+    if spec["way"] in ("reads", "faults"):
+        write(spec["disk"], "0" * (rows.FROM_DISK * spec["blocks"]))
     w.lift()
     w.disks[device].settle()
     if limit:
         w.disks[device].throttle(**{limit: rate})
     if spec["way"] == "rate":
-        w.bucket_set(rate_bytes=rows.BLOCK / SLOW * spec.get("rate_factor", 1))
+        w.bucket_set(rate_bytes=rows.BLOCK / spec["slowly"] * spec.get("rate_factor", 1))
     those, hosts = [], sorted({p["host"] for p in spec["programs"]}, reverse=True)
     try:
         for host in hosts:
@@ -174,7 +177,7 @@ def table(kept):
         those = [r for r in kept.values() if kind in ("all", r["kind"])]
         if not those:
             continue
-        lifts = [sorted(r["seconds"] / r[x] for r in those if r.get(x)) for x in ("planted", "other")]
+        lifts = [sorted(r["plain"] / r[x] for r in those if r.get(x)) for x in ("planted", "other")]
         told = f"  {lifts[0][0]:.2f} {lifts[0][len(lifts[0]) // 2]:.2f}   {lifts[1][len(lifts[1]) // 2]:.2f} {lifts[1][-1]:.2f}" if all(lifts) else ""
         print(f"{kind:8}", *(f"{sum(r['said'] == x for r in those):8}" for x in words), told)
 
@@ -212,7 +215,7 @@ def main():
                         doc = w.result(task)
                         r = dict(id=p["id"], kind=p["kind"], task=task, session=doc["session"]["id"], seconds=seconds, pids=pids)
                         r.update(said=judge(p, doc, pids), sentence=doc["verdict"]["sentence"], interval=doc["verdict"]["interval"])
-                    for what in ("planted", "other") if a.lift else ():
+                    for what in LIFTS if a.lift else ():
                         r[what] = run_case(w, lifted(p, what), "", False)[0]
                 except Failed as e:
                     print(f"failed  {p['id']}: {e}", flush=True)
@@ -221,7 +224,7 @@ def main():
                 with open(file, "a") as f:
                     f.write(json.dumps(r) + "\n")
                 print(f"{r['said']:7} {r['id']:28} {r['seconds']:5.1f} s",
-                      *(f"{x} {r['seconds'] / r[x]:.2f}" for x in ("planted", "other") if x in r), r["sentence"], flush=True)
+                      *(f"{x} {r['plain'] / r[x]:.2f}" for x in LIFTS[1:] if x in r), r["sentence"], flush=True)
         finally:
             w.close()
     kept = {p["id"]: kept[p["id"]] for p in plans if p["id"] in kept}
