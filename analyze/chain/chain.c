@@ -285,20 +285,8 @@ window_add(struct builder *b, size_t process, size_t w)
 	b->there[cell] += there;
 }
 
-/* Whether a node's processes are ends of channels between parents and children alone. */
-static bool
-is_of_tree(const struct builder *b, size_t node)
-{
-	size_t i;
-
-	for (i = 0; i < b->n_ends; i++)
-		if (b->far[i] && b->node_of[b->ends[i].process] == node &&
-		    b->ends[i].by != NW_CHAIN_CHILD)
-			return false;
-	return true;
-}
-
-/* The part of the chain's time with any process of a node at work. */
+/* The part of the chain's time with any process of a node at work: nobody waits for a link of a row
+ * that was done early, and children of a tree work one after the other. */
 static double
 cover(const struct builder *b, size_t node)
 {
@@ -335,9 +323,7 @@ nodes_fill(struct builder *b)
 		if (!(node->at_work_s > 0))
 			continue;
 		node->waited_share /= node->at_work_s;
-		node->held_share /= node->at_work_s;
-		if (is_of_tree(b, (size_t)(node - b->out->node)))
-			node->held_share *= cover(b, (size_t)(node - b->out->node));
+		node->held_share *= cover(b, (size_t)(node - b->out->node)) / node->at_work_s;
 		for (k = 0; k < NW_CHAIN_USES; k++)
 			node->use_share[k] /= node->at_work_s;
 	}
@@ -479,14 +465,6 @@ lead_windows(const struct builder *b, size_t first, size_t second)
 	return n > 0 ? (double)led / (double)n : 1;
 }
 
-/* The part of the chain's time for which a node held the bytes: nobody waits for a link of a row
- * that was done early. */
-static double
-weight(const struct builder *b, size_t node)
-{
-	return b->out->node[node].held_share * (is_of_tree(b, node) ? 1 : cover(b, node));
-}
-
 static void
 slowest_find(struct builder *b)
 {
@@ -496,7 +474,7 @@ slowest_find(struct builder *b)
 
 	c->longest = c->second = c->n_nodes;
 	for (i = 0; i < c->n_nodes; i++) {
-		share = weight(b, i);
+		share = c->node[i].held_share;
 		if (share > most) {
 			second = most;
 			c->second = c->longest;

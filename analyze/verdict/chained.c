@@ -156,36 +156,15 @@ is_known_without_bytes(const struct chain *c, const struct judgement *j)
 	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
 }
 
-/* Whether a stage is a program that waited for others. */
-static bool
-is_waiter(const struct chain *c, const struct nw_path_stage *s)
-{
-	const size_t node = c->node_of[s->process];
-
-	return is_host_kind(s->kind) && node < c->graph.n_nodes &&
-	    c->graph.node[node].waited_share >= WAITED_MOST;
-}
-
 /* Whether a pace that the path found is none of its program: the chain's program paused, or the
  * path's program waited for others, by looking again and again. */
 static bool
 is_pace_of_others(const struct chain *c, const struct judgement *j)
 {
+	const size_t node = c->node_of[j->path.stage[j->limit.stage].process];
+
 	return chain_largest_use(longest_node(c), -1) == NW_CHAIN_PAUSED ||
-	    is_waiter(c, &j->path.stage[j->limit.stage]);
-}
-
-/* Whether the path has two limits, the chain's and a program that waited for others. */
-static bool
-is_beside_waiter(const struct evidence *e, const struct chain *c, const struct judgement *j)
-{
-	const struct nw_path_stage *a = &j->path.stage[j->limit.stage],
-				   *b = &j->path.stage[j->second];
-
-	if (j->limit.known || j->second >= j->path.n || j->crowd.limits || j->idle_disk ||
-	    j->idle_network || j->blind_reads)
-		return false;
-	return (agrees(e, c, a) && is_waiter(c, b)) || (agrees(e, c, b) && is_waiter(c, a));
+	    (node < c->graph.n_nodes && c->graph.node[node].waited_share >= WAITED_MOST);
 }
 
 /* Whether path and chain name programs of one host, and differ. */
@@ -221,16 +200,65 @@ is_closed(const struct evidence *e, const struct chain *c)
 	return found;
 }
 
+static bool
+is_one_end(const struct nw_path_stage *s)
+{
+	return s->kind == NW_STAGE_NET_WRITE || s->kind == NW_STAGE_NET_READ;
+}
+
 /* Whether the path's limit is the network behind one end while all peers are measured: the chain
  * knows for whom the programs waited. */
 static bool
 is_behind_nodes(const struct evidence *e, const struct chain *c, const struct judgement *j)
 {
-	const enum nw_stage_kind kind = j->path.stage[j->limit.stage].kind;
-
 	return j->limit.known && !c->graph.limit_is_edge &&
-	    (kind == NW_STAGE_NET_WRITE || kind == NW_STAGE_NET_READ) &&
+	    is_one_end(&j->path.stage[j->limit.stage]) &&
 	    !is_net_kind(kind_of(e, c, c->graph.limit)) && is_closed(e, c);
+}
+
+/* Whether the chain knows that a stage is no limit beside the chain's: a program that held the bytes
+ * for far less of the time, or that only waited for the limit's disk; a network with all peers
+ * measured. */
+static bool
+is_ruled_out(const struct evidence *e, const struct chain *c, const struct nw_path_stage *s)
+{
+	const struct nw_chain_node *n = longest_node(c);
+	const size_t node = c->node_of[s->process];
+
+	if (c->graph.limit_is_edge)
+		return false;
+	if (!is_host_kind(s->kind))
+		return is_one_end(s) && is_closed(e, c);
+	return node == c->graph.limit ? chain_largest_use(n, chain_largest_use(n, -1)) < 0
+				      : node < c->graph.n_nodes &&
+		c->graph.node[node].held_share + SURE_LEAD <= n->held_share;
+}
+
+static bool
+is_candidate(const struct judgement *j, size_t stage)
+{
+	return j->second < j->path.n ? stage == j->limit.stage || stage == j->second
+				     : j->limit.tests[stage].candidate;
+}
+
+/* Whether the path leaves several stages, of which the chain leaves its own limit at most. */
+static bool
+is_one_of_several(const struct evidence *e, const struct chain *c, const struct judgement *j)
+{
+	const struct nw_path_stage *s;
+	size_t i, n = 0;
+
+	if (j->limit.known || j->crowd.limits || j->idle_disk || j->idle_network || j->blind_reads)
+		return false;
+	for (i = 0; i < j->path.n; i++) {
+		s = &j->path.stage[i];
+		if (!is_candidate(j, i))
+			continue;
+		if (!agrees(e, c, s) && !is_ruled_out(e, c, s))
+			return false;
+		n++;
+	}
+	return n > 1;
 }
 
 static enum chained_how
@@ -250,7 +278,7 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		&j->path.stage[j->limit.stage])) /* a network alone is the path's own sentence */
 		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
 	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j) ||
-		is_behind_nodes(e, c, j) || is_beside_waiter(e, c, j)
+		is_behind_nodes(e, c, j) || is_one_of_several(e, c, j)
 	    ? CHAINED_INSTEAD
 	    : CHAINED_NOT;
 }

@@ -5,8 +5,8 @@
 
 The table KINDS has the kinds: how programs are joined, and why one is slow: it computes, pauses, waits for a disk or a network. A seed
 draws three to six programs, the place of the slow one and its time for a block; a case's name has these, and the way to be slow. Results are kept in
-DIR/chains.jsonl (build/chains): a case with a result is not run again, but for --again. --lift runs each case three more times, not
-measured: as it is, with the slow link 1.5 times as fast, and with another. Prints a line a case, and the sums of each kind: right, several (one of two that were
+DIR/chains.jsonl (build/chains): a case with a result is not run again, but for --again. --lift runs each case three more times, each
+twice and not measured: as it is, with the slow link 1.5 times as fast, and with another. Prints a line a case, and the sums of each kind: right, several (one of two that were
 named, or a program without a name), silent, wrong, sure (wrong, and not of low confidence). Needs root; B is the build directory.
 """
 import argparse, json, os, random, re, shutil, sys, time
@@ -215,8 +215,8 @@ def main():
                         doc = w.result(task)
                         r = dict(id=p["id"], kind=p["kind"], task=task, session=doc["session"]["id"], seconds=seconds, pids=pids)
                         r.update(said=judge(p, doc, pids), sentence=doc["verdict"]["sentence"], interval=doc["verdict"]["interval"])
-                    for what in LIFTS if a.lift else ():
-                        r[what] = run_case(w, lifted(p, what), "", False)[0]
+                    for what in LIFTS * 2 if a.lift else ():        # the shorter of two, as others use the machine
+                        r[what] = min(r.get(what, 1e9), run_case(w, lifted(p, what), "", False)[0])
                 except Failed as e:
                     print(f"failed  {p['id']}: {e}", flush=True)
                     continue

@@ -149,34 +149,55 @@ test_agrees(void)
 	end();
 }
 
-/* Two limits of the path, of which one is a program that waited for others, by the chain. */
+/* Several stages of the path: the chain decides where it rules out all but its own limit. */
 static void
-test_tie(void)
+test_several(void)
 {
+	static double bytes[WINDOWS] = { 1e6 };
 	static const struct {
-		double waited;
-		size_t process;
+		enum nw_stage_kind kind[2];
+		size_t process[2];
+		double computes, second_held, far;
 		bool idle_disk;
 		enum chained_how how;
 	} cases[] = {
-		{ 0.9, 1, false, CHAINED_INSTEAD },
-		{ 0.2, 1, false, CHAINED_NOT },
-		{ 0.9, 0, false, CHAINED_NOT },
-		{ 0.9, 1, true, CHAINED_NOT },
+		/* the limit's disk, and a program that held the bytes for little of the time */
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 2 }, 0, 0.2, 0, false,
+		    CHAINED_INSTEAD },
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 2 }, 0, 0.7, 0, false, CHAINED_NOT },
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 2 }, 0, 0.2, 0, true, CHAINED_NOT },
+		/* another program's disk */
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 0, 2 }, 0, 0.2, 0, false, CHAINED_NOT },
+		/* the limit's own program, which did little beside waiting for the disk */
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 1 }, 0.05, 0.2, 0, false,
+		    CHAINED_INSTEAD },
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 1 }, 0.3, 0.2, 0, false,
+		    CHAINED_NOT },
+		/* a network, without and with other peers */
+		{ { NW_STAGE_NET_READ, NW_STAGE_DISK_READ }, { 0, 1 }, 0, 0.2, 0, false,
+		    CHAINED_INSTEAD },
+		{ { NW_STAGE_NET_READ, NW_STAGE_DISK_READ }, { 0, 1 }, 0, 0.2, 0.5, false,
+		    CHAINED_NOT },
 	};
 	size_t i, k;
+	int way; /* two limits, in both orders, or candidates */
 
-	for (k = 0; k < 2; k++)
-		for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (way = 0; way < 3; way++) {
 			begin();
-			node[1].use_share[NW_CHAIN_READ] = 0.9;
-			node[1].use_share[NW_CHAIN_CPU] = 0;
-			j.path.stage[0].process = cases[i].process;
-			j.path.stage[1].process = 2;
-			node[2].waited_share = cases[i].waited;
+			node[1].use_share[NW_CHAIN_READ] = 0.6;
+			node[1].use_share[NW_CHAIN_CPU] = cases[i].computes;
+			node[2].held_share = cases[i].second_held;
+			node[0].use_share[NW_CHAIN_FAR] = cases[i].far;
+			process[0].bytes[NW_OP_NET_READ] = bytes;
+			for (k = 0; k < 2; k++) {
+				j.path.stage[k] = (struct nw_path_stage){ .kind = cases[i].kind[k],
+					.process = cases[i].process[k] };
+				j.limit.tests[k].candidate = way == 2;
+			}
 			j.limit.known = false;
-			j.limit.stage = k;
-			j.second = 1 - k;
+			j.limit.stage = way == 1;
+			j.second = way == 0 ? 1 : way == 1 ? 0 : j.path.n;
 			j.idle_disk = cases[i].idle_disk;
 			CHECK_INT(decide(), cases[i].how);
 			if (cases[i].how == CHAINED_INSTEAD)
@@ -446,7 +467,7 @@ main(void)
 	test_pace();
 	test_agrees();
 	test_behind();
-	test_tie();
+	test_several();
 	test_covers();
 	test_stays();
 	test_even();
