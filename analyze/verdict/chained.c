@@ -216,9 +216,9 @@ is_behind_nodes(const struct evidence *e, const struct chain *c, const struct ju
 	    !is_net_kind(kind_of(e, c, c->graph.limit)) && is_closed(e, c);
 }
 
-/* Whether the chain knows that a stage is no limit beside the chain's: a program that held the bytes
- * for far less of the time, or that only waited for the limit's disk; a network with all peers
- * measured. */
+/* Whether the chain knows that a stage is no limit beside the chain's: a program that held the
+ * bytes for far less of the time, or that only waited for the limit's disk; a network with all
+ * peers measured. */
 static bool
 is_ruled_out(const struct evidence *e, const struct chain *c, const struct nw_path_stage *s)
 {

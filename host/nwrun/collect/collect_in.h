@@ -304,9 +304,6 @@ void object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wa
 /* Frees objects without a descriptor; reports the nameless objects. */
 void object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
 
-/* Adds to the files, or connections, without a name. */
-void add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d);
-
 /* --- collect_handed.c --- */
 
 /* Adds a closed small file to the sum that it belongs to; false: to none. */
@@ -321,6 +318,8 @@ void handed_end(struct collect *c, uint32_t owner, int64_t now_wall_ns);
 
 /* Sends the cells of a reported file: now and then, and always with `last`. */
 void cells_report(struct collect *c, unsigned object, bool last, int64_t now_wall_ns);
+/* Adds to the files, or connections, without a name. */
+void add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d);
 /* Adds the cells of a file that is not reported by itself to the nameless files. */
 void cells_to_nameless(struct collect *c, unsigned object);
 /* Forgets the cells of an object that is over. */

@@ -167,19 +167,6 @@ delta_put_back(struct object_seen *seen, const struct object_delta *d)
 	}
 }
 
-void
-add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d)
-{
-	struct nwshm_object *o =
-	    &c->shm->object[kind == NWSHM_FILE ? NWSHM_OTHER_FILES : NWSHM_OTHER_CONNS];
-	int dir;
-
-	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
-		atomic_fetch_add(&o->bytes[dir], d->bytes[dir]);
-		atomic_fetch_add(&o->ns[dir], d->ns[dir]);
-	}
-}
-
 /* Files get other names and sizes while a program writes them. */
 static void
 label_refresh(struct collect *c, struct object_seen *seen, const struct nwshm_object *o)
