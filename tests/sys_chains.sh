@@ -155,18 +155,19 @@ for i in range(4):
 subprocess.run(["python3", there + "/links.py", there + "/0.o", "0.1", there + "/program"], check=True)
 PY
 
-# two programs that hand files on: the writer renames a file when it is whole, and the reader looks again and again
+# two programs that hand files on, of so many blocks: the writer renames a file when it is whole, and the reader looks again and again
 cat >"$tmp/writes.py" <<'PY'
 import os, sys, time
 def burn(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
-for i in range(6):
+files, blocks = int(sys.argv[3]), int(sys.argv[4])
+for i in range(files):
     with open(f"{sys.argv[1]}/{i}.part", "wb") as f:
-        for _ in range(8):
+        for _ in range(blocks):
             burn(float(sys.argv[2]))
-            f.write(bytes(1 << 18))
+            f.write(bytes(1 << 18 if files < 50 else 1 << 13))
     os.rename(f"{sys.argv[1]}/{i}.part", f"{sys.argv[1]}/{i}")
 PY
 cat >"$tmp/reads.py" <<'PY'
@@ -175,7 +176,7 @@ def burn(seconds):
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
-for i in range(6):
+for i in range(int(sys.argv[3])):
     while not os.path.exists(f"{sys.argv[1]}/{i}"):
         time.sleep(0.02)
     with open(f"{sys.argv[1]}/{i}", "rb") as f:
@@ -347,10 +348,12 @@ assert v["stage"] == "host" and "4 processes of compile.py (python3) on here hel
 PY
 
 # the reader of another program's files waits for that program; a reader that is slow itself waits for none
-mkdir "$tmp/early" "$tmp/late"
-run handed sh -c "python3 $tmp/writes.py $tmp/early 0.03 & python3 $tmp/reads.py $tmp/early 0; wait"
-run behind sh -c "python3 $tmp/writes.py $tmp/late 0 & python3 $tmp/reads.py $tmp/late 0.03; wait"
-for task in handed behind; do
+mkdir "$tmp/early" "$tmp/late" "$tmp/many"
+run handed sh -c "python3 $tmp/writes.py $tmp/early 0.03 6 8 & python3 $tmp/reads.py $tmp/early 0 6; wait"
+run behind sh -c "python3 $tmp/writes.py $tmp/late 0 6 8 & python3 $tmp/reads.py $tmp/late 0.03 6; wait"
+# far more small files than have a place each, after those that the interpreters read
+run handed-many sh -c "python3 $tmp/writes.py $tmp/many 0.01 150 1 & python3 $tmp/reads.py $tmp/many 0 150; wait"
+for task in handed behind handed-many; do
 	until_true 20 judged $task || fail "$task: no verdict"
 	python3 - "$tmp/$task.json" <<'PY' || fail "$task: files"
 import json, sys

@@ -75,6 +75,7 @@ struct builder {
 	double *held;            /* n_nodes x n_windows: held seconds of a node */
 	double *there;           /* n_nodes x n_windows: seconds at work */
 	double *queued;          /* n_nodes x n_windows: seconds ready without a processor */
+	double *sought;          /* n_nodes x n_windows: the longest wait of a process for a node */
 };
 
 static double
@@ -307,8 +308,9 @@ window_add(struct builder *b, size_t process, size_t w)
 	int k;
 
 	held = use_cut(p, w, room, use);
-	if (!p->cpu_known)
-		held = room;
+	if (p->cpu_known)
+		use[NW_CHAIN_INSIDE] = fmin(room - held, b->sought[cell]);
+	held = p->cpu_known ? held + use[NW_CHAIN_INSIDE] : room;
 	node->at_work_s += there;
 	node->begin_s = fmin(node->begin_s, b->begin_s[process]);
 	node->end_s = fmax(node->end_s, b->end_s[process]);
@@ -321,21 +323,8 @@ window_add(struct builder *b, size_t process, size_t w)
 	b->queued[cell] += use[NW_CHAIN_STARVED];
 }
 
-/* Whether a node's processes are ends of channels between parents and children alone. */
-static bool
-is_of_tree(const struct builder *b, size_t node)
-{
-	size_t i;
-
-	for (i = 0; i < b->n_ends; i++)
-		if (b->far[i] && b->node_of[b->ends[i].process] == node &&
-		    b->ends[i].by != NW_CHAIN_CHILD)
-			return false;
-	return true;
-}
-
-/* The part of the chain's time with any process of a node at work. Links of a row work at the same
- * time, children of a tree one after the other. */
+/* The part of the chain's time with any process of a node at work: nobody waits for a link of a row
+ * that was done early, and children of a tree work one after the other. */
 static double
 cover(const struct builder *b, size_t node)
 {
@@ -343,17 +332,16 @@ cover(const struct builder *b, size_t node)
 	double begin_s = INFINITY, end_s = 0, there = 0;
 	size_t i, w;
 
-	if (!is_of_tree(b, node))
-		return 1;
 	for (i = 0; i < c->n_nodes; i++) {
 		begin_s = fmin(begin_s, c->node[i].begin_s);
 		end_s = fmax(end_s, c->node[i].end_s);
 	}
 	for (w = 0; w < b->n_windows; w++)
-		there += fmin(b->there[node * b->n_windows + w],
-		    fmin(end_s, (double)(w + 1) * b->window_s) -
-			fmax(begin_s, (double)w * b->window_s));
-	return end_s > begin_s ? fmin(1, fmax(0, there) / (end_s - begin_s)) : 1;
+		there += fmax(0,
+		    fmin(b->there[node * b->n_windows + w],
+			fmin(end_s, (double)(w + 1) * b->window_s) -
+			    fmax(begin_s, (double)w * b->window_s)));
+	return end_s > begin_s ? fmin(1, there / (end_s - begin_s)) : 1;
 }
 
 static void
@@ -466,6 +454,21 @@ edges_share(struct builder *b)
 			e->own_share = fmin(e->share, back->share);
 }
 
+static void
+sought_fill(struct builder *b)
+{
+	const struct nw_chain *c = b->out;
+	const struct nw_chain_edge *e;
+	double *to;
+	size_t w;
+
+	for (e = c->edge; e < c->edge + c->n_edges; e++)
+		for (w = 0; w < b->n_windows; w++) {
+			to = &b->sought[e->holder * b->n_windows + w];
+			*to = fmax(*to, e->wait_s[w] / (double)c->node[e->waiter].n_processes);
+		}
+}
+
 static int
 edges_find(struct builder *b)
 {
@@ -476,7 +479,7 @@ edges_find(struct builder *b)
 		for (dir = 0; dir < 2 && rc == NW_OK; dir++)
 			if (e->process < b->n && e->wait_s[dir] != NULL)
 				rc = end_edges(b, e, dir);
-	edges_share(b);
+	sought_fill(b);
 	return rc;
 }
 
@@ -584,11 +587,12 @@ builder_make(struct builder *b)
 	b->held = calloc(n * w, sizeof(*b->held));
 	b->there = calloc(n * w, sizeof(*b->there));
 	b->queued = calloc(n * w, sizeof(*b->queued));
+	b->sought = calloc(n * w, sizeof(*b->sought));
 	b->out->node = calloc(n, sizeof(*b->out->node));
 	if (b->wait_s == NULL || b->far == NULL || b->begin_s == NULL || b->end_s == NULL ||
 	    b->kept == NULL || b->node_of == NULL || b->part == NULL || b->waited == NULL ||
 	    b->locked == NULL || b->held == NULL || b->there == NULL || b->queued == NULL ||
-	    b->out->node == NULL)
+	    b->sought == NULL || b->out->node == NULL)
 		return NW_ENOMEM;
 	for (i = 0; i < b->n; i++) {
 		b->begin_s[i] = INFINITY;
@@ -619,8 +623,9 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 	if ((rc = builder_make(&b)) == NW_OK) {
 		nodes_find(&b);
 		waits_fill(&b);
-		nodes_fill(&b);
 		rc = edges_find(&b);
+		nodes_fill(&b);
+		edges_share(&b);
 	}
 	if (rc == NW_OK && waits_somewhere(out)) {
 		slowest_find(&b);
@@ -639,6 +644,7 @@ nw_chain_build(const struct nw_chain_process *p, size_t n, const struct nw_chain
 	free(b.held);
 	free(b.there);
 	free(b.queued);
+	free(b.sought);
 	return rc;
 }
 

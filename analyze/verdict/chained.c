@@ -25,6 +25,8 @@ static const double LEAVES_MIN = 0.1;
 static const double STARVED_BESIDE_PACE = 0.3;
 /* Processors that the session's own programs may use beside others that make a host busy. */
 static const double OWN_MOST = 0.25;
+/* A program that waited for others for so much of its time keeps no pace of its own. */
+static const double WAITED_MOST = 0.5;
 /* A verdict of medium confidence: held share, lead before the next, windows. */
 static const double SURE_HELD = 0.6, SURE_LEAD = 0.3, SURE_WINDOWS = 15;
 
@@ -34,6 +36,12 @@ static const struct nw_chain_node *
 longest_node(const struct chain *c)
 {
 	return &c->graph.node[c->graph.longest];
+}
+
+static size_t
+host_of(const struct evidence *e, const struct chain *c, size_t node)
+{
+	return e->processes[c->node[node].process].host;
 }
 
 static double
@@ -112,11 +120,10 @@ is_net_kind(enum nw_stage_kind kind)
 
 /* --- the decision --- */
 
-/* Whether path and chain have the same limit. */
+/* Whether a stage of the path is the chain's limit. */
 static bool
-agrees(const struct evidence *e, const struct chain *c, const struct judgement *j)
+agrees(const struct evidence *e, const struct chain *c, const struct nw_path_stage *s)
 {
-	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 	enum nw_stage_kind kind;
 
 	if (c->graph.limit_is_edge)
@@ -150,15 +157,109 @@ is_known_without_bytes(const struct chain *c, const struct judgement *j)
 	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
 }
 
+/* Whether a pace that the path found is none of its program: the chain's program paused, or the
+ * path's program waited for others, by looking again and again. */
+static bool
+is_pace_of_others(const struct chain *c, const struct judgement *j)
+{
+	const size_t node = c->node_of[j->path.stage[j->limit.stage].process];
+
+	return chain_largest_use(longest_node(c), -1) == NW_CHAIN_PAUSED ||
+	    (node < c->graph.n_nodes && c->graph.node[node].waited_share >= WAITED_MOST);
+}
+
 /* Whether path and chain name programs of one host, and differ. */
 static bool
 is_another_program(const struct evidence *e, const struct chain *c, const struct judgement *j)
 {
 	const struct nw_path_stage *s = &j->path.stage[j->limit.stage];
 
-	return j->limit.known && !j->pace.found && s->kind == NW_STAGE_HOST &&
-	    !c->graph.limit_is_edge && is_host_kind(kind_of(e, c, c->graph.limit)) &&
+	return j->limit.known && (!j->pace.found || is_pace_of_others(c, j)) &&
+	    is_host_kind(s->kind) && !c->graph.limit_is_edge &&
+	    is_host_kind(kind_of(e, c, c->graph.limit)) &&
+	    host_of(e, c, c->graph.limit) == e->processes[s->process].host &&
 	    c->node_of[s->process] != c->graph.limit;
+}
+
+/* Whether programs have networks, and all of these have peers in the chain alone. */
+static bool
+is_closed(const struct evidence *e, const struct chain *c)
+{
+	const struct evidence_process *p;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; i < e->n_processes; i++) {
+		p = &e->processes[i];
+		if (!(total(e, p->bytes[NW_OP_NET_READ]) + total(e, p->bytes[NW_OP_NET_WRITE]) > 0))
+			continue;
+		found = true;
+		if (c->node_of[i] >= c->graph.n_nodes ||
+		    c->graph.node[c->node_of[i]].use_share[NW_CHAIN_FAR] >= LEAVES_MIN)
+			return false;
+	}
+	return found;
+}
+
+static bool
+is_one_end(const struct nw_path_stage *s)
+{
+	return s->kind == NW_STAGE_NET_WRITE || s->kind == NW_STAGE_NET_READ;
+}
+
+/* Whether the path's limit is the network behind one end while all peers are measured: the chain
+ * knows for whom the programs waited. */
+static bool
+is_behind_nodes(const struct evidence *e, const struct chain *c, const struct judgement *j)
+{
+	return j->limit.known && !c->graph.limit_is_edge &&
+	    is_one_end(&j->path.stage[j->limit.stage]) &&
+	    !is_net_kind(kind_of(e, c, c->graph.limit)) && is_closed(e, c);
+}
+
+/* Whether the chain knows that a stage is no limit beside the chain's: a program that held the
+ * bytes for far less of the time, or that only waited for the limit's disk; a network with all
+ * peers measured. */
+static bool
+is_ruled_out(const struct evidence *e, const struct chain *c, const struct nw_path_stage *s)
+{
+	const struct nw_chain_node *n = longest_node(c);
+	const size_t node = c->node_of[s->process];
+
+	if (c->graph.limit_is_edge)
+		return false;
+	if (!is_host_kind(s->kind))
+		return is_one_end(s) && is_closed(e, c);
+	return node == c->graph.limit ? chain_largest_use(n, chain_largest_use(n, -1)) < 0
+				      : node < c->graph.n_nodes &&
+		c->graph.node[node].held_share + SURE_LEAD <= n->held_share;
+}
+
+static bool
+is_candidate(const struct judgement *j, size_t stage)
+{
+	return j->second < j->path.n ? stage == j->limit.stage || stage == j->second
+				     : j->limit.tests[stage].candidate;
+}
+
+/* Whether the path leaves several stages, of which the chain leaves its own limit at most. */
+static bool
+is_one_of_several(const struct evidence *e, const struct chain *c, const struct judgement *j)
+{
+	const struct nw_path_stage *s;
+	size_t i, n = 0;
+
+	if (j->limit.known || j->crowd.limits || j->idle_disk || j->idle_network || j->blind_reads)
+		return false;
+	for (i = 0; i < j->path.n; i++) {
+		s = &j->path.stage[i];
+		if (!is_candidate(j, i))
+			continue;
+		if (!agrees(e, c, s) && !is_ruled_out(e, c, s))
+			return false;
+		n++;
+	}
+	return n > 1;
 }
 
 static enum chained_how
@@ -173,9 +274,12 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		return CHAINED_INSTEAD;
 	if (!c->graph.known)
 		return CHAINED_NOT;
-	if (j->limit.known && agrees(e, c, j)) /* a network alone is the path's own sentence */
+	if (j->limit.known &&
+	    agrees(e, c,
+		&j->path.stage[j->limit.stage])) /* a network alone is the path's own sentence */
 		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
-	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j)
+	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j) ||
+		is_behind_nodes(e, c, j) || is_one_of_several(e, c, j)
 	    ? CHAINED_INSTEAD
 	    : CHAINED_NOT;
 }
@@ -441,7 +545,9 @@ confidence_of(const struct evidence *e, const struct chain *c)
 
 	if (!g->known)
 		return both_held(g) ? "low" : "none";
-	return !g->limit_is_edge && held >= SURE_HELD && held - g->second_share >= SURE_LEAD &&
+	return !g->limit_is_edge && held >= SURE_HELD &&
+		chain_largest_use(longest_node(c), -1) != NW_CHAIN_INSIDE &&
+		held - g->second_share >= SURE_LEAD &&
 		windows_of(e, longest_node(c)) >= SURE_WINDOWS && e->documents_dropped == 0 &&
 		!is_crowded(c)
 	    ? "medium"

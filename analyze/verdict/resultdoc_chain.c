@@ -16,6 +16,7 @@ static const enum result_key use_keys[NW_CHAIN_USES] = {
 	[NW_CHAIN_STEP] = KEY_chain_node_step_share,
 	[NW_CHAIN_PAUSED] = KEY_chain_node_paused_share,
 	[NW_CHAIN_STARVED] = KEY_chain_node_starved_share,
+	[NW_CHAIN_INSIDE] = KEY_chain_node_inside_share,
 };
 
 static json_t *

@@ -8,12 +8,13 @@
  *          waiter was ready to run, and waited for a processor, which no node holds
  *
  * A reader waits for the writers of its channel, and a writer for the readers. The held share of a
- * node is the part of its time at work that was no wait for another node: computing, disks,
- * pauses, waits for peers without measurement. With known processor time, time without any
- * explanation is not held: a thread may sleep on a lock of its own. A process waits while its first
- * thread waits. Without such an account, a wait beside a thread of the same process that computes,
- * or wants a processor, is no wait of the process. Behind the slowest node readers wait, and
- * before that node writers wait: so the node with the largest held share limits.
+ * node is the part of the chain's time with the node at work and in no wait for another node:
+ * computing, disks, pauses, waits for peers without measurement. With known processor time, time
+ * without any explanation is held as far as other nodes waited for the node meanwhile: threads may
+ * wait for other threads, or for a process out of sight. A process waits while its first thread
+ * waits. Without such an account, a wait beside a thread of the same process that computes, or
+ * wants a processor, is no wait of the process. Behind the slowest node readers wait, and before
+ * that node writers wait: so the node with the largest held share limits.
  * Over a network both ends may wait at once; the smaller of the two shares is the network's own.
  *
  * A process counts from the first to the last use of its channels, without channels that hardly
@@ -38,6 +39,7 @@ enum nw_chain_use {
 	NW_CHAIN_STEP,    /* in steps that the program marked, and in no use above */
 	NW_CHAIN_PAUSED,  /* pauses that the program's own time ended */
 	NW_CHAIN_STARVED, /* ready to run without a processor */
+	NW_CHAIN_INSIDE,  /* of no known use, while other nodes waited for the node; no input */
 	NW_CHAIN_USES
 };
 
@@ -132,7 +134,7 @@ struct nw_chain_node {
 	size_t group, n_processes;
 	double at_work_s;      /* sum of its processes */
 	double begin_s, end_s; /* of its channels' use, since the first window's begin */
-	double held_share;     /* of at_work_s; of children, of the time of the whole chain */
+	double held_share;     /* of the time of the whole chain */
 	double waited_share, use_share[NW_CHAIN_USES]; /* of at_work_s */
 };
 

@@ -32,6 +32,8 @@
 #define NW_TYPE_STEPS      NW_TYPE_RUN "steps"     /* of a process's loop */
 #define NW_TYPE_ANNOUNCED  NW_TYPE_RUN "announced" /* of a flow, by its own program */
 #define NW_TYPE_CELLS      NW_TYPE_RUN "cells:" /* histograms by size and duration: read, write */
+/* in the resource of NW_TYPE_FILE, before a process: all small files that the process wrote */
+#define NW_SMALL_FILES_OF "small files of process "
 
 /* Of the box: a host's clock beside the box's, and the cost of a collector. */
 #define NW_TYPE_EXCHANGE NW_TYPE_RUN "clock"

@@ -1,239 +1,236 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """make truth CHAINS: programs in a row, of which one is slow, and whether the verdict names that one.
 
-    chains.py [--seeds N] [--only REGEX]
+    chains.py [--seeds N] [--seed S] [--only REGEX] [--lift] [--table] [--again] [--out DIR]
 
-Kinds are pipe, socket (local), shm (rings in shared memory between semaphores), mixed and guarded (rings behind a mutex and two
-condition variables that processes share); the slow program computes, pauses or reads a file, at a place of the row by turns. A row has three to six programs. Prints a line per case, and the sums: right, silent, wrong,
-wrong and sure. Needs no root. B is the build directory.
+The table KINDS has the kinds: how programs are joined, and why one is slow: it computes, pauses, waits for a disk or a network. A seed
+draws three to six programs, the place of the slow one and its time for a block; a case's name has these, and the way to be slow. Results are kept in
+DIR/chains.jsonl (build/chains): a case with a result is not run again, but for --again. --lift runs each case three more times, each
+twice and not measured: as it is, with the slow link 1.5 times as fast, and with another. Prints a line a case, and the sums of each kind: right, several (one of two that were
+named, or a program without a name), silent, wrong, sure (wrong, and not of low confidence). Needs root; B is the build directory.
 """
-import argparse, json, os, random, re, shutil, subprocess, sys, tempfile, time
+import argparse, json, os, random, re, shutil, sys, time
 
-BLOCK, BLOCKS, SLOW = 16384, 150, 0.012
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import rows
+from world import ADDRESS, MB, Failed, World, run, stop_kindly, until, write
 
+GRAINS, LASTS, FAST, FASTER = (0.004, 0.015, 0.04), 3.75, 1 / 30, 1.5      # seconds of a slow block, of the row; parts of slow
+PORT = 5800
+HOW = ("computes", "pauses", "reads")
+JOINED = ("pipe", "pair", "named", "shm", "tcp")
 
-class Pipe:
-    def __init__(self):
-        self.r, self.w = os.pipe()
-
-    def get(self):
-        data = b""
-        while len(data) < BLOCK and (more := os.read(self.r, BLOCK - len(data))):
-            data += more
-        return data
-
-    def put(self, data):
-        while data:
-            data = data[os.write(self.w, data):]
-
-    def keep(self, reads):
-        os.close(self.w if reads else self.r)
-
-    def close(self):
-        os.close(self.r)
-        os.close(self.w)
-
-
-class Socket(Pipe):
-    def __init__(self):
-        import socket
-        self.r, self.w = (s.detach() for s in socket.socketpair())
-
-
-class Ring:
-    """Four blocks in shared memory; a length of 0 is the end."""
-
-    def __init__(self):
-        import mmap, multiprocessing
-        self.at, self.full, self.free = 0, multiprocessing.Semaphore(0), multiprocessing.Semaphore(4)
-        self.memory = mmap.mmap(-1, 4 * (BLOCK + 4))
-
-    def get(self):
-        self.full.acquire()
-        at = self.at % 4 * (BLOCK + 4)
-        n = int.from_bytes(self.memory[at:at + 4], "little")
-        data = self.memory[at + 4:at + 4 + n]
-        self.at += 1
-        self.free.release()
-        return data
-
-    def put(self, data):
-        self.free.acquire()
-        at = self.at % 4 * (BLOCK + 4)
-        self.memory[at:at + 4 + len(data)] = len(data).to_bytes(4, "little") + data
-        self.at += 1
-        self.full.release()
-
-    def keep(self, reads):
-        pass
-
-    def close(self):
-        pass
+# kind: joints to draw from, ways to be slow, crew of some programs, shape
+KINDS = {
+    "pipe": (("pipe",), HOW, "plain", "row"),
+    "pair": (("pair",), HOW, "plain", "row"),
+    "named": (("named",), HOW, "plain", "row"),
+    "shm": (("shm",), HOW, "plain", "row"),
+    "guarded": (("guarded",), HOW, "plain", "row"),
+    "tcp": (("tcp",), HOW, "plain", "row"),
+    "files": (("files",), HOW, "plain", "row"),
+    "after": ((), (*HOW, "writes"), "plain", "tree"),
+    "net": (("pipe",), ("computes", "pauses", "rate", "rate"), "plain", "far"),
+    "faults": (("pipe", "pair"), ("faults",), "plain", "row"),
+    "pool": (("pipe",), HOW, "pool", "row"),
+    "lock": ((), HOW, "turns", "crowd"),
+    "threads": (("pipe",), HOW, "threads", "row"),
+    "fan": (("pipe", "named"), HOW, "plain", "fan"),
+    "tree": ((), HOW, "plain", "tree"),
+    "mixed": (JOINED, (*HOW, "writes"), "plain", "row"),
+}
+DISK = {"reads": ("a", "read_bps", "disk.read"), "faults": ("a", "read_bps", "disk.read"), "writes": ("b", "write_bps", "disk.write")}
 
 
-class Guarded(Ring):
-    """The same by calls of the C library: a mutex at 0, conditions at 64 (filled) and 128 (emptied), the number of full blocks at 192."""
-
-    def __init__(self):
-        import ctypes, mmap
-        self.at, self.memory, self.guard = 0, mmap.mmap(-1, 4 * (BLOCK + 4)), mmap.mmap(-1, 4096)
-        self.libc, begin = ctypes.CDLL(None), ctypes.addressof(ctypes.c_char.from_buffer(self.guard))
-        self.mutex, self.full, self.free = (ctypes.c_void_p(begin + i) for i in (0, 64, 128))
-        self.count = ctypes.c_int.from_address(begin + 192)
-        for kind, made in (("mutex", (self.mutex,)), ("cond", (self.full, self.free))):
-            attributes = ctypes.create_string_buffer(64)
-            self.call(kind + "attr_init", attributes)
-            self.call(kind + "attr_setpshared", attributes, 1)
-            for m in made:
-                self.call(kind + "_init", m, attributes)
-
-    def call(self, name, *args):
-        if rc := getattr(self.libc, "pthread_" + name)(*args):
-            sys.exit(f"pthread_{name}: {rc}")
-
-    def change(self, by, asked, told):
-        """Waits while the ring is full, or empty; puts or takes a block by `act`."""
-        self.call("mutex_lock", self.mutex)
-        while self.count.value == (4 if by > 0 else 0):
-            self.call("cond_wait", asked, self.mutex)
-        value = self.act()
-        self.count.value += by
-        self.call("cond_signal", told)
-        self.call("mutex_unlock", self.mutex)
-        return value
-
-    def get(self):
-        at = self.at % 4 * (BLOCK + 4)
-        self.act = lambda: self.memory[at + 4:at + 4 + int.from_bytes(self.memory[at:at + 4], "little")]
-        self.at += 1
-        return self.change(-1, self.full, self.free)
-
-    def put(self, data):
-        at = self.at % 4 * (BLOCK + 4)
-        self.act = lambda: self.memory.__setitem__(slice(at, at + 4 + len(data)), len(data).to_bytes(4, "little") + data)
-        self.at += 1
-        self.change(1, self.free, self.full)
+def row_join(programs, draw, joints, far_from=None):
+    """Joins programs in a row; returns the kinds of the joints. From one program on they are at host b, behind a connection."""
+    for i, p in enumerate(programs):
+        p.update(ins=[i - 1] if i else [], outs=[i] if i + 1 < len(programs) else [], host="b" if far_from and i >= far_from else "a")
+    return ["far" if i + 1 == far_from else draw.choice(joints) for i in range(len(programs) - 1)]
 
 
-def burn(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
+def fan_join(programs, draw, joints):
+    """The first program gives to all others but the last, which takes from them."""
+    middle = len(programs) - 2
+    for i, p in enumerate(programs):
+        p.update(ins=[i - 1], outs=[middle + i - 1], host="a")
+    programs[0].update(ins=[], outs=list(range(middle)))
+    programs[-1].update(ins=list(range(middle, 2 * middle)), outs=[])
+    return [draw.choice(joints)] * (2 * middle)
 
 
-def link(source, sink, way, seconds):
-    """One program of a row, up to the end of its source."""
-    for _ in range(BLOCKS) if source is None else iter(int, 1):
-        data = bytes(BLOCK) if source is None else source.get()
-        if not data:
-            break
-        if way == "pauses":
-            time.sleep(seconds)
-        else:
-            burn(seconds)
-        if sink is not None:
-            sink.put(data)
-    if isinstance(sink, Ring):
-        sink.put(b"")
+def plan(kind, seed):
+    """A case: its specification for rows.py, and the truth."""
+    draw = random.Random(f"{kind} {seed}")
+    joints, ways, crew, shape = KINDS[kind]
+    n, way, slowly = draw.randint(3, 6), draw.choice(ways), draw.choice(GRAINS)
+    slow = other = draw.randrange(n)
+    while other == slow:
+        other = draw.randrange(n)
+    programs = [dict(number=i, name=f"step{i}", crew="plain", way="computes", seconds=FAST * slowly, slow=False, host="a", ins=[], outs=[], workers=3,
+                     main=draw.randrange(3)) for i in range(n)]
+    spec = dict(programs=programs, blocks=round(LASTS / slowly), slowly=slowly, joints=[], lock=None, runs=0, beside=1, way=way, kind=kind, seed=seed, far=(ADDRESS["b"], PORT))
+    if way == "rate":
+        slow = None
+    else:
+        programs[slow].update(way=way, seconds=slowly, slow=True)
+    if shape == "fan":       # the slow one of several in the middle is all of them
+        spec["joints"] = fan_join(programs, draw, joints)
+        if 0 < slow < n - 1:
+            for p in programs[1:-1]:
+                p.update(programs[slow], seconds=slowly * (n - 2), number=p["number"], ins=p["ins"], outs=p["outs"])
+            other = draw.choice((0, n - 1))
+    elif shape == "tree":
+        spec.update(runs=1 if kind == "after" else 4, beside=1 if kind == "after" else draw.choice((1, 2)))
+    elif shape == "crowd":
+        spec["lock"] = draw.choice(("flock", "fcntl", "semaphore"))
+    else:
+        spec["joints"] = row_join(programs, draw, joints, draw.randrange(1, n) if shape == "far" else None)
+    one = draw.choice((slow, other))
+    for p in programs:
+        if crew in ("turns", "threads") or (crew == "pool" and p["number"] == one):
+            p["crew"] = crew
+    spec.update(slow=slow, other=other, id=f"{kind}-{seed}-of{n}-at{'-net' if slow is None else slow}-{way}-{slowly * 1000:.0f}ms")
+    return spec
 
 
-def row(kinds, slow, way, file):
-    """Runs a row within this process's children, and writes the slow program's process."""
-    made = {"pipe": Pipe, "socket": Socket, "shm": Ring, "guarded": Guarded}
-    joints = [made[k]() for k in kinds]
-    pids = []
-    for i in range(len(kinds) + 1):
-        pid = os.fork()
-        if pid == 0:
-            for k, joint in enumerate(joints):
-                if k == i - 1:
-                    joint.keep(True)
-                elif k == i:
-                    joint.keep(False)
-                else:
-                    joint.close()
-            link(joints[i - 1] if i > 0 else None, joints[i] if i < len(joints) else None, way if i == slow else "computes",
-                 SLOW if i == slow else 0.0005)
-            os._exit(0)
-        pids.append(pid)
-    for joint in joints:
-        joint.close()
-    open(file, "w").write(str(pids[slow]))
-    sys.exit(max(os.waitpid(p, 0)[1] for p in pids))
+LIFTS = ("plain", "planted", "other")
 
 
-def cases(seeds):
-    for seed in range(seeds):
-        draw = random.Random(seed)
-        for kind in ("pipe", "socket", "shm", "mixed", "guarded"):
-            for way in ("computes", "pauses"):
-                n = draw.randint(3, 6)
-                kinds = [kind if kind != "mixed" else draw.choice(("pipe", "socket", "shm")) for _ in range(n - 1)]
-                yield f"{kind}-{n}-{way}-{seed}", kinds, draw.randrange(n), way
+def lifted(spec, what):
+    """The case as it is, or with its slow link, or with another, faster."""
+    spec = json.loads(json.dumps(spec))
+    if what == "planted" and spec["way"] in ("rate", *DISK):
+        spec["rate_factor"] = FASTER
+    for p in spec["programs"]:
+        if what == "planted" and p["slow"] or what == "other" and p["number"] == spec["other"]:
+            p["seconds"] /= FASTER
+    return spec
 
 
-class Box:
-    def __init__(self, bins):
-        self.bin, self.tmp = bins, tempfile.mkdtemp()
-        self.state = self.tmp + "/state"
-        self.run = subprocess.Popen([bins + "/narrowsd", "-f", "/dev/null", "-d", "-o", "state-dir=" + self.state, "-o", "listen-xsp=127.0.0.1/0",
-                                     "-o", "listen-http=127.0.0.1/0", "-o", "listen-events=127.0.0.1/0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not os.path.exists(self.state + "/narrowsd.run"):
-            time.sleep(0.05)
-        self.address = re.search(r"^xsp (.*)$", open(self.state + "/narrowsd.run").read(), re.M)[1]
+def run_case(w, spec, task, measured=True):
+    """Runs the programs; returns their seconds, and the process ids of the slow one."""
+    tmp = f"{w.tmp}/case"
+    shutil.rmtree(tmp, ignore_errors=True)
+    os.makedirs(tmp)
+    write(tmp + "/shared", "0" * rows.BLOCK)
+    device, limit, _ = DISK.get(spec["way"], ("a", None, None))
+    spec = dict(spec, tmp=tmp, disk=f"{w.disks[device].path}/data")
+    write(tmp + "/spec.json", json.dumps(spec))
+    rate = rows.FROM_DISK / spec["slowly"] * spec.get("rate_factor", 1)
+    if spec["way"] in ("reads", "faults"):
+        write(spec["disk"], "0" * (rows.FROM_DISK * spec["blocks"]))
+    w.lift()
+    w.disks[device].settle()
+    if limit:
+        w.disks[device].throttle(**{limit: rate})
+    if spec["way"] == "rate":
+        w.bucket_set(rate_bytes=rows.BLOCK / spec["slowly"] * spec.get("rate_factor", 1))
+    those, hosts = [], sorted({p["host"] for p in spec["programs"]}, reverse=True)
+    try:
+        for host in hosts:
+            nwrun = [f"{w.bin}/nwrun", "-q", "-i", 0.1, "-t", task, "-H", f"host-{host}", "-b", w.box_of(host)] if measured else []
+            those.append(w.start(host, [*nwrun, "/usr/bin/python3", HERE + "/rows.py", tmp + "/spec.json", host], "programs.log"))
+            if host == "b":
+                until(10, "the far program", lambda: w.listening("b", PORT))
+        for p in those:
+            if p.wait(60) != 0:
+                raise Failed(f"programs ended with {p.returncode}; see programs.log")
+    finally:
+        for p in those:
+            w.end(p)
+        w.lift()
+    seconds = max(json.load(open(f"{tmp}/spec.json.{h}")) for h in hosts)
+    pids = [int(x) for h in hosts if os.path.exists(f"{tmp}/spec.json.{h}.pids") for x in open(f"{tmp}/spec.json.{h}.pids").read().split()]
+    return seconds, pids
 
-    def narrows(self, *words):
-        return subprocess.run([self.bin + "/narrows", "-s", self.state, *words], capture_output=True, text=True).stdout
 
-    def document(self, task):
-        """The document of a closed session; None after a minute."""
-        for _ in range(300):
-            for line in self.narrows("sessions", "--json").splitlines():
-                if f'"task_id":"{task}"' in line:
-                    text = self.narrows("report", re.search(r'"id":(\d+)', line)[1], "--json")
-                    if text and (doc := json.loads(text))["session"]["state"] == "closed" and (doc.get("verdict") or {}).get("sentence"):
-                        return doc
-            time.sleep(0.2)
-
-    def end(self):
-        self.run.terminate()
-        self.run.wait()
-        shutil.rmtree(self.tmp)
+def is_told(sentence, name):
+    """Whether a name has the word of the limit: before the first verb, or at the end of the chain."""
+    head = re.split(r" held the bytes| limited this|; |: ", sentence)[0]
+    return name in head or re.search(re.escape(name) + r" (computed|paused|read files|wrote files|was blocked|had no processor|held the bytes)", sentence)
 
 
-def judge(doc, pid):
-    """right, silent, wrong or sure (wrong, and not of low confidence)."""
-    chain, verdict = doc.get("chain"), doc["verdict"]
-    if verdict["stage"] is None:
-        return "silent"
-    limit = chain["nodes"][chain["limit"]]["name"] if chain and chain["limit"] is not None else None
-    right = limit is not None and chain["nodes"][chain["limit"]].get("pid") == pid and limit in verdict["sentence"]
-    return "right" if right else "wrong" if verdict["confidence"] == "low" else "sure"
+def judge(spec, doc, pids):
+    """right, several, silent, wrong or sure. The planted link is a disk or network by its stage, a program by its node, of no other
+    process, in the sentence."""
+    v, nodes = doc["verdict"], (doc.get("chain") or {"nodes": []})["nodes"]
+    disk = DISK.get(spec["way"], ("", "", ""))[2]
+    names = [n["name"] for n in nodes if n.get("pid") in pids or (n["processes"] == len(pids) > 1 and "pid" not in n)]
+    told = any(is_told(v["sentence"], n) for n in [*names, *(f"(process {i})" for i in pids)])
+    if v["stage"] is None:
+        both = re.search("both|either", v["sentence"], re.I)
+        return "several" if both and (told or disk in v["candidates"]) else "silent"
+    if spec["way"] == "rate" or disk:
+        right = v["stage"] == disk or (v["stage"] in ("network", "net.read", "net.write") and not disk) or (disk and told)
+    else:
+        right = told and v["stage"].endswith("host")
+        if not right and v["stage"].endswith("host") and "The program on" in v["sentence"] and not any(is_told(v["sentence"], n["name"]) for n in nodes):
+            return "several"        # a program without a name
+    return "right" if right else "wrong" if v["confidence"] in ("low", "none", None) else "sure"
+
+
+def table(kept):
+    words = ("right", "several", "silent", "wrong", "sure")
+    print(f"{'kind':8}", *(f"{x:>8}" for x in words), "  planted (least, median)   others (median, most)")
+    for kind in [*KINDS, "all"]:
+        those = [r for r in kept.values() if kind in ("all", r["kind"])]
+        if not those:
+            continue
+        lifts = [sorted(r["plain"] / r[x] for r in those if r.get(x)) for x in ("planted", "other")]
+        told = f"  {lifts[0][0]:.2f} {lifts[0][len(lifts[0]) // 2]:.2f}   {lifts[1][len(lifts[1]) // 2]:.2f} {lifts[1][-1]:.2f}" if all(lifts) else ""
+        print(f"{kind:8}", *(f"{sum(r['said'] == x for r in those):8}" for x in words), told)
 
 
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--seeds", type=int, default=5)
-    a.add_argument("--only", default="")
-    a.add_argument("--row", nargs=4, metavar=("KINDS", "SLOW", "WAY", "FILE"), help=argparse.SUPPRESS)
+    a.add_argument("--seed", type=int, default=0)
+    a.add_argument("--only", default="", help="a regular expression of names")
+    a.add_argument("--lift", action="store_true")
+    a.add_argument("--table", action="store_true")
+    a.add_argument("--again", action="store_true")
+    a.add_argument("--out", default="build/chains")
     a = a.parse_args()
-    if a.row:
-        row(a.row[0].split(","), int(a.row[1]), a.row[2], a.row[3])
-    bins = os.path.abspath(os.environ.get("B", "build/release")) + "/bin"
-    box, sums = Box(bins), {}
-    for name, kinds, slow, way in cases(a.seeds):
-        if not re.search(a.only, name):
-            continue
-        truth = f"{box.tmp}/{name}"
-        subprocess.run([bins + "/nwrun", "-q", "-i", "0.1", "-t", name, sys.executable, os.path.abspath(__file__), "--row", ",".join(kinds),
-                        str(slow), way, truth], env={**os.environ, "NARROWS_BOX": box.address, "XDG_RUNTIME_DIR": box.tmp}, check=True)
-        doc = box.document(name)
-        said = judge(doc, int(open(truth).read())) if doc else "silent"
-        sums[said] = sums.get(said, 0) + 1
-        print(f"{said:7} {name:22} slow {slow}: {doc and doc['verdict']['sentence']}", flush=True)
-    print(*(f"{k} {v}" for k, v in sorted(sums.items())), "of", sum(sums.values()))
-    box.end()
-    return sums.get("sure", 0) > 0
+    if os.geteuid() != 0:
+        print("CHAINS: needs root")
+        return 0
+    out, build = os.path.abspath(a.out), os.path.abspath(os.environ.get("B", "build/release"))
+    os.makedirs(out, exist_ok=True)
+    file, kept = out + "/chains.jsonl", {}
+    if os.path.exists(file):
+        kept = {r["id"]: r for r in map(json.loads, open(file))}
+    plans = [p for s in range(a.seed, a.seed + a.seeds) for k in KINDS if re.search(a.only, (p := plan(k, s))["id"])]
+    due = [p for p in plans if a.again or p["id"] not in kept or (a.lift and "planted" not in kept[p["id"]])]
+    if due and not a.table:
+        stop_kindly()
+        w = World(build + "/bin", build + "/tests/rig", out, disk_bytes=200 << 20)
+        try:
+            for p in due:
+                r = {} if a.again else kept.get(p["id"], {})
+                try:
+                    if not r:
+                        task = f"{p['id']}-{int(time.time())}"
+                        seconds, pids = run_case(w, p, task)
+                        doc = w.result(task)
+                        r = dict(id=p["id"], kind=p["kind"], task=task, session=doc["session"]["id"], seconds=seconds, pids=pids)
+                        r.update(said=judge(p, doc, pids), sentence=doc["verdict"]["sentence"], interval=doc["verdict"]["interval"])
+                    for what in LIFTS * 2 if a.lift else ():        # the shorter of two, as others use the machine
+                        r[what] = min(r.get(what, 1e9), run_case(w, lifted(p, what), "", False)[0])
+                except Failed as e:
+                    print(f"failed  {p['id']}: {e}", flush=True)
+                    continue
+                kept[p["id"]] = r
+                with open(file, "a") as f:
+                    f.write(json.dumps(r) + "\n")
+                print(f"{r['said']:7} {r['id']:28} {r['seconds']:5.1f} s",
+                      *(f"{x} {r['plain'] / r[x]:.2f}" for x in LIFTS[1:] if x in r), r["sentence"], flush=True)
+        finally:
+            w.close()
+    kept = {p["id"]: kept[p["id"]] for p in plans if p["id"] in kept}
+    table(kept)
+    return any(r["said"] == "sure" for r in kept.values())
 
 
 if __name__ == "__main__":

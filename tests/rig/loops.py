@@ -10,13 +10,42 @@ DLIO's formula the time in steps over all time. Prints a line per case and the l
 the wrong side is named. A loop without workers and without marks is only asked not to be called a wait for workers. Needs python3-torch
 and no root; B is the build directory.
 """
-import argparse, ctypes, json, multiprocessing, os, random, re, subprocess, sys, time
+import argparse, ctypes, json, multiprocessing, os, random, re, shutil, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from chains import Box, burn
+from rows import burn
 
 BATCHES, POINTS = 150, 0.02
 PYTHON = "/usr/bin/python3"  # the system's: PyTorch is the system's package
+
+
+class Box:
+    def __init__(self, bins):
+        self.bin, self.tmp = bins, tempfile.mkdtemp()
+        self.state = self.tmp + "/state"
+        self.run = subprocess.Popen([bins + "/narrowsd", "-f", "/dev/null", "-d", "-o", "state-dir=" + self.state, "-o", "listen-xsp=127.0.0.1/0",
+                                     "-o", "listen-http=127.0.0.1/0", "-o", "listen-events=127.0.0.1/0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(self.state + "/narrowsd.run"):
+            time.sleep(0.05)
+        self.address = re.search(r"^xsp (.*)$", open(self.state + "/narrowsd.run").read(), re.M)[1]
+
+    def narrows(self, *words):
+        return subprocess.run([self.bin + "/narrows", "-s", self.state, *words], capture_output=True, text=True).stdout
+
+    def document(self, task):
+        """The document of a closed session; None after a minute."""
+        for _ in range(300):
+            for line in self.narrows("sessions", "--json").splitlines():
+                if f'"task_id":"{task}"' in line:
+                    text = self.narrows("report", re.search(r'"id":(\d+)', line)[1], "--json")
+                    if text and (doc := json.loads(text))["session"]["state"] == "closed" and (doc.get("verdict") or {}).get("sentence"):
+                        return doc
+            time.sleep(0.2)
+
+    def end(self):
+        self.run.terminate()
+        self.run.wait()
+        shutil.rmtree(self.tmp)
 
 
 def work(seconds, way):

@@ -12,7 +12,7 @@ what is missing is left out.
 import argparse, glob, os, re, shutil, subprocess, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from chains import Box
+from loops import Box
 
 NAMESPACE, DEVICE, NEAR, FAR, MBIT = "nw-ships", "nwships0", "10.231.7.1", "10.231.7.2", 40
 

@@ -14,7 +14,8 @@ TABLE_TEXT(column_host, KEY_chain_node_host)
 /* clang-format off */
 #define SHARES(X) X(held, "Held the bytes") X(waited, "Waited for others") X(cpu, "Computed") \
 	X(read, "Read files") X(write, "Wrote files") X(far, "Waited outside") \
-	X(step, "In steps") X(paused, "Paused") X(starved, "No processor")
+	X(step, "In steps") X(paused, "Paused") X(starved, "No processor") \
+	X(inside, "Not known")
 #define COLUMN(use, title) TABLE_NUMBER(column_##use, KEY_chain_node_##use##_share, fmt_share)
 #define ROW(use, title) { KEY_chain_node_##use##_share, { title, column_##use, true } },
 /* clang-format on */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "analyze/verdict/chain/chain_in.h"
+#include "narrows/eventtype.h"
 #include "narrows/xmalloc.h"
 
 /* Least part of the reader's time for a channel; part of a growing file that may lie unread. */
@@ -23,24 +24,26 @@ at(const double *a, size_t i)
 	return a != NULL && a[i] > 0 ? a[i] : 0;
 }
 
-/* The same file in the hands of two processes. */
+/* A file in the hands of two processes, of which one writes and one reads alone: what both write is
+ * no hand-over. */
 static bool
 is_handed(
     const struct evidence *e, const struct evidence_shared *from, const struct evidence_shared *to)
 {
 	return from->is_shared && to->is_shared && from->process != to->process &&
-	    from->sum[1] > 0 && to->sum[0] > 0 &&
+	    from->sum[1] > 0 && to->sum[0] > 0 && !(to->sum[1] > 0) &&
 	    e->processes[from->process].host == e->processes[to->process].host &&
 	    strcmp(from->path, to->path) == 0;
 }
 
-/* A session may have any number of files: so many of two processes count, of so many pairs. */
-enum { FILES_MAX = 64, PAIRS_MAX = 32 };
+/* A session may have any number of files: so many of two processes count. */
+enum { FILES_MAX = 64 };
 
 /* A file of a pair, and its bytes up to the window in hand: written before, read by its end. */
 struct handed {
 	const struct evidence_shared *from, *to;
 	double written, read;
+	bool are_small; /* many files, told as they are closed */
 };
 
 struct pair {
@@ -63,6 +66,8 @@ lies_unread(const struct pair *p, const struct handed *f, size_t window)
 		return f->to->last_wall_ns[0] > begin_wall_ns;
 	if (f->to->first_wall_ns[0] > begin_wall_ns + p->e->step_ns)
 		return false; /* such a reader takes whole files */
+	if (f->are_small)
+		return f->written - f->read > LIES_MAX * f->from->sum[1];
 	return f->written - f->read > fmax(LIES_BYTES, LIES_MAX * f->written);
 }
 
@@ -150,7 +155,10 @@ pair_add(struct pair *p, const struct evidence_shared *from, const struct eviden
 {
 	if (p->n == FILES_MAX)
 		return;
-	p->file[p->n++] = (struct handed){ .from = from, .to = to };
+	p->file[p->n++] = (struct handed){ .from = from,
+		.to = to,
+		.are_small =
+		    strncmp(from->path, NW_SMALL_FILES_OF, strlen(NW_SMALL_FILES_OF)) == 0 };
 	if (p->n == 1 || from->first_wall_ns[1] < p->first_wall_ns)
 		p->first_wall_ns = from->first_wall_ns[1];
 	if (from->last_wall_ns[1] > p->last_wall_ns)
@@ -169,11 +177,23 @@ pair_get(struct pair *pair, size_t *n, const struct evidence *e, size_t writer, 
 	for (p = pair; p < pair + *n; p++)
 		if (p->writer == writer && p->reader == reader)
 			return p;
-	if (*n == PAIRS_MAX)
+	if (*n == CHAIN_PAIRS_MAX)
 		return NULL;
 	++*n;
 	*p = (struct pair){ .e = e, .writer = writer, .reader = reader };
 	return p;
+}
+
+static void
+alike_note(struct finder *f, const struct pair *p)
+{
+	const char *writer = f->e->processes[p->writer].program,
+		   *reader = f->e->processes[p->reader].program;
+
+	if (writer == NULL || reader == NULL || strcmp(writer, reader) != 0)
+		return;
+	f->handed[f->n_handed][0] = p->writer;
+	f->handed[f->n_handed++][1] = p->reader;
 }
 
 void
@@ -186,13 +206,15 @@ chain_files_add(struct finder *f)
 
 	if (e->n_shared == 0)
 		return;
-	pair = xcalloc(PAIRS_MAX, sizeof(*pair));
+	pair = xcalloc(CHAIN_PAIRS_MAX, sizeof(*pair));
 	for (from = e->shared; from < e->shared + e->n_shared; from++)
 		for (to = e->shared; from->is_shared && to < e->shared + e->n_shared; to++)
 			if (is_handed(e, from, to) &&
 			    (p = pair_get(pair, &n, e, from->process, to->process)) != NULL)
 				pair_add(p, from, to);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
+		alike_note(f, &pair[i]);
 		pair_join(f, &pair[i]);
+	}
 	free(pair);
 }

@@ -408,7 +408,7 @@ neighbours_mark(const struct finder *f, size_t process)
 	const struct nw_chain_end *a, *b;
 	uint8_t ways[PROCESSES_MAX] = { 0 };
 	uint64_t mark = 0, one;
-	size_t far;
+	size_t far, i;
 
 	for (a = f->end; a < f->end + f->n_ends; a++)
 		for (b = f->end; a->process == process && b < f->end + f->n_ends; b++)
@@ -419,6 +419,12 @@ neighbours_mark(const struct finder *f, size_t process)
 				ways[b->process] |=
 				    a->by == NW_CHAIN_CHILD && ways[b->process] != 0 ? TREE : 0;
 			}
+	for (i = 0; i < f->n_handed; i++) {
+		if (f->handed[i][0] == process)
+			ways[f->handed[i][1]] |= GIVES;
+		if (f->handed[i][1] == process)
+			ways[f->handed[i][0]] |= TAKES;
+	}
 	for (far = 0; far < f->e->n_processes; far++) {
 		one = (uint64_t)((ways[far] & TREE) != 0 ? first_alike(f, ways, far) : far) * 8 +
 		    ways[far] + 1;

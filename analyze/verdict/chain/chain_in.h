@@ -6,12 +6,17 @@
 
 #include "analyze/verdict/chain/chain_find.h"
 
+/* Most pairs of writers and readers of the same files. */
+enum { CHAIN_PAIRS_MAX = 32 };
+
 struct finder {
 	const struct evidence *e;
 	struct nw_chain_process *p;
 	struct nw_chain_end *end;
 	const char **name; /* of each end's channel; NULL of a connection, of children and files */
 	size_t n_ends, n_channels;
+	/* writers and readers of the same files with one program, waits or not */
+	size_t handed[CHAIN_PAIRS_MAX][2], n_handed;
 	double **made; /* arrays to free */
 	size_t n_made;
 };

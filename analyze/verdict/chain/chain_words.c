@@ -18,7 +18,8 @@ static const char *const use_words[NW_CHAIN_USES] = { [NW_CHAIN_CPU] = "computed
 	[NW_CHAIN_FAR] = "waited for the network for",
 	[NW_CHAIN_STEP] = "was in its steps, without computing itself, for",
 	[NW_CHAIN_PAUSED] = "paused for",
-	[NW_CHAIN_STARVED] = "had no processor for" };
+	[NW_CHAIN_STARVED] = "had no processor for",
+	[NW_CHAIN_INSIDE] = "waited within itself, or out of sight, for" };
 
 /* --- names --- */
 
@@ -99,14 +100,15 @@ static void
 names_part(const struct evidence *e, struct chain *c)
 {
 	const size_t n = c->graph.n_nodes;
-	bool twice;
+	bool *twice = xcalloc(n + 1, sizeof(*twice));
 	char *name;
 	size_t i, k;
 
+	for (i = 0; i < n; i++)
+		for (k = 0; k < n; k++)
+			twice[i] |= k != i && strcmp(c->node[i].name, c->node[k].name) == 0;
 	for (i = 0; i < n; i++) {
-		for (twice = false, k = i + 1; k < n; k++)
-			twice = twice || strcmp(c->node[i].name, c->node[k].name) == 0;
-		if (!twice)
+		if (!twice[i])
 			continue;
 		name = xasprintf("%s (%s%lld)", c->node[i].name,
 		    c->graph.node[i].n_processes > 1 ? "from process " : "process ",
@@ -114,6 +116,7 @@ names_part(const struct evidence *e, struct chain *c)
 		free(c->node[i].name);
 		c->node[i].name = name;
 	}
+	free(twice);
 }
 
 /* --- the sentence --- */
@@ -208,16 +211,22 @@ waits_tell(struct teller *t)
 		link_tell(t, t->link[i]);
 }
 
+/* Time of no known use is told where it is more than all others together. */
 int
 chain_largest_use(const struct nw_chain_node *n, int without)
 {
+	double known = 0;
 	int k, most = -1;
 
-	for (k = 0; k < NW_CHAIN_USES; k++)
+	for (k = 0; k < NW_CHAIN_INSIDE; k++) {
+		known += n->use_share[k];
 		if (k != without && n->use_share[k] >= USE_TOLD &&
 		    (most < 0 || n->use_share[k] > n->use_share[most]))
 			most = k;
-	return most;
+	}
+	return without < 0 && n->use_share[NW_CHAIN_INSIDE] >= fmax(USE_TOLD, known)
+	    ? NW_CHAIN_INSIDE
+	    : most;
 }
 
 static void

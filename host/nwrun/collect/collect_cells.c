@@ -138,6 +138,19 @@ row_add(struct nwshm_cells *to, const struct nwshm_cells *from, enum nwshm_dir d
 }
 
 void
+add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d)
+{
+	struct nwshm_object *o =
+	    &c->shm->object[kind == NWSHM_FILE ? NWSHM_OTHER_FILES : NWSHM_OTHER_CONNS];
+	int dir;
+
+	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
+		atomic_fetch_add(&o->bytes[dir], d->bytes[dir]);
+		atomic_fetch_add(&o->ns[dir], d->ns[dir]);
+	}
+}
+
+void
 cells_to_nameless(struct collect *c, unsigned object)
 {
 	struct nwshm_cells *to = &c->shm->cells[NWSHM_OTHER_FILES];

@@ -77,6 +77,26 @@ struct server {
 };
 enum { WATCH_SERVERS = 4 };
 
+struct object_delta {
+	uint64_t bytes[2], ns[2];
+};
+
+/* A process's use of the small files that one process wrote, see collect_handed.c. */
+struct handed {
+	bool used, reads, matched; /* of a writer: whether another process has read one */
+	uint32_t owner;
+	int writer_pid;
+	struct object_delta due; /* not said yet */
+	int64_t said_mono_ns;
+	char id[UUID_BYTES];
+};
+/* A small file that was written lately. */
+struct written {
+	uint64_t dev, ino;
+	int pid; /* 0: none */
+};
+enum { COLLECT_HANDED = 64, COLLECT_WRITTEN = 1024 };
+
 /* A process slot as the collector knows it. */
 struct watch {
 	bool used, said;
@@ -204,6 +224,10 @@ struct collect {
 	struct watch watch[NWSHM_PROCS];
 	struct thread_seen thread[NWSHM_THREADS];
 	struct object_seen object[NWSHM_OBJECTS];
+	struct handed handed[COLLECT_HANDED];
+	struct written written[COLLECT_WRITTEN]; /* direct mapped */
+	bool handed_is_found, handed_is_over;    /* a file was handed on; none ever is */
+	unsigned handed_misses, handed_unread;
 	struct stage_window window;      /* scratch */
 	uint64_t cells[NW_HIST_BUCKETS]; /* scratch */
 };
@@ -284,10 +308,22 @@ void object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wa
 /* Frees objects without a descriptor; reports the nameless objects. */
 void object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool final);
 
+/* --- collect_handed.c --- */
+
+/* Adds a closed small file to the sum that it belongs to; false: to none. */
+bool handed_take(
+    struct collect *c, uint32_t owner, const struct nwshm_object *o, const struct object_delta *d);
+/* Reports the sums of all processes, each as often as its process. */
+void handed_look(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
+/* Reports the sums of a process for the last time. */
+void handed_end(struct collect *c, uint32_t owner, int64_t now_wall_ns);
+
 /* --- collect_cells.c --- */
 
 /* Sends the cells of a reported file: now and then, and always with `last`. */
 void cells_report(struct collect *c, unsigned object, bool last, int64_t now_wall_ns);
+/* Adds to the files, or connections, without a name. */
+void add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d);
 /* Adds the cells of a file that is not reported by itself to the nameless files. */
 void cells_to_nameless(struct collect *c, unsigned object);
 /* Forgets the cells of an object that is over. */
@@ -309,14 +345,13 @@ void say_process_end(struct collect *c, unsigned index, int64_t end_mono_ns);
 /* Reports the work of the first program since the last call, by the kernel's count alone. */
 void say_root(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns);
 void say_root_end(struct collect *c);
-struct object_delta {
-	uint64_t bytes[2], ns[2];
-};
 void say_pipe(struct collect *c, unsigned object, const struct object_delta *d,
     int64_t from_wall_ns, int64_t now_wall_ns);
 void say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns);
 void say_object_end(struct collect *c, unsigned object);
+/* Reports what is due of a sum of small files. */
+void say_handed(struct collect *c, struct handed *h, int64_t now_wall_ns);
 /* Text of a slot, cut and ended. */
 static inline void
 copy_text(char *out, const char *text, size_t cap)

@@ -167,19 +167,6 @@ delta_put_back(struct object_seen *seen, const struct object_delta *d)
 	}
 }
 
-static void
-add_to_nameless(struct collect *c, enum nwshm_object_kind kind, const struct object_delta *d)
-{
-	struct nwshm_object *o =
-	    &c->shm->object[kind == NWSHM_FILE ? NWSHM_OTHER_FILES : NWSHM_OTHER_CONNS];
-	int dir;
-
-	for (dir = NWSHM_READ; dir <= NWSHM_WRITE; dir++) {
-		atomic_fetch_add(&o->bytes[dir], d->bytes[dir]);
-		atomic_fetch_add(&o->ns[dir], d->ns[dir]);
-	}
-}
-
 /* Files get other names and sizes while a program writes them. */
 static void
 label_refresh(struct collect *c, struct object_seen *seen, const struct nwshm_object *o)
@@ -221,7 +208,8 @@ object_report(struct collect *c, unsigned object, bool closed, int64_t now_wall_
 	if (may_be_said(c, seen, closed)) {
 		say_object(c, object, &d, has_tcp ? &tcp : NULL, now_wall_ns);
 	} else if (closed) {
-		add_to_nameless(c, seen->label.kind, &d);
+		if (seen->label.kind != NWSHM_FILE || !handed_take(c, seen->owner, o, &d))
+			add_to_nameless(c, seen->label.kind, &d);
 		cells_to_nameless(c, object);
 	} else {
 		delta_put_back(seen, &d);
@@ -281,6 +269,8 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
 		if (gone)
 			object_free(c, i);
 	}
+	if (gone)
+		handed_end(c, index, now_wall_ns);
 	c->watch[index].objects_wall_ns = now_wall_ns;
 }
 
@@ -289,13 +279,15 @@ object_collect(struct collect *c, unsigned index, bool gone, int64_t now_wall_ns
  * SETUP on no other thread can find the object.
  */
 static void
-sweep_closed(struct collect *c, int64_t now_wall_ns)
+sweep_closed(struct collect *c, bool written, int64_t now_wall_ns)
 {
 	uint32_t used = nwshm_used_get(&c->shm->objects_used, NWSHM_OBJECTS), i, ended;
 	struct nwshm_object *o;
 
 	for (i = NWSHM_OBJECTS_FIXED; i < used; i++) {
 		o = &c->shm->object[i];
+		if ((nwshm_get(&o->bytes[NWSHM_WRITE]) > 0) != written)
+			continue;
 		ended = NWSHM_ENDED;
 		if (atomic_load_explicit(&o->state, memory_order_acquire) != NWSHM_ENDED) {
 			c->object[i].ended = false;
@@ -336,7 +328,9 @@ object_sweep(struct collect *c, int64_t now_mono_ns, int64_t now_wall_ns, bool f
 {
 	unsigned i;
 
-	sweep_closed(c, now_wall_ns);
+	sweep_closed(c, true, now_wall_ns); /* before the reader's object of a file */
+	sweep_closed(c, false, now_wall_ns);
+	handed_look(c, now_mono_ns, now_wall_ns);
 	if (!final && now_mono_ns - c->others_mono_ns < INT64_C(1000000000))
 		return;
 	c->others_mono_ns = now_mono_ns;

@@ -586,6 +586,15 @@ say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir)
 	    NULL, 0);
 }
 
+static void
+field_file(struct field_list *f, const struct object_delta *d)
+{
+	field(f, "read_bytes", (double)d->bytes[NWSHM_READ]);
+	field(f, "write_bytes", (double)d->bytes[NWSHM_WRITE]);
+	field(f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
+	field(f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
+}
+
 void
 say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns)
@@ -596,15 +605,42 @@ say_object(struct collect *c, unsigned object, const struct object_delta *d,
 
 	if (!seen->said)
 		say_object_meta(c, object);
-	field(&f, file ? "read_bytes" : "bytes_in", (double)d->bytes[NWSHM_READ]);
-	field(&f, file ? "write_bytes" : "bytes_out", (double)d->bytes[NWSHM_WRITE]);
 	if (file) {
-		field(&f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
-		field(&f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
+		field_file(&f, d);
+	} else {
+		field(&f, "bytes_in", (double)d->bytes[NWSHM_READ]);
+		field(&f, "bytes_out", (double)d->bytes[NWSHM_WRITE]);
 	}
 	if (tcp != NULL)
 		fields_tcp(&f, tcp);
 	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
+}
+
+static void
+say_handed_meta(struct collect *c, struct handed *h)
+{
+	struct watch *w = &c->watch[h->owner];
+	struct kv_list subject = { .n = 0 };
+	char name[64];
+
+	say_process_meta(c, h->owner, w->window_begin_mono_ns);
+	kv_process(&subject, c, w);
+	kv_text(&subject, "type", "disk");
+	snprintf(name, sizeof(name), NW_SMALL_FILES_OF "%d", h->writer_pid);
+	kv_text(&subject, "resource", name);
+	id_make(h->id);
+	c->sink->meta(c->sink->arg, h->id, w->id, NW_TYPE_FILE, subject.kv, subject.n, NULL, 0);
+}
+
+void
+say_handed(struct collect *c, struct handed *h, int64_t now_wall_ns)
+{
+	struct field_list f = { .n = 0 };
+
+	if (h->id[0] == '\0')
+		say_handed_meta(c, h);
+	field_file(&f, &h->due);
+	c->sink->data(c->sink->arg, h->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }
 
 /* --- last words, and the text report --- */

@@ -285,6 +285,7 @@ struct nwshm {
 	struct nw_cycles cycles;      /* the clock of the measured side; zero until calibrated */
 	_Atomic uint32_t generation;  /* last number given to an attached process */
 	_Atomic uint32_t small_named; /* small files with a name so far */
+	_Atomic uint32_t handing;     /* small files may go from process to process: each counts */
 	_Atomic uint32_t lives;       /* files whose steps were followed so far */
 	_Atomic uint32_t locals;      /* objects that are local sockets now */
 	_Atomic uint32_t pipes;       /* objects that are pipes now */

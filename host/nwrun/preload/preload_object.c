@@ -282,7 +282,8 @@ bool
 object_is_one_of_many(uint64_t size_bytes)
 {
 	return size_bytes < NWSHM_NAMED_BYTES &&
-	    atomic_load_explicit(&region->small_named, memory_order_relaxed) >= NWSHM_SMALL_NAMED;
+	    atomic_load_explicit(&region->small_named, memory_order_relaxed) >= NWSHM_SMALL_NAMED &&
+	    atomic_load_explicit(&region->handing, memory_order_relaxed) == 0;
 }
 
 struct nwshm_object *

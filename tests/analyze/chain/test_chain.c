@@ -140,7 +140,8 @@ test_silent(void)
 	CHECK_INT(c.n_nodes, 0);
 }
 
-/* Workers of one group are a node; what is explained of their time is held. */
+/* Workers of one group are a node; what is explained of their time is held, and the rest while the
+ * loop waits for them. */
 static void
 test_workers(void)
 {
@@ -162,7 +163,8 @@ test_workers(void)
 	CHECK(c.known);
 	CHECK_INT(c.node[c.limit].group, 1);
 	CHECK_INT(c.node[c.limit].n_processes, 4);
-	CHECK_NEAR(c.node[c.limit].held_share, 0.97, 1e-9, 0);
+	CHECK_NEAR(c.node[c.limit].held_share, 1, 1e-9, 0);
+	CHECK_NEAR(c.node[c.limit].use_share[NW_CHAIN_INSIDE], 0.03, 1e-9, 0);
 	CHECK_NEAR(c.node[c.limit].use_share[NW_CHAIN_FAR], 0.31, 1e-9, 0);
 	CHECK_NEAR(share_of(&c, 0, 1), 0.57, 1e-9, 0);
 	CHECK_NEAR(c.node[1 - c.limit].held_share, 0.3, 1e-9, 0);
@@ -287,6 +289,60 @@ test_beside(void)
 	nw_chain_clear(&c);
 }
 
+/* A program whose threads wait for each other, by no account: it holds the bytes as far as its
+ * neighbours waited, and without waiting neighbours not at all. */
+static void
+test_inside(void)
+{
+	static const struct {
+		double before, behind, computes, held, inside;
+	} cases[] = {
+		{ 0.9, 0.8, 0.05, 0.95, 0.9 },
+		{ 0.2, 0.8, 0.5, 1, 0.5 },
+		{ 0, 0.05, 0.05, 0.1, 0.05 },
+	};
+	const struct nw_chain_node *node;
+	struct nw_chain c;
+	size_t i, k;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		channel(0, 0, cases[i].before, 1, 0, false);
+		channel(1, 1, 0, 2, cases[i].behind, false);
+		for (k = 0; k < 3; k++) {
+			process[k].cpu_known = true;
+			process[k].use_s[NW_CHAIN_CPU] = row(k == 1 ? cases[i].computes : 0.05);
+		}
+		c = build(3);
+		for (node = c.node; node->group != 1; node++)
+			;
+		CHECK_NEAR(node->held_share, cases[i].held, 1e-9, 1e-9);
+		CHECK_NEAR(node->use_share[NW_CHAIN_INSIDE], cases[i].inside, 1e-9, 1e-9);
+		nw_chain_clear(&c);
+	}
+}
+
+/* The first link was done early, and busy until then: it is no limit beside the second. The use of
+ * the channels begins long behind the first window. */
+static void
+test_early(void)
+{
+	struct nw_chain c;
+	size_t i;
+
+	begin();
+	channel(0, 0, 0, 1, 0, false);
+	channel(1, 1, 0, 2, 0.9, false);
+	for (i = 0; i < n_ends; i++)
+		end[i].begin_s = N / 2;
+	end[0].end_s = N / 2 + 1;
+	c = build(3);
+	CHECK(c.known);
+	CHECK_INT(c.node[c.limit].group, 1);
+	CHECK_NEAR(c.second_share, 0.1, 1e-9, 1e-9);
+	nw_chain_clear(&c);
+}
+
 /* A parent with children one after the other: equal children hold most, though a short other child
  * is as busy while it is there. */
 static void
@@ -376,6 +432,8 @@ main(void)
 	test_network();
 	test_turns();
 	test_beside();
+	test_inside();
+	test_early();
 	test_children();
 	test_queue();
 	test_words();

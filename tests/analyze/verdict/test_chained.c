@@ -125,6 +125,107 @@ test_agrees(void)
 	CHECK_STR(j.confidence, "medium");
 	CHECK_STR(j.cause, "computing");
 	end();
+	begin(); /* the same of an end of a connection within the host, not of another host's */
+	j.path.stage[1] = (struct nw_path_stage){ .kind = NW_STAGE_SENDER_HOST };
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+	begin();
+	j.path.stage[1] = (struct nw_path_stage){ .kind = NW_STAGE_SENDER_HOST };
+	process[0].host = 1;
+	CHECK_INT(decide(), CHAINED_NOT);
+	end();
+	begin(); /* a pace is another program's if that program pauses */
+	j.path.stage[1].process = 0;
+	j.pace.found = true;
+	CHECK_INT(decide(), CHAINED_NOT);
+	node[0].waited_share = 0.9;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+	begin();
+	j.path.stage[1].process = 0;
+	j.pace.found = true;
+	node[1].use_share[NW_CHAIN_CPU] = 0;
+	node[1].use_share[NW_CHAIN_PAUSED] = 0.9;
+	CHECK_INT(decide(), CHAINED_INSTEAD);
+	end();
+}
+
+/* Several stages of the path: the chain decides where it rules out all but its own limit. */
+static void
+test_several(void)
+{
+	static double bytes[WINDOWS] = { 1e6 };
+	static const struct {
+		enum nw_stage_kind kind[2];
+		size_t process[2];
+		double computes, second_held, far;
+		bool idle_disk;
+		enum chained_how how;
+	} cases[] = {
+		/* the limit's disk, and a program that held the bytes for little of the time */
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 2 }, 0, 0.2, 0, false,
+		    CHAINED_INSTEAD },
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 2 }, 0, 0.7, 0, false, CHAINED_NOT },
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 2 }, 0, 0.2, 0, true, CHAINED_NOT },
+		/* another program's disk */
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 0, 2 }, 0, 0.2, 0, false, CHAINED_NOT },
+		/* the limit's own program, which did little beside waiting for the disk */
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 1 }, 0.05, 0.2, 0, false,
+		    CHAINED_INSTEAD },
+		{ { NW_STAGE_DISK_READ, NW_STAGE_HOST }, { 1, 1 }, 0.3, 0.2, 0, false,
+		    CHAINED_NOT },
+		/* a network, without and with other peers */
+		{ { NW_STAGE_NET_READ, NW_STAGE_DISK_READ }, { 0, 1 }, 0, 0.2, 0, false,
+		    CHAINED_INSTEAD },
+		{ { NW_STAGE_NET_READ, NW_STAGE_DISK_READ }, { 0, 1 }, 0, 0.2, 0.5, false,
+		    CHAINED_NOT },
+	};
+	size_t i, k;
+	int way; /* two limits, in both orders, or candidates */
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (way = 0; way < 3; way++) {
+			begin();
+			node[1].use_share[NW_CHAIN_READ] = 0.6;
+			node[1].use_share[NW_CHAIN_CPU] = cases[i].computes;
+			node[2].held_share = cases[i].second_held;
+			node[0].use_share[NW_CHAIN_FAR] = cases[i].far;
+			process[0].bytes[NW_OP_NET_READ] = bytes;
+			for (k = 0; k < 2; k++) {
+				j.path.stage[k] = (struct nw_path_stage){ .kind = cases[i].kind[k],
+					.process = cases[i].process[k] };
+				j.limit.tests[k].candidate = way == 2;
+			}
+			j.limit.known = false;
+			j.limit.stage = way == 1;
+			j.second = way == 0 ? 1 : way == 1 ? 0 : j.path.n;
+			j.idle_disk = cases[i].idle_disk;
+			CHECK_INT(decide(), cases[i].how);
+			if (cases[i].how == CHAINED_INSTEAD)
+				CHECK_INT(j.chained.stage, NW_STAGE_DISK_READ);
+			end();
+		}
+}
+
+/* The network behind one end: the chain knows the far end if all peers are measured. */
+static void
+test_behind(void)
+{
+	static double bytes[WINDOWS] = { 1e6 };
+	size_t i;
+
+	for (i = 0; i < 4; i++) {
+		begin();
+		j.path.stage[1].kind = i % 2 ? NW_STAGE_NET_READ : NW_STAGE_NET_WRITE;
+		process[0].bytes[NW_OP_NET_READ] = bytes;
+		process[2].bytes[NW_OP_NET_WRITE] = bytes;
+		if (i == 2)
+			node_of[2] = SIZE_MAX;
+		if (i == 3)
+			node[0].use_share[NW_CHAIN_FAR] = 0.5;
+		CHECK_INT(decide(), i < 2 ? CHAINED_INSTEAD : CHAINED_NOT);
+		end();
+	}
 }
 
 /* A path that worked for a short part of the session: a program that loaded its modules. */
@@ -257,6 +358,7 @@ test_kinds(void)
 		{ NW_CHAIN_FAR, NW_STAGE_NET_WRITE,
 		    "In this transfer, the network behind second on here (or the far end) held" },
 		{ NW_CHAIN_PAUSED, NW_STAGE_HOST, "In this transfer, second on here held" },
+		{ NW_CHAIN_INSIDE, NW_STAGE_HOST, "In this transfer, second on here held" },
 	};
 	size_t i;
 
@@ -267,6 +369,7 @@ test_kinds(void)
 		node[1].use_share[cases[i].use] = 0.8;
 		CHECK_INT(decide(), CHAINED_INSTEAD);
 		CHECK_INT(j.chained.stage, cases[i].kind);
+		CHECK_STR(j.confidence, cases[i].use == NW_CHAIN_INSIDE ? "low" : "medium");
 		CHECK(strncmp(j.sentence, cases[i].begins, strlen(cases[i].begins)) == 0);
 		end();
 	}
@@ -404,6 +507,8 @@ main(void)
 	test_starved();
 	test_pace();
 	test_agrees();
+	test_behind();
+	test_several();
 	test_covers();
 	test_stays();
 	test_even();

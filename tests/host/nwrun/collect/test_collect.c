@@ -838,6 +838,89 @@ test_objects(void)
 	teardown();
 }
 
+/* A process closes a small file without a name. */
+static void
+close_small(unsigned i, unsigned owner, uint64_t ino, enum nwshm_dir dir, uint64_t bytes)
+{
+	struct nwshm_object *o = add_object(i, "", 0);
+
+	o->owner = owner;
+	o->ino = ino;
+	nwshm_add(&o->bytes[dir], bytes);
+	atomic_store(&o->refs, 0);
+	atomic_store(&o->state, NWSHM_ENDED);
+}
+
+/* Small files that a process writes and another reads: a series of each, also where the reader
+ * comes first in the table or the writer ends before; files of nobody are none of theirs. */
+static void
+test_handed(void)
+{
+	const struct said *of_writer, *of_reader;
+	char name[64];
+	int64_t t;
+	int way, i;
+
+	for (way = 0; way < 2; way++) {
+		setup();
+		t = t0;
+		add_proc(0, getpid());
+		add_proc(1, getppid());
+		snprintf(name, sizeof(name), "small files of process %d", (int)getpid());
+		for (i = 0; i < 50; i++) {
+			close_small(
+			    NWSHM_OBJECTS_FIXED + 1, 0, 100 + (unsigned)i, NWSHM_WRITE, 1000);
+			if (way == 0)
+				close_small(
+				    NWSHM_OBJECTS_FIXED, 1, 100 + (unsigned)i, NWSHM_READ, 900);
+			collect_look(c, t += 100 * MS, 1);
+			collect_look(c, t += 100 * MS, 1);
+		}
+		CHECK_INT(atomic_load(&shm->handing), 1);
+		CHECK(way == 0 || said_resource("nw:file", name) == NULL);
+		for (i = 0; i < 200; i++) {
+			close_small(NWSHM_OBJECTS_FIXED + 2, 1, 1000 + (unsigned)i, NWSHM_READ, 70);
+			collect_look(c, t += 100 * MS, 1);
+			collect_look(c, t += 100 * MS, 1);
+		}
+		atomic_store(&shm->proc[0].exit_mono_ns, t);
+		collect_look(c, t += 100 * MS, 1);
+		collect_finish(c, t += 100 * MS, 1);
+		of_writer = said_resource("nw:file", name);
+		CHECK(of_writer != NULL && of_writer->pid == getpid());
+		CHECK(of_writer != NULL && of_writer->bytes == 50000 && of_writer->ended == 1);
+		for (of_reader = said; of_reader < said + said_n; of_reader++)
+			if (of_reader->pid == getppid() && strcmp(of_reader->resource, name) == 0)
+				break;
+		CHECK_INT(of_reader < said + said_n, way == 0);
+		CHECK(way == 1 || (of_reader->bytes == 45000 && of_reader->documents >= 50));
+		CHECK(said_resource("nw:file", "other files")->bytes == 200 * 70);
+		teardown();
+	}
+}
+
+/* Where nobody reads what another wrote, the programs are not asked for more. */
+static void
+test_not_handed(void)
+{
+	int64_t t;
+	unsigned i;
+
+	setup();
+	t = t0;
+	add_proc(0, getpid());
+	add_proc(1, getppid());
+	for (i = 0; i < 70; i++) {
+		close_small(NWSHM_OBJECTS_FIXED, 0, 100 + i, NWSHM_WRITE, 1000);
+		close_small(NWSHM_OBJECTS_FIXED + 1, 1, 1000 + i, NWSHM_READ, 900);
+		collect_look(c, t += 100 * MS, 1);
+		collect_look(c, t += 100 * MS, 1);
+		CHECK_INT(atomic_load(&shm->handing), i < 63);
+	}
+	collect_finish(c, t += 100 * MS, 1);
+	teardown();
+}
+
 /* A pipe is told once its waits are worth a series, its counts all in; a small one never. */
 static void
 test_pipe_series(void)
@@ -1260,6 +1343,8 @@ main(void)
 	test_steps();
 	test_first();
 	test_objects();
+	test_handed();
+	test_not_handed();
 	test_pipe_series();
 	test_wait_under_way();
 	test_peer_series();
