@@ -294,7 +294,7 @@ print(c["sentence"], share, starved, truth)
 slack, name = 0.04 * int(sys.argv[3]) * (1 if starved < 0.05 else 2), sys.argv[4] + ".py (python3)"
 if name[0] == "l": # a pool's account begins with the start of its workers
     assert -slack < truth - share < slack + starved, (share, starved, truth)
-assert "its 2 workers" in c["sentence"] or truth < 0.05
+assert "its 2 workers" in c["sentence"] or truth < 0.05 + starved
 # the verdict's own sentence: the end of the chain, and the chain in order
 v = json.load(open(sys.argv[1]))["verdict"]
 print(v["sentence"])
