@@ -23,9 +23,9 @@ static const double LEAVES_MIN = 0.1;
  * 64 times the weight, by lifting pauses and loops in turns: from 0.34 on the loops' lift helped
  * 1.3-fold and more, up to 0.25 at most 1.07-fold. */
 static const double STARVED_BESIDE_PACE = 0.3;
-/* Processors that the session's own programs may use beside others that make a host busy. */
+/* Processors for the session's own programs on a host busy with other programs. */
 static const double OWN_MOST = 0.25;
-/* A program that waited for others for so much of its time keeps no pace of its own. */
+/* A program keeps no pace if waits for programs took so much of the time. */
 static const double WAITED_MOST = 0.5;
 /* A verdict of medium confidence: held share, lead before the next, windows. */
 static const double SURE_HELD = 0.6, SURE_LEAD = 0.3, SURE_WINDOWS = 15;
@@ -157,7 +157,7 @@ is_known_without_bytes(const struct chain *c, const struct judgement *j)
 	    (use == NW_CHAIN_CPU || use == NW_CHAIN_PAUSED);
 }
 
-/* Whether a pace that the path found is none of its program: the chain's program paused, or the
+/* Whether a pace that the path found is none of that program: the chain's program paused, or the
  * path's program waited for others, by looking again and again. */
 static bool
 is_pace_of_others(const struct chain *c, const struct judgement *j)

@@ -295,8 +295,8 @@ between(struct region *region, const struct collect_run_opts *run)
 }
 
 /*
- * A child in nwrun's own memory, while nwrun sleeps: a copy of the memory costs more than all that
- * the child does. The child ends without a signal, as the child of fit_fork(). Below the system
+ * A child in nwrun's own memory, while nwrun sleeps: a copy of the memory costs more than all work
+ * of the child. The child ends without a signal, as the child of fit_fork(). Below the system
  * call the child calls functions alone, so that nothing in this frame changes. -errno where the
  * system makes no such child.
  */
@@ -311,7 +311,7 @@ start_between(struct region *region, const struct collect_run_opts *run)
 }
 
 /* The collector is a grandchild in a session of its own; nwrun waits here for the child between. A
- * nwrun that is measured stays so: its collector leaves the measurement in a memory of its own. */
+ * measured nwrun stays measured: the collector leaves the measurement in another memory. */
 static bool
 start_collector(struct region *region, const struct collect_run_opts *run)
 {

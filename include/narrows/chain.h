@@ -151,7 +151,7 @@ struct nw_chain_edge {
 struct nw_chain {
 	struct nw_chain_node *node;
 	size_t n_nodes;
-	struct nw_chain_edge *edge; /* those of run queues behind all others */
+	struct nw_chain_edge *edge; /* run queues are last */
 	size_t n_edges;
 	/* The slowest: a node, or a network edge where limit_is_edge. Known only where it lies
 	 * clearly before all others, in the means and in most windows. */

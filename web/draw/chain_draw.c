@@ -155,8 +155,7 @@ is_drawn(const struct layout *l, const struct chain_line *e)
 	return e->waiter < l->n && e->holder < l->n && e->share >= SHARE_MIN;
 }
 
-/* Of several lines between two boxes one lies below the other, so that each has room for its
- * share. */
+/* Several lines between two boxes lie below each other, with room for the shares. */
 static size_t
 place_of(const struct layout *l, const struct chain_line *e)
 {

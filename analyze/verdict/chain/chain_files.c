@@ -43,7 +43,7 @@ enum { FILES_MAX = 64 };
 struct handed {
 	const struct evidence_shared *from, *to;
 	double written, read;
-	bool are_small; /* many files, told as they are closed */
+	bool are_small; /* many files, told when closed */
 };
 
 struct pair {
@@ -51,7 +51,7 @@ struct pair {
 	size_t writer, reader;
 	struct handed file[FILES_MAX];
 	size_t n;
-	int64_t first_wall_ns, last_wall_ns; /* of the writer's writing of these files */
+	int64_t first_wall_ns, last_wall_ns; /* of the writer's writing of the files */
 	int64_t read_wall_ns;                /* last reading */
 	double bytes;
 };

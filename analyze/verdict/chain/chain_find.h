@@ -31,8 +31,8 @@ void chain_clear(struct chain *c);
  * negative if no use is worth a word. */
 int chain_largest_use(const struct nw_chain_node *n, int without);
 
-/* Whether the longest holder are workers that were done early, and their loop went on for longer
- * than the workers took: the loop was slower, and its time at work is not known. */
+/* Whether the longest holder are workers that were done early, and the workers' loop went on for
+ * longer than the workers took: the loop was slower, for a time at work that is not known. */
 bool chain_is_outlived(const struct evidence *e, const struct chain *c);
 
 /* chain_words.c: names the nodes and tells the chain. */

@@ -8,10 +8,10 @@
 #include "narrows/xmalloc.h"
 
 /* Least shares for a word: of waits and reads, and of time without a step. Most of a loop's time
- * that its waits may have beyond its fetches. */
+ * that waits may have beyond the fetches. */
 static const double WORD_MIN = 0.05, IDLE_MIN = 0.1, BEYOND_MAX = 0.05;
 
-/* Seconds that a process waited for other nodes, no run queue among these; 0 of a process among
+/* Seconds that a process waited for other nodes, without run queues; 0 of a process among
  * several of a node. */
 static double
 waited_s(const struct chain *c, size_t process)
@@ -95,7 +95,7 @@ has_workers(const struct evidence *e, const struct chain *c, size_t process)
 }
 
 /* Without marks, calls tell of the steps of a loop with workers; not of a loop that waited longer
- * than its fetches took, which has other ways to wait. */
+ * than the fetches took, for such a loop has other ways to wait. */
 static bool
 is_loop(const struct evidence *e, const struct chain *c, const struct evidence_steps *t)
 {

@@ -90,7 +90,7 @@ struct handed {
 	int64_t said_mono_ns;
 	char id[UUID_BYTES];
 };
-/* A small file that was written lately. */
+/* A small file, written lately. */
 struct written {
 	uint64_t dev, ino;
 	int pid; /* 0: none */
@@ -120,7 +120,7 @@ struct watch {
 	struct pipe_use pipe_total[2];
 	uint64_t steps, step_ns[2]; /* of the interval: between steps [0], inside [1] */
 	bool marks;                 /* the program has marked a step */
-	bool steps_are_turns;       /* those of the series steps_id */
+	bool steps_are_turns;       /* whether the series steps_id has turns */
 	bool has_worker;            /* a child with the same program was seen */
 	/* waits of the first thread in the interval, at semaphores of the process alone so far, and
 	 * whether the first thread's waits are those of the process */

@@ -403,7 +403,7 @@ say_steps_meta(struct collect *c, unsigned index, int64_t end_mono_ns)
 	    c->sink->arg, w->steps_id, w->id, NW_TYPE_STEPS, subject.kv, subject.n, NULL, 0);
 }
 
-/* A step counts in the interval of its end, with its whole time. */
+/* A step counts in the interval of the end, with the whole time. */
 void
 say_steps(struct collect *c, unsigned index, int64_t end_mono_ns, int64_t now_wall_ns)
 {

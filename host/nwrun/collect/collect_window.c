@@ -357,7 +357,7 @@ thread_bytes(const struct nwshm_thread *t)
 	return bytes;
 }
 
-/* Turns that make a loop. */
+/* The least turns of a loop. */
 enum { TURNS_MIN = 8 };
 
 /* Whether a child of the process runs the same program, as the workers of a loop do. */
@@ -372,7 +372,7 @@ has_worker(const struct collect *c, struct watch *w)
 	return w->has_worker;
 }
 
-/* A loop without marks takes its steps by its calls. */
+/* The steps of a loop without marks, by the loop's calls. */
 static void
 turns_take(struct watch *w, const struct nwshm_thread *t, struct thread_seen *seen)
 {

@@ -77,7 +77,7 @@ struct proc_socket {
 	char program[48]; /* by title.h; empty without a process */
 };
 
-/* Which of many processes are gone. */
+/* The dead among many processes. */
 enum { PROC_GONE_MAX = 128 };
 struct proc_gone {
 	uint32_t n;

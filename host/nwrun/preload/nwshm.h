@@ -295,7 +295,7 @@ struct nwshm {
 	_Atomic uint64_t named[NWSHM_OBJECTS / 64];
 	/* highest slot ever used, plus one */
 	_Atomic uint32_t procs_used, threads_used, objects_used;
-	/* slots whose pages exist: whoever takes a later slot asks for the pages first */
+	/* slots with pages: a later slot's user asks for the pages first */
 	_Atomic uint32_t procs_ready, threads_ready, objects_ready;
 	/* program files that a process has looked into, by preload_exec.c; 0: none */
 	_Atomic uint64_t images[NWSHM_IMAGES];

@@ -132,7 +132,7 @@ struct self {
 	uint32_t index;      /* number of `slot` */
 	bool in_vfork;
 	bool drained; /* a read found an internet socket empty since the last pause */
-	/* of a loop: begin of the fetch, end of its last call so far (0: there was none), the
+	/* of a loop: begin of the fetch, end of the fetch's last call so far (0: none), the
 	 * longest step of late, and where the fetch behind the last step began */
 	int64_t fetch_begin_mono_ns, fetch_end_mono_ns, step_ns;
 	const void *fetch_at;
@@ -467,7 +467,7 @@ is_measured(void)
  * Returns the begin. An object may be NULL. */
 int64_t peer_begin(struct nwshm_thread *t, const struct nwshm_object *o);
 void peer_end(void);
-/* Counts a wait that is over. */
+/* Counts a finished wait. */
 void peer_waited(struct nwshm_object *o, int64_t ns, int64_t end_mono_ns);
 
 /* --- preload_stdio.c --- */

@@ -86,7 +86,7 @@ variables_without(char **out, char *const *from, char *list)
 	return out;
 }
 
-/* --- which program --- */
+/* --- the program --- */
 
 /* The file that execvp(3) would run: the first of the name in PATH. */
 static bool

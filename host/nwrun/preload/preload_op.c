@@ -109,7 +109,7 @@ struct stop {
 	int64_t ns, end_mono_ns;
 };
 
-/* A much longer time than a step, as for a checkpoint, lies apart: it is no step, and not between
+/* A much longer time than a step, as for a checkpoint, lies apart: neither a step nor between
  * steps. Steps that stay so long are steps soon. */
 static void
 turn_add(struct nwshm_thread *t, int64_t away_ns)
@@ -129,8 +129,8 @@ turn_add(struct nwshm_thread *t, int64_t away_ns)
 		self.step_ns = longest_ns;
 }
 
-/* Fetches begin at one place, mostly: elsewhere a program without a processor looks as if it took a
- * step. */
+/* Fetches begin at one place, mostly: elsewhere a program without a processor looks like a program
+ * in a step. */
 void
 turn_note(const void *at, int64_t begin_mono_ns, int64_t end_mono_ns)
 {
@@ -353,7 +353,7 @@ op_has_clock(const struct op *op)
 	return op->stage < NWSHM_TIMED || op->stage2 != NWSHM_NO_STAGE;
 }
 
-/* A call that reads and writes. */
+/* A call for reading and writing. */
 static __attribute__((noinline)) void
 op_count2(struct op *op, int64_t end_mono_ns, ssize_t bytes)
 {

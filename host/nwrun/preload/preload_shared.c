@@ -5,11 +5,11 @@
  * semaphore is waiting there, writing is posting, with a post as a byte; of a condition, waiting
  * and signalling; of a mutex, waiting and taking.
  *
- * Most of them belong to one process (each lock of Python and of C++ does). The C library notes in
- * each whether other processes share it, and a call for all others goes on at once. The exception
- * are semaphores of a process's first thread: where other threads receive what the first thread
- * works on, only the first thread's waits tell whether the process waited. A semaphore or mutex
- * free for the taking is no wait, and costs no look at the clock.
+ * Most belong to one process (each lock of Python and of C++ does). The C library notes in each
+ * whether other processes share the object, and a call for all others goes on at once. The
+ * exception are semaphores of a process's first thread: where other threads receive what the first
+ * thread works on, only the first thread's waits tell whether the process waited. A semaphore or
+ * mutex free for the taking is no wait, and costs no look at the clock.
  */
 #include "host/nwrun/preload/preload.h"
 
@@ -26,7 +26,7 @@ int sem_clockwait(sem_t *restrict, clockid_t, const struct timespec *restrict);
 int pthread_cond_clockwait(pthread_cond_t *restrict, pthread_mutex_t *restrict, clockid_t,
     const struct timespec *restrict);
 
-/* --- which object --- */
+/* --- the object --- */
 
 /* A line of /proc/self/maps: "begin-end rights offset major:minor inode  path". */
 struct mapping {
@@ -202,8 +202,8 @@ SEM_WAIT(sem_timedwait, (sem_t *restrict s, const struct timespec *restrict unti
 SEM_WAIT(sem_clockwait, (sem_t *restrict s, clockid_t clock, const struct timespec *restrict until),
     (s, clock, until))
 
-/* A queue of processes takes its lock so before a loop reads, and its free places before the loop
- * asks for more: both are a fetch's. */
+/* A queue of processes takes a lock so before a loop reads, and a free place before the loop asks
+ * for more: both are a fetch's. */
 EXPORT int
 sem_trywait(sem_t *s)
 {
