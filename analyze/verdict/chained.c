@@ -610,6 +610,9 @@ reasons_say(const struct evidence *e, const struct chain *c, struct judgement *j
 		    claim_number(n->use_share[NW_CHAIN_FAR]));
 		reason_say(j, &told);
 	}
+	if (j->chained.known &&
+	    (j->chained.stage == NW_STAGE_DISK_READ || j->chained.stage == NW_STAGE_DISK_WRITE))
+		judge_add_idle_device(j, CLAIM_NO_STAGE);
 	if (g->known && !g->limit_is_edge)
 		starved_say(j, c->node[g->longest].name, n->use_share[NW_CHAIN_STARVED]);
 	if (e->documents_dropped > 0) {

@@ -224,7 +224,7 @@ def worker(way, seconds, disk):
     if way == "pauses":
         return lambda i: time.sleep(seconds)
     if way == "writes":
-        out = os.open(disk, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        out = os.open(disk, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_DSYNC)
         return lambda i: os.write(out, bytes(FROM_DISK))
     fd = os.open(disk, os.O_RDONLY)
     if way == "reads":

@@ -117,6 +117,9 @@ void judge_add_story(struct judgement *j, struct claims *story);
 void judge_add_interim(struct judgement *j);
 /* Adds a sentence behind the reasons, if there is room. */
 void judge_add_reason(struct judgement *j, const struct claims *told);
+/* Adds the reason why a disk limits whose device is idle, if a witness says so. Stage: of the
+ * path, or CLAIM_NO_STAGE. */
+void judge_add_idle_device(struct judgement *j, size_t stage);
 
 /* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
  * stages. On loan. */

@@ -843,9 +843,8 @@ pace_say(struct judgement *j, const struct evidence *e, const char *what)
 		REASON_SAY(j, paused_evenly, j->limit.stage);
 }
 
-/* Why a disk limits whose device is idle, as a witness says on the same page. */
-static void
-idle_device_reason(struct judgement *j, size_t stage)
+void
+judge_add_idle_device(struct judgement *j, size_t stage)
 {
 	const struct witness *w;
 
@@ -867,7 +866,7 @@ known_reasons(struct judgement *j, const struct nw_path_stage *s)
 		REASON_SAY(j, went_there, i, claim_number(s->busy_share + s->wait_share),
 		    claim_number(s->busy_share), claim_number(s->wait_share));
 	if (s->kind == NW_STAGE_DISK_READ || s->kind == NW_STAGE_DISK_WRITE)
-		idle_device_reason(j, i);
+		judge_add_idle_device(j, i);
 	if (s->kind == NW_STAGE_NETWORK)
 		REASON_SAY(j, both_ends_waited, i);
 	if (s->kind == NW_STAGE_NETWORK && j->path.end_at_pipe)

@@ -500,10 +500,36 @@ test_crowded(void)
 		}
 }
 
+/* A disk that limits while the devices were idle: the sentence is explained, as the path's is. */
+static void
+test_idle_device(void)
+{
+	struct witness *w = &j.witnesses[0];
+	size_t i, k;
+	bool said;
+
+	for (i = 0; i < 2; i++) {
+		begin();
+		j.path.active_s = 0;
+		node[1].use_share[NW_CHAIN_CPU] = i == 0 ? 0.05 : 0.9;
+		node[1].use_share[NW_CHAIN_READ] = 0.8;
+		w->name = NW_WITNESS_DISK;
+		j.n_witnesses = 1;
+		CLAIM_SAY(&w->told, disk_was_busy, CLAIM_NO_STAGE, claim_text("here"),
+		    claim_number(0.02));
+		CHECK_INT(decide(), CHAINED_INSTEAD);
+		for (said = false, k = 0; k < j.n_reasons; k++)
+			said |= strstr(j.reasons[k], "The busiest device was busy 2 %") != NULL;
+		CHECK_INT(said, i == 0);
+		end();
+	}
+}
+
 int
 main(void)
 {
 	test_crowded();
+	test_idle_device();
 	test_starved();
 	test_pace();
 	test_agrees();
