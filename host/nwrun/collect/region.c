@@ -125,10 +125,10 @@ bytes_allowed(void)
 static const struct {
 	size_t from, bytes;
 } first_pages[] = {
-	{ 0, offsetof(struct nwshm, thread_owner) + NWSHM_PAGE },
+	{ 0, NWSHM_FIRST_PROCS_END },
+	{ offsetof(struct nwshm, thread_owner), NWSHM_PAGE },
 	{ offsetof(struct nwshm, thread_tid), NWSHM_PAGE },
-	{ offsetof(struct nwshm, proc), NWSHM_PAGE },
-	{ offsetof(struct nwshm, object), NWSHM_PAGE },
+	{ offsetof(struct nwshm, object_key), NWSHM_FIRST_KEYS_BYTES },
 	{ offsetof(struct nwshm, cells), NWSHM_OBJECTS_FIXED * sizeof(struct nwshm_cells) },
 };
 
@@ -151,7 +151,9 @@ header_fill(const struct region *r, struct nwshm *s, bool whole)
 	s->version = NWSHM_VERSION;
 	s->size_check = sizeof(*s);
 	s->base_mono_ns = r->base_mono_ns;
-	s->procs_ready = whole ? NWSHM_PROCS : NWSHM_PAGE / sizeof(s->proc[0]);
+	s->procs_ready = whole
+	    ? NWSHM_PROCS
+	    : (NWSHM_FIRST_PROCS_END - offsetof(struct nwshm, proc)) / sizeof(s->proc[0]);
 	s->threads_ready = whole ? NWSHM_THREADS : NWSHM_PAGE / sizeof(s->thread_owner[0]);
 	s->objects_ready = whole ? NWSHM_OBJECTS : NWSHM_PAGE / sizeof(s->object[0]);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The file of a run, shared with the programs (nwshm.h): made by nwrun, sparse but for the begin of
- * each table, readable by its owner alone. The collector locks the file for life, so that a later
- * nwrun tells the files of living collectors from the leftovers of killed collectors, and removes
- * the leftovers.
+ * The file of a run, shared with the programs (nwshm.h): made by nwrun, sparse but for the begin
+ * of each table, readable by its owner alone. The collector locks the file for life, so that a
+ * later nwrun tells the files of living collectors from the leftovers of killed collectors, and
+ * removes the leftovers.
  */
 #ifndef HOST_REGION_H
 #define HOST_REGION_H

@@ -299,13 +299,14 @@ struct nwshm {
 	_Atomic uint32_t procs_ready, threads_ready, objects_ready;
 	/* program files that a process has looked into, by preload_exec.c; 0: none */
 	_Atomic uint64_t images[NWSHM_IMAGES];
-	/* hash of owner, kind, dev, ino: found without touching objects */
-	_Atomic uint64_t object_key[NWSHM_OBJECTS];
+	/* the first slots share a page with the above: a short process touches little else */
+	struct nwshm_proc proc[NWSHM_PROCS];
 	/* process index + 1, or with SETUP while taken; 0: free */
 	_Atomic uint32_t thread_owner[NWSHM_THREADS] __attribute__((aligned(NWSHM_PAGE)));
 	/* thread id; 0: the thread ended, another thread of the process may take the slot */
 	_Atomic int32_t thread_tid[NWSHM_THREADS] __attribute__((aligned(NWSHM_PAGE)));
-	struct nwshm_proc proc[NWSHM_PROCS] __attribute__((aligned(NWSHM_PAGE)));
+	/* hash of owner, kind, dev, ino: found without touching objects */
+	_Atomic uint64_t object_key[NWSHM_OBJECTS] __attribute__((aligned(NWSHM_PAGE)));
 	struct nwshm_object object[NWSHM_OBJECTS] __attribute__((aligned(NWSHM_PAGE)));
 	struct nwshm_cells cells[NWSHM_OBJECTS];
 	struct nwshm_thread thread[];
@@ -314,6 +315,11 @@ struct nwshm {
 _Static_assert(offsetof(struct nwshm, generation) <= NWSHM_PAGE, "the clock is in the first page");
 _Static_assert(sizeof(struct nwshm_cells) == NWSHM_PAGE, "cells fill a page");
 
+/* What is made with the region of the processes' table; of the objects', with the keys before. */
+#define NWSHM_FIRST_PROCS_END  (2 * NWSHM_PAGE)
+#define NWSHM_FIRST_KEYS_BYTES (NWSHM_OBJECTS * sizeof(uint64_t) + NWSHM_PAGE)
+_Static_assert(NWSHM_OBJECTS * sizeof(uint64_t) % NWSHM_PAGE == 0, "objects follow the keys");
+_Static_assert(offsetof(struct nwshm, proc) < NWSHM_PAGE, "a slot is in the first pages");
 _Static_assert(NWSHM_OBJECTS_FIXED * sizeof(struct nwshm_object) <= NWSHM_PAGE, "a page has them");
 
 /* Bytes that are allocated when the region is made, where the system cannot make pages later: all
