@@ -204,7 +204,7 @@ with open(sys.argv[1], "r+b") as f:
         time.sleep(right)
 PY
 done
-session_of() { nw sessions --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
+session_of() { nw sessions -n 100 --json | grep "\"task_id\":\"$1\"" | sed -n 's/.*"id":\([0-9]*\).*/\1/p' | head -n 1; }
 judged() {
 	id=$(session_of "$1")
 	[ -n "$id" ] && nw report "$id" --json >"$tmp/$1.json" 2>/dev/null && grep -q '"state": *"closed".*"sentence"' "$tmp/$1.json"
