@@ -159,19 +159,19 @@ header_fill(const struct region *r, struct nwshm *s, bool whole)
 }
 
 /* Kernels before 5.14 cannot make the pages of a map later without a signal where memory is full:
- * there all pages are made now. */
+ * there all pages are made now, and where the caller wants the whole. */
 static bool
-contents_make(const struct region *r)
+contents_make(const struct region *r, bool whole)
 {
 	struct nwshm *s;
-	bool whole, done;
+	bool done;
 
 	if (!first_pages_make(r->fd))
 		return false;
 	s = mmap(NULL, NWSHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
 	if (s == MAP_FAILED)
 		return false;
-	whole = madvise(s, NWSHM_PAGE, NWSHM_POPULATE_WRITE) != 0;
+	whole = whole || madvise(s, NWSHM_PAGE, NWSHM_POPULATE_WRITE) != 0;
 	done = !whole || posix_fallocate(r->fd, 0, NWSHM_FIXED_BYTES) == 0;
 	if (done)
 		header_fill(r, s, whole);
@@ -189,7 +189,7 @@ region_new(struct region *r)
 		return "the limit on file sizes is too small";
 	if ((r->fd = open_somewhere(r->path)) < 0)
 		return "no shared file could be made in /dev/shm, TMPDIR or /tmp";
-	if (ftruncate(r->fd, (off_t)r->bytes) != 0 || !contents_make(r))
+	if (ftruncate(r->fd, (off_t)r->bytes) != 0 || !contents_make(r, false))
 		why = "no room for the shared file";
 	if (why != NULL)
 		region_free(r);
@@ -199,7 +199,7 @@ region_new(struct region *r)
 bool
 region_fill(const struct region *r)
 {
-	return posix_fallocate(r->fd, 0, NWSHM_FIXED_BYTES) == 0;
+	return contents_make(r, true);
 }
 
 void

@@ -41,6 +41,8 @@ test_file(void)
 	CHECK(s->procs_ready == NWSHM_PROCS || st.st_blocks * 512 <= 16 * NWSHM_PAGE);
 	CHECK(region_fill(&r) && stat(r.path, &st) == 0 &&
 	    st.st_blocks * 512 >= (off_t)NWSHM_FIXED_BYTES);
+	CHECK(s->procs_ready == NWSHM_PROCS && s->threads_ready == NWSHM_THREADS &&
+	    s->objects_ready == NWSHM_OBJECTS);
 	region_unmap(&r, s);
 	region_free(&r);
 	CHECK(!exists(r.path));
