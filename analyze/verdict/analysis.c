@@ -121,7 +121,6 @@ change_explain(struct store_reader *r, const struct analysis_params *p, struct a
 	rc = ask.n > 0 ? changed_find(r, &ask, &a->changed) : NW_OK;
 	result_set(own, KEY_result_usual, resultdoc_usual(&a->usual));
 	result_set(own, KEY_result_changed, resultdoc_changed(&a->changed));
-	result_set(own, KEY_result_chain, resultdoc_chain(a)); /* a card counts its workers */
 	if (rc == NW_OK)
 		rc = advice_find(
 		    r, &a->evidence, own, a->judgement.route, a->judgement.program, &a->advice);

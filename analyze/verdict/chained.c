@@ -274,9 +274,8 @@ how(const struct evidence *e, const struct chain *c, const struct judgement *j)
 		return CHAINED_INSTEAD;
 	if (!c->graph.known)
 		return CHAINED_NOT;
-	if (j->limit.known &&
-	    agrees(e, c,
-		&j->path.stage[j->limit.stage])) /* a network alone is the path's own sentence */
+	/* a network alone is the path's own sentence */
+	if (j->limit.known && agrees(e, c, &j->path.stage[j->limit.stage]))
 		return c->graph.limit_is_edge && c->told.n == 1 ? CHAINED_NOT : CHAINED_BESIDE;
 	return is_open(j) || is_known_without_bytes(c, j) || is_another_program(e, c, j) ||
 		is_behind_nodes(e, c, j) || is_one_of_several(e, c, j)
@@ -490,17 +489,15 @@ unknown_say(const struct evidence *e, const struct chain *c, struct claims *said
 enum nw_chain_user
 chained_user(const struct evidence *e, const struct chain *c, size_t node)
 {
-	const struct evidence_process *of = &e->processes[c->node[node].process], *p;
+	const struct evidence_process *of = &e->processes[c->node[node].process];
 	const char *cause = judge_starved_cause(e, of, of->cpu_wait_s);
-	double own_s = 0;
 
 	if (strcmp(cause, "quota") == 0)
 		return NW_CHAIN_USER_QUOTA;
 	if (judge_own_users(e, of->host))
 		return NW_CHAIN_USER_OWN;
-	for (p = e->processes; p < e->processes + e->n_processes; p++)
-		own_s += p->host == of->host && isfinite(p->cpu_s) ? p->cpu_s : 0;
-	return strcmp(cause, "hog") == 0 && own_s <= OWN_MOST * span_s(&c->graph)
+	return strcmp(cause, "hog") == 0 &&
+		judge_own_cpu_s(e, of->host) <= OWN_MOST * span_s(&c->graph)
 	    ? NW_CHAIN_USER_OTHERS
 	    : NW_CHAIN_USERS_N;
 }

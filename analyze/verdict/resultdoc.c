@@ -711,6 +711,7 @@ resultdoc_facts(const struct analysis *a, const struct judge_params *params)
 	result_set(doc, KEY_result_session, session_doc(&a->evidence, &a->judgement));
 	result_set(doc, KEY_result_verdict, verdict_doc(a));
 	result_set(doc, KEY_result_bottleneck, bottleneck_doc(&a->evidence, &a->judgement, params));
+	result_set(doc, KEY_result_chain, resultdoc_chain(a));
 	result_set(doc, KEY_result_timeline, resultdoc_timeline(a));
 	return doc;
 }

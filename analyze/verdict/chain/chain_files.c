@@ -24,8 +24,8 @@ at(const double *a, size_t i)
 	return a != NULL && a[i] > 0 ? a[i] : 0;
 }
 
-/* A file in the hands of two processes, of which one writes and one reads alone: what both write is
- * no hand-over. */
+/* Whether a process writes a file, and another process only reads the file: no writer hands on a
+ * file to another writer. */
 static bool
 is_handed(
     const struct evidence *e, const struct evidence_shared *from, const struct evidence_shared *to)

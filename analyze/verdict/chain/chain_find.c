@@ -47,8 +47,7 @@ parent_of(const struct evidence *e, size_t process)
 	size_t i;
 
 	for (i = 0; i < e->n_processes; i++)
-		if (p->parent_pid >= 0 && e->processes[i].host == p->host &&
-		    e->processes[i].pid == p->parent_pid)
+		if (evidence_is_parent(&e->processes[i], p))
 			break;
 	return i;
 }
@@ -149,8 +148,8 @@ is_lone_child(const struct finder *f, size_t process, const struct evidence_proc
 {
 	const struct evidence_process *p = &f->e->processes[process];
 
-	return p->host == of->host && p->parent_pid >= 0 && p->parent_pid == of->pid &&
-	    p->last_wall_ns > p->first_wall_ns && !has_neighbour(f, process);
+	return evidence_is_parent(of, p) && p->last_wall_ns > p->first_wall_ns &&
+	    !has_neighbour(f, process);
 }
 
 /* The parent and its children are the ends of a channel. A child's part of the wait goes by the

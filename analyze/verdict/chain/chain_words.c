@@ -43,8 +43,7 @@ is_child(const struct evidence *e, const struct chain *c, size_t node, size_t of
 {
 	const struct evidence_process *p = process_of(e, c, node), *o = process_of(e, c, of);
 
-	return c->graph.node[of].n_processes == 1 && p->host == o->host && p->parent_pid >= 0 &&
-	    p->parent_pid == o->pid;
+	return c->graph.node[of].n_processes == 1 && evidence_is_parent(o, p);
 }
 
 /* A fork of the same program: a worker of its parent. */

@@ -82,15 +82,12 @@ is_marked(const struct evidence *e, size_t process)
 static bool
 has_workers(const struct evidence *e, const struct chain *c, size_t process)
 {
-	const struct evidence_process *p = &e->processes[process], *o;
 	size_t i;
 
-	for (i = 0; i < c->graph.n_nodes; i++) {
-		o = &e->processes[c->node[i].process];
-		if (c->node[i].workers && o->host == p->host && p->pid >= 0 &&
-		    o->parent_pid == p->pid)
+	for (i = 0; i < c->graph.n_nodes; i++)
+		if (c->node[i].workers &&
+		    evidence_is_parent(&e->processes[process], &e->processes[c->node[i].process]))
 			return true;
-	}
 	return false;
 }
 

@@ -346,6 +346,13 @@ int evidence_switches(
 /* Adds the active tests of the path of a route ("a -> b") within an hour of the session: of
  * throughput and of lost packets the nearest with a result. A route without two ends has none. */
 int evidence_tests(struct store_reader *r, const char *route, struct evidence *e);
+/* Whether a process is the parent of another, as far as both are told. */
+static inline bool
+evidence_is_parent(const struct evidence_process *of, const struct evidence_process *p)
+{
+	return p->parent_pid >= 0 && of->host == p->host && of->pid == p->parent_pid;
+}
+
 /* Adds the number of processors of each host where a program waited for one, as far as the settings
  * at the session's end tell. NW_OK, or the store's error. */
 int evidence_processors(struct store_reader *r, struct evidence *e);

@@ -124,6 +124,8 @@ void judge_add_idle_device(struct judgement *j, size_t stage);
 /* The program of a host stage with several processes joined by pipes: the busiest; NULL for other
  * stages. On loan. */
 const char *judge_stage_program(const struct evidence *e, const struct nw_path_stage *s);
+/* Processor time of the session's own programs on a host, in seconds. */
+double judge_own_cpu_s(const struct evidence *e, size_t host);
 /* Whether a host was busy, and the session's own programs had most of its processor time. */
 bool judge_own_users(const struct evidence *e, size_t host);
 /* Why a program waited for a processor for wait_s seconds: "quota", its quota was used up; "hog",

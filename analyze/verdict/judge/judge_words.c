@@ -764,17 +764,24 @@ is_busy(const struct evidence *e, size_t host)
 	return mean_known(e->hosts[host].cpu_busy, e->n_windows) >= 0.85;
 }
 
-bool
-judge_own_users(const struct evidence *e, size_t host)
+double
+judge_own_cpu_s(const struct evidence *e, size_t host)
 {
-	const double all_s =
-	    e->hosts[host].processors * (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
 	const struct evidence_process *p;
 	double own_s = 0;
 
 	for (p = e->processes; p < e->processes + e->n_processes; p++)
 		own_s += p->host == host && isfinite(p->cpu_s) ? p->cpu_s : 0;
-	return is_busy(e, host) && all_s > 0 && own_s >= OWN_PART * all_s;
+	return own_s;
+}
+
+bool
+judge_own_users(const struct evidence *e, size_t host)
+{
+	const double all_s =
+	    e->hosts[host].processors * (double)(e->last_wall_ns - e->first_wall_ns) * 1e-9;
+
+	return is_busy(e, host) && all_s > 0 && judge_own_cpu_s(e, host) >= OWN_PART * all_s;
 }
 
 const char *

@@ -546,6 +546,16 @@ say_pipe_meta(struct collect *c, unsigned object)
 	c->sink->meta(c->sink->arg, seen->id, w->id, NW_TYPE_PIPE, subject.kv, subject.n, NULL, 0);
 }
 
+/* Bytes and seconds at a file, pipe or local socket. */
+static void
+field_moved(struct field_list *f, const struct object_delta *d)
+{
+	field(f, "read_bytes", (double)d->bytes[NWSHM_READ]);
+	field(f, "write_bytes", (double)d->bytes[NWSHM_WRITE]);
+	field(f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
+	field(f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
+}
+
 void
 say_pipe(struct collect *c, unsigned object, const struct object_delta *d, int64_t from_wall_ns,
     int64_t now_wall_ns)
@@ -555,10 +565,7 @@ say_pipe(struct collect *c, unsigned object, const struct object_delta *d, int64
 
 	if (!seen->said)
 		say_pipe_meta(c, object);
-	field(&f, "read_bytes", (double)d->bytes[NWSHM_READ]);
-	field(&f, "write_bytes", (double)d->bytes[NWSHM_WRITE]);
-	field(&f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
-	field(&f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
+	field_moved(&f, d);
 	if (from_wall_ns != 0 && now_wall_ns > from_wall_ns)
 		field(&f, "window", (double)(now_wall_ns - from_wall_ns) * 1e-9);
 	c->sink->data(c->sink->arg, seen->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
@@ -586,15 +593,6 @@ say_cells_meta(struct collect *c, unsigned object, enum nwshm_dir dir)
 	    NULL, 0);
 }
 
-static void
-field_file(struct field_list *f, const struct object_delta *d)
-{
-	field(f, "read_bytes", (double)d->bytes[NWSHM_READ]);
-	field(f, "write_bytes", (double)d->bytes[NWSHM_WRITE]);
-	field(f, "read_s", (double)d->ns[NWSHM_READ] * 1e-9);
-	field(f, "write_s", (double)d->ns[NWSHM_WRITE] * 1e-9);
-}
-
 void
 say_object(struct collect *c, unsigned object, const struct object_delta *d,
     const struct tcp_sample *tcp, int64_t now_wall_ns)
@@ -606,7 +604,7 @@ say_object(struct collect *c, unsigned object, const struct object_delta *d,
 	if (!seen->said)
 		say_object_meta(c, object);
 	if (file) {
-		field_file(&f, d);
+		field_moved(&f, d);
 	} else {
 		field(&f, "bytes_in", (double)d->bytes[NWSHM_READ]);
 		field(&f, "bytes_out", (double)d->bytes[NWSHM_WRITE]);
@@ -639,7 +637,7 @@ say_handed(struct collect *c, struct handed *h, int64_t now_wall_ns)
 
 	if (h->id[0] == '\0')
 		say_handed_meta(c, h);
-	field_file(&f, &h->due);
+	field_moved(&f, &h->due);
 	c->sink->data(c->sink->arg, h->id, now_wall_ns, f.name, f.value, f.n, NULL, 0);
 }
 
