@@ -181,23 +181,43 @@ document_check(const struct analysis *a, const struct transfer *tr)
 	free(again);
 }
 
+/* A store with the documents of a session, and the session's analysis. */
+struct judged {
+	struct store *st;
+	struct store_reader *r;
+};
+
+/* Judges session 1 of a batch in a store by that name. The caller clears the analysis, and ends. */
+static void
+judged_begin(struct judged *box, const char *name, struct nw_batch *b, struct analysis *a)
+{
+	char path[128], why[STORE_WHY_BYTES];
+
+	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
+	CHECK(store_open(path, &store_opts_default, &box->st, why) == NW_OK);
+	CHECK(store_submit(box->st, b) == NW_OK);
+	store_sync(box->st);
+	CHECK(store_reader_open(path, &box->r, why) == NW_OK);
+	CHECK_INT(analysis_run(box->r, 1, &transfer_params, a), NW_OK);
+}
+
+static void
+judged_end(struct judged *box)
+{
+	store_reader_close(box->r);
+	store_close(box->st);
+}
+
 static void
 transfer_check(const struct transfer *tr)
 {
-	char path[128], why[STORE_WHY_BYTES];
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct nw_batch *b = nw_batch_new();
 	const struct judgement *j;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, tr->name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, tr);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, tr->name, b, &a);
 	j = &a.judgement;
 	CHECK_INT(a.evidence.n_windows, tr->windows);
 	CHECK_INT(j->limit.known, tr->stage != NULL);
@@ -211,9 +231,8 @@ transfer_check(const struct transfer *tr)
 	CHECK_NEAR(j->bytes, 4e6 * tr->windows, 1e-9, 0);
 	document_check(&a, tr);
 	analysis_clear(&a);
-	CHECK_INT(analysis_run(r, 99, &transfer_params, &a), NW_ENOTFOUND);
-	store_reader_close(r);
-	store_close(st);
+	CHECK_INT(analysis_run(box.r, 99, &transfer_params, &a), NW_ENOTFOUND);
+	judged_end(&box);
 }
 
 /* One row of cumulative or summed fields of another document than a caliper's. */
@@ -248,14 +267,10 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	const struct transfer tr = { name, { .09, 0 }, { .09, 0 }, { .004, .088 }, { .004, 0 },
 		0.05, 40, NULL, "" };
 	const double values[] = { 1.6e8, tcp_busy_s, 0, 0 };
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &tr);
 	if (tcp_busy_s > 0)
 		single_write(b, 5, "nw:connection",
@@ -264,10 +279,7 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	if (combined_bytes >= 0)
 		single_write(b, 6, "nw:process", "{\"pid\":101,\"program\":\"mover\"}", process,
 		    (const double[]){ 1, combined_bytes }, 2);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK_INT(a.judgement.limit.known, stage != NULL);
 	if (stage != NULL && a.judgement.limit.known)
 		CHECK_STR(nw_stage_kind_name(a.judgement.path.stage[a.judgement.limit.stage].kind),
@@ -277,8 +289,7 @@ tie_check(const char *name, double tcp_busy_s, double combined_bytes, const char
 	CHECK(stage == NULL || isnan(a.judgement.gain.about));
 	CHECK(stage == NULL || strstr(a.judgement.sentence, "times as fast") == NULL);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* The source's device: its throttle in bytes/s, and the bytes that waited in front of it. */
@@ -322,14 +333,10 @@ cached_check(
 	static const char *const process[] = { "cpu_user", "rchar", "seen_read", "read_bytes" };
 	const struct transfer tr = { name, { read_s, 0 }, { .06, 0 }, { .004, .06 }, { .004, 0 },
 		0.05, 40, NULL, "" };
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &tr);
 	single_write(b, 5, "nw:connection",
 	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", names,
@@ -338,18 +345,14 @@ cached_check(
 	    (const double[]){ 1, 1.6e8, 1.6e8, device_bytes }, 4);
 	if (t != NULL)
 		throttle_write(b, t);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK_INT(a.judgement.second < a.judgement.path.n, both);
 	CHECK_INT(strncmp(a.judgement.sentence, "Either ", 7) == 0 ||
 		strncmp(a.judgement.sentence, "Both ", 5) == 0,
 	    both);
 	CHECK(!both || t != NULL || strstr(a.judgement.reasons[1], "that reads ahead") != NULL);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* Writers held up while `writeback_kib` waited for the devices of their host, whose processors were
@@ -366,10 +369,8 @@ idle_disk_check(const char *name, double writeback_kib, double idle, const struc
 	const struct transfer tr = { name, { .002, 0 }, { .003, .09 }, *receive, { .07, 0 }, 0.1,
 		40, stage, says };
 	double waiting[ROWS], idles[2 * ROWS];
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 	int i;
 
@@ -378,8 +379,6 @@ idle_disk_check(const char *name, double writeback_kib, double idle, const struc
 		idles[2 * i] = idle;
 		idles[2 * i + 1] = 0;
 	}
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &tr);
 	if (tcp_busy_s > 0)
 		single_write(b, 5, "nw:connection",
@@ -389,10 +388,7 @@ idle_disk_check(const char *name, double writeback_kib, double idle, const struc
 	    b, 20, 2, "ps:tools:blipp:linux:memory:utilization", "{}", memory, 1, waiting, 5, ROWS);
 	transfer_host_series(
 	    b, 21, 2, "ps:tools:blipp:linux:cpu:utilization", "{}", cpu, 2, idles, 5, ROWS);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK_INT(a.judgement.limit.known, stage != NULL);
 	if (stage != NULL && a.judgement.limit.known)
 		CHECK_STR(nw_stage_kind_name(a.judgement.path.stage[a.judgement.limit.stage].kind),
@@ -401,8 +397,7 @@ idle_disk_check(const char *name, double writeback_kib, double idle, const struc
 	if (strstr(a.judgement.sentence, says) == NULL)
 		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* 40 MB/s are written: 1 MiB that waits makes 26 ms, 4 MiB 105 ms. */
@@ -474,10 +469,8 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 		{ 101, "mover", 0.002, 0, 0, 4e6, 0, 0.094 },
 		{ 300, "gzip", gzip_cpu, gzip_cpu_wait, 4e6, 4e6, 0.002, 0.001 },
 	};
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct nw_session_rec s = { .id = 1,
 		.task_id = name,
 		.program = "sh",
@@ -496,17 +489,12 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	char *text;
 	size_t i;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	CHECK(nw_batch_session(b, &s) == NW_OK && nw_batch_host(b, &h) == NW_OK &&
 	    nw_batch_xsp(b, &x) == NW_OK);
 	stage_write(b, 1, 1, "read", "disk", &tr.disk_read, &tr);
 	for (i = 0; i < sizeof(members) / sizeof(members[0]); i++)
 		process_write(b, 10 + (int64_t)i, &members[i], tr.windows, with_pipes);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	j = &a.judgement;
 	CHECK(j->limit.known &&
 	    strcmp(nw_stage_kind_name(j->path.stage[j->limit.stage].kind), stage) == 0);
@@ -523,8 +511,7 @@ pipeline_check(const char *name, bool with_pipes, double gzip_cpu, double gzip_c
 	    strstr(text, "\"program\": \"mover\"") != NULL);
 	free(text);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* --- a sender that waits for a processor: within poll() that looks like the network --- */
@@ -538,14 +525,10 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 		"sndbuf_limited_s", "rtt_s", "cwnd_bytes", "rtt_min_s" };
 	const struct member sender = { 101, "mover", 0.002, cpu_wait_s, 0, 0, 0, 0 };
 	static const char *const quota[] = { "throttled" };
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, tr);
 	process_write(b, 10, &sender, tr->windows, false);
 	if (throttled_s > 0)
@@ -557,10 +540,7 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 		    account,
 		    (const double[]){ 1.6e8, tcp_busy_s, rwnd_s, 0, 0.1, cwnd_bytes, rtt_min_s },
 		    7);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK(a.judgement.limit.known != (a.judgement.second < a.judgement.path.n));
 	CHECK_STR(a.judgement.cause != NULL ? a.judgement.cause : "none", cause);
 	CHECK(isnan(a.judgement.gain.high) || a.judgement.cause == NULL);
@@ -569,8 +549,7 @@ starved_check(const struct transfer *tr, const char *name, double cpu_wait_s, do
 		CHECK(!"the sentence says it");
 	}
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* A sender without a processor on a busy host, beside another program of its session that computes
@@ -587,31 +566,23 @@ users_check(const char *name, const char *processors, const char *cause, const c
 		.host_id = 1, .name = "cpu.count", .value = processors, .t_wall_ns = T0
 	};
 	const struct transfer *tr = &transfers[0];
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, tr);
 	process_write(b, 10, &sender, tr->windows, false);
 	process_write(b, 11, &other, tr->windows, false);
 	transfer_host_series(
 	    b, 21, 1, "ps:tools:blipp:linux:cpu:utilization", "{}", cpu, 2, idles, 5, ROWS);
 	CHECK_INT(nw_batch_setting(b, &setting), NW_OK);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK_STR(a.judgement.cause != NULL ? a.judgement.cause : "none", cause);
 	CHECK(strstr(a.judgement.sentence, says) != NULL);
 	if (strstr(a.judgement.sentence, says) == NULL)
 		fprintf(stderr, "%s: %s\n", name, a.judgement.sentence);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* --- a receive window that was full all the time, seen from the sender alone --- */
@@ -625,24 +596,17 @@ window_check(const char *name, double window_bytes, const char *cause, const cha
 		"sndbuf_limited_s", "rtt_s", "cwnd_bytes", "snd_wnd" };
 	const struct transfer tr = { name, { .002, 0 }, { .003, .09 }, { 0, 0 }, { 0, 0 }, 0.1, 40,
 		NULL, "" };
-	char path[128], why[STORE_WHY_BYTES];
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_begin(b, &tr);
 	stage_write(b, 1, 1, "read", "disk", &tr.disk_read, &tr);
 	stage_write(b, 2, 1, "write", "network", &tr.net_write, &tr);
 	single_write(b, 12, "nw:connection",
 	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", account,
 	    (const double[]){ 1.6e8, 3.95, 3.9, 0, 0.1, 20e6, window_bytes }, 7);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK(a.judgement.limit.known);
 	CHECK_STR(a.judgement.cause != NULL ? a.judgement.cause : "none", cause);
 	if (strstr(a.judgement.sentence, says) == NULL) {
@@ -650,8 +614,7 @@ window_check(const char *name, double window_bytes, const char *cause, const cha
 		CHECK(!"the sentence says it");
 	}
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* --- a disk that keeps its receiver waiting: TCP sees a full window --- */
@@ -664,22 +627,16 @@ open_window_check(const char *name, double rwnd_s, bool against)
 	struct result_run run = {
 		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
 	};
-	char path[128], why[STORE_WHY_BYTES], *text;
+	char *text;
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &transfers[2]);
 	single_write(b, 12, "nw:connection",
 	    "{\"src\":\"192.0.2.1\",\"dst\":\"192.0.2.2\",\"sport\":1,\"dport\":2}", account,
 	    (const double[]){ 1.6e8, 3.9, rwnd_s, 0 }, 4);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK(a.judgement.limit.known &&
 	    a.judgement.path.stage[a.judgement.limit.stage].kind == NW_STAGE_DISK_WRITE);
 	CHECK_INT(strcmp(a.judgement.confidence, "low") == 0, against);
@@ -687,8 +644,7 @@ open_window_check(const char *name, double rwnd_s, bool against)
 	transfer_claims_check(text);
 	free(text);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* --- programs that keep their own pace --- */
@@ -780,21 +736,15 @@ pace_check(const struct pacer *p)
 	struct result_run run = {
 		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
 	};
-	char path[128], why[STORE_WHY_BYTES], *text;
+	char *text;
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	const struct judgement *j;
 	struct analysis a;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, p->name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &p->tr);
 	pauses_write(b, p);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, p->name, b, &a);
 	j = &a.judgement;
 	CHECK(j->limit.known);
 	CHECK_STR(nw_stage_kind_name(j->path.stage[j->limit.stage].kind), p->stage);
@@ -809,8 +759,7 @@ pace_check(const struct pacer *p)
 	CHECK(text != NULL);
 	free(text);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* The kernel counts a child that was waited for with its parent as well: that is no byte that
@@ -824,23 +773,17 @@ seen_check(const char *name, size_t n, const char *child_subject)
 	struct result_run run = {
 		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
 	};
-	char path[128], why[STORE_WHY_BYTES], *text;
+	char *text;
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 	json_t *doc;
 
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &transfers[0]);
 	single_write(b, 10, "nw:process", "{\"pid\":101,\"ppid\":1,\"program\":\"mover\"}", names,
 	    parent, n);
 	single_write(b, 11, "nw:process", child_subject, names, child, n);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	text = resultdoc_build(&a, &run);
 	transfer_claims_check(text);
 	CHECK((doc = json_loads(text, 0, NULL)) != NULL);
@@ -850,8 +793,7 @@ seen_check(const char *name, size_t n, const char *child_subject)
 	json_decref(doc);
 	free(text);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 /* A session without a measured call: which way its bytes went, by the kernel's counts. */
@@ -865,21 +807,15 @@ nothing_check(const char *name, const char *subject, const double values[4], con
 	struct result_run run = {
 		.id = 3, .started_wall_ns = T0, .took_ns = 1, .params = transfer_params
 	};
-	char path[128], why[STORE_WHY_BYTES], *text;
+	char *text;
 	struct nw_batch *b = nw_batch_new();
-	struct store_reader *r = NULL;
-	struct store *st = NULL;
+	struct judged box;
 	struct analysis a;
 
 	tr.windows = 0;
-	snprintf(path, sizeof(path), "%s/%s.db", dir, name);
-	CHECK(store_open(path, &store_opts_default, &st, why) == NW_OK);
 	session_write(b, &tr);
 	single_write(b, 10, "nw:process", subject, names, values, 4);
-	CHECK(store_submit(st, b) == NW_OK);
-	store_sync(st);
-	CHECK(store_reader_open(path, &r, why) == NW_OK);
-	CHECK_INT(analysis_run(r, 1, &transfer_params, &a), NW_OK);
+	judged_begin(&box, name, b, &a);
 	CHECK(strstr(a.judgement.sentence, sentence) != NULL);
 	CHECK(a.judgement.n_reasons > 0 && strstr(a.judgement.reasons[0], reason) != NULL);
 	text = resultdoc_build(&a, &run);
@@ -887,8 +823,7 @@ nothing_check(const char *name, const char *subject, const double values[4], con
 	CHECK(strstr(text, quality) != NULL);
 	free(text);
 	analysis_clear(&a);
-	store_reader_close(r);
-	store_close(st);
+	judged_end(&box);
 }
 
 static void
