@@ -568,6 +568,35 @@ nodes_take(const struct finder *f, struct chain *c)
 	}
 }
 
+bool
+chain_is_child(const struct evidence *e, const struct chain *c, size_t node, size_t of)
+{
+	return c->graph.node[of].n_processes == 1 &&
+	    evidence_is_parent(
+		&e->processes[c->node[of].process], &e->processes[c->node[node].process]);
+}
+
+static bool
+same_program(const struct evidence *e, const struct chain *c, size_t a, size_t b)
+{
+	const char *one = e->processes[c->node[a].process].program,
+		   *other = e->processes[c->node[b].process].program;
+
+	return one == NULL || other == NULL ? one == other : strcmp(one, other) == 0;
+}
+
+/* A fork of the same program is a worker of its parent. */
+static void
+workers_mark(const struct evidence *e, struct chain *c)
+{
+	size_t i, of;
+
+	for (i = 0; i < c->graph.n_nodes; i++)
+		for (of = 0; of < c->graph.n_nodes; of++)
+			c->node[i].workers |=
+			    of != i && chain_is_child(e, c, i, of) && same_program(e, c, i, of);
+}
+
 void
 chain_find(const struct evidence *e, struct chain *out)
 {
@@ -590,6 +619,8 @@ chain_find(const struct evidence *e, struct chain *out)
 		(double)e->step_ns * 1e-9, &out->graph) == NW_OK &&
 	    out->graph.n_nodes > 0) {
 		nodes_take(&f, out);
+		workers_mark(e, out);
+		out->graph.known = out->graph.known && !chain_is_outlived(e, out);
 		chain_tell(e, out);
 	}
 	for (i = 0; i < f.n_made; i++)

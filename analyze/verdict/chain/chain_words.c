@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/verdict/chain/chain_find.h"
+#include "analyze/verdict/chain/steps.h"
 #include "narrows/xmalloc.h"
 
 /* Links of the chain in a sentence; least shares of a wait and of a use for a word. */
@@ -37,28 +37,6 @@ program_of(const struct evidence *e, const struct chain *c, size_t node)
 	return program != NULL ? program : "a program";
 }
 
-/* Whether a node's processes are children of the only process of another node. */
-static bool
-is_child(const struct evidence *e, const struct chain *c, size_t node, size_t of)
-{
-	const struct evidence_process *p = process_of(e, c, node), *o = process_of(e, c, of);
-
-	return c->graph.node[of].n_processes == 1 && evidence_is_parent(o, p);
-}
-
-/* A fork of the same program: a worker of its parent. */
-static bool
-is_worker(const struct evidence *e, const struct chain *c, size_t node)
-{
-	size_t i;
-
-	for (i = 0; i < c->graph.n_nodes; i++)
-		if (i != node && is_child(e, c, node, i) &&
-		    strcmp(program_of(e, c, i), program_of(e, c, node)) == 0)
-			return true;
-	return false;
-}
-
 /* Whether another node, of no workers, has the same program on the same host, or on another. */
 static bool
 has_namesake(const struct evidence *e, const struct chain *c, size_t node, bool same_host)
@@ -66,7 +44,7 @@ has_namesake(const struct evidence *e, const struct chain *c, size_t node, bool 
 	size_t i;
 
 	for (i = 0; i < c->graph.n_nodes; i++)
-		if (i != node && !is_worker(e, c, i) &&
+		if (i != node && !c->node[i].workers &&
 		    strcmp(program_of(e, c, i), program_of(e, c, node)) == 0 &&
 		    (process_of(e, c, i)->host == process_of(e, c, node)->host) == same_host)
 			return true;
@@ -184,20 +162,25 @@ workers_of(const struct teller *t, const struct nw_chain_edge *e)
 }
 
 /* A loop's wait for a batch goes on, as the loop sees the wait, while the loop waits for a
- * processor and unpacks the batch: the time at the pipe is the least. */
+ * processor and unpacks the batch: the time at the pipe is the least. Fetches, where the calls of
+ * the loop tell of them, have also the waits that no edge has. */
 static void
 link_tell(struct teller *t, const struct nw_chain_edge *e)
 {
-	bool own = is_child(t->e, t->c, e->holder, e->waiter) && is_worker(t->e, t->c, e->holder);
-	char *name = own ? workers_of(t, e) : xstrdup(t->c->node[e->holder].name);
-	const char *who = t->c->node[e->waiter].name;
+	const struct chain_node *waiter = &t->c->node[e->waiter], *holder = &t->c->node[e->holder];
+	bool own = holder->workers && chain_is_child(t->e, t->c, e->holder, e->waiter);
+	double fetched_share = own ? steps_fetched_share(t->e, t->c, waiter->process) : 0;
+	char *name = own ? workers_of(t, e) : xstrdup(holder->name);
 
-	if (own)
+	if (fetched_share > e->share)
+		CLAIM_SAY(&t->c->told, chain_fetched, CLAIM_NO_STAGE, claim_text(lead(t)),
+		    claim_text(waiter->name), claim_text(name), claim_number(fetched_share));
+	else if (own)
 		CLAIM_SAY(&t->c->told, chain_waited_least, CLAIM_NO_STAGE, claim_text(lead(t)),
-		    claim_text(who), claim_number(e->share), claim_text(name));
+		    claim_text(waiter->name), claim_number(e->share), claim_text(name));
 	else
 		CLAIM_SAY(&t->c->told, chain_waited, CLAIM_NO_STAGE, claim_text(lead(t)),
-		    claim_text(who), claim_number(e->share), claim_text(name));
+		    claim_text(waiter->name), claim_number(e->share), claim_text(name));
 	free(name);
 }
 
@@ -257,12 +240,9 @@ chain_tell(const struct evidence *e, struct chain *c)
 	const struct nw_chain_edge *edge;
 	size_t i, limit = g->longest;
 
-	for (i = 0; i < g->n_nodes; i++) {
-		c->node[i].workers = is_worker(e, c, i);
+	for (i = 0; i < g->n_nodes; i++)
 		c->node[i].name = name_make(e, c, i);
-	}
 	names_part(e, c);
-	c->graph.known = c->graph.known && !chain_is_outlived(e, c);
 	if (g->known && g->limit_is_edge) {
 		edge = &g->edge[g->limit];
 		CLAIM_SAY(&c->told, chain_network, CLAIM_NO_STAGE, claim_text(""),

@@ -105,6 +105,20 @@ is_loop(const struct evidence *e, const struct chain *c, const struct evidence_s
 		waited_s(c, t->process) <= t->between_s + BEYOND_MAX * all);
 }
 
+double
+steps_fetched_share(const struct evidence *e, const struct chain *c, size_t process)
+{
+	const struct evidence_steps *t;
+	double inside_s = 0, between_s = 0;
+
+	for (t = e->steps; t < e->steps + e->n_steps; t++)
+		if (t->process == process && t->by_calls && is_loop(e, c, t)) {
+			inside_s += t->inside_s;
+			between_s += t->between_s;
+		}
+	return between_s > 0 ? between_s / (inside_s + between_s) : 0;
+}
+
 void
 steps_find(const struct evidence *e, const struct chain *c, struct steps *out)
 {

@@ -24,4 +24,8 @@ struct steps {
 void steps_find(const struct evidence *e, const struct chain *c, struct steps *out);
 void steps_clear_found(struct steps *s);
 
+/* The share of fetches in the time of a process's loop, as the loop's calls tell; 0 without such
+ * a loop. */
+double steps_fetched_share(const struct evidence *e, const struct chain *c, size_t process);
+
 #endif

@@ -225,12 +225,14 @@ test_loop(void)
 	CHECK(strstr(found.loop[0].sentence, "python3 on here took 10 steps of 120") != NULL);
 	CHECK(strstr(found.loop[0].sentence, "waited 22 % for other programs") != NULL);
 	CHECK(strstr(found.loop[0].sentence, "accelerator") != NULL);
+	CHECK(strstr(c.sentence, "fetched") == NULL);
 	steps_clear_found(&found);
 	chain_clear(&c);
 	/* by calls: a loop's steps are no use of its own, and tell nothing of a device */
 	steps.by_calls = true;
 	chain_find(&e, &c);
 	CHECK_NEAR(c.graph.node[c.node_of[0]].use_share[NW_CHAIN_STEP], 0, 1e-9, 1e-9);
+	CHECK(strstr(c.sentence, "fetched the batches of its worker for 40 % of its loop") != NULL);
 	steps_find(&e, &c, &found);
 	CHECK_INT(found.n, 1);
 	CHECK(strstr(found.loop[0].sentence, "as its calls tell, and fetched") != NULL);
