@@ -333,6 +333,32 @@ print(edges)
 assert sum(e["share"] for e in edges if e["waiter"] != 0 and e["by"] == "semaphore") >= 0.3
 PY
 
+# a worker at its limit, and another processor that blipp knows to be free: the card counts the workers that the rest can take.
+# Work beside the test may take that processor, which the test's own count tells.
+idle() { awk -v hz="$(getconf CLK_TCK)" '$1 == "cpu" { print ($5 + $6) / hz }' /proc/stat; }
+"$bin/blipp" -f /dev/null -b "$xsp" -H here -i 200ms 2>>"$tmp/blipp.log" &
+blipp=$! pids="$pids $!"
+until_true 10 grep -q box.connected "$tmp/blipp.log" || fail "blipp does not come: $(cat "$tmp/blipp.log")"
+free=
+for i in 1 2 3; do
+	before="$(cut -d ' ' -f 1 /proc/uptime) $(idle)"
+	run one-worker-$i python3 "$tmp/loader.py" 1 60 0.03 0.004 >/dev/null
+	free=$(echo "$before $(cut -d ' ' -f 1 /proc/uptime) $(idle)" | awk '($4 - $2) / ($3 - $1) >= 0.85 { print "yes" }')
+	[ -z "$free" ] || break
+done
+kill $blipp
+if [ -n "$free" ]; then
+	until_true 20 judged one-worker-$i || fail "one-worker-$i: no verdict"
+	python3 - "$tmp/one-worker-$i.json" <<'PY' || fail "no card for more workers"
+import json, sys
+cards = [(c["title"], c["gain"]) for c in json.load(open(sys.argv[1]))["advice"]]
+print(cards)
+assert [c for c in cards if c[0].startswith("Start ") and c[0].endswith(" workers instead of 1") and 1.2 <= c[1] <= 10], cards
+PY
+else
+	echo "untested: the card for more workers: no processor was free"
+fi
+
 run tree python3 "$tmp/build.py" "$tmp"
 until_true 20 judged tree || fail "tree: no verdict"
 python3 - "$tmp/tree.json" <<'PY' || fail "tree"
