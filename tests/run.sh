@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Runs the tests of one build, prints the seconds of each, and ends with the slowest tests, those skipped with their reasons,
 # the last lines of each that failed, and "N passed, N failed, N skipped". The unit tests come first, then the system tests of
-# tests/alone, one at a time, beside the tests of tests/quiet, which mostly sleep. At last come the tests of tests/machine, one
-# at a time, beside one of the others, and then the others two at a time, those of tests/long first. Quiet tests and others have
-# a network of their own. A test that failed runs once more, alone, after all others of its kind; a test that passes then is named
+# tests/alone, one at a time. At last come the tests of tests/machine, one at a time, beside one of the others, and then the
+# others two at a time, those of tests/long first. The tests of tests/quiet, which mostly sleep, run beside all of these. Quiet
+# tests and others have a network of their own. A test that failed runs once more, alone, after all others of its kind; a test that passes then is named
 # before the last line. A skipped test has failed, unless a line of tests/skips has its name and a condition that holds. A test that skips a part of itself prints a line "untested: ...". When nothing else is said for SILENCE
 # (6) seconds, a line names the running tests. Unit tests that repeat themselves (check_repeats in tests/check.h) do so on a
 # sample, except in "whole".
@@ -174,8 +174,8 @@ lane() {
 take() {
 	for t; do mkdir "$log/$t.taken" 2>/dev/null && sh tests/run.sh beside "$t"; done
 }
-# systems NAME ...: those of tests/alone beside those of tests/quiet; then those of tests/machine beside the others; then the
-# second runs
+# systems NAME ...: those of tests/alone, and then those of tests/machine beside the others, all beside those of tests/quiet; then
+# the second runs
 systems() {
 	alone= machine= quiet= long= others= own=
 	[ "$PROCESSORS" -lt 2 ] || ! unshare --net sh -c "$own_network" sh true 2>/dev/null || own=yes
@@ -200,12 +200,11 @@ systems() {
 	lane beside $places $quiet &
 	sleepers=$!
 	lane single 1 $alone
-	wait $sleepers
 	take $long $others &
 	rest=$!
 	lane single 1 $machine
 	take $long $others
-	wait $rest
+	wait $rest $sleepers
 	for t; do
 		p=0 s=0
 		[ ! -s "$log/$t.count" ] || read -r p s <"$log/$t.count"

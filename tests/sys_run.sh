@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # tests/run.sh by tests of its own: a test that always fails fails the run; a system test that fails once runs again and is named; a
 # test is skipped only as tests/skips says; system tests run side by side, each in a network of its own; those of tests/alone run one at a
-# time in the machine's network, with those of tests/quiet beside them, and those of tests/machine beside the others; a silent run names the
-# running tests.
+# time in the machine's network, and then those of tests/machine beside the others, all with those of tests/quiet beside them; a silent run
+# names the running tests.
 . tests/lib.sh
 src=$PWD
 mkdir -p "$tmp/tests/corpus/lines" "$tmp/build/tests"
@@ -84,7 +84,7 @@ ends_with '5 passed, 1 failed, 1 skipped'
 rm "$tmp/tests/sys_never.sh"
 
 # --- pairs: each waits for the other, and both have the same port; those of tests/alone have the network of the machine, and wait here for
-# those of tests/quiet, which wait for each other ---
+# those of tests/quiet, which wait for each other, and the last of them for a pair ---
 if [ "$(nproc)" -gt 1 ] && unshare --net ip link set lo up 2>/dev/null; then
 	for i in a b; do
 		make_test tests/sys_pair_$i.sh ": >ran/\$(basename \"\$0\")" 'n=0' 'until [ -e ran/sys_pair_a.sh ] && [ -e ran/sys_pair_b.sh ]; do' \
@@ -102,11 +102,13 @@ if [ "$(nproc)" -gt 1 ] && unshare --net ip link set lo up 2>/dev/null; then
 		    'sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done' 'sh -c "kill -INT \$\$" && exit 1' 'exit 0'
 		echo "sys_quiet_$i${tab}0.1 of 1" >>"$tmp/tests/quiet"
 	done
+	make_test tests/sys_quiet_c.sh 'n=0; until [ -e ran/sys_pair_a.sh ]; do sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done'
+	echo "sys_quiet_c${tab}0.1 of 1" >>"$tmp/tests/quiet"
 	make_test tests/sys_machine.sh "[ \"\$(readlink /proc/self/ns/net)\" = '$(readlink /proc/self/ns/net)' ] || exit 1" \
 	    'n=0; until [ -e ran/sys_pair_a.sh ]; do sleep 0.1; n=$((n + 1)); [ $n -lt 100 ] || exit 1; done'
 	echo "sys_machine${tab}the kernel" >"$tmp/tests/machine"
 	PATIENCE=1 run_all 0
-	ends_with '12 passed, 0 failed, 1 skipped'
+	ends_with '13 passed, 0 failed, 1 skipped'
 	! grep -qE 'sys_(single|other|quiet|machine).*second run' "$tmp/out" || fail "the lanes are not beside each other: $(cat "$tmp/out")"
 	! grep -q 'sys_pair.*second run' "$tmp/out" || fail "pairs are not beside each other: $(cat "$tmp/out")"
 	run_all 0 only sys_pair_a sys_pair_b
