@@ -89,7 +89,7 @@ main(int argc, char **argv)
 		.judge = { .alpha = 0.05, .margin = 0.1 },
 		.segments = { .alpha = 0.05, .margin = 0.1, .windows_min = 5 },
 		.classes = { .adjust = 2, .peak_min = 0.01, .cutoff = 0.05 },
-		.reduction = { .window_ns = INT64_C(1000000000), .rows_min = 30 },
+		.reduction = { .window_ns = INT64_C(600000000000), .rows_min = 30 },
 	};
 	double one, sum = 0, worst = 0;
 	const char *dir = NULL;
