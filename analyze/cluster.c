@@ -8,6 +8,7 @@
 
 #include "narrows/autocorr.h"
 #include "narrows/correlate.h"
+#include "narrows/special.h"
 
 static double
 lag1(const double *x, size_t n)
@@ -72,19 +73,25 @@ pair_size(const struct nw_correlations *c, size_t i, size_t j)
 	return ab > 0 ? n * (1 - ab) / (1 + ab) : n;
 }
 
-/* `critical` belongs to n_rows, the least critical r of any pair: most pairs end at one comparison.
- * NaN: no pair can pass. */
-static bool
-is_edge(const struct nw_correlations *c, const struct nw_cluster_options *opts, double critical,
-    size_t i, size_t j)
-{
-	double r = fabs(c->r[i * c->p + j]);
+/* What the Z test of nw_correlation_test() asks of every pair alike. */
+struct edge_test {
+	double
+	    critical; /* r of a pair with n_rows rows, the least of any pair; NaN: none can pass */
+	double z_rho0, z_critical;
+	bool each; /* pairs have numbers of rows of their own */
+};
 
-	if (!(r > critical) && !(r >= 1 && !isnan(critical)))
+static bool
+is_edge(const struct nw_correlations *c, const struct edge_test *t, size_t i, size_t j)
+{
+	double r = fabs(c->r[i * c->p + j]), n;
+
+	if (!(r > t->critical) && !(r >= 1 && !isnan(t->critical)))
 		return false;
-	if (c->n_pairs == NULL && !opts->n_eff)
+	if (!t->each)
 		return true;
-	return nw_correlation_test(r, pair_size(c, i, j), opts->rho0, opts->alpha).significant;
+	n = pair_size(c, i, j);
+	return n > 3 && (r >= 1 || (atanh(r) - t->z_rho0) * sqrt(n - 3) > t->z_critical);
 }
 
 static size_t
@@ -107,20 +114,38 @@ join(size_t *parent, size_t i, size_t j)
 		parent[i] = j;
 }
 
+/* Whether any of the EDGES values from r on may be an edge: most are none, and a loop without a way
+ * out takes several at a time. */
+enum { EDGES = 8 };
+static bool
+may_have_edge(const double *r, double critical)
+{
+	int any = 0;
+
+	for (int k = 0; k < EDGES; k++)
+		any |= fabs(r[k]) >= critical;
+	return any;
+}
+
 static void
 link_all(
     const struct nw_correlations *c, const struct nw_cluster_options *opts, struct nw_clusters *out)
 {
-	double critical = nw_correlation_critical(c->n_rows, opts->rho0, opts->alpha);
+	struct edge_test t = { nw_correlation_critical(c->n_rows, opts->rho0, opts->alpha),
+		atanh(opts->rho0), nw_norm_quantile(1 - opts->alpha),
+		c->n_pairs != NULL || opts->n_eff };
 
 	for (size_t i = 0; i < c->p; i++)
 		out->label[i] = i;
 	for (size_t i = 0; i < c->p; i++)
-		for (size_t j = i + 1; j < c->p; j++)
-			if (is_edge(c, opts, critical, i, j)) {
+		for (size_t j = i + 1; j < c->p; j++) {
+			while (j + EDGES <= c->p && !may_have_edge(c->r + i * c->p + j, t.critical))
+				j += EDGES;
+			if (j < c->p && is_edge(c, &t, i, j)) {
 				join(out->label, i, j);
 				out->n_edges++;
 			}
+		}
 }
 
 /* Roots become 0, 1, ... in order. Parents come before their children, so a root has its number by
@@ -168,16 +193,26 @@ choose_representatives(const struct nw_correlations *c, struct nw_clusters *out)
 	return NW_OK;
 }
 
-static void
+/* Each member looks at the earlier members of its cluster, as `before` chains them. */
+static int
 find_ends(const struct nw_correlations *c, struct nw_clusters *out)
 {
+	size_t *before = calloc(c->p + 1, sizeof(*before)), *last = calloc(c->p + 1, sizeof(*last));
+	int rc = before != NULL && last != NULL ? NW_OK : NW_ENOMEM;
+
 	for (size_t k = 0; k < out->n_clusters; k++)
 		out->min_abs_r[k] = NAN;
-	for (size_t i = 0; i < c->p; i++)
-		for (size_t j = i + 1; j < c->p && out->size[out->label[i]] > 1; j++)
-			if (out->label[i] == out->label[j])
-				out->min_abs_r[out->label[i]] =
-				    fmin(out->min_abs_r[out->label[i]], fabs(c->r[i * c->p + j]));
+	for (size_t j = 0; rc == NW_OK && j < c->p; j++) {
+		size_t k = out->label[j];
+
+		before[j] = last[k];
+		last[k] = j + 1; /* 0: none */
+		for (size_t i = before[j]; i > 0; i = before[i - 1])
+			out->min_abs_r[k] = fmin(out->min_abs_r[k], fabs(c->r[(i - 1) * c->p + j]));
+	}
+	free(before);
+	free(last);
+	return rc;
 }
 
 int
@@ -194,7 +229,8 @@ nw_cluster(
 		return NW_ENOMEM;
 	link_all(c, opts, out);
 	number(out);
-	find_ends(c, out);
+	if (find_ends(c, out) != NW_OK)
+		return NW_ENOMEM;
 	return choose_representatives(c, out);
 }
 

@@ -104,17 +104,24 @@ complete_pair(const double *x, const double *y, size_t n, struct pair_scratch *t
 	return m;
 }
 
+/* r of columns of no mean and length 1. */
+static double
+product(const double *za, const double *zb, size_t m)
+{
+	double r = cblas_ddot((int)m, za, 1, zb, 1);
+
+	return r > 1 ? 1 : r < -1 ? -1 : r;
+}
+
 static double
 pair_r(const double *a, const double *b, size_t m, struct pair_scratch *t)
 {
 	struct standard unused;
-	double r;
 
 	if (m < 2 || !column_standardise(a, m, true, t->za, &unused) ||
 	    !column_standardise(b, m, true, t->zb, &unused))
 		return NAN;
-	r = cblas_ddot((int)m, t->za, 1, t->zb, 1);
-	return r > 1 ? 1 : r < -1 ? -1 : r;
+	return product(t->za, t->zb, m);
 }
 
 /* Ranks of v, ties get their mean; `order` is scratch: (value, row) pairs. */
@@ -224,16 +231,26 @@ nw_correlate_ranks(const double *const *x, size_t p, size_t n, double *rho)
 int
 nw_correlate_with(const double *const *x, size_t p, const double *y, size_t n, double *r)
 {
-	double *scratch = calloc(4, (n + 1) * sizeof(*scratch));
+	double *scratch = calloc(5, (n + 1) * sizeof(*scratch)), *zy = scratch + 4 * n;
 	struct pair_scratch t;
+	struct standard unused;
+	bool whole, varies;
 
 	if (scratch == NULL)
 		return NW_ENOMEM;
 	t = (struct pair_scratch){ scratch, scratch + n, scratch + 2 * n, scratch + 3 * n };
+	whole = n >= 2 && !has_gaps(y, n);
+	varies = whole && column_standardise(y, n, true, zy, &unused);
 	for (size_t j = 0; j < p; j++) {
-		size_t m = complete_pair(x[j], y, n, &t);
+		if (whole && !has_gaps(x[j], n)) {
+			r[j] = varies && column_standardise(x[j], n, true, t.za, &unused)
+			    ? product(t.za, zy, n)
+			    : NAN;
+		} else {
+			size_t m = complete_pair(x[j], y, n, &t);
 
-		r[j] = pair_r(t.a, t.b, m, &t);
+			r[j] = pair_r(t.a, t.b, m, &t);
+		}
 	}
 	free(scratch);
 	return NW_OK;

@@ -8,26 +8,28 @@
 #include "analyze/standardise.h"
 #include "narrows/correlate.h"
 
-static int
-by_value(const void *a, const void *b)
+/* Whether fewer than 5 values, or fewer than 2 %, differ from the most frequent value. That value
+ * has a majority then, once there are 10, and one pass finds it (Boyer & Moore 1991); of fewer
+ * values each is tried. */
+static bool
+is_rare(const double *v, size_t n)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double mode = n > 0 ? v[0] : 0;
+	size_t ahead = 0, same = 0, longest = 0, i, k;
 
-	return (x > y) - (x < y);
-}
-
-/* Counts the rows unlike the most frequent value; sorts v. */
-static size_t
-off_mode(double *v, size_t n)
-{
-	size_t run = 0, longest = 0;
-
-	qsort(v, n, sizeof(*v), by_value);
-	for (size_t i = 0; i < n; i++) {
-		run = i > 0 && v[i] == v[i - 1] ? run + 1 : 1;
-		longest = run > longest ? run : longest;
+	for (i = 0; i < n; i++) {
+		if (ahead == 0)
+			mode = v[i];
+		ahead += v[i] == mode ? 1 : (size_t)-1;
 	}
-	return n - longest;
+	for (i = 0; i < n; i++)
+		same += v[i] == mode;
+	for (i = 0; n < 10 && i < n; i++) {
+		for (longest = k = 0; k < n; k++)
+			longest += v[k] == v[i];
+		same = longest > same ? longest : same;
+	}
+	return n - same < 5 || (double)(n - same) < 0.02 * (double)n;
 }
 
 /* Rows with a response go to out->row; `y` NULL: all. */
@@ -85,17 +87,13 @@ gather(const double *x, const struct nw_prepared *out, double *z, double *there)
 }
 
 static enum nw_metric_class
-classify(double *there, size_t n, const struct nw_prepare_options *opts, bool drop_constant)
+classify(const double *there, size_t n, const struct nw_prepare_options *opts, bool drop_constant)
 {
 	if (drop_constant && column_is_constant(there, n))
 		return NW_METRIC_CONSTANT;
-	if (opts->near_zero_filter && !column_is_constant(there, n)) {
-		size_t differ = off_mode(there, n);
-
-		if (differ < 5 || (double)differ < 0.02 * (double)n)
-			return NW_METRIC_RARE;
-	}
-	return NW_METRIC_USED;
+	return opts->near_zero_filter && !column_is_constant(there, n) && is_rare(there, n)
+	    ? NW_METRIC_RARE
+	    : NW_METRIC_USED;
 }
 
 int

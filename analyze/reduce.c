@@ -125,7 +125,7 @@ same_edges(const struct nw_reduction *r, size_t n_edges)
 
 static int
 scan_point(const struct nw_correlations *c, const struct nw_reduce_options *opts, double threshold,
-    struct nw_reduction *r)
+    struct nw_reduction *r, struct strengths *known)
 {
 	const struct nw_scan_point *twin;
 	struct selection s;
@@ -135,7 +135,7 @@ scan_point(const struct nw_correlations *c, const struct nw_reduce_options *opts
 		r->scan[r->n_scan] = *twin;
 		r->scan[r->n_scan++].threshold = threshold;
 	} else if (rc == NW_OK) {
-		rc = selection_eliminate(&s, &r->prepared, opts, NAN);
+		rc = selection_eliminate(&s, &r->prepared, opts, NAN, known);
 		if (rc == NW_OK)
 			r->scan[r->n_scan++] = summarise(&s, threshold, r->n_metrics);
 	}
@@ -208,18 +208,22 @@ scan_and_select(const struct nw_reduce_options *opts, struct nw_reduction *r)
 {
 	struct nw_correlations c = { 0 };
 	struct selection s = { 0 };
+	struct strengths known;
 	const struct nw_scan_point *twin;
-	int rc = nw_correlations_of(&r->prepared, opts->prepare.missing, opts->cluster.n_eff, &c);
+	int rc = strengths_init(&known, r->prepared.n_used, opts->folds);
 
+	if (rc == NW_OK)
+		rc = nw_correlations_of(
+		    &r->prepared, opts->prepare.missing, opts->cluster.n_eff, &c);
 	for (size_t i = 0; rc == NW_OK && i < opts->n_thresholds; i++)
-		rc = scan_point(&c, opts, opts->threshold[i], r);
+		rc = scan_point(&c, opts, opts->threshold[i], r, &known);
 	r->threshold = opts->choose_threshold ? choose(r, opts->cluster.rho0) : opts->cluster.rho0;
 	if (rc == NW_OK)
 		rc = selection_cluster(&s, &c, opts, r->threshold);
 	if (rc == NW_OK) {
 		twin = same_edges(r, s.clusters.n_edges);
 		rc = selection_eliminate(
-		    &s, &r->prepared, opts, twin != NULL ? twin->out_of_sample_r2 : NAN);
+		    &s, &r->prepared, opts, twin != NULL ? twin->out_of_sample_r2 : NAN, &known);
 	}
 	if (rc == NW_OK)
 		rc = take(&s, r);
@@ -227,6 +231,7 @@ scan_and_select(const struct nw_reduce_options *opts, struct nw_reduction *r)
 	c.r_response = NULL;
 	selection_clear(&s);
 	nw_correlations_clear(&c);
+	free(known.r);
 	return rc;
 }
 

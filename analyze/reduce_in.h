@@ -30,11 +30,23 @@ struct selection {
 	double out_of_sample_r2;
 };
 
+/* r of the prepared metrics with the response, of each fold without the fold's rows and last of all
+ * rows: selections of one table differ in their metrics, hardly in these. */
+struct strengths {
+	size_t n_metrics;
+	double *r; /* n_metrics of each fold; STRENGTH_UNKNOWN: not asked yet */
+};
+#define STRENGTH_UNKNOWN 2.0
+
+/* NW_ENOMEM. Freed by free(s->r). */
+int strengths_init(struct strengths *s, size_t n_metrics, size_t folds);
+
 int selection_cluster(struct selection *s, const struct nw_correlations *c,
     const struct nw_reduce_options *opts, double threshold);
-/* `known_r2`: out-of-sample R^2 of a selection with the same clusters; NaN asks to compute it. */
+/* `known_r2`: out-of-sample R^2 of a selection with the same clusters; NaN asks to compute it.
+ * `known`: of the same rows and options, and filled further. */
 int selection_eliminate(struct selection *s, const struct nw_prepared *prep,
-    const struct nw_reduce_options *opts, double known_r2);
+    const struct nw_reduce_options *opts, double known_r2, struct strengths *known);
 void selection_clear(struct selection *s);
 /* F of the extended BIC (Chen & Chen 2008) for a choice out of p terms on n rows whose
  * autocorrelation is r, at the effective size. Products of two series that remember alike have the

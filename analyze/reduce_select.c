@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/quantile.h"
 #include "analyze/reduce_in.h"
 #include "narrows/autocorr.h"
 
@@ -63,38 +64,115 @@ take_representatives(struct selection *s, const struct nw_prepared *prep, enum n
 }
 
 /* --- screening --- */
-static int
-by_falling_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
-}
-
-/* The `limit` columns of largest strength in input order; of equals the first. `sorted` is
- * scratch. */
+/* The `limit` columns of largest strength in input order; of equals the first. `scratch` has room
+ * for p. */
 static void
-strongest(const double *strength, double *sorted, size_t p, size_t limit, struct candidates *in)
+strongest(const double *strength, double *scratch, size_t p, size_t limit, struct candidates *in)
 {
 	size_t ties = limit;
+	double least;
 
-	memcpy(sorted, strength, p * sizeof(*sorted));
-	qsort(sorted, p, sizeof(*sorted), by_falling_value);
+	memcpy(scratch, strength, p * sizeof(*scratch));
+	least = quantile_nth(scratch, p, p - limit);
 	for (size_t i = 0; i < p; i++)
-		ties -= strength[i] > sorted[limit - 1];
+		ties -= strength[i] > least;
 	for (size_t i = 0; i < p; i++)
-		if (strength[i] > sorted[limit - 1] ||
-		    (strength[i] == sorted[limit - 1] && ties > 0)) {
-			ties -= strength[i] == sorted[limit - 1];
+		if (strength[i] > least || (strength[i] == least && ties > 0)) {
+			ties -= strength[i] == least;
 			in->index[in->n++] = i;
 		}
 }
 
-/* n / ln n columns of largest |r| with the response if there are more than half as many as rows
- * (Fan & Lv 2008: sure independence screening), else all. Columns are `x`, rows all n of them. */
-static int
-screen(const double *const *x, size_t p, const double *y, size_t n, bool on, struct candidates *in)
+/* The representatives on the rows outside [from, to). A column is copied when somebody asks for the
+ * column: screening knows most of them by their strengths, and keeps few. */
+struct rows {
+	const struct selection *s;
+	size_t from, to, n;
+	double *store; /* room for the representatives and the response; NULL: no row is left out */
+	const double **x; /* NULL: not copied yet */
+	double *known;    /* strengths on these rows; NULL: not kept */
+};
+
+static void
+rows_clear(struct rows *w)
 {
+	free(w->store);
+	free((void *)w->x);
+}
+
+static int
+rows_init(struct rows *w, const struct selection *s, size_t from, size_t to, double *known)
+{
+	size_t p = s->clusters.n_clusters;
+
+	*w = (struct rows){
+		.s = s, .from = from, .to = to, .n = s->n_rows - (to - from), .known = known
+	};
+	if (from == to)
+		return NW_OK;
+	w->x = calloc(p + 1, sizeof(*w->x));
+	w->store = calloc(p + 1, (w->n + 1) * sizeof(*w->store));
+	return w->x != NULL && w->store != NULL ? NW_OK : NW_ENOMEM;
+}
+
+/* Column j of the representatives, or the response behind them. */
+static const double *
+rows_column(struct rows *w, size_t j)
+{
+	const double *whole = j < w->s->clusters.n_clusters ? w->s->x[j] : w->s->y;
+	double *copy;
+
+	if (w->store == NULL)
+		return whole;
+	if (w->x[j] == NULL) {
+		copy = w->store + j * w->n;
+		memcpy(copy, whole, w->from * sizeof(*copy));
+		memcpy(copy + w->from, whole + w->to, (w->s->n_rows - w->to) * sizeof(*copy));
+		w->x[j] = copy;
+	}
+	return w->x[j];
+}
+
+static const double *
+rows_response(struct rows *w)
+{
+	return rows_column(w, w->s->clusters.n_clusters);
+}
+
+/* |r| of each column with the response, or -1. */
+static int
+strengths_find(struct rows *w, double *strength)
+{
+	size_t p = w->s->clusters.n_clusters, n = 0, i;
+	const double **x = calloc(p + 1, sizeof(*x));
+	double *r = calloc(p + 1, sizeof(*r));
+	int rc = x != NULL && r != NULL ? NW_OK : NW_ENOMEM;
+
+	for (i = 0; rc == NW_OK && i < p; i++) {
+		strength[i] = w->known != NULL ? w->known[w->s->clusters.rep[i]] : STRENGTH_UNKNOWN;
+		if (strength[i] == STRENGTH_UNKNOWN)
+			x[n++] = rows_column(w, i);
+	}
+	if (rc == NW_OK)
+		rc = nw_correlate_with(x, n, rows_response(w), w->n, r);
+	for (i = n = 0; rc == NW_OK && i < p; i++) {
+		if (strength[i] == STRENGTH_UNKNOWN)
+			strength[i] = r[n++];
+		if (w->known != NULL)
+			w->known[w->s->clusters.rep[i]] = strength[i];
+		strength[i] = isnan(strength[i]) ? -1 : fabs(strength[i]);
+	}
+	free((void *)x);
+	free(r);
+	return rc;
+}
+
+/* n / ln n columns of largest |r| with the response if there are more than half as many as rows
+ * (Fan & Lv 2008: sure independence screening), else all. */
+static int
+screen(struct rows *w, bool on, struct candidates *in)
+{
+	size_t p = w->s->clusters.n_clusters, n = w->n;
 	size_t limit = n > 2 ? (size_t)((double)n / log((double)n)) : 1;
 	double *strength = NULL;
 	int rc = NW_OK;
@@ -107,10 +185,7 @@ screen(const double *const *x, size_t p, const double *y, size_t n, bool on, str
 	if (on && 2 * p > n && p > limit) {
 		if ((strength = calloc(p, 2 * sizeof(*strength))) == NULL)
 			return NW_ENOMEM;
-		rc = nw_correlate_with(x, p, y, n, strength);
-		for (size_t i = 0; rc == NW_OK && i < p; i++)
-			strength[i] = isnan(strength[i]) ? -1 : fabs(strength[i]);
-		if (rc == NW_OK)
+		if ((rc = strengths_find(w, strength)) == NW_OK)
 			strongest(strength, strength + p, p, limit, in);
 		free(strength);
 	} else
@@ -119,7 +194,7 @@ screen(const double *const *x, size_t p, const double *y, size_t n, bool on, str
 			in->n++;
 		}
 	for (size_t i = 0; i < in->n; i++)
-		in->x[i] = x[in->index[i]];
+		in->x[i] = rows_column(w, in->index[i]);
 	return rc;
 }
 
@@ -173,43 +248,44 @@ select_terms(struct candidates *in, size_t p, const double *y, size_t n,
 }
 
 /* --- folds --- */
-/* The rows outside [from, to) of the representatives, response last. */
-static double *
-leave_out(const struct selection *s, size_t from, size_t to, const double **x)
+int
+strengths_init(struct strengths *s, size_t n_metrics, size_t folds)
 {
-	size_t p = s->clusters.n_clusters, rest = s->n_rows - (to - from);
-	double *store = calloc(p + 1, (rest + 1) * sizeof(*store));
+	size_t n = (folds + 1) * n_metrics;
 
-	for (size_t j = 0; store != NULL && j <= p; j++) {
-		const double *whole = j < p ? s->x[j] : s->y;
-
-		x[j] = store + j * rest;
-		memcpy(store + j * rest, whole, from * sizeof(*store));
-		memcpy(store + j * rest + from, whole + to, (s->n_rows - to) * sizeof(*store));
-	}
-	return store;
+	s->n_metrics = n_metrics;
+	if ((s->r = calloc(n + 1, sizeof(*s->r))) == NULL)
+		return NW_ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		s->r[i] = STRENGTH_UNKNOWN;
+	return NW_OK;
 }
 
-/* Adds the squared errors on rows [from, to) of a selection made without these rows; NaN if no
- * selection is possible. */
-static int
-fold_error(const struct selection *s, const struct nw_reduce_options *opts, size_t from, size_t to,
-    double *sse)
+/* Those of a fold; NULL where rows with gaps are other rows for each selection. */
+static double *
+strengths_of(const struct strengths *known, const struct nw_reduce_options *opts, size_t fold)
 {
-	size_t p = s->clusters.n_clusters, rest = s->n_rows - (to - from);
-	const double **x = calloc(p + 1, sizeof(*x));
-	double *store = x != NULL ? leave_out(s, from, to, x) : NULL;
+	return opts->prepare.missing == NW_MISSING_LISTWISE ? known->r + fold * known->n_metrics
+							    : NULL;
+}
+
+/* Adds the squared errors on the rows that a selection is made without; NaN if no selection is
+ * possible. */
+static int
+fold_error(struct rows *w, const struct nw_reduce_options *opts, double *sse)
+{
+	const struct selection *s = w->s;
 	struct candidates in = { 0 };
 	struct nw_elimination e = { 0 };
-	int rc = store != NULL ? screen(x, p, x[p], rest, opts->screen, &in) : NW_ENOMEM;
+	int rc = screen(w, opts->screen, &in);
 
 	if (rc == NW_OK)
-		rc = select_terms(&in, p, x[p], rest, opts, &e);
+		rc = select_terms(&in, s->clusters.n_clusters, rows_response(w), w->n, opts, &e);
 	if (rc == NW_OK && e.status != NW_STATUS_OK)
 		*sse = NAN;
 	for (size_t i = 0; i < in.n; i++)
 		in.x[i] = s->x[in.index[i]];
-	for (size_t row = from; rc == NW_OK && e.status == NW_STATUS_OK && row < to; row++) {
+	for (size_t row = w->from; rc == NW_OK && e.status == NW_STATUS_OK && row < w->to; row++) {
 		double error = nw_lm_residual(&e.lm, e.kept_terms, in.x, s->y, row);
 
 		*sse += error * error;
@@ -217,13 +293,12 @@ fold_error(const struct selection *s, const struct nw_reduce_options *opts, size
 	nw_elimination_clear(&e);
 	free((void *)in.x);
 	free(in.index);
-	free(store);
-	free((void *)x);
 	return rc;
 }
 
 static int
-cross_validate(struct selection *s, const struct nw_reduce_options *opts)
+cross_validate(
+    struct selection *s, const struct nw_reduce_options *opts, const struct strengths *known)
 {
 	size_t n = s->n_rows, folds = opts->folds;
 	double sse = 0;
@@ -231,25 +306,35 @@ cross_validate(struct selection *s, const struct nw_reduce_options *opts)
 
 	if (folds < 2 || n < folds)
 		return NW_OK;
-	for (size_t i = 0; rc == NW_OK && i < folds && !isnan(sse); i++)
-		rc = fold_error(s, opts, n * i / folds, n * (i + 1) / folds, &sse);
+	for (size_t i = 0; rc == NW_OK && i < folds && !isnan(sse); i++) {
+		struct rows w;
+
+		rc = rows_init(
+		    &w, s, n * i / folds, n * (i + 1) / folds, strengths_of(known, opts, i));
+		if (rc == NW_OK)
+			rc = fold_error(&w, opts, &sse);
+		rows_clear(&w);
+	}
 	s->out_of_sample_r2 = 1 - sse / s->elimination.lm.ssyy;
 	return rc;
 }
 
 int
 selection_eliminate(struct selection *s, const struct nw_prepared *prep,
-    const struct nw_reduce_options *opts, double known_r2)
+    const struct nw_reduce_options *opts, double known_r2, struct strengths *known)
 {
 	int rc = take_representatives(s, prep, opts->prepare.missing);
+	struct rows all;
 
 	if (rc == NW_OK)
-		rc = screen(s->x, s->clusters.n_clusters, s->y, s->n_rows, opts->screen, &s->in);
+		rc = rows_init(&all, s, 0, 0, strengths_of(known, opts, opts->folds));
+	if (rc == NW_OK)
+		rc = screen(&all, opts->screen, &s->in);
 	if (rc == NW_OK)
 		rc = select_terms(
 		    &s->in, s->clusters.n_clusters, s->y, s->n_rows, opts, &s->elimination);
 	if (rc != NW_OK || s->elimination.status != NW_STATUS_OK)
 		return rc;
 	s->out_of_sample_r2 = known_r2;
-	return isnan(known_r2) ? cross_validate(s, opts) : NW_OK;
+	return isnan(known_r2) ? cross_validate(s, opts, known) : NW_OK;
 }

@@ -31,7 +31,8 @@ struct shifts {
 	size_t n_shifts; /* shift 0 among them */
 	double *trend;   /* orthonormal columns of n: constant, courses, powers; owns all columns */
 	double *y;       /* n_shifts columns of n: the response, shifted around */
-	double *x;       /* a metric; n */
+	double *x;       /* n of each metric, without trends */
+	bool *varies;    /* of each metric */
 };
 
 static double
@@ -111,13 +112,15 @@ column_fill(const struct shifts *s, const double *from, double *to)
 }
 
 static int
-shifts_init(struct shifts *s, const struct nw_reduce_options *opts, size_t n, size_t n_shifts)
+shifts_init(struct shifts *s, const struct nw_reduce_options *opts, const struct nw_table *t,
+    size_t n_shifts)
 {
-	size_t terms = 1 + opts->n_courses + POWERS;
+	size_t terms = 1 + opts->n_courses + POWERS, n = t->n_rows;
 
 	*s = (struct shifts){ .n = n, .n_shifts = n_shifts };
-	s->trend = calloc(terms + n_shifts + 1, (n + 1) * sizeof(*s->trend));
-	if (s->trend == NULL)
+	s->varies = calloc(t->n_columns + 1, sizeof(*s->varies));
+	s->trend = calloc(terms + n_shifts + t->n_columns + 1, (n + 1) * sizeof(*s->trend));
+	if (s->varies == NULL || s->trend == NULL)
 		return NW_ENOMEM;
 	s->y = s->trend + terms * n;
 	s->x = s->y + n_shifts * n;
@@ -146,15 +149,15 @@ shift_around(struct shifts *s)
 
 /* Finds for each shift the closest metric to the rest of the response. */
 static void
-strongest_find(struct shifts *s, const struct nw_table *t, struct strongest best[SHIFTS_MAX])
+strongest_find(struct shifts *s, size_t n_metrics, struct strongest best[SHIFTS_MAX])
 {
 	double r[SHIFTS_MAX];
 
-	for (size_t j = 0; j < t->n_columns; j++) {
-		if (!column_fill(s, t->x[j], s->x))
+	for (size_t j = 0; j < n_metrics; j++) {
+		if (!s->varies[j])
 			continue;
 		cblas_dgemv(CblasColMajor, CblasTrans, (int)s->n, (int)s->n_shifts, 1, s->y,
-		    (int)s->n, s->x, 1, 0, r, 1);
+		    (int)s->n, s->x + j * s->n, 1, 0, r, 1);
 		for (size_t k = 0; k < s->n_shifts; k++)
 			if (fabs(r[k]) > fabs(best[k].r))
 				best[k] = (struct strongest){ j, r[k] };
@@ -174,14 +177,17 @@ share_as_strong(struct shifts *s, const struct nw_table *t, const double *y, siz
 		return 1;
 	s->terms = terms;
 	shift_around(s);
+	for (size_t j = 0; j < t->n_columns; j++)
+		s->varies[j] = column_fill(s, t->x[j], s->x + j * s->n);
 	for (int step = 0; step < PURSUITS; step++) {
 		struct strongest best[SHIFTS_MAX] = { { 0, 0 } };
 
-		strongest_find(s, t, best);
+		strongest_find(s, t->n_columns, best);
 		for (size_t k = 0; k < s->n_shifts; k++) {
 			explained[k] += best[k].r * best[k].r;
-			if (best[k].r != 0 && column_fill(s, t->x[best[k].column], s->x))
-				cblas_daxpy((int)s->n, -best[k].r, s->x, 1, s->y + k * s->n, 1);
+			if (best[k].r != 0)
+				cblas_daxpy((int)s->n, -best[k].r, s->x + best[k].column * s->n, 1,
+				    s->y + k * s->n, 1);
 		}
 	}
 	for (size_t k = 0; k < s->n_shifts; k++)
@@ -202,15 +208,15 @@ reduce_shift_chance(const struct nw_table *t, const struct nw_reduce_options *op
 	n_shifts = n_shifts > SHIFTS_MAX ? SHIFTS_MAX : n_shifts;
 	if (n_shifts < SHIFTS_MIN)
 		return NW_OK;
-	if ((rc = shifts_init(&s, opts, n, n_shifts)) != NW_OK)
-		return rc;
-	*chance = 0;
-	for (int whole = 0; whole <= (opts->response != NULL); whole++) {
+	rc = shifts_init(&s, opts, t, n_shifts);
+	*chance = rc == NW_OK ? 0 : 1;
+	for (int whole = 0; rc == NW_OK && whole <= (opts->response != NULL); whole++) {
 		const double *y = whole ? opts->response : t->y;
 
 		*chance = fmax(*chance, share_as_strong(&s, t, y, 1 + opts->n_courses));
 		*chance = fmax(*chance, share_as_strong(&s, t, y, s.all_terms));
 	}
 	free(s.trend);
-	return NW_OK;
+	free(s.varies);
+	return rc;
 }

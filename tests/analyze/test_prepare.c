@@ -96,6 +96,15 @@ test_near_zero(void)
 	/* constants are kept when asked for, this filter or not */
 	CHECK_INT(p.class[4], NW_METRIC_USED);
 	nw_prepared_clear(&p);
+	/* few rows need no majority: 5 of 9 differ, and 4 of 8 */
+	for (size_t i = 0; i < ROWS; i++)
+		four[i] = i % 2 == 1 && i < 8 ? 70 : (double)i;
+	CHECK_INT(nw_prepare(columns, 1, resp, 9, &opts, true, &p), NW_OK);
+	CHECK_INT(p.class[0], NW_METRIC_USED);
+	nw_prepared_clear(&p);
+	CHECK_INT(nw_prepare(columns, 1, resp, 8, &opts, true, &p), NW_OK);
+	CHECK_INT(p.class[0], NW_METRIC_RARE);
+	nw_prepared_clear(&p);
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,14 +88,18 @@ on_meta(void *arg, const struct nw_meta_rec *rec)
 
 /* --- which columns --- */
 
+/* Of a parameter's key: a field's name has 255 bytes at most. */
+enum { PARAM_BYTES = 288 };
+
 /* A parameter of a field: the field's own, else the parameter of the series. */
 static const char *
 field_param(const json_t *params, const char *what, const char *field)
 {
-	char *key = xasprintf("%s_%s", what, field);
-	const char *own = json_string_value(json_object_get(params, key));
+	char key[PARAM_BYTES];
+	const char *own = NULL;
 
-	free(key);
+	if (snprintf(key, sizeof(key), "%s_%s", what, field) < (int)sizeof(key))
+		own = json_string_value(json_object_get(params, key));
 	return own != NULL ? own : json_string_value(json_object_get(params, what));
 }
 
@@ -133,9 +138,10 @@ metric_of(struct hostmetrics *m, const struct series *s, const char *field)
 	if (!column_kind(s, field, &new.kind, &new.unit))
 		return HOSTMETRICS_MAX;
 	new.name = xasprintf("%s %s", s->name, field);
+	new.name_len = strlen(new.name);
 	for (i = 0; i < m->n; i++) {
 		old = &m->metric[i];
-		if (strcmp(old->name, new.name) == 0)
+		if (old->name_len == new.name_len && memcmp(old->name, new.name, new.name_len) == 0)
 			break;
 	}
 	m->n_cut += i == m->n && m->n == HOSTMETRICS_MAX;
@@ -189,16 +195,38 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 	return 0;
 }
 
-/* Holds a gauge, or spreads an amount, over from..to, both relative to the grid. */
-static void
-metric_add(const struct hostmetrics *m, struct hostmetric *t, double from, double to, double v)
-{
-	double step = (double)m->step_ns, lo, hi;
-	size_t i = from > 0 ? (size_t)(from / step) : 0;
+/* Where a row lies on the grid, and all its fields alike. */
+struct stretch {
+	size_t first, end; /* steps: one or two for most rows */
+	double from, to;   /* relative to the grid */
+};
 
-	for (; i < m->n_rows && (double)i * step < to; i++) {
-		lo = fmax(from, (double)i * step);
-		hi = fmin(to, (double)(i + 1) * step);
+static struct stretch
+stretch_of(const struct hostmetrics *m, double from, double to)
+{
+	const double step = (double)m->step_ns;
+	struct stretch s = {
+		.first = from > 0 ? (size_t)(from / step) : 0, .from = from, .to = to
+	};
+
+	for (s.end = s.first; s.end < m->n_rows && (double)s.end * step < to; s.end++)
+		continue;
+	return s;
+}
+
+/* Holds a gauge, or spreads an amount, over the stretch. */
+static void
+metric_add(const struct hostmetrics *m, struct hostmetric *t, const struct stretch *s, double v)
+{
+	const double step = (double)m->step_ns;
+	double lo, hi;
+	size_t i;
+
+	for (i = s->first; i < s->end; i++) {
+		lo = (double)i * step;
+		hi = (double)(i + 1) * step;
+		lo = s->from > lo ? s->from : lo;
+		hi = s->to < hi ? s->to : hi;
 		t->x[i] += v * (hi - lo);
 		t->covered_ns[i] += hi - lo;
 	}
@@ -208,6 +236,7 @@ static void
 row_add(struct hostmetrics *m, struct columns *c, const struct store_block *b, size_t row,
     double from, double to)
 {
+	const struct stretch s = stretch_of(m, from, to);
 	size_t f;
 
 	for (f = 0; f < c->n; f++) {
@@ -223,7 +252,7 @@ row_add(struct hostmetrics *m, struct columns *c, const struct store_block *b, s
 		else if (t->kind == METRIC_AMOUNT)
 			v /= (to - from) * NS;
 		if (isfinite(v))
-			metric_add(m, t, from, to, v);
+			metric_add(m, t, &s, v);
 	}
 }
 

@@ -21,6 +21,7 @@ enum hostmetric_kind { METRIC_GAUGE, METRIC_COUNTER, METRIC_AMOUNT };
 
 struct hostmetric {
 	char *name; /* "disk:partition:sda io_ms" */
+	size_t name_len;
 	char *unit; /* unit of x; NULL if unknown */
 	enum hostmetric_kind kind;
 	double *x;          /* n_rows */
