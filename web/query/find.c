@@ -14,7 +14,7 @@
 #include "web/query/glob.h"
 
 /* ids of the store looked at per call; descriptions held */
-enum { SCAN_IDS = 4096, WINDOW = 256, RULES_MAX = 256 };
+enum { SCAN_IDS = 4096, WINDOW = 256 };
 
 struct find_host {
 	int64_t id;
@@ -147,23 +147,14 @@ struct layouts {
 	const struct find *f;
 	struct found *m;
 	json_t *params;
-	/* rules for the metadata's event type */
-	const struct nw_field_rule *rules[RULES_MAX];
-	size_t n_rules;
+	struct nw_field_units units; /* of the metadata's event type */
 };
 
 static void
 layouts_begin(struct layouts *l)
 {
-	const struct nw_field_rule *rules;
-	size_t n, i;
-
-	rules = nw_field_rules(&n);
 	l->params = json_loads(l->m->params_json, JSON_REJECT_DUPLICATES, NULL);
-	l->n_rules = 0;
-	for (i = 0; i < n && l->n_rules < RULES_MAX; i++)
-		if (rules[i].unit != NULL && glob_match(rules[i].event_glob, l->m->event_type))
-			l->rules[l->n_rules++] = &rules[i];
+	nw_field_units(&l->units, l->m->event_type);
 }
 
 /* As the column unit of v_series: the sender's word, else the table's. */
@@ -172,16 +163,13 @@ unit_of(const struct layouts *l, const char *field)
 {
 	char key[QUERY_TEXT_BYTES];
 	const char *unit;
-	size_t i;
 
 	snprintf(key, sizeof(key), "unit_%s", field);
 	if ((unit = json_string_value(json_object_get(l->params, key))) != NULL ||
 	    (unit = json_string_value(json_object_get(l->params, "unit"))) != NULL)
 		return unit;
-	for (i = 0; i < l->n_rules; i++)
-		if (glob_match(l->rules[i]->field_glob, field))
-			return l->rules[i]->unit;
-	return "";
+	unit = nw_field_unit(&l->units, field);
+	return unit != NULL ? unit : "";
 }
 
 static int
