@@ -31,6 +31,8 @@ struct find {
 	size_t n_hosts, cap_hosts;
 	struct found window[WINDOW];
 	size_t n, next;
+	size_t known;     /* of the window, from its begin: their layouts are loaded */
+	size_t n_windows; /* loaded so far */
 	int64_t after, last, n_found;
 	bool full; /* the window became full before the part was looked at */
 	bool limited;
@@ -264,7 +266,7 @@ window_clear(struct find *f)
 
 	for (i = 0; i < f->n; i++)
 		found_clear(&f->window[i]);
-	f->n = f->next = 0;
+	f->n = f->next = f->known = 0;
 }
 
 void
@@ -289,6 +291,7 @@ window_load(struct find *f)
 	int rc;
 
 	window_clear(f);
+	f->n_windows++;
 	f->full = false;
 	if (f->q->session > 0) {
 		rc = store_metas(f->reader, f->q->session, 0, f->prefix, on_meta, f);
@@ -299,10 +302,33 @@ window_load(struct find *f)
 	return rc;
 }
 
+static int
+found_load(struct find *f, struct found *m)
+{
+	struct layouts l = { .f = f, .m = m };
+	int rc;
+
+	layouts_begin(&l);
+	rc = store_layouts(f->reader, m->series_id, on_layout, &l);
+	json_decref(l.params);
+	return rc;
+}
+
+bool
+find_again(struct find *f)
+{
+	if (f->n_windows > 1)
+		return false;
+	f->next = 0;
+	f->n_found = 0;
+	f->limited = false;
+	return true;
+}
+
 int
 find_next(struct find *f, const struct found **out)
 {
-	struct layouts l = { .f = f };
+	struct found *m;
 	int rc;
 
 	if (f->n_found == f->q->limit) {
@@ -316,16 +342,16 @@ find_next(struct find *f, const struct found **out)
 			return rc;
 	}
 	while (f->next < f->n) {
-		l.m = &f->window[f->next++];
-		layouts_begin(&l);
-		rc = store_layouts(f->reader, l.m->series_id, on_layout, &l);
-		json_decref(l.params);
-		if (rc < 0)
-			return rc;
-		if (l.m->n_layouts == 0)
+		m = &f->window[f->next++];
+		if (f->next > f->known) {
+			if ((rc = found_load(f, m)) < 0)
+				return rc;
+			f->known = f->next;
+		}
+		if (m->n_layouts == 0)
 			continue;
 		f->n_found++;
-		*out = l.m;
+		*out = m;
 		return FIND_ONE;
 	}
 	return FIND_NONE_YET;
