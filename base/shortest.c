@@ -18,6 +18,8 @@
 #define POWER_MIN     (-292)
 #define POWER_MAX     324
 
+__extension__ typedef unsigned __int128 u128;
+
 struct power {
 	uint64_t high, low; /* ceil(10^k 2^(127 - floor(log2(10^k)))) */
 };
@@ -59,30 +61,32 @@ big_divide_by_ten(struct big *b)
 	return rest != 0;
 }
 
-static bool
-big_bit(const struct big *b, int i)
+static uint32_t
+big_word(const struct big *b, int i)
 {
-	return i >= 0 && (b->word[i / 32] >> (i % 32) & 1) != 0;
+	return i >= 0 ? b->word[i] : 0;
 }
 
 /* The 128 leading bits of b, rounded up where bits of b or of the divisions before follow. */
 static struct power
 big_lead(const struct big *b, bool inexact)
 {
-	struct power p = { 0, 0 };
-	int top = BIG_WORDS * 32 - 1, i;
+	int top = BIG_WORDS - 1, shift, i;
+	uint32_t next;
+	u128 lead = 0;
 
-	while (!big_bit(b, top))
+	while (b->word[top] == 0)
 		top--;
-	for (i = 0; i < 128; i++) {
-		p.high = p.high << 1 | p.low >> 63;
-		p.low = p.low << 1 | (uint64_t)big_bit(b, top - i);
-	}
-	for (i = top - 128; i >= 0 && !inexact; i--)
-		inexact = big_bit(b, i);
-	if (inexact && ++p.low == 0)
-		p.high++;
-	return p;
+	for (i = 0; i < 4; i++)
+		lead = lead << 32 | big_word(b, top - i);
+	next = big_word(b, top - 4);
+	shift = __builtin_clz(b->word[top]);
+	lead = lead << shift | (uint64_t)next << shift >> 32;
+	inexact = inexact || (uint32_t)(next << shift) != 0;
+	for (i = top - 5; i >= 0 && !inexact; i--)
+		inexact = b->word[i] != 0;
+	lead += inexact;
+	return (struct power){ (uint64_t)(lead >> 64), (uint64_t)lead };
 }
 
 /* Floors of floors are floors of the whole quotient, so repeated division stays exact. 2^2175 /
@@ -131,7 +135,6 @@ floor_log2_pow10(int k)
 static uint64_t
 times_to_odd(struct power g, uint64_t c)
 {
-	__extension__ typedef unsigned __int128 u128;
 	u128 low = (u128)g.low * c, high = (u128)g.high * c + (uint64_t)(low >> 64);
 
 	return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
