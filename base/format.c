@@ -35,6 +35,19 @@ put_exponent(char *out, int exponent)
 	return len + n;
 }
 
+/* digits: of one number, with room for eight more, which are copied along. */
+enum { DIGITS_ROOM = SHORTEST_INT_ROOM + 8, DIGITS_MAX = 17 };
+
+/* The digits behind the point, at most 16: copies of a fixed length are fast. */
+static void
+put_fraction(char *out, const char *digits, size_t n)
+{
+	if (n > 8)
+		memcpy(out, digits, 16);
+	else
+		memcpy(out, digits, 8);
+}
+
 /* The form of printf's %g: n digits, the first of which stands at 10^first. */
 static size_t
 put_decimal(char *out, const char *digits, int n, int first)
@@ -51,23 +64,23 @@ put_decimal(char *out, const char *digits, int n, int first)
 	if (first < 0) {
 		memcpy(out, "0.000", 5);
 		len = (size_t)(1 - first);
-		memcpy(out + len, digits, (size_t)n);
+		memcpy(out + len, digits, DIGITS_MAX);
 		return len + (size_t)n;
 	}
-	for (; first >= 0; first--, n -= n > 0)
-		out[len++] = n > 0 ? *digits++ : '0';
-	if (n > 0) {
-		out[len++] = '.';
-		memcpy(out + len, digits, (size_t)n);
-	}
-	return len + (size_t)n;
+	/* n > first: integers that end in zeros are put elsewhere */
+	memcpy(out, digits, DIGITS_MAX);
+	if (n == first + 1)
+		return (size_t)n;
+	out[first + 1] = '.';
+	put_fraction(out + first + 2, digits + first + 1, (size_t)(n - first - 1));
+	return (size_t)n + 1;
 }
 
 static size_t
 put_finite(char *out, double v)
 {
 	struct shortest s;
-	char digits[SHORTEST_INT_ROOM];
+	char digits[DIGITS_ROOM];
 	size_t n, sign = signbit(v) != 0;
 
 	out[0] = '-';

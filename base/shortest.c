@@ -6,6 +6,7 @@
  */
 #include "narrows/shortest.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 #define EXPONENT_BIAS (1023 + FRACTION_BITS)
 #define POWER_MIN     (-292)
 #define POWER_MAX     324
+
+__extension__ typedef unsigned __int128 u128;
 
 struct power {
 	uint64_t high, low; /* ceil(10^k 2^(127 - floor(log2(10^k)))) */
@@ -58,30 +61,32 @@ big_divide_by_ten(struct big *b)
 	return rest != 0;
 }
 
-static bool
-big_bit(const struct big *b, int i)
+static uint32_t
+big_word(const struct big *b, int i)
 {
-	return i >= 0 && (b->word[i / 32] >> (i % 32) & 1) != 0;
+	return i >= 0 ? b->word[i] : 0;
 }
 
 /* The 128 leading bits of b, rounded up where bits of b or of the divisions before follow. */
 static struct power
 big_lead(const struct big *b, bool inexact)
 {
-	struct power p = { 0, 0 };
-	int top = BIG_WORDS * 32 - 1, i;
+	int top = BIG_WORDS - 1, shift, i;
+	uint32_t next;
+	u128 lead = 0;
 
-	while (!big_bit(b, top))
+	while (b->word[top] == 0)
 		top--;
-	for (i = 0; i < 128; i++) {
-		p.high = p.high << 1 | p.low >> 63;
-		p.low = p.low << 1 | (uint64_t)big_bit(b, top - i);
-	}
-	for (i = top - 128; i >= 0 && !inexact; i--)
-		inexact = big_bit(b, i);
-	if (inexact && ++p.low == 0)
-		p.high++;
-	return p;
+	for (i = 0; i < 4; i++)
+		lead = lead << 32 | big_word(b, top - i);
+	next = big_word(b, top - 4);
+	shift = __builtin_clz(b->word[top]);
+	lead = lead << shift | (uint64_t)next << shift >> 32;
+	inexact = inexact || (uint32_t)(next << shift) != 0;
+	for (i = top - 5; i >= 0 && !inexact; i--)
+		inexact = b->word[i] != 0;
+	lead += inexact;
+	return (struct power){ (uint64_t)(lead >> 64), (uint64_t)lead };
 }
 
 /* Floors of floors are floors of the whole quotient, so repeated division stays exact. 2^2175 /
@@ -130,21 +135,33 @@ floor_log2_pow10(int k)
 static uint64_t
 times_to_odd(struct power g, uint64_t c)
 {
-	__extension__ typedef unsigned __int128 u128;
 	u128 low = (u128)g.low * c, high = (u128)g.high * c + (uint64_t)(low >> 64);
 
 	return (uint64_t)(high >> 64) | ((uint64_t)high > 1);
 }
 
+static inline void
+zeros_drop(struct shortest *s, uint64_t power, int zeros)
+{
+	if (s->digits % power != 0)
+		return;
+	s->digits /= power;
+	s->exponent += zeros;
+}
+
+/* Decimals such as 12.34 come with a dozen zeros, which go eight, four, two and one at a time. */
 static struct shortest
 without_zeros(uint64_t digits, int exponent)
 {
 	struct shortest s = { digits, exponent };
 
-	while (s.digits % 10 == 0) {
-		s.digits /= 10;
-		s.exponent++;
-	}
+	if (digits % 10 != 0)
+		return s;
+	zeros_drop(&s, 100000000, 8);
+	zeros_drop(&s, 100000000, 8);
+	zeros_drop(&s, 10000, 4);
+	zeros_drop(&s, 100, 2);
+	zeros_drop(&s, 10, 1);
 	return s;
 }
 
@@ -207,29 +224,53 @@ shortest_of(double v)
 
 /* --- integers --- */
 
-/* Two digits at a time, because each division waits for the one before. */
-static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-			    "25262728293031323334353637383940414243444546474849"
-			    "50515253545556575859606162636465666768697071727374"
-			    "75767778798081828384858687888990919293949596979899";
+/* The digits of v < 10^8 as numbers 0 to 9, the first in the lowest byte. Halves, then pairs, then
+ * digits are parted side by side, where a loop of divisions waits for each. */
+static inline uint64_t
+eight_digits(uint64_t v)
+{
+	uint64_t x = v / 10000 | v % 10000 << 32, above;
+
+	above = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f); /* x / 100 below 10000 */
+	x = above | (x - 100 * above) << 16;
+	above = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f); /* x / 10 below 100 */
+	return above | (x - 10 * above) << 8;
+}
+
+static inline void
+put_eight(char *out, uint64_t digits)
+{
+	digits = htole64(digits | UINT64_C(0x3030303030303030));
+	memcpy(out, &digits, sizeof(digits));
+}
+
+/* Without the zeros in front, but for one of 0. Returns the number of characters that count of the
+ * eight written. */
+static inline size_t
+put_first(char *out, uint64_t v)
+{
+	uint64_t digits = eight_digits(v);
+	size_t zeros = digits != 0 ? (size_t)__builtin_ctzll(digits) / 8 : 7;
+
+	put_eight(out, digits >> 8 * zeros);
+	return 8 - zeros;
+}
 
 size_t
 shortest_put_int(char out[static SHORTEST_INT_ROOM], uint64_t v)
 {
-	char text[SHORTEST_INT_ROOM], *at = text + sizeof(text);
+	const uint64_t block = 100000000;
 	size_t n;
 
-	for (; v >= 100; v /= 100) {
-		at -= 2;
-		memcpy(at, pairs + 2 * (v % 100), 2);
-	}
-	if (v >= 10) {
-		at -= 2;
-		memcpy(at, pairs + 2 * v, 2);
+	if (v < block)
+		return put_first(out, v);
+	if (v < block * block) {
+		n = put_first(out, v / block);
 	} else {
-		*--at = (char)('0' + v);
+		n = put_first(out, v / (block * block));
+		put_eight(out + n, eight_digits(v / block % block));
+		n += 8;
 	}
-	n = (size_t)(text + sizeof(text) - at);
-	memcpy(out, at, n);
-	return n;
+	put_eight(out + n, eight_digits(v % block));
+	return n + 8;
 }

@@ -194,8 +194,10 @@ terminal_steer(FILE *f, const char *sequence)
 void
 terminal_put(FILE *f, const char *text)
 {
-	bool shows = terminal_shows(f);
-
+	if (!terminal_shows(f)) {
+		fputs(text, f);
+		return;
+	}
 	for (; *text != '\0'; text++)
-		putc(shows && is_control(*text) ? '?' : *text, f);
+		putc(is_control(*text) ? '?' : *text, f);
 }

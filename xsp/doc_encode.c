@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Documents of generation 3, and the flat control documents, written with libbson into the caller's
- * buffer.
+ * Documents of generation 3, and the flat control documents, written into the caller's buffer: rows
+ * of one time by the functions here, everything else with libbson.
  *
  * The buffer is made large enough first, from an upper bound of the document: libbson answers a
  * failed allocation with abort(), and this code runs inside other people's programs. libbson itself
@@ -36,24 +36,33 @@ buffer_realloc(void *p, size_t n, void *ctx)
 	return realloc(p, n);
 }
 
-/* Makes room for a document of n bytes and opens it. NULL: no memory, or n is above the largest
+/* Makes room for a document of n bytes. Returns false without memory, or above the largest
  * document. */
+static bool
+buffer_fit(struct nw_doc_buf *b, size_t n)
+{
+	uint8_t *p;
+
+	if (n > INT32_MAX / 2)
+		return false;
+	if (n <= b->cap)
+		return true;
+	if ((p = realloc(b->data, n)) == NULL)
+		return false;
+	b->data = p;
+	b->cap = n;
+	return true;
+}
+
+/* Opens a document of n bytes; NULL as buffer_fit(). */
 static bson_t *
 document_begin(struct nw_doc_buf *b, size_t n)
 {
 	static const uint8_t empty[5] = { 5 };
-	uint8_t *p;
 
 	b->len = 0;
-	n += 64;
-	if (n > INT32_MAX / 2)
+	if (!buffer_fit(b, n + 64))
 		return NULL;
-	if (n > b->cap) {
-		if ((p = realloc(b->data, n)) == NULL)
-			return NULL;
-		b->data = p;
-		b->cap = n;
-	}
 	memcpy(b->data, empty, sizeof(empty));
 	return bson_new_from_buffer(&b->data, &b->cap, buffer_realloc, NULL);
 }
@@ -149,31 +158,74 @@ nw_envelope_encode(struct nw_doc_buf *out, const uint8_t *meta, size_t len)
 	return document_end(out, doc, ok);
 }
 
-static bool
-row_append(bson_t *doc, int64_t t_wall_ns, const char *const *fields, const double *values,
-    size_t n_fields, const uint8_t *hist, size_t hist_len)
+/* An element's type and key. Returns the place of its value. */
+static uint8_t *
+key_put(uint8_t *to, bson_type_t type, const char *key)
 {
-	bool ok = bson_append_double(doc, "ts", 2, (double)t_wall_ns / 1e9) &&
-	    bson_append_int64(doc, "ts_ns", 5, t_wall_ns);
-	size_t i;
-
-	for (i = 0; ok && i < n_fields; i++)
-		if (!isnan(values[i]))
-			ok = bson_append_double(doc, fields[i], -1, values[i]);
-	if (ok && hist_len > 0)
-		ok = bson_append_binary(
-		    doc, "h_dur", 5, BSON_SUBTYPE_BINARY, hist, (uint32_t)hist_len);
-	return ok;
+	*to = (uint8_t)type;
+	return (uint8_t *)stpcpy((char *)to + 1, key) + 1;
 }
 
+static uint8_t *
+mid_put(uint8_t *to, const char *mid)
+{
+	size_t bytes = strlen(mid) + 1;
+
+	to = key_put(to, BSON_TYPE_UTF8, "mid");
+	put_le32(to, (uint32_t)bytes);
+	return (uint8_t *)memcpy(to + 4, mid, bytes) + bytes;
+}
+
+static uint8_t *
+double_put(uint8_t *to, const char *key, double v)
+{
+	to = key_put(to, BSON_TYPE_DOUBLE, key);
+	put_le_double(to, v);
+	return to + 8;
+}
+
+/* Length and end of a document from begin to end. Returns the place behind the document. */
+static uint8_t *
+document_close(uint8_t *begin, uint8_t *end)
+{
+	*end++ = 0;
+	put_le32(begin, (uint32_t)(end - begin));
+	return end;
+}
+
+static uint8_t *
+row_put(uint8_t *to, int64_t t_wall_ns, const char *const *fields, const double *values,
+    size_t n_fields, const uint8_t *hist, size_t hist_len)
+{
+	uint8_t *begin = to;
+	size_t i;
+
+	to = double_put(to + 4, "ts", (double)t_wall_ns / 1e9);
+	to = key_put(to, BSON_TYPE_INT64, "ts_ns");
+	put_le64(to, (uint64_t)t_wall_ns);
+	to += 8;
+	for (i = 0; i < n_fields; i++)
+		if (!isnan(values[i]))
+			to = double_put(to, fields[i], values[i]);
+	if (hist_len > 0) {
+		to = key_put(to, BSON_TYPE_BINARY, "h_dur");
+		put_le32(to, (uint32_t)hist_len);
+		to[4] = BSON_SUBTYPE_BINARY;
+		memcpy(to + 5, hist, hist_len);
+		to += 5 + hist_len;
+	}
+	return document_close(begin, to);
+}
+
+/* Written without libbson: an agent's sample is this document some twenty times, and libbson
+ * allocates for each. */
 int
 nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns,
     const char *const *fields, const double *values, size_t n_fields, const uint8_t *hist,
     size_t hist_len)
 {
 	size_t bound = 128 + hist_len, i;
-	bson_t *doc, row;
-	bool ok;
+	uint8_t *to;
 
 	out->len = 0;
 	if (mid == NULL || mid[0] == '\0' || hist_len > INT32_MAX / 4)
@@ -181,22 +233,20 @@ nw_data_encode(struct nw_doc_buf *out, const char *mid, int64_t t_wall_ns,
 	bound += strlen(mid);
 	for (i = 0; i < n_fields; i++)
 		bound += ELEMENT_MAX_BYTES + strlen(fields[i]);
-	if ((doc = document_begin(out, bound)) == NULL)
+	if (!buffer_fit(out, bound))
 		return NW_ENOMEM;
-	ok = bson_append_utf8(doc, "mid", 3, mid, -1) &&
-	    bson_append_document_begin(doc, "data", 4, &row) &&
-	    row_append(&row, t_wall_ns, fields, values, n_fields, hist, hist_len) &&
-	    bson_append_document_end(doc, &row);
-	return document_end(out, doc, ok);
+	to = key_put(mid_put(out->data + 4, mid), BSON_TYPE_DOCUMENT, "data");
+	to = row_put(to, t_wall_ns, fields, values, n_fields, hist, hist_len);
+	out->len = (size_t)(document_close(out->data, to) - out->data);
+	return NW_OK;
 }
 
 int
 nw_list_doc_encode(struct nw_doc_buf *out, const struct nw_data *d)
 {
-	size_t bound = 64, per_row = 64, i;
-	bson_t *doc, list, row;
+	size_t bound = 128, per_row = 64, i;
+	uint8_t *to, *list;
 	char key[24];
-	bool ok;
 
 	out->len = 0;
 	if (d->mid == NULL || d->mid[0] == '\0')
@@ -207,18 +257,17 @@ nw_list_doc_encode(struct nw_doc_buf *out, const struct nw_data *d)
 	for (i = 0; i < d->n_fields; i++)
 		per_row += ELEMENT_MAX_BYTES + strlen(d->fields[i]);
 	bound += strlen(d->mid) + d->n_rows * per_row;
-	if ((doc = document_begin(out, bound)) == NULL)
+	if (!buffer_fit(out, bound))
 		return NW_ENOMEM;
-	ok = bson_append_utf8(doc, "mid", 3, d->mid, -1) &&
-	    bson_append_array_begin(doc, "data", 4, &list);
-	for (i = 0; ok && i < d->n_rows; i++) {
+	list = key_put(mid_put(out->data + 4, d->mid), BSON_TYPE_ARRAY, "data");
+	for (i = 0, to = list + 4; i < d->n_rows; i++) {
 		snprintf(key, sizeof(key), "%zu", i);
-		ok = bson_append_document_begin(&list, key, -1, &row) &&
-		    row_append(&row, d->t_wall_ns[i], d->fields, d->values + i * d->n_fields,
-			d->n_fields, NULL, 0) &&
-		    bson_append_document_end(&list, &row);
+		to = row_put(key_put(to, BSON_TYPE_DOCUMENT, key), d->t_wall_ns[i], d->fields,
+		    d->values + i * d->n_fields, d->n_fields, NULL, 0);
 	}
-	return document_end(out, doc, ok && bson_append_array_end(doc, &list));
+	to = document_close(out->data, document_close(list, to));
+	out->len = (size_t)(to - out->data);
+	return NW_OK;
 }
 
 int

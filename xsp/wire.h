@@ -59,12 +59,19 @@ get_le64(const uint8_t *p)
 }
 
 static inline void
-put_le64(uint8_t *p, uint64_t v)
+put_le32(uint8_t *p, uint32_t v)
 {
 	int i;
 
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 4; i++)
 		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline void
+put_le64(uint8_t *p, uint64_t v)
+{
+	put_le32(p, (uint32_t)v);
+	put_le32(p + 4, (uint32_t)(v >> 32));
 }
 
 static inline double

@@ -32,6 +32,18 @@ struct nw_field_rule {
 };
 
 const struct nw_field_rule *nw_field_rules(size_t *n);
+
+/* The rules with a unit for one event type, to be found once for many fields. */
+enum { NW_FIELD_RULES_MAX = 256 };
+struct nw_field_units {
+	const struct nw_field_rule *rule[NW_FIELD_RULES_MAX];
+	size_t n;
+};
+/* event_type NULL: no rules. */
+void nw_field_units(struct nw_field_units *u, const char *event_type);
+/* The table's unit of a field, a constant; NULL: not known. */
+const char *nw_field_unit(const struct nw_field_units *u, const char *field);
+
 enum nw_aggregation nw_field_aggregation(const char *event_type, const char *field);
 /* The word for an aggregation in the SQL table; NULL of NW_AGG_UNSAID. */
 const char *nw_aggregation_name(enum nw_aggregation a);

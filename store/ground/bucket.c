@@ -192,6 +192,29 @@ bucket_close(struct bucketer *f)
 
 /* --- values --- */
 
+size_t
+bucket_end(const int64_t *t_wall_ns, size_t from, size_t to, int64_t step_ns)
+{
+	/* differences wrap around: the bucket of the least times begins before them */
+	uint64_t step = (uint64_t)step_ns,
+		 begin = (uint64_t)bucket_number(t_wall_ns[from], step_ns) * step;
+	size_t i = from + 1;
+
+	while (i < to && (uint64_t)t_wall_ns[i] - begin < step)
+		i++;
+	return i;
+}
+
+size_t
+buckets_count(const int64_t *t_wall_ns, size_t from, size_t to, int64_t step_ns)
+{
+	size_t n = 0;
+
+	for (; from < to; n++)
+		from = bucket_end(t_wall_ns, from, to, step_ns);
+	return n;
+}
+
 void
 bucketer_begin(struct bucketer *f, int64_t step_ns, struct columns *out, const uint32_t *fields,
     size_t n_fields)
@@ -246,9 +269,7 @@ bucketer_add(
 
 	for (i = from; i < to; i = j) {
 		bucket = bucket_number(rows->t_wall_ns[i], f->step_ns);
-		for (j = i + 1; j < to && bucket_number(rows->t_wall_ns[j], f->step_ns) == bucket;
-		     j++)
-			;
+		j = bucket_end(rows->t_wall_ns, i, to, f->step_ns);
 		fresh = !f->open ||
 		    bucket_number(out->t_wall_ns[out->n_rows - 1], f->step_ns) != bucket;
 		if (fresh) {

@@ -29,10 +29,15 @@ bucket_number(int64_t t_wall_ns, int64_t step_ns)
 	return t_wall_ns / step_ns - (t_wall_ns % step_ns < 0);
 }
 
+/* The first row behind `from`, up to `to`, outside the bucket of row `from`. */
+size_t bucket_end(const int64_t *t_wall_ns, size_t from, size_t to, int64_t step_ns);
+/* The number of buckets of rows from..to, in time order. */
+size_t buckets_count(const int64_t *t_wall_ns, size_t from, size_t to, int64_t step_ns);
+
 /* State of bucketing. Zero before first use. */
 struct bucketer {
 	int64_t step_ns;
-	struct columns *out; /* the caller's, reset to STATS columns a field, room for every row */
+	struct columns *out; /* the caller's, of STATS columns a field, with room for all buckets */
 	const uint32_t *fields; /* NULL: all fields */
 	size_t n_fields;        /* of the list, or of the layout */
 	bool open;              /* the last row of out may still grow */

@@ -200,6 +200,31 @@ nw_field_rules(size_t *n)
 	return rules;
 }
 
+_Static_assert(
+    sizeof(rules) / sizeof(rules[0]) <= NW_FIELD_RULES_MAX, "all rules may hold for an event type");
+
+void
+nw_field_units(struct nw_field_units *u, const char *event_type)
+{
+	size_t i;
+
+	u->n = 0;
+	for (i = 0; event_type != NULL && i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].unit != NULL && sqlite3_strglob(rules[i].event_glob, event_type) == 0)
+			u->rule[u->n++] = &rules[i];
+}
+
+const char *
+nw_field_unit(const struct nw_field_units *u, const char *field)
+{
+	size_t i;
+
+	for (i = 0; i < u->n; i++)
+		if (sqlite3_strglob(u->rule[i]->field_glob, field) == 0)
+			return u->rule[i]->unit;
+	return NULL;
+}
+
 const char *
 nw_aggregation_name(enum nw_aggregation a)
 {
@@ -232,9 +257,8 @@ text_is(sqlite3_stmt *st, int column, const char *want)
 	return got == NULL || want == NULL ? got == want : strcmp(got, want) == 0;
 }
 
-/* Compares the table of the file with the rules. */
-static int
-table_compare(sqlite3 *db, bool *same)
+int
+field_table_compare(sqlite3 *db, bool *same)
 {
 	sqlite3_stmt *st = NULL;
 	size_t n = 0;
@@ -242,8 +266,8 @@ table_compare(sqlite3 *db, bool *same)
 
 	*same = true;
 	if ((rc = sqlite3_prepare_v2(db,
-		 "SELECT event_glob, field_glob, unit, aggregation FROM field ORDER BY rank", -1,
-		 &st, NULL)) != SQLITE_OK)
+		 "SELECT event_glob, field_glob, unit, aggregation FROM main.field ORDER BY rank",
+		 -1, &st, NULL)) != SQLITE_OK)
 		return db_code(rc);
 	for (; *same && (step = sqlite3_step(st)) == SQLITE_ROW; n++)
 		*same = n < sizeof(rules) / sizeof(rules[0]) &&
@@ -277,7 +301,7 @@ int
 field_table_update(sqlite3 *db)
 {
 	bool same;
-	int rc = table_compare(db, &same);
+	int rc = field_table_compare(db, &same);
 
 	return rc == NW_OK && !same ? table_write(db) : rc;
 }

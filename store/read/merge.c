@@ -135,7 +135,7 @@ carry_add(struct merge *b, const struct chunk_columns *c, size_t from, size_t to
 			return rc;
 		return next_end(b);
 	}
-	if ((rc = stats_reset(b, to - from)) != NW_OK)
+	if ((rc = stats_reset(b, buckets_count(c->t_wall_ns, from, to, b->step_ns))) != NW_OK)
 		return rc;
 	bucketer_begin(&b->fold, b->step_ns, &b->stats, b->fields,
 	    b->fields == NULL ? b->n_fields : b->n_wanted);

@@ -17,9 +17,11 @@
 
 #include "narrows/array.h"
 #include "narrows/err.h"
+#include "narrows/field.h"
 #include "narrows/format.h"
 #include "store/ground/bucket.h"
 #include "store/ground/document_sql.h"
+#include "store/ground/field_in.h"
 #include "store/sql/eventmodule.h"
 #include "store/sql/vtable.h"
 
@@ -87,6 +89,7 @@ static const struct lookup {
 	{ C_EVENT, SQLITE_INDEX_CONSTRAINT_GLOB, true, 0.3, "event_type GLOB ?" },
 	{ C_FIELD, SQLITE_INDEX_CONSTRAINT_EQ, true, 0.1, "field = ?" },
 	{ C_STEP, SQLITE_INDEX_CONSTRAINT_EQ, false, 0.1, NULL },
+	{ C_N, SQLITE_INDEX_CONSTRAINT_GT, false, 1, NULL },
 };
 
 static const struct bound {
@@ -104,6 +107,7 @@ enum {
 	N_LOOKUPS = sizeof(lookups) / sizeof(lookups[0]),
 	VALUE_COLUMNS = 1 << C_VALUE | 1 << C_N | 1 << C_SUM | 1 << C_MIN | 1 << C_MAX | 1 << C_SD,
 	N_BOUNDS = sizeof(bounds) / sizeof(bounds[0]),
+	PLAN_N = 1 << (N_LOOKUPS - 1),            /* the least n, the last of the lookups */
 	PLAN_VALUE = 1 << (N_LOOKUPS + N_BOUNDS), /* the statement uses values */
 	PLAN_UNIT = PLAN_VALUE << 1,              /* the statement uses units */
 	PLAN_BY_SERIES = PLAN_UNIT << 1           /* rows come by series, then time */
@@ -112,7 +116,7 @@ enum {
 /* Texts that all rows of a series share; NULL for an unknown text. */
 enum { S_HOST, S_SUBJECT, S_EVENT, S_FIELD, S_UNIT, S_TEXTS };
 struct series {
-	char *text[S_TEXTS]; /* in mem */
+	const char *text[S_TEXTS]; /* in mem, but for a unit of the table of fields */
 	char *mem;
 };
 
@@ -123,13 +127,17 @@ struct cursor {
 	struct vtable_cursor base;
 	/* list of series, on the first series of the next layout, or at its end */
 	sqlite3_stmt *list;
-	int plan;    /* conditions of the list, as idxNum */
+	int plan; /* conditions of the list, as idxNum */
+	/* the list has the senders' units alone: those of the event type in hand are here */
+	bool units_here;
+	struct nw_field_units units;
 	bool listed; /* true when the list of series has ended */
 	bool want_value, by_series;
 	enum table_kind kind;
 	size_t per; /* doubles per value in the buffer: 1, or the statistics of a bucket */
 	int64_t t_from, t_to; /* both included */
 	int64_t step_ns;      /* grid of the samples; 0 for raw rows */
+	double n_above;       /* buckets of so many values, or fewer, are left out */
 
 	int64_t layout_id, meta_id, session_id;
 	bool has_session;
@@ -179,8 +187,8 @@ order_is_by_series(const sqlite3_index_info *info)
 		(info->aOrderBy[1].iColumn == C_T_NS && !info->aOrderBy[1].desc));
 }
 
-/* Nothing is promised but the step: SQLite compares again, so what is looked up may be more than
- * was asked for, never less. */
+/* Nothing is promised but the step and the least n: SQLite compares again, so what is looked up may
+ * be more than was asked for, never less. */
 static int
 plan(sqlite3_index_info *info)
 {
@@ -196,7 +204,8 @@ plan(sqlite3_index_info *info)
 	for (i = 0; i < N_LOOKUPS; i++)
 		if ((at = find(info, lookups[i].column, lookups[i].op, lookups[i].text)) != -1) {
 			info->aConstraintUsage[at].argvIndex = ++n_args;
-			info->aConstraintUsage[at].omit = lookups[i].column == C_STEP;
+			info->aConstraintUsage[at].omit =
+			    lookups[i].column == C_STEP || lookups[i].column == C_N;
 			info->idxNum |= 1 << i;
 			info->estimatedCost *= lookups[i].share;
 			one_layout = one_layout || lookups[i].column == C_LAYOUT;
@@ -207,7 +216,7 @@ plan(sqlite3_index_info *info)
 			info->idxNum |= 1 << (N_LOOKUPS + i);
 			info->estimatedCost *= bounds[i].from && bounds[i].to ? 1e-4 : 0.25;
 		}
-	if (info->colUsed & VALUE_COLUMNS)
+	if (info->colUsed & VALUE_COLUMNS || info->idxNum & PLAN_N)
 		info->idxNum |= PLAN_VALUE;
 	if (info->colUsed & 1 << C_UNIT)
 		info->idxNum |= PLAN_UNIT;
@@ -248,17 +257,31 @@ clear(struct vtable_cursor *base)
 
 enum { L_LAYOUT, L_COLUMN, L_SESSION, L_HOST, L_SUBJECT, L_EVENT, L_FIELD, L_UNIT, L_META };
 
+/* What the sender says of a unit, the first part of v_series.unit. */
+#define SENDERS_UNIT                                                                          \
+	"CASE WHEN json_valid(params) THEN coalesce((SELECT p.value FROM json_each(params) p" \
+	" WHERE p.key = 'unit_' || field AND p.type = 'text'), (SELECT p.value FROM"          \
+	" json_each(params) p WHERE p.key = 'unit' AND p.type = 'text')) END"
+
+/* To search the file's table of fields is most of the price of v_series, so this program's table
+ * serves if it is the same. */
 static int
 list_prepare(struct cursor *c, int plan)
 {
-	sqlite3_str *sql = sqlite3_str_new(c->base.db);
+	sqlite3_str *sql;
 	char *text;
 	int i, rc;
 
+	c->units_here = false;
+	if (plan & PLAN_UNIT && (rc = field_table_compare(c->base.db, &c->units_here)) != NW_OK)
+		return vtable_failed(&c->base, rc, "sample: units: %s", nw_strerror(rc));
+	sql = sqlite3_str_new(c->base.db);
 	sqlite3_str_appendf(sql,
 	    "SELECT layout, col, session, host, subject, event_type, field, %s, metadata"
 	    " FROM main.v_series WHERE 1",
-	    plan & PLAN_UNIT ? "unit" : "NULL");
+	    c->units_here          ? SENDERS_UNIT
+		: plan & PLAN_UNIT ? "unit"
+				   : "NULL");
 	for (i = 0; i < N_LOOKUPS; i++)
 		if (plan & 1 << i && lookups[i].sql != NULL)
 			sqlite3_str_appendf(sql, " AND %s", lookups[i].sql);
@@ -346,6 +369,8 @@ series_add(struct cursor *c)
 		return SQLITE_NOMEM;
 	for (i = 0; i < S_TEXTS; i++)
 		s->text[i] = text_put(&p, c->list, from[i]);
+	if (c->units_here && s->text[S_UNIT] == NULL && s->text[S_FIELD] != NULL)
+		s->text[S_UNIT] = nw_field_unit(&c->units, s->text[S_FIELD]);
 	c->columns[c->n_series++] = (uint32_t)sqlite3_column_int64(c->list, L_COLUMN);
 	return SQLITE_OK;
 }
@@ -362,6 +387,8 @@ layout_begin(struct cursor *c)
 	c->meta_id = sqlite3_column_int64(c->list, L_META);
 	c->session_id = sqlite3_column_int64(c->list, L_SESSION);
 	c->has_session = sqlite3_column_type(c->list, L_SESSION) != SQLITE_NULL;
+	if (c->units_here)
+		nw_field_units(&c->units, (const char *)sqlite3_column_text(c->list, L_EVENT));
 	while (rc == SQLITE_OK && !c->listed &&
 	    sqlite3_column_int64(c->list, L_LAYOUT) == c->layout_id &&
 	    (!c->by_series || c->n_series == 0))
@@ -535,6 +562,16 @@ step_take(struct cursor *c, sqlite3_value *v)
 	return vtable_failed(&c->base, NW_EINVAL, "sample: step_ns is a whole number above 0");
 }
 
+/* As SQLite compares: a number is below every text, and NULL leaves nothing. */
+static void
+n_take(struct cursor *c, sqlite3_value *v)
+{
+	int type = sqlite3_value_numeric_type(v);
+
+	c->n_above =
+	    type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_double(v) : INFINITY;
+}
+
 /* A bucket is a row of its table whole or not at all, so bounds of t_ns, the time of the last row
  * in a bucket, are widened to the ends of their buckets. */
 static int
@@ -550,6 +587,34 @@ buckets_begin(struct cursor *c)
 	return SQLITE_OK;
 }
 
+static const double *
+values_of(const struct cursor *c)
+{
+	return c->value + (c->row * c->n_series + c->at) * c->per;
+}
+
+static int
+step(struct cursor *c)
+{
+	if (++c->at < c->n_series)
+		return SQLITE_OK;
+	c->at = 0;
+	c->row++;
+	return settle(c);
+}
+
+/* Steps over the rows that the least n leaves out. */
+static int
+pass(struct cursor *c)
+{
+	int rc = SQLITE_OK;
+
+	while (rc == SQLITE_OK && c->n_above >= 0 && !c->base.eof &&
+	    !(values_of(c)[STAT_N] > c->n_above))
+		rc = step(c);
+	return rc;
+}
+
 static int
 filter(struct vtable_cursor *base, int plan, sqlite3_value **argv)
 {
@@ -563,11 +628,14 @@ filter(struct vtable_cursor *base, int plan, sqlite3_value **argv)
 	c->n_rows = c->row = c->at = 0;
 	c->layout_done = true;
 	c->step_ns = 0;
+	c->n_above = -1;
 	for (i = 0; i < N_LOOKUPS; i++)
 		if (plan & 1 << i) {
 			if (lookups[i].column == C_STEP &&
 			    (rc = step_take(c, argv[n])) != SQLITE_OK)
 				return rc;
+			if (lookups[i].column == C_N)
+				n_take(c, argv[n]);
 			n++;
 		}
 	for (i = 0; i < N_BOUNDS; i++)
@@ -575,31 +643,30 @@ filter(struct vtable_cursor *base, int plan, sqlite3_value **argv)
 			bound_apply(c, &bounds[i], argv[n++]);
 	if (c->kind == TABLE_BUCKETS && (rc = buckets_begin(c)) != SQLITE_OK)
 		return rc;
-	if ((rc = list_begin(c, plan, argv)) != SQLITE_OK || (rc = list_step(c)) != SQLITE_OK)
+	if ((rc = list_begin(c, plan, argv)) != SQLITE_OK || (rc = list_step(c)) != SQLITE_OK ||
+	    (rc = settle(c)) != SQLITE_OK)
 		return rc;
-	return settle(c);
+	return pass(c);
 }
 
 static int
 next(struct vtable_cursor *base)
 {
 	struct cursor *c = (struct cursor *)base;
+	int rc = step(c);
 
-	if (++c->at < c->n_series)
-		return SQLITE_OK;
-	c->at = 0;
-	c->row++;
-	return settle(c);
+	return rc == SQLITE_OK ? pass(c) : rc;
 }
 
 /* NaN becomes NULL */
 static void
 value_result(const struct cursor *c, sqlite3_context *ctx, enum column column)
 {
-	const double *v = c->value + (c->row * c->n_series + c->at) * c->per;
+	const double *v;
 
 	if (!c->want_value)
 		return;
+	v = values_of(c);
 	switch (column) {
 	case C_VALUE:
 		sqlite3_result_double(

@@ -35,17 +35,6 @@ rollup_oldest(
 	return db_code(step);
 }
 
-static size_t
-buckets_count(const struct chunk_columns *c, int64_t step_ns)
-{
-	size_t n = c->n_rows > 0, i;
-
-	for (i = 1; i < c->n_rows; i++)
-		n += bucket_number(c->t_wall_ns[i], step_ns) !=
-		    bucket_number(c->t_wall_ns[i - 1], step_ns);
-	return n;
-}
-
 /* Turns the decoded chunk into buckets of a tier, in k->fresh. */
 static int
 decoded_to_buckets(struct compactor *k, size_t n_fields, int64_t step_ns, bool stats)
@@ -54,8 +43,8 @@ decoded_to_buckets(struct compactor *k, size_t n_fields, int64_t step_ns, bool s
 	uint64_t lost = k->bucketer.lost_hists;
 	int rc;
 
-	if ((rc = columns_reset(&k->fresh, n_fields * STATS, NULL, 0, buckets_count(c, step_ns))) !=
-	    NW_OK)
+	if ((rc = columns_reset(&k->fresh, n_fields * STATS, NULL, 0,
+		 buckets_count(c->t_wall_ns, 0, c->n_rows, step_ns))) != NW_OK)
 		return rc;
 	bucketer_begin(&k->bucketer, step_ns, &k->fresh, NULL, n_fields);
 	if ((rc = bucketer_add(&k->bucketer, c, 0, c->n_rows, stats)) == NW_OK)
@@ -70,7 +59,7 @@ decoded_to_buckets(struct compactor *k, size_t n_fields, int64_t step_ns, bool s
 static int
 tier_that_pays(const struct chunk_columns *c, int tier)
 {
-	size_t n_buckets = buckets_count(c, tier_step_ns[STORE_10S]);
+	size_t n_buckets = buckets_count(c->t_wall_ns, 0, c->n_rows, tier_step_ns[STORE_10S]);
 
 	return tier == STORE_ROWS && n_buckets * STATS * PAYS_SHARE > c->n_rows ? STORE_1MIN
 										: tier + 1;

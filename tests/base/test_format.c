@@ -89,6 +89,33 @@ test_exact_random(void)
 	CHECK_INT(longer, 0);
 }
 
+/* Numbers of 1 to 17 digits around the limits of the plain form, in the form of printf. */
+static void
+test_exact_usual(void)
+{
+	char text[64], want[64];
+	int i, n, bad = 0;
+	double v;
+
+	for (i = 0; i < 40000; i++) {
+		n = 1 + i % 17;
+		snprintf(text, sizeof(text), "%s%.*se%d", i % 2 == 0 ? "" : "-", n,
+		    fmt_int((int64_t)(rnd() >> 4) + INT64_C(100000000000000000)).s,
+		    (int)(rnd() % 26) - n - 5);
+		v = strtod(text, NULL);
+		for (n = 15; n < 17; n++) {
+			snprintf(want, sizeof(want), "%.*g", n, v);
+			if (strtod(want, NULL) == v)
+				break;
+		}
+		snprintf(want, sizeof(want), "%.*g", n, v);
+		bad += strcmp(fmt_exact(v).s, want) != 0;
+		if (strcmp(fmt_exact(v).s, want) != 0 && bad < 5)
+			CHECK_STR(fmt_exact(v).s, want);
+	}
+	CHECK_INT(bad, 0);
+}
+
 static void
 test_time(void)
 {
@@ -226,6 +253,7 @@ main(int argc, char **argv)
 	fprintf(stderr, "seed %#llx\n", (unsigned long long)rng);
 	test_exact();
 	test_exact_random();
+	test_exact_usual();
 	test_time();
 	test_people();
 	return check_done("test_fmt");

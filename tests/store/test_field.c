@@ -8,6 +8,7 @@
 
 #include "narrows/err.h"
 #include "narrows/store.h"
+#include "store/sql/sqlmodule.h"
 #include "tests/check.h"
 #include "tests/sqlcount.h"
 #include "tests/storefile.h"
@@ -66,6 +67,8 @@ static const struct {
 static struct store *
 store_fill(void)
 {
+	const int64_t t_wall_ns = INT64_C(1700000000000000000);
+	const double value = 1;
 	struct nw_batch *b = nw_batch_new();
 	char why[STORE_WHY_BYTES];
 	struct store *st = NULL;
@@ -81,6 +84,8 @@ store_fill(void)
 			.params_json = units[i].params });
 		nw_batch_layout(b, &(struct nw_layout_rec){ i + 1, i + 1, 1, &units[i].field });
 	}
+	for (i = 0; i < N_UNITS; i++)
+		nw_batch_rows(b, i + 1, 1, 1, &t_wall_ns, &value, NULL, 0);
 	CHECK_INT(store_submit(st, b), NW_OK);
 	CHECK_INT(store_sync(st), NW_OK);
 	return st;
@@ -107,6 +112,35 @@ test_units(void)
 	store_close(st);
 }
 
+/* The unit of a sample is that of its line in v_series, whichever table the file has. */
+static void
+check_samples(int n_furlongs)
+{
+	static const struct {
+		const char *sql;
+		bool all;
+	} counts[] = {
+		{ "SELECT count(*) FROM sample", true },
+		{ "SELECT count(*) FROM sample s JOIN v_series v USING (series)"
+		  " WHERE s.unit IS v.unit",
+		    true },
+		{ "SELECT count(*) FROM sample WHERE unit = 'furlong'", false },
+	};
+	sqlite3_stmt *stmt;
+	sqlite3 *db;
+	size_t i;
+
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlmodule_register(db, NULL), SQLITE_OK);
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		CHECK_INT(sqlite3_prepare_v2(db, counts[i].sql, -1, &stmt, NULL), SQLITE_OK);
+		CHECK_INT(sqlite3_step(stmt), SQLITE_ROW);
+		CHECK_INT(sqlite3_column_int(stmt, 0), counts[i].all ? N_UNITS : n_furlongs);
+		sqlite3_finalize(stmt);
+	}
+	sqlite3_close(db);
+}
+
 static void
 test_aggregations(void)
 {
@@ -131,6 +165,7 @@ test_table(void)
 	    sqlcount(path, "SELECT count(*) FROM v_series WHERE series != layout * 4096 + col"), 0);
 	sqlcount(path, "UPDATE field SET unit = 'furlong' WHERE unit = 'By'");
 	CHECK_INT(sqlcount(path, "SELECT count(*) FROM v_series WHERE unit = 'By'"), 0);
+	check_samples(2);
 	CHECK_INT(store_open(path, NULL, &st, why), NW_OK);
 	store_close(st);
 	CHECK(sqlcount(path, "SELECT count(*) FROM v_series WHERE unit = 'By'") > 0);
@@ -175,6 +210,7 @@ main(void)
 {
 	snprintf(path, sizeof(path), "/tmp/nw-test-field-%d.db", (int)getpid());
 	test_units();
+	check_samples(0);
 	test_table();
 	test_aggregations();
 	test_read_names();

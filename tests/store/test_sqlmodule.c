@@ -526,6 +526,44 @@ number(sqlite3 *db, const char *sql)
 	return n;
 }
 
+/* The table compares n itself: the same rows as from an ordinary table. */
+static void
+test_least_n(sqlite3 *db)
+{
+	static const char *const above[] = { "0", "1", "-1", "2.5", "1e300", "-9e99", "NULL", "'1'",
+		"'x'", "x'31'", "9223372036854775807", "(SELECT 1)", "0 AND n > 1", "0 AND n < 3" };
+	static const char *const table[] = { "sample_bucket WHERE step_ns = 1000000 AND",
+		"plain_bucket WHERE" };
+	int64_t got[2];
+	char sql[256];
+	size_t i, k;
+
+	CHECK_INT(sqlite3_exec(db,
+		      "CREATE TEMP TABLE plain_bucket(series INTEGER, n INTEGER); INSERT INTO"
+		      " plain_bucket SELECT series, n FROM sample_bucket WHERE step_ns = 1000000",
+		      NULL, NULL, NULL),
+	    SQLITE_OK);
+	CHECK(number(db,
+	    "SELECT sum(n = 0) > 0 AND sum(n = 1) > 0 AND sum(n > 1) > 0"
+	    " FROM plain_bucket"));
+	for (i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+		for (k = 0; k < 2; k++) {
+			snprintf(sql, sizeof(sql),
+			    "SELECT count(*) * 1000003 + total(n * 31 + series %% 97) FROM %s n > "
+			    "%s",
+			    table[k], above[i]);
+			got[k] = number(db, sql);
+		}
+		if (got[0] != got[1])
+			fprintf(stderr, "n > %s\n", above[i]);
+		CHECK_INT(got[0], got[1]);
+	}
+	CHECK_INT(number(db,
+		      "SELECT count(*) = (SELECT count(*) FROM plain_bucket WHERE n > 1)"
+		      " FROM sample_bucket WHERE step_ns = 1000000 AND n > 1"),
+	    1);
+}
+
 /* Statistics of steps are those that SQL itself makes of the samples. */
 static void
 test_buckets(sqlite3 *db)
@@ -565,6 +603,7 @@ test_buckets(sqlite3 *db)
 		      "SELECT count(*) FROM sqlite_temp_schema WHERE name IN ('v_last', 'v_minute')"
 		      " AND sql LIKE '%/* SELECT % FROM ' || name || '%'"),
 	    2);
+	test_least_n(db);
 }
 
 static void

@@ -962,6 +962,56 @@ test_encode_data(void)
 	CHECK(buf.data == NULL && buf.cap == 0);
 }
 
+/* The same bytes as libbson's. */
+static void
+test_encode_as_libbson(void)
+{
+	static const char *const fields[] = { "sum_v", "", "sd_v", "count" };
+	static const double values[] = { -0.0, 1e300, NAN, 42 };
+	const int64_t t[] = { NS(1347900123, 501000007), NS(1347900124, 1) };
+	const struct nw_data two = { .mid = "host/cpu",
+		.n_rows = 2,
+		.n_fields = 2,
+		.fields = fields,
+		.t_wall_ns = t,
+		.values = values };
+	static uint8_t hist[NW_HIST_ENCODED_MAX_BYTES];
+	size_t hist_len = hist_example(hist), i;
+	bson_t doc = BSON_INITIALIZER, list = BSON_INITIALIZER, row, each;
+	struct nw_doc_buf buf = { 0 };
+
+	bson_append_utf8(&doc, "mid", -1, "host/cpu", -1);
+	bson_append_document_begin(&doc, "data", -1, &row);
+	bson_append_double(&row, "ts", -1, (double)t[0] / 1e9);
+	bson_append_int64(&row, "ts_ns", -1, t[0]);
+	for (i = 0; i < 4; i++)
+		if (i != 2)
+			bson_append_double(&row, fields[i], -1, values[i]);
+	bson_append_binary(&row, "h_dur", -1, BSON_SUBTYPE_BINARY, hist, (uint32_t)hist_len);
+	bson_append_document_end(&doc, &row);
+	CHECK_INT(nw_data_encode(&buf, "host/cpu", t[0], fields, values, 4, hist, hist_len), NW_OK);
+	CHECK_INT(buf.len, doc.len);
+	CHECK(buf.len == doc.len && memcmp(buf.data, bson_get_data(&doc), buf.len) == 0);
+
+	bson_append_utf8(&list, "mid", -1, "host/cpu", -1);
+	bson_append_array_begin(&list, "data", -1, &row);
+	for (i = 0; i < 2; i++) {
+		bson_append_document_begin(&row, i == 0 ? "0" : "1", -1, &each);
+		bson_append_double(&each, "ts", -1, (double)t[i] / 1e9);
+		bson_append_int64(&each, "ts_ns", -1, t[i]);
+		if (i == 0)
+			bson_append_double(&each, fields[0], -1, values[0]);
+		bson_append_double(&each, fields[1], -1, values[2 * i + 1]);
+		bson_append_document_end(&row, &each);
+	}
+	bson_append_array_end(&list, &row);
+	CHECK_INT(nw_list_doc_encode(&buf, &two), NW_OK);
+	CHECK(buf.len == list.len && memcmp(buf.data, bson_get_data(&list), buf.len) == 0);
+	bson_destroy(&doc);
+	bson_destroy(&list);
+	nw_doc_buf_clear(&buf);
+}
+
 #define ROW_WITH_HIST "{'ts':1,'a':1,'h_dur':{'$binary':{'base64':'AQcAAQ==','subType':'00'}}}"
 
 static void
@@ -1153,6 +1203,7 @@ main(void)
 	test_no_allocation();
 	test_no_memory();
 	test_encode_data();
+	test_encode_as_libbson();
 	test_hist_in_data();
 	test_encode_meta();
 	test_kv();

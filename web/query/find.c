@@ -14,7 +14,7 @@
 #include "web/query/glob.h"
 
 /* ids of the store looked at per call; descriptions held */
-enum { SCAN_IDS = 4096, WINDOW = 256, RULES_MAX = 256 };
+enum { SCAN_IDS = 4096, WINDOW = 256 };
 
 struct find_host {
 	int64_t id;
@@ -31,6 +31,8 @@ struct find {
 	size_t n_hosts, cap_hosts;
 	struct found window[WINDOW];
 	size_t n, next;
+	size_t known;     /* of the window, from its begin: their layouts are loaded */
+	size_t n_windows; /* loaded so far */
 	int64_t after, last, n_found;
 	bool full; /* the window became full before the part was looked at */
 	bool limited;
@@ -147,23 +149,14 @@ struct layouts {
 	const struct find *f;
 	struct found *m;
 	json_t *params;
-	/* rules for the metadata's event type */
-	const struct nw_field_rule *rules[RULES_MAX];
-	size_t n_rules;
+	struct nw_field_units units; /* of the metadata's event type */
 };
 
 static void
 layouts_begin(struct layouts *l)
 {
-	const struct nw_field_rule *rules;
-	size_t n, i;
-
-	rules = nw_field_rules(&n);
 	l->params = json_loads(l->m->params_json, JSON_REJECT_DUPLICATES, NULL);
-	l->n_rules = 0;
-	for (i = 0; i < n && l->n_rules < RULES_MAX; i++)
-		if (rules[i].unit != NULL && glob_match(rules[i].event_glob, l->m->event_type))
-			l->rules[l->n_rules++] = &rules[i];
+	nw_field_units(&l->units, l->m->event_type);
 }
 
 /* As the column unit of v_series: the sender's word, else the table's. */
@@ -172,16 +165,13 @@ unit_of(const struct layouts *l, const char *field)
 {
 	char key[QUERY_TEXT_BYTES];
 	const char *unit;
-	size_t i;
 
 	snprintf(key, sizeof(key), "unit_%s", field);
 	if ((unit = json_string_value(json_object_get(l->params, key))) != NULL ||
 	    (unit = json_string_value(json_object_get(l->params, "unit"))) != NULL)
 		return unit;
-	for (i = 0; i < l->n_rules; i++)
-		if (glob_match(l->rules[i]->field_glob, field))
-			return l->rules[i]->unit;
-	return "";
+	unit = nw_field_unit(&l->units, field);
+	return unit != NULL ? unit : "";
 }
 
 static int
@@ -276,7 +266,7 @@ window_clear(struct find *f)
 
 	for (i = 0; i < f->n; i++)
 		found_clear(&f->window[i]);
-	f->n = f->next = 0;
+	f->n = f->next = f->known = 0;
 }
 
 void
@@ -301,6 +291,7 @@ window_load(struct find *f)
 	int rc;
 
 	window_clear(f);
+	f->n_windows++;
 	f->full = false;
 	if (f->q->session > 0) {
 		rc = store_metas(f->reader, f->q->session, 0, f->prefix, on_meta, f);
@@ -311,10 +302,33 @@ window_load(struct find *f)
 	return rc;
 }
 
+static int
+found_load(struct find *f, struct found *m)
+{
+	struct layouts l = { .f = f, .m = m };
+	int rc;
+
+	layouts_begin(&l);
+	rc = store_layouts(f->reader, m->series_id, on_layout, &l);
+	json_decref(l.params);
+	return rc;
+}
+
+bool
+find_again(struct find *f)
+{
+	if (f->n_windows > 1)
+		return false;
+	f->next = 0;
+	f->n_found = 0;
+	f->limited = false;
+	return true;
+}
+
 int
 find_next(struct find *f, const struct found **out)
 {
-	struct layouts l = { .f = f };
+	struct found *m;
 	int rc;
 
 	if (f->n_found == f->q->limit) {
@@ -328,16 +342,16 @@ find_next(struct find *f, const struct found **out)
 			return rc;
 	}
 	while (f->next < f->n) {
-		l.m = &f->window[f->next++];
-		layouts_begin(&l);
-		rc = store_layouts(f->reader, l.m->series_id, on_layout, &l);
-		json_decref(l.params);
-		if (rc < 0)
-			return rc;
-		if (l.m->n_layouts == 0)
+		m = &f->window[f->next++];
+		if (f->next > f->known) {
+			if ((rc = found_load(f, m)) < 0)
+				return rc;
+			f->known = f->next;
+		}
+		if (m->n_layouts == 0)
 			continue;
 		f->n_found++;
-		*out = l.m;
+		*out = m;
 		return FIND_ONE;
 	}
 	return FIND_NONE_YET;

@@ -7,6 +7,8 @@
 #ifndef NARROWS_WEB_FIND_H
 #define NARROWS_WEB_FIND_H
 
+#include <stdbool.h>
+
 #include "narrows/store.h"
 #include "web/query/series_query.h"
 
@@ -42,6 +44,9 @@ void find_between(struct find *f, const struct store_span *span);
  * code.
  */
 int find_next(struct find *f, const struct found **out);
+/* Begins the search anew with what it found, without a question to the store. Returns false if the
+ * first of that is no longer in memory: the search goes on then. */
+bool find_again(struct find *f);
 /* How many ids of metadata the search looks at, as far as that is known before. */
 double find_cost(const struct find *f);
 /* series_id to continue after, 0 if the search came to the end of the store. */

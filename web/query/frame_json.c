@@ -139,38 +139,53 @@ put_times(struct frame_out *o, const struct frame *f)
 	return rc == NW_OK ? textout_puts(&o->out, f->n_rows > 0 ? "\"]" : "]") : rc;
 }
 
-static int
-put_number(struct frame_out *o, double v)
+/* Into a place with FMT_EXACT_ROOM bytes. Returns the end. */
+static char *
+number_write(struct frame_out *o, char *at, double v)
 {
 	if (isnan(v))
-		return textout_put(&o->out, "null", 4);
+		return stpcpy(at, "null");
 	if (isinf(v))
-		return textout_puts(&o->out, v > 0 ? "\"Inf\"" : "\"-Inf\"");
+		return stpcpy(at, v > 0 ? "\"Inf\"" : "\"-Inf\"");
 	if (v == 0 && signbit(v))
-		return textout_put(&o->out, "-0.0", 4);
-	return textout_exact(&o->out, v);
+		return stpcpy(at, "-0.0");
+	return textout_number(&o->out, at, v);
+}
+
+/* The numbers of a field, with commas between them. */
+static int
+put_numbers(struct frame_out *o, const double *v, size_t n)
+{
+	const size_t at_once = TEXTOUT_ROOM / (FMT_EXACT_ROOM + 1);
+	size_t i, end;
+	char *at;
+	int rc;
+
+	for (i = 0; i < n; textout_took(&o->out, at)) {
+		if ((rc = textout_room(&o->out, &at)) < 0)
+			return rc;
+		end = n - i < at_once ? n : i + at_once;
+		for (; i < end; i++) {
+			*at = ',';
+			at = number_write(o, at + (i > 0), v[i]);
+		}
+	}
+	return NW_OK;
 }
 
 static int
 put_column(struct frame_out *o, const struct frame *f, size_t column)
 {
-	size_t i, k;
+	size_t k;
 	int rc;
 
 	if ((rc = put_next(o, o->columns.key[column], "[")) < 0)
 		return rc;
-	for (k = 0; k < f->n_fields; k++) {
-		const double *v = f->values[column * f->n_fields + k];
-
-		if ((rc = textout_puts(&o->out, k > 0 ? ",[" : "[")) < 0)
+	for (k = 0; k < f->n_fields; k++)
+		if ((rc = textout_puts(&o->out, k > 0 ? ",[" : "[")) < 0 ||
+		    (rc = put_numbers(o, f->values[column * f->n_fields + k], f->n_rows)) < 0 ||
+		    (rc = textout_put(&o->out, "]", 1)) < 0)
 			return rc;
-		for (i = 0; i < f->n_rows; i++)
-			if ((i > 0 && (rc = textout_put(&o->out, ",", 1)) < 0) ||
-			    (rc = put_number(o, v[i])) < 0)
-				return rc;
-		if ((rc = textout_put(&o->out, "]", 1)) < 0)
-			return rc;
-	}
 	return textout_put(&o->out, "]", 1);
 }
 

@@ -392,6 +392,8 @@ count_slice(struct series *s)
 	if (rc < 0 || state != FIND_END)
 		return rc;
 	s->counted = true;
+	if (find_again(s->find))
+		return NW_OK;
 	find_free(s->find);
 	s->find = NULL;
 	return find_new(s->reader, &s->q, &s->find);

@@ -52,9 +52,27 @@ textout_puts(struct textout *o, const char *text)
 	return textout_put(o, text, strlen(text));
 }
 
+int
+textout_room(struct textout *o, char **at)
+{
+	int rc = TEXTOUT_ROOM > sizeof(o->text) - o->len ? textout_flush(o) : NW_OK;
+
+	*at = o->text + o->len;
+	return rc;
+}
+
+void
+textout_took(struct textout *o, const char *end)
+{
+	size_t len = (size_t)(end - o->text);
+
+	o->n_bytes += len - o->len;
+	o->len = len;
+}
+
 /* Finds the number among those written lately, or makes its text in the place of another. */
-static const struct textout_number *
-number_text(struct textout *o, double v)
+char *
+textout_number(struct textout *o, char *at, double v)
 {
 	struct textout_number *number;
 	uint64_t bits;
@@ -65,21 +83,19 @@ number_text(struct textout *o, double v)
 		number->bits = bits;
 		number->len = fmt_exact_put(number->text, v);
 	}
-	return number;
+	memcpy(at, number->text, sizeof(number->text)); /* a fixed length is fast */
+	return at + number->len;
 }
 
 int
 textout_exact(struct textout *o, double v)
 {
-	const struct textout_number *number = number_text(o, v);
-	int rc;
+	char *at;
+	int rc = textout_room(o, &at);
 
-	if (sizeof(number->text) > sizeof(o->text) - o->len && (rc = textout_flush(o)) != NW_OK)
-		return rc;
-	memcpy(o->text + o->len, number->text, sizeof(number->text)); /* a fixed length is fast */
-	o->len += number->len;
-	o->n_bytes += number->len;
-	return NW_OK;
+	if (rc == NW_OK)
+		textout_took(o, textout_number(o, at, v));
+	return rc;
 }
 
 int

@@ -9,7 +9,7 @@
 #include "narrows/format.h"
 #include "web/query/out_stream.h"
 
-enum { TEXTOUT_BYTES = 32768, TEXTOUT_NUMBERS = 256 };
+enum { TEXTOUT_BYTES = 32768, TEXTOUT_NUMBERS = 256, TEXTOUT_ROOM = 512 };
 
 /* A number written lately. */
 struct textout_number {
@@ -37,6 +37,12 @@ int textout_puts(struct textout *o, const char *text);
 /* The number as fmt_exact_put() prints numbers. */
 int textout_exact(struct textout *o, double v);
 int textout_int(struct textout *o, int64_t v);
+/* For many small pieces in a row: *at gets a place for TEXTOUT_ROOM bytes, into which the caller
+ * writes; textout_took() says where the bytes end. Nothing else is put in between. */
+int textout_room(struct textout *o, char **at);
+void textout_took(struct textout *o, const char *end);
+/* Writes a number, as fmt_exact_put(), to a place with FMT_EXACT_ROOM bytes. Returns its end. */
+char *textout_number(struct textout *o, char *at, double v);
 /* Writes what has gathered. */
 int textout_flush(struct textout *o);
 

@@ -123,6 +123,8 @@ struct disk_line {
 	uint64_t v[DISK_FIELDS];
 };
 bool disk_next(struct scan *text, struct disk_line *out); /* skips lines of unknown form */
+/* Whether /proc/partitions has the device, which then has a size. */
+bool partition_is_listed(struct scan text, const char *device);
 
 /* --- /proc/net/dev --- */
 enum net_field {

@@ -45,7 +45,10 @@ static const struct series_kind kind = { NW_TYPE_DISK "partition:", "device", fi
 
 struct disk_probe {
 	struct blockqueue queue;
-	struct procfs_file file;
+	struct procfs_file file, partitions_file;
+	struct procfs_buf partitions;
+	struct scan partitions_text; /* of this sample; NULL: not to be had */
+	bool partitions_read;        /* tried in this sample */
 	struct series_set devices;
 };
 
@@ -78,16 +81,28 @@ is_whole(const char *device)
 	return access(path, F_OK) == 0;
 }
 
-/* A loop device without a file behind it keeps the counters of its past. */
-static bool
-is_detached_loop(const char *device)
+bool
+partition_is_listed(struct scan text, const char *device)
 {
-	char path[SERIES_DEVICE_BYTES + 40];
+	char end[SERIES_DEVICE_BYTES + 3];
+	size_t len = (size_t)snprintf(end, sizeof(end), " %s\n", device);
 
+	return memmem(text.at, (size_t)(text.end - text.at), end, len) != NULL;
+}
+
+/* A loop device without a file behind it keeps the counters of its past, but has no size:
+ * /proc/partitions, read once a sample, leaves the device out. */
+static bool
+is_detached_loop(struct disk_probe *p, const char *device)
+{
 	if (strncmp(device, "loop", 4) != 0)
 		return false;
-	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", device);
-	return access(path, F_OK) != 0;
+	if (!p->partitions_read &&
+	    procfs_read(
+		&p->partitions_file, "/proc/partitions", &p->partitions, &p->partitions_text) < 0)
+		p->partitions_text.at = NULL;
+	p->partitions_read = true;
+	return p->partitions_text.at != NULL && !partition_is_listed(p->partitions_text, device);
 }
 
 static int
@@ -120,6 +135,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	struct scan text;
 	int rc;
 
+	p->partitions_read = false;
 	blockqueue_look(&p->queue, buf);
 	if ((rc = procfs_read(&p->file, "/proc/diskstats", buf, &text)) < 0)
 		return rc;
@@ -133,7 +149,7 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 			s->known = true;
 			s->ignored = !filter_takes(&r->filter, s->device) || !is_whole(s->device);
 		}
-		if (!s->ignored && !is_detached_loop(s->device))
+		if (!s->ignored && !is_detached_loop(p, s->device))
 			rc = device_send(p, r, s, &d);
 	}
 	series_set_sweep(&p->devices, r);
@@ -146,6 +162,8 @@ clear(void *state)
 	struct disk_probe *p = state;
 
 	procfs_close(&p->file);
+	procfs_close(&p->partitions_file);
+	procfs_buf_clear(&p->partitions);
 	blockqueue_close(&p->queue);
 	series_set_clear(&p->devices);
 }

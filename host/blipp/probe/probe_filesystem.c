@@ -3,9 +3,13 @@
  * statvfs(3) of every mounted file system on a local device, by mount point: a full disk explains a
  * transfer that stops. Network and user space file systems are left out, because the call may hang
  * there; of several mounts of one device the first stands for all.
+ *
+ * The table of mounts is read when the kernel says that the table has changed, and when a mount
+ * point is another file system than before: a directory above it may have been renamed.
  */
 #include "host/blipp/probe/probe.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -27,6 +31,9 @@ static const struct series_kind kind = { SERIES_PREFIX "filesystem", "mountpoint
 struct filesystem_probe {
 	struct procfs_file file;
 	struct series_set mounts;
+	/* of the mounts, in their order; looked: the call succeeded */
+	struct statvfs now[SOURCES_MAX];
+	bool looked[SOURCES_MAX];
 };
 
 /* The kernel writes blanks and backslashes in names as three octal digits. */
@@ -76,40 +83,83 @@ is_known(const struct scan *seen, size_t n, struct scan source)
 	return false;
 }
 
-static int
-mount_send(struct filesystem_probe *p, const struct mount_line *m, struct report *r)
+/* Whether the kernel says that the table has changed since the last question. */
+static bool
+has_changed(const struct filesystem_probe *p)
 {
-	struct series *s = series_set_get(&p->mounts, m->mountpoint, strlen(m->mountpoint));
-	struct statvfs v;
-	double unit;
+	struct pollfd fd = { .fd = p->file.fd, .events = POLLPRI };
 
-	if (s == NULL || !filter_takes(&r->filter, m->mountpoint) ||
-	    statvfs(m->mountpoint, &v) != 0)
-		return NW_OK;
-	unit = (double)v.f_frsize;
+	return !p->file.open || poll(&fd, 1, 0) != 0;
+}
+
+/* Makes the mounts' series those of the table. */
+static int
+table_read(struct filesystem_probe *p, struct report *r, struct procfs_buf *buf)
+{
+	struct scan text, seen[SOURCES_MAX];
+	struct mount_line m;
+	struct series *s;
+	size_t n = 0;
+	int rc;
+
+	if ((rc = procfs_read(&p->file, "/proc/self/mounts", buf, &text)) < 0)
+		return rc;
+	while (n < SOURCES_MAX && mount_next(&text, &m)) {
+		if (is_known(seen, n, m.source))
+			continue;
+		seen[n++] = m.source;
+		if ((s = series_set_get(&p->mounts, m.mountpoint, strlen(m.mountpoint))) != NULL)
+			s->ignored = !filter_takes(&r->filter, m.mountpoint);
+	}
+	series_set_sweep(&p->mounts, r);
+	memset(p->looked, 0, sizeof(p->looked));
+	return NW_OK;
+}
+
+/* Returns false for a mount that does not answer, or is another than at the last look. */
+static bool
+mounts_look(struct filesystem_probe *p)
+{
+	bool same = true, knew;
+	unsigned long before;
+	size_t i;
+
+	for (i = 0; i < p->mounts.n; i++) {
+		if (p->mounts.list[i].ignored)
+			continue;
+		knew = p->looked[i];
+		before = p->now[i].f_fsid;
+		p->looked[i] = statvfs(p->mounts.list[i].device, &p->now[i]) == 0;
+		same &= p->looked[i] && (!knew || p->now[i].f_fsid == before);
+	}
+	return same;
+}
+
+static int
+mount_send(struct series *s, const struct statvfs *v, struct report *r)
+{
+	double unit = (double)v->f_frsize;
+
 	return series_send(s, &kind, r,
-	    (const double[]){ (double)v.f_blocks * unit, (double)v.f_bfree * unit,
-		(double)v.f_bavail * unit, (double)v.f_files, (double)v.f_ffree });
+	    (const double[]){ (double)v->f_blocks * unit, (double)v->f_bfree * unit,
+		(double)v->f_bavail * unit, (double)v->f_files, (double)v->f_ffree });
 }
 
 static int
 sample(void *state, struct report *r, struct procfs_buf *buf)
 {
 	struct filesystem_probe *p = state;
-	struct scan text, seen[SOURCES_MAX];
-	struct mount_line m;
-	size_t n = 0;
-	int rc;
+	int rc = NW_OK;
+	size_t i;
 
-	if ((rc = procfs_read(&p->file, "/proc/self/mounts", buf, &text)) < 0)
-		return rc;
-	while (rc == NW_OK && n < SOURCES_MAX && mount_next(&text, &m)) {
-		if (is_known(seen, n, m.source))
-			continue;
-		seen[n++] = m.source;
-		rc = mount_send(p, &m, r);
+	if (has_changed(p) || !mounts_look(p)) {
+		if ((rc = table_read(p, r, buf)) < 0)
+			return rc;
+		(void)mounts_look(p);
 	}
-	series_set_sweep(&p->mounts, r);
+	for (i = 0; i < p->mounts.n && rc == NW_OK; i++)
+		if (p->looked[i])
+			rc = mount_send(&p->mounts.list[i], &p->now[i], r);
 	return rc;
 }
 

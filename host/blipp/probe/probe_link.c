@@ -36,15 +36,14 @@ struct link_probe {
 	int64_t next_mono_ns;
 };
 
+/* dir: the interface's directory. */
 static bool
-read_sys(const char *interface, const char *name, char *text, size_t cap)
+read_sys(int dir, const char *name, char *text, size_t cap)
 {
-	char path[SERIES_DEVICE_BYTES + 64];
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/sys/class/net/%s/%s", interface, name);
-	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) < 0)
+	if ((fd = openat(dir, name, O_RDONLY | O_CLOEXEC)) < 0)
 		return false;
 	n = read(fd, text, cap - 1); /* EINVAL where the link is down */
 	close(fd);
@@ -54,12 +53,12 @@ read_sys(const char *interface, const char *name, char *text, size_t cap)
 
 /* NaN: the interface has no such number. */
 static double
-read_number(const char *interface, const char *name)
+read_number(int dir, const char *name)
 {
 	char text[32], *end;
 	long long n;
 
-	if (!read_sys(interface, name, text, sizeof(text)))
+	if (!read_sys(dir, name, text, sizeof(text)))
 		return NAN;
 	n = strtoll(text, &end, 10);
 	return end == text || n < 0 ? NAN : (double)n;
@@ -68,17 +67,24 @@ read_number(const char *interface, const char *name)
 static int
 link_send(struct series *s, struct report *r)
 {
-	char duplex[16];
-	bool known = read_sys(s->device, "duplex", duplex, sizeof(duplex));
-	double full = known && strncmp(duplex, "full", 4) == 0 ? 1
-	    : known && strncmp(duplex, "half", 4) == 0         ? 0
-							       : NAN;
+	char path[SERIES_DEVICE_BYTES + 16], duplex[16];
+	double full;
+	int dir, rc;
 
-	return series_send(s, &kind, r,
-	    (const double[]){ read_number(s->device, "speed") * 1e6, full,
-		read_number(s->device, "mtu"), read_number(s->device, "carrier"),
-		read_number(s->device, "carrier_changes"), read_number(s->device, "tx_queue_len"),
-		read_number(s->device, "statistics/rx_missed_errors") });
+	snprintf(path, sizeof(path), "/sys/class/net/%s", s->device);
+	if ((dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+		return NW_OK; /* it has just gone */
+	full = !read_sys(dir, "duplex", duplex, sizeof(duplex)) ? NAN
+	    : strncmp(duplex, "full", 4) == 0                   ? 1
+	    : strncmp(duplex, "half", 4) == 0                   ? 0
+								: NAN;
+	rc = series_send(s, &kind, r,
+	    (const double[]){ read_number(dir, "speed") * 1e6, full, read_number(dir, "mtu"),
+		read_number(dir, "carrier"), read_number(dir, "carrier_changes"),
+		read_number(dir, "tx_queue_len"),
+		read_number(dir, "statistics/rx_missed_errors") });
+	close(dir);
+	return rc;
 }
 
 static int

@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -37,14 +38,25 @@ struct qdisc_probe {
 	struct qdiscs qdiscs;
 };
 
+/* An interface's name, by the open socket: if_indextoname(3) opens and closes one of its own. */
+static bool
+name_find(const struct qdisc_probe *p, int interface, char name[IF_NAMESIZE])
+{
+	struct ifreq q = { .ifr_ifindex = interface };
+
+	if (!p->open || ioctl(p->fd, SIOCGIFNAME, &q) != 0)
+		return if_indextoname((unsigned)interface, name) != NULL;
+	memcpy(name, q.ifr_name, IF_NAMESIZE);
+	return true;
+}
+
 static int
 qdisc_send(struct qdisc_probe *p, const struct qdisc *root, struct report *r)
 {
 	char name[IF_NAMESIZE];
 	struct series *s;
 
-	if (if_indextoname((unsigned)root->interface, name) == NULL ||
-	    !filter_takes(&r->filter, name) ||
+	if (!name_find(p, root->interface, name) || !filter_takes(&r->filter, name) ||
 	    (s = series_set_get(&p->interfaces, name, strlen(name))) == NULL)
 		return NW_OK;
 	return series_send(s, &kind, r, root->values);

@@ -270,6 +270,17 @@ replay_look(struct replay_probe *p, struct report *r, int64_t now_mono_ns)
 	aside_end(&p->aside);
 }
 
+static bool
+is_ordered(const struct leases *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->n; i++)
+		if (is_replay(&l->list[i].order))
+			return true;
+	return false;
+}
+
 /* The first due order of the configuration. */
 static bool
 work_find(struct replay_probe *p, const struct report *r, int64_t now_mono_ns)
@@ -301,6 +312,10 @@ sample(void *state, struct report *r, struct procfs_buf *buf)
 	if ((rc = aside_open(&p->aside)) < 0)
 		return rc;
 	replay_look(p, r, now_mono_ns);
+	if (!is_ordered(r->leases)) {
+		p->quiet.look_mono_ns = 0; /* the first look of an order begins the rate anew */
+		return NW_OK;
+	}
 	if ((rc = quiet_look(&p->quiet, buf, now_mono_ns)) < 0)
 		return rc;
 	if (p->aside.pid != 0 || now_mono_ns < p->next_mono_ns || r->transfers ||

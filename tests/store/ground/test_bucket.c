@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Statistics of rows beside their definitions, one value after the other: zeros of both signs, NaN,
- * infinities, any number of rows. */
+ * infinities, any number of rows. Where buckets end. */
 #include "store/ground/bucket.h"
 
 #include "narrows/err.h"
@@ -62,6 +62,41 @@ check_bucket(const double *v, size_t n, double *const *got)
 	CHECK_NEAR(got[STAT_M2][0], m2, 1e-9, 1e-6);
 }
 
+static int
+by_time(const void *a, const void *b)
+{
+	const int64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Ends and number of buckets beside the number of each row's: times around 0, of today, and at both
+ * ends of what a time can be. */
+static void
+test_ends(void)
+{
+	static const int64_t around[] = { 0, INT64_C(1700000000000000000), INT64_MIN + 5000,
+		INT64_MAX - 5000 };
+	int64_t t[ROWS_MAX];
+	size_t n, i, want, count;
+	int round;
+
+	for (round = 0; round < ROUNDS; round++) {
+		n = 1 + nw_splitmix(&rng) % ROWS_MAX;
+		for (i = 0; i < n; i++)
+			t[i] = around[round % 4] + ((int64_t)(nw_splitmix(&rng) % 10000) - 5000);
+		qsort(t, n, sizeof(t[0]), by_time);
+		for (i = 0, count = 0; i < n; i = want, count++) {
+			for (want = i + 1; want < n; want++)
+				if (bucket_number(t[want], STEP_NS) != bucket_number(t[i], STEP_NS))
+					break;
+			CHECK_INT(bucket_end(t, i, n, STEP_NS), want);
+		}
+		CHECK_INT(buckets_count(t, 0, n, STEP_NS), count);
+	}
+	CHECK_INT(buckets_count(t, 3, 3, STEP_NS), 0);
+}
+
 int
 main(void)
 {
@@ -95,5 +130,6 @@ main(void)
 	}
 	bucketer_clear(&f);
 	columns_clear(&out);
+	test_ends();
 	return check_done("test_bucket");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* /proc/diskstats of old and new kernels. */
+/* /proc/diskstats of old and new kernels; loop devices of this machine with and without a file. */
 #include "host/blipp/probe/probe.h"
 
+#include "narrows/err.h"
 #include "tests/check.h"
 
 static const char text[] = "   8       0 sda 100 5 2048 40 200 6 4096 80 3 110 120\n"
@@ -10,6 +11,42 @@ static const char text[] = "   8       0 sda 100 5 2048 40 200 6 4096 80 3 110 1
 			   "0 14080 103510 6183 61 403960 512 1938 60\n"
 			   "   7       0 loop0 0 0 0\n"
 			   " 253       1 cciss/c0d0 1 2 3 4 5 6 7 8 9 10 11";
+
+static const char partitions[] = "major minor  #blocks  name\n"
+				 "\n"
+				 "   7       10       1024 loop10\n"
+				 "   8        0  268435456 sda\n";
+
+/* For struct report: a loop device is sampled while it has a file. */
+static int
+see(struct report *r, const struct series *s, const struct series_kind *kind, const double *values)
+{
+	char path[128];
+
+	(void)r;
+	(void)kind;
+	(void)values;
+	snprintf(path, sizeof(path), "/sys/block/%s/loop/backing_file", s->device);
+	CHECK(strncmp(s->device, "loop", 4) != 0 || access(path, F_OK) == 0);
+	return NW_OK;
+}
+
+static void
+test_loops(void)
+{
+	struct scan s = scan_text(partitions, sizeof(partitions) - 1);
+	void *state = calloc(1, probe_disk.state_bytes);
+	struct report r = { .out = see };
+	struct procfs_buf buf = { 0 };
+
+	CHECK(partition_is_listed(s, "loop10") && partition_is_listed(s, "sda"));
+	CHECK(!partition_is_listed(s, "loop1") && !partition_is_listed(s, "oop10"));
+	CHECK_INT(probe_disk.sample(state, &r, &buf), NW_OK);
+	CHECK_INT(probe_disk.sample(state, &r, &buf), NW_OK);
+	probe_disk.clear(state);
+	procfs_buf_clear(&buf);
+	free(state);
+}
 
 int
 main(void)
@@ -36,5 +73,6 @@ main(void)
 	CHECK(scan_is(d.device, "cciss/c0d0"));
 	CHECK_INT(d.v[DISK_WEIGHTED_MS], 11);
 	CHECK(!disk_next(&s, &d));
+	test_loops();
 	return check_done("probe_disk");
 }
