@@ -259,8 +259,8 @@ $B/bpf/%.o: %.bpf.c $(wildcard host/*/bpf/*.h) include/narrows/magnet.h
 $B/obj/host/nwrun/preload/%.o: host/nwrun/preload/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
-# each function by itself, so that programs without shared libraries leave out what they do not call
-$(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -fdata-sections
+# each function by itself, so that programs leave out what they do not call; rounding without calls of libm, which nwrun need not load then
+$(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(SECTIONS) -c -o $@ $<
@@ -282,7 +282,13 @@ $B/bin/$1: $B/obj/$2/$1.o $(call archives,$2)
 endef
 # narrows loads OpenBLAS with its first fit
 $B/bin/narrows: $B/obj/analyze/blas/late.o
-$(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
+$(foreach m,$(filter-out host/nwrun/nwrun.c,$(MAINS)),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
+# the collector is inside where the library for documents is there without a shared library; conf/plain.c is in place of TLS
+INSIDE   := $(shell $(PKG_CONFIG) --exists libbson-static-1.0 2>/dev/null && echo -lbson-static-1.0)
+LD_INSIDE := -Wl,--gc-sections,-u,collect_run
+$B/bin/nwrun: $B/obj/host/nwrun/nwrun.o $(if $(INSIDE),$B/obj/conf/plain.o) $(call archives,host/nwrun)
+	@mkdir -p $(@D)
+	$(Q)$(LD) $(if $(INSIDE),$(LD_INSIDE)) -o $@ $^ $(INSIDE) $(call link,host/nwrun)
 # program NAME of room ROOM without shared libraries, stripped; conf/static.ld leaves out the tables of unwinding, which a C program
 # needs only to end a thread from outside, and conf/static.c their reader
 STATIC_nwrun := -Wl,-u,collect_run
@@ -310,7 +316,7 @@ PRELOAD_MAP := $(wildcard host/nwrun/preload/$(MACHINE).map)
 $B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD)) $(PRELOAD_MAP)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro $(PRELOAD_MAP:%=-Wl,--version-script=%) -o $@ $(filter %.o,$^) -l:libc.so.6 -lgcc
-# nwrun loads its collector, with bson and mbedtls below, once the program is on its way
+# the collector of boxes that want TLS, with bson and mbedtls below, which nwrun loads once the program is on its way
 $B/obj/host/nwrun/collect/old_libc.o: FLAGS = $(FLAGS_preload)
 $B/bin/nwrun-collect.so: $B/obj/host/nwrun/collect/old_libc.o $(call archives,host/nwrun/collect)
 	@mkdir -p $(@D)
