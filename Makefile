@@ -68,7 +68,7 @@ BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra 
 FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)
 LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 # nwrun.so and narrows_sqlite.so go into foreign programs: never with a sanitizer's runtime
-FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -g $(CFLAGS)
+FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -fno-tree-loop-distribute-patterns -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.
@@ -259,8 +259,8 @@ $B/bpf/%.o: %.bpf.c $(wildcard host/*/bpf/*.h) include/narrows/magnet.h
 $B/obj/host/nwrun/preload/%.o: host/nwrun/preload/%.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS_preload) -c -o $@ $<
-# each function by itself, so that programs without shared libraries leave out what they do not call
-$(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -fdata-sections
+# each function by itself, so that programs leave out what they do not call; rounding without calls of libm, which nwrun need not load then
+$(foreach d,base xsp pki host,$B/obj/$d/%.o): SECTIONS := -ffunction-sections -fdata-sections -fno-math-errno -fno-trapping-math
 $B/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(FLAGS) $(SECTIONS) -c -o $@ $<
@@ -282,7 +282,13 @@ $B/bin/$1: $B/obj/$2/$1.o $(call archives,$2)
 endef
 # narrows loads OpenBLAS with its first fit
 $B/bin/narrows: $B/obj/analyze/blas/late.o
-$(foreach m,$(MAINS),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
+$(foreach m,$(filter-out host/nwrun/nwrun.c,$(MAINS)),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
+# the collector is inside where the library for documents is there without a shared library; conf/plain.c is in place of TLS
+INSIDE   := $(shell $(PKG_CONFIG) --exists libbson-static-1.0 2>/dev/null && echo -lbson-static-1.0)
+LD_INSIDE := -Wl,--gc-sections,-u,collect_run
+$B/bin/nwrun: $B/obj/host/nwrun/nwrun.o $(if $(INSIDE),$B/obj/conf/plain.o) $(call archives,host/nwrun)
+	@mkdir -p $(@D)
+	$(Q)$(LD) $(if $(INSIDE),$(LD_INSIDE)) -o $@ $^ $(INSIDE) $(call link,host/nwrun)
 # program NAME of room ROOM without shared libraries, stripped; conf/static.ld leaves out the tables of unwinding, which a C program
 # needs only to end a thread from outside, and conf/static.c their reader
 STATIC_nwrun := -Wl,-u,collect_run
@@ -307,10 +313,10 @@ $B/bin/experiment-reduction: $(patsubst %.c,$B/obj/%.o,$(sort $(wildcard tests/e
 	@mkdir -p $(@D)
 	$(Q)$(LD) -o $@ $^ $(call link,analyze) $(shell $(PKG_CONFIG) --libs libzstd)
 PRELOAD_MAP := $(wildcard host/nwrun/preload/$(MACHINE).map)
-$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD)) $(PRELOAD_MAP)
+$B/bin/nwrun.so: $(patsubst %.c,$B/obj/%.o,$(PRELOAD)) $(PRELOAD_MAP) host/nwrun/preload/nwrun.ld
 	@mkdir -p $(@D)
-	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro $(PRELOAD_MAP:%=-Wl,--version-script=%) -o $@ $(filter %.o,$^) -l:libc.so.6 -lgcc
-# nwrun loads its collector, with bson and mbedtls below, once the program is on its way
+	$(Q)$(CC) -shared -nostartfiles -nodefaultlibs -Wl,-z,noseparate-code,-z,norelro,-T,host/nwrun/preload/nwrun.ld $(PRELOAD_MAP:%=-Wl,--version-script=%) -o $@ $(filter %.o,$^) -l:libc.so.6 -lgcc
+# the collector of boxes that want TLS, with bson and mbedtls below, which nwrun loads once the program is on its way
 $B/obj/host/nwrun/collect/old_libc.o: FLAGS = $(FLAGS_preload)
 $B/bin/nwrun-collect.so: $B/obj/host/nwrun/collect/old_libc.o $(call archives,host/nwrun/collect)
 	@mkdir -p $(@D)

@@ -290,6 +290,7 @@ put_three_digits(char *out, size_t size, double v)
 struct fmt
 fmt_si(double v, const char *unit)
 {
+	static const double thousands[] = { 1, 1e3, 1e6, 1e9, 1e12, 1e15, 1e18 };
 	struct fmt out;
 	char digits[40];
 	int e;
@@ -298,7 +299,7 @@ fmt_si(double v, const char *unit)
 		return unknown;
 	e = fmt_si_exponent(v);
 	/* division by an exact power of ten: 0.001 s is 1 ms, not 1.00 */
-	v = e < 0 ? v * pow(10, -e) : v / pow(10, e);
+	v = e < 0 ? v * thousands[-e / 3] : v / thousands[e / 3];
 	put_three_digits(digits, sizeof(digits), v);
 	snprintf(out.s, sizeof(out.s), "%s" NBSP "%s%s", digits, fmt_si_prefix(e), unit);
 	return out;

@@ -126,14 +126,24 @@ lastrun_read(struct lastrun *r)
 	return NW_OK;
 }
 
+/* Puts the file in the place of the other. To exchange the names and remove the older file costs
+ * half of a rename() where a file system writes a file out before the file replaces another. */
+static bool
+file_replace(const char *from, const char *to)
+{
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+		return unlink(from) == 0;
+	return rename(from, to) == 0; /* there is no other, or the file system cannot */
+}
+
 static int
 file_write(const struct lastrun *all, size_t n)
 {
 	char dir[PATH_MAX], parent[PATH_MAX], temp[PATH_MAX + 32], path[PATH_MAX + 32];
-	char text[RECORD_BYTES];
-	bool good = true;
-	size_t i;
-	int fd, len;
+	char text[LASTRUN_BOXES * RECORD_BYTES];
+	size_t len = 0, i;
+	bool good;
+	int fd;
 
 	if (!directory_find(dir, parent) || !directory_make(dir, parent))
 		return NW_ENOTFOUND;
@@ -141,13 +151,12 @@ file_write(const struct lastrun *all, size_t n)
 	snprintf(path, sizeof(path), "%s/last-run", dir);
 	if ((fd = ownfile_make(temp, 0600)) < 0)
 		return NW_EIO;
-	for (i = 0; i < n; i++) {
-		len = snprintf(text, sizeof(text),
+	for (i = 0; i < n; i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len,
 		    "start %" PRId64 "\npid %" PRId64 "\ntask %s\nbox %s\nwhy %s\n",
 		    all[i].start_wall_ns, all[i].pid, all[i].task, all[i].box, all[i].why);
-		good = good && write(fd, text, (size_t)len) == len;
-	}
-	good = close(fd) == 0 && good && rename(temp, path) == 0;
+	good = write(fd, text, len) == (ssize_t)len;
+	good = close(fd) == 0 && good && file_replace(temp, path);
 	if (!good)
 		unlink(temp);
 	return good ? NW_OK : NW_EIO;

@@ -122,6 +122,18 @@ case $programs in *another_loader*)
 	grep -q "$is_said (nwflow was not found): the box gets the kernel's count of its bytes$" "$tmp/err" || fail "one line: $(cat "$tmp/err")" ;;
 esac
 
+# --- the collector of a box without TLS is inside nwrun; a box with TLS needs the library ---
+mkdir "$tmp/inside"
+cp "$B/bin/nwrun" "$B/bin/nwrun.so" "$tmp/inside"
+for box in tls:// ""; do
+	"$tmp/inside/nwrun" -b "${box}127.0.0.1/1" true 2>"$tmp/err" || fail "nwrun by itself: $?"
+	if [ -n "$box" ] || ldd "$B/bin/nwrun" | grep -q bson; then
+		grep -q "^nwrun: nwrun-collect.so was not found" "$tmp/err" || fail "TLS without the library: $(cat "$tmp/err")"
+	else
+		grep -q "^nwrun: the box does not answer" "$tmp/err" || fail "the collector inside: $(cat "$tmp/err")"
+	fi
+done
+
 # --- a filter of system calls from before the program's start, which kills at a call of nwrun.so ---
 cat >"$tmp/filtered.c" <<'C'
 #include <linux/filter.h>

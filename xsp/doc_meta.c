@@ -32,7 +32,7 @@ subject_port(const struct element *e)
 {
 	double v;
 
-	if (element_number(e, &v) == NUMBER_OK && v >= 0 && v <= 65535 && v == floor(v))
+	if (element_number(e, &v) == NUMBER_OK && v >= 0 && v <= 65535 && v == (uint16_t)v)
 		return (uint16_t)v;
 	return 0;
 }

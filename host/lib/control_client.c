@@ -118,7 +118,8 @@ cpu_share(struct control_client *o, double cpu_s, int64_t now_mono_ns)
 	if (o->cost_mono_ns != 0 && passed_ns < COST_STRETCH_NS)
 		return o->cpu_share;
 	if (o->cost_mono_ns != 0)
-		o->cpu_share = fmax(0, cpu_s - o->cost_cpu_s) / ((double)passed_ns / 1e9);
+		o->cpu_share =
+		    (cpu_s > o->cost_cpu_s ? cpu_s - o->cost_cpu_s : 0) / ((double)passed_ns / 1e9);
 	o->cost_mono_ns = now_mono_ns;
 	o->cost_cpu_s = cpu_s;
 	return o->cpu_share;

@@ -7,19 +7,34 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host/lib/conn_addr.h"
+#include "host/lib/hostconf.h"
+#include "narrows/err.h"
+
 #define LIBRARY "nwrun-collect.so"
 
 #pragma weak collect_run
+#pragma weak collector_plain
 
-static char library[PATH_MAX];
+static char library[PATH_MAX]; /* empty: the collector is inside */
+
+/* As the provider chooses the box. */
+static bool
+wants_tls(const char *box)
+{
+	struct conn_addr a;
+
+	box = hostconf_or(box, hostconf_get()->box);
+	return box != NULL && conn_addr_parse(box, &a) == NW_OK && a.tls;
+}
 
 const char *
-collector_find(const char *preload_path)
+collector_find(const char *preload_path, const char *box)
 {
 	const char *slash = strrchr(preload_path, '/');
 	int directory = slash != NULL ? (int)(slash - preload_path) + 1 : 0;
 
-	if (collect_run != NULL)
+	if (collect_run != NULL && (&collector_plain == NULL || !wants_tls(box)))
 		return NULL;
 	if (snprintf(library, sizeof(library), "%.*s" LIBRARY, directory, preload_path) >=
 		(int)sizeof(library) ||
@@ -38,10 +53,12 @@ explain(int fd, const char *why)
 void
 collector_run(struct region *region, const struct collect_run_opts *opts)
 {
-	void (*run)(struct region *, const struct collect_run_opts *) = collect_run;
+	void (*run)(struct region *, const struct collect_run_opts *) = NULL;
 	void *handle;
 
-	if (run == NULL && (handle = dlopen(library, RTLD_NOW | RTLD_LOCAL)) != NULL)
+	if (library[0] == '\0')
+		run = collect_run;
+	else if ((handle = dlopen(library, RTLD_NOW | RTLD_LOCAL)) != NULL)
 		*(void **)&run = dlsym(handle, "collect_run");
 	if (run != NULL) {
 		run(region, opts);

@@ -564,7 +564,7 @@ arrange_measurement(struct options *o, char *argv[])
 		return why;
 	if (watch_from_outside(o, name, &fit))
 		return NULL;
-	if ((why = collector_find(so)) != NULL || (why = region_new(&region)) != NULL)
+	if ((why = collector_find(so, o->run.box)) != NULL || (why = region_new(&region)) != NULL)
 		return why;
 	own_io_note(&o->run.collect);
 	if (!start_and_hear(o, &region)) {

@@ -327,7 +327,7 @@ static int
 data_open(struct export *x)
 {
 	struct nmwg_state *s = x->state;
-	char text[128];
+	char text[192];
 
 	if (s->open_id != 0)
 		return NW_OK;

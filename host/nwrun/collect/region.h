@@ -13,7 +13,7 @@
 
 #include "host/nwrun/preload/nwshm.h"
 
-enum { REGION_PATH_BYTES = 256 };
+enum { REGION_PATH_BYTES = NWSHM_FILE_BYTES };
 
 struct region {
 	int fd; /* holds the lock; -1 without a file */

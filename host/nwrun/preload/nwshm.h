@@ -45,7 +45,7 @@
 #define NWSHM_POPULATE_WRITE 23
 
 enum {
-	NWSHM_VERSION = 17,
+	NWSHM_VERSION = 18,
 	NWSHM_PROCS = 512,
 	NWSHM_CHUNK_THREADS = 512,
 	NWSHM_CHUNKS = 16,
@@ -56,11 +56,13 @@ enum {
 	NWSHM_PEERS = 64,   /* semaphores and conditions come only while there are fewer of these */
 	NWSHM_MUTEXES = 48, /* the same of mutexes, which a program may have in any number */
 	NWSHM_SOCKET_BYTES = 112,
+	NWSHM_FILE_BYTES = 160, /* of the region's own path */
 	NWSHM_PATH_BYTES = 400,
 	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
 	NWSHM_NAMED_BYTES = 1 << 20, /* the size */
 	NWSHM_TCP_INFO_BYTES = 256,
 	NWSHM_IMAGES = 64,
+	NWSHM_TRIFLES = 64,
 	NWSHM_NAME_BYTES = 48,
 	NWSHM_ARGV_BYTES = 208,
 	NWSHM_LINE = 64,
@@ -299,6 +301,8 @@ struct nwshm {
 	_Atomic uint32_t procs_ready, threads_ready, objects_ready;
 	/* program files that a process has looked into, by preload_exec.c; 0: none */
 	_Atomic uint64_t images[NWSHM_IMAGES];
+	/* the kernel's counts of programs that move nothing, by preload_slot.c; 0: none */
+	_Atomic uint64_t trifles[NWSHM_TRIFLES];
 	/* the first slots share a page with the above: a short process touches little else */
 	struct nwshm_proc proc[NWSHM_PROCS];
 	/* process index + 1, or with SETUP while taken; 0: free */

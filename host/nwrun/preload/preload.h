@@ -54,7 +54,7 @@ bool is_at_home(void);
 void find_start(void);
 /* The file of nwrun.so; NULL: unknown. On loan from the loader. */
 const char *find_own_path(void);
-/* Finds out whether libc's functions are next, see KERNEL(). */
+/* Finds out whether libc's functions are next, and libc's variable, see KERNEL(). */
 void find_direct(void);
 /* A function that fails with ENOSYS where libc has none of the name. */
 void *real_find(enum real_name name);
@@ -148,6 +148,8 @@ void process_note_status(int status);
 void process_record_exit(uint64_t pending_bytes);
 /* Notes that the process moves bytes in a way that cannot be counted. */
 void process_note_way(enum nwshm_way way, uint64_t mapped_bytes);
+/* Before each fork(): arranges that child and parent notice. */
+void process_before_fork(void);
 bool process_is_vfork_child(void); /* for a thread marked in_vfork */
 /* Creates missing pages of the region. Returns false if the system has no pages. */
 bool region_touch(void *at, size_t bytes);

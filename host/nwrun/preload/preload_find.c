@@ -205,7 +205,6 @@ find_start(void)
 	while (map != NULL && map->l_next != NULL)
 		map = map->l_next;
 	last = map;
-	find_single_threaded();
 }
 
 /* For objects and functions of an unusual kind. The program must not find the question's answer. */
@@ -268,6 +267,7 @@ find_direct(void)
 
 	if (atomic_exchange(&asked, true))
 		return;
+	find_single_threaded();
 	(void)find_next("gnu_get_libc_version", &libc);
 	while (libc != NULL && i < sizeof(names) && is_in_libc(names[i], libc))
 		i++;

@@ -5,6 +5,7 @@
 #include <aio.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
+#include <pty.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,17 @@ RENAME(renameat2, (int from_dir, const char *from, int dir, const char *to, unsi
     (from_dir, from, dir, to, flags), dir, to)
 
 /* --- processes --- */
+
+#define FORK(name, params, args)        \
+	EXPORT int name params          \
+	{                               \
+		process_before_fork();  \
+		return REAL(name) args; \
+	}
+FORK(fork, (void), ())
+FORK(daemon, (int nochdir, int noclose), (nochdir, noclose))
+FORK(forkpty, (int *pty, char *name, const struct termios *termp, const struct winsize *winp),
+    (pty, name, termp, winp))
 
 /*
  * A vfork child runs on its parent's stack and memory: a wrapper that returns twice would ruin

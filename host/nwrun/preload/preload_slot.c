@@ -27,6 +27,7 @@ OLD_VERSION(pthread_key_delete, pthread_key_delete);
 OLD_VERSION(pthread_setspecific, pthread_setspecific);
 
 #define GENERATION_TAKING UINT32_MAX
+#define RUSAGE_BLOCK      512u
 
 static struct state state_static;
 struct state *state = &state_static;
@@ -35,7 +36,7 @@ struct tables *tables;
 __thread struct self self __attribute__((tls_model("initial-exec")));
 
 /* The chunks of thread slots beyond the first, mapped on demand. */
-static char region_path[256];
+static char region_path[NWSHM_FILE_BYTES];
 static uint64_t region_file_bytes;
 static _Atomic(struct nwshm_thread *) chunk_map[NWSHM_CHUNKS];
 
@@ -45,6 +46,19 @@ static _Atomic uint32_t thread_key;
 /* Name and arguments of the image: read once, forked children inherit them. */
 static char image_name[NWSHM_NAME_BYTES];
 static char image_argv[NWSHM_ARGV_BYTES];
+
+/* Returns false if the text had to be cut. Here, because a short program would touch the C
+ * library's code for this alone. */
+static bool
+text_copy(char *out, size_t cap, const char *from)
+{
+	size_t n = 0;
+
+	for (; from[n] != '\0' && n + 1 < cap; n++)
+		out[n] = from[n];
+	out[n] = '\0';
+	return from[n] == '\0';
+}
 
 /* --- the region --- */
 
@@ -83,14 +97,13 @@ region_map(const char *path)
 {
 	struct nwshm *r;
 
-	if (strlen(path) >= sizeof(region_path) ||
+	if (!text_copy(region_path, sizeof(region_path), path) ||
 	    (r = region_map_part(path, 0, NWSHM_FIRST_BYTES)) == NULL)
 		return NULL;
 	if (r->magic != NWSHM_MAGIC || r->version != NWSHM_VERSION || r->size_check != sizeof(*r)) {
 		sys(SYS_munmap, r, NWSHM_FIRST_BYTES);
 		return NULL;
 	}
-	strcpy(region_path, path);
 	return r;
 }
 
@@ -175,31 +188,179 @@ tables_make(void)
 
 /* --- the process --- */
 
-/* The kernel counts our own reading as the program's from the next look on: what has been read by
- * then is known now. */
-static void
-usage_read(struct nwshm_usage *u, bool at_start)
+/* By the kernel: a short program would touch the pages of the vDSO for this alone. */
+static int64_t
+mono_ns(void)
 {
-	struct procfile_io io;
+	struct timespec t = { 0, 0 };
+
+	sys(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void
+usage_read(struct nwshm_usage *u)
+{
 	struct rusage ru;
-	char text[512];
-	size_t len;
 
 	u->cpu_known = !sealed && sys(SYS_getrusage, RUSAGE_SELF, &ru) == 0;
 	if (u->cpu_known) {
 		u->user_us = ru.ru_utime.tv_sec * 1000000 + ru.ru_utime.tv_usec;
 		u->sys_us = ru.ru_stime.tv_sec * 1000000 + ru.ru_stime.tv_usec;
+		u->read_bytes = (uint64_t)ru.ru_inblock * RUSAGE_BLOCK;
+		u->write_bytes = (uint64_t)ru.ru_oublock * RUSAGE_BLOCK;
 	}
 	if (!sealed && sys(SYS_getrusage, RUSAGE_CHILDREN, &ru) == 0)
 		u->children_faults = (uint64_t)ru.ru_minflt;
+}
+
+/* Bytes of the question at the start, which the kernel counts as the program's. */
+static uint32_t asked_bytes;
+
+/* The kernel counts our own reading as the program's from the next look on: what has been read by
+ * then is known now. */
+static void
+usage_read_io(struct nwshm_usage *u, bool at_start)
+{
+	struct procfile_io io;
+	char text[512];
+	size_t len;
+
 	u->io_known = sys_read_file("/proc/self/io", text, sizeof(text), &len) &&
 	    procfile_parse_io(text, &io);
 	if (u->io_known) {
+		if (at_start)
+			asked_bytes = (uint32_t)len;
 		u->rchar = io.rchar + (at_start ? len : 0);
 		u->wchar = io.wchar;
 		u->read_bytes = io.read_bytes;
 		u->write_bytes = io.write_bytes;
 	}
+}
+
+/*
+ * Trifles: the short processes of scripts, most of which are of a few programs, and move nothing.
+ * To ask /proc at the start and at the end costs such a process more than the rest of nwrun.so, and
+ * the answers are always the same: the bytes that the loader and the C library read. So two trifles
+ * of a program ask, and the next take the answers of the second: before the first, nwrun.so has
+ * looked into the program's file. Should a later one move bytes past all calls, in its little time,
+ * then those bytes are in the count of the parent, to which the kernel adds the child's.
+ *
+ * A word of the region has a hash of the program's name, whether two have asked, the count at the
+ * start (0: not known) and the count at the end.
+ */
+enum { TRIFLE_BITS = 20, TRIFLE_KEY_SHIFT = 2 * TRIFLE_BITS + 1, TRIFLE_US = 2000 };
+#define TRIFLE_BYTES ((UINT64_C(1) << TRIFLE_BITS) - 1)
+#define TRIFLE_TWICE (UINT64_C(1) << 2 * TRIFLE_BITS)
+
+/* Whether the process has lived before this image, or as the child of a fork. */
+static bool has_past;
+
+static int64_t
+cpu_us(const struct nwshm_usage *u)
+{
+	return u->user_us + u->sys_us;
+}
+
+static uint64_t
+trifle_key(void)
+{
+	uint64_t hash = 0;
+	size_t i;
+
+	for (i = 0; image_name[i] != '\0'; i++)
+		hash = (hash ^ (uint8_t)image_name[i]) * UINT64_C(0x9e3779b97f4a7c15);
+	return (hash ^ hash >> 32) << TRIFLE_KEY_SHIFT;
+}
+
+static _Atomic uint64_t *
+trifle_at(uint64_t key)
+{
+	return &region->trifles[key >> TRIFLE_KEY_SHIFT & (NWSHM_TRIFLES - 1)];
+}
+
+/* The word of a program; 0: there is none. */
+static uint64_t
+trifle_get(uint64_t key)
+{
+	uint64_t word = atomic_load_explicit(trifle_at(key), memory_order_relaxed);
+
+	return (word ^ key) >> TRIFLE_KEY_SHIFT == 0 ? word : 0;
+}
+
+/* One of the two counts of an earlier trifle of the program, by the shift; 0: not known. */
+static uint64_t
+trifle_bytes(unsigned shift)
+{
+	uint64_t word = trifle_get(trifle_key());
+
+	return (word & TRIFLE_TWICE) != 0 ? word >> shift & TRIFLE_BYTES : 0;
+}
+
+static void
+trifle_put(uint64_t from, uint64_t to)
+{
+	uint64_t key = trifle_key(), twice = trifle_get(key) != 0 ? TRIFLE_TWICE : 0;
+
+	atomic_store_explicit(
+	    trifle_at(key), key | twice | from << TRIFLE_BITS | to, memory_order_relaxed);
+}
+
+static void
+usage_take_io(struct nwshm_usage *u, uint64_t rchar)
+{
+	u->rchar = rchar;
+	u->wchar = 0;
+	u->io_known = 1;
+}
+
+/* Only a process without a past has read what the loader reads, and no more. */
+static void
+usage_begin(struct nwshm_usage *u)
+{
+	uint64_t known = 0;
+
+	usage_read(u);
+	if (!has_past && u->cpu_known && cpu_us(u) < TRIFLE_US)
+		known = trifle_bytes(TRIFLE_BITS);
+	if (known != 0)
+		usage_take_io(u, known);
+	else
+		usage_read_io(u, true);
+}
+
+/* A process without tables has done nothing that counts. */
+static bool
+is_trifle(const struct nwshm_proc *p)
+{
+	const struct nwshm_usage *from = &p->at_start, *to = &p->at_exit;
+
+	return tables == NULL && !has_past &&
+	    atomic_load_explicit(&p->ways, memory_order_relaxed) == 0 && from->cpu_known &&
+	    to->cpu_known && cpu_us(to) - cpu_us(from) < TRIFLE_US &&
+	    to->children_faults == from->children_faults && to->read_bytes == from->read_bytes &&
+	    to->write_bytes == from->write_bytes;
+}
+
+static void
+usage_end(struct nwshm_proc *p, uint64_t pending_bytes)
+{
+	struct nwshm_usage *u = &p->at_exit;
+	const uint64_t asked = asked_bytes, from = p->at_start.rchar;
+	uint64_t known;
+	bool trifle;
+
+	usage_read(u);
+	trifle = pending_bytes == 0 && is_trifle(p);
+	if (trifle && (known = trifle_bytes(0)) != 0) {
+		usage_take_io(u, known);
+		return;
+	}
+	usage_read_io(u, false);
+	u->wchar += pending_bytes;
+	if (trifle && u->io_known && p->at_start.io_known && u->wchar == 0 &&
+	    u->rchar <= TRIFLE_BYTES && from <= u->rchar)
+		trifle_put(from > asked ? from - asked : 0, u->rchar - asked);
 }
 
 /* The arguments are joined by blanks, and cut. */
@@ -238,8 +399,8 @@ static void
 proc_describe(struct nwshm_proc *p)
 {
 	p->ppid = (int32_t)sys(SYS_getppid, 0);
-	memcpy(p->name, image_name, sizeof(p->name));
-	memcpy(p->argv, image_argv, sizeof(p->argv));
+	text_copy(p->name, sizeof(p->name), image_name);
+	text_copy(p->argv, sizeof(p->argv), image_argv);
 }
 
 static bool
@@ -274,8 +435,10 @@ proc_succeed(int32_t pid, uint64_t pid_ns)
 			continue;
 		if (heir == NULL && !proc_has_threads((unsigned)(p - region->proc)))
 			heir = p;
-		else
+		else {
 			atomic_compare_exchange_strong(&p->state, &live, NWSHM_ENDED);
+			has_past = true;
+		}
 	}
 	return heir;
 }
@@ -306,7 +469,9 @@ proc_start(bool forked)
 	int32_t pid = (int32_t)sys(SYS_getpid, 0);
 	uint64_t pid_ns = own_pid_ns();
 
+	has_past = forked;
 	if (!forked && (p = proc_succeed(pid, pid_ns)) != NULL) {
+		has_past |= p->at_start.rchar != 0 || atomic_load(&p->images) != 0;
 		atomic_fetch_add(&p->images, 1);
 		proc_describe(p);
 		atomic_fetch_add(&p->images, 1);
@@ -317,7 +482,7 @@ proc_start(bool forked)
 	p->pid = pid;
 	p->start_ticks = 0;
 	p->pid_ns = pid_ns;
-	p->attach_mono_ns = nw_mono_ns();
+	p->attach_mono_ns = mono_ns();
 	proc_describe(p);
 	atomic_store_explicit(&p->images, 0, memory_order_relaxed);
 	atomic_store_explicit(&p->epoch, 1, memory_order_relaxed);
@@ -326,7 +491,7 @@ proc_start(bool forked)
 	if (forked)
 		p->at_start = (struct nwshm_usage){ .cpu_known = 1, .io_known = 1 };
 	else
-		usage_read(&p->at_start, true);
+		usage_begin(&p->at_start);
 	atomic_store_explicit(&p->state, NWSHM_LIVE, memory_order_release);
 	return p;
 }
@@ -366,7 +531,7 @@ process_note_status(int status)
 }
 
 static void
-on_program_exit(int status, void *arg)
+on_program_exit(void *arg, int status)
 {
 	(void)arg;
 	process_note_status(status);
@@ -384,9 +549,8 @@ process_record_exit(uint64_t pending_bytes)
 	    sys(SYS_getpid, 0) != p->pid)
 		return;
 	fd_closing_all();
-	usage_read(&p->at_exit, false);
-	p->at_exit.wchar += pending_bytes;
-	atomic_store_explicit(&p->exit_mono_ns, nw_mono_ns(), memory_order_release);
+	usage_end(p, pending_bytes);
+	atomic_store_explicit(&p->exit_mono_ns, mono_ns(), memory_order_release);
 }
 
 /*
@@ -561,6 +725,8 @@ thread_attach(void)
 		if (generation == 0 || generation == GENERATION_TAKING)
 			return NULL;
 	}
+	if (!direct)
+		find_direct();
 	self.slot = tables_make() ? thread_claim((int32_t)sys(SYS_gettid, 0)) : NULL;
 	self.generation = generation;
 	if (self.slot == NULL)
@@ -568,8 +734,6 @@ thread_attach(void)
 		atomic_fetch_add(&state->proc->missed_ops, 1);
 	else
 		thread_watch();
-	if (!direct)
-		find_direct();
 	return self.slot;
 }
 
@@ -595,14 +759,18 @@ on_fork_parent(void)
 		fd_pairs_shared();
 }
 
+/* The comparison is here for the reason of text_copy(). */
 static const char *
 environment_get(char *const *environment, const char *name)
 {
-	size_t n = strlen(name);
+	size_t n;
 
-	for (; *environment != NULL; environment++)
-		if (strncmp(*environment, name, n) == 0 && (*environment)[n] == '=')
+	for (; *environment != NULL; environment++) {
+		for (n = 0; name[n] != '\0' && (*environment)[n] == name[n]; n++)
+			;
+		if (name[n] == '\0' && (*environment)[n] == '=')
 			return *environment + n + 1;
+	}
 	return NULL;
 }
 
@@ -610,7 +778,23 @@ environment_get(char *const *environment, const char *name)
 int
 __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *object);
 #pragma weak __register_atfork
-#pragma weak on_exit
+/* The C library gives the status to such handlers, too, and its own start has touched the code:
+ * on_exit(3) lies elsewhere. */
+int __cxa_atexit(void (*run)(void *arg, int status), void *arg, void *object);
+#pragma weak __cxa_atexit
+
+/*
+ * Not at the program's start: most short programs never fork. A child that was made past fork()
+ * gets a slot at its first operation.
+ */
+void
+process_before_fork(void)
+{
+	static _Atomic bool registered;
+
+	if (region != NULL && !atomic_exchange(&registered, true))
+		__register_atfork(NULL, on_fork_parent, on_fork_child, __dso_handle);
+}
 
 /* The GNU C library gives constructors the arguments of main, others do not. */
 __attribute__((constructor)) static void
@@ -625,9 +809,8 @@ preload_start(int argc, char *argv[], char *environment[])
 	path = environment_get(environment, NWSHM_ENV);
 	if (path != NULL && (region = region_map(path)) != NULL) {
 		image_describe(argc, argv);
-		__register_atfork(NULL, on_fork_parent, on_fork_child, __dso_handle);
 		process_attach(false);
-		on_exit(on_program_exit, NULL);
+		__cxa_atexit(on_program_exit, NULL, NULL);
 	}
 	errno = saved;
 }

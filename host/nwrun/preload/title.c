@@ -2,6 +2,8 @@
 #include "host/nwrun/preload/title.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 enum { ARGUMENTS_MAX = 64, DEPTH_MAX = 4 };
@@ -15,13 +17,36 @@ enum kind {
 	AFTER_ONE, /* the same, behind an argument of the wrapper */
 };
 
-static const struct interpreter {
-	const char *name;
-	enum kind kind;
+struct interpreter {
 	const char *first, *takes, *names, *code, *eats;
-} interpreters[] = {
+	enum kind kind;
+};
+
+/* The texts of a row, each with a NUL behind. No pointer leads to a text: the loader would have to
+ * complete all pointers in every process. */
+#define TEXTS(name, first, takes, names, code, eats) \
+	name "\0" first "\0" takes "\0" names "\0" code "\0" eats
+#define ROW_OF(line) row_##line
+#define ROW(line)    ROW_OF(line)
+
+static const struct rows {
 #define INTERPRETER(name, kind, first, takes, names, code, eats) \
-	{ name, kind, first, takes, names, code, eats },
+	char ROW(__LINE__)[sizeof(TEXTS(name, first, takes, names, code, eats))];
+#include "host/nwrun/preload/interpreters.def"
+#undef INTERPRETER
+} rows = {
+#define INTERPRETER(name, kind, first, takes, names, code, eats) \
+	TEXTS(name, first, takes, names, code, eats),
+#include "host/nwrun/preload/interpreters.def"
+#undef INTERPRETER
+};
+
+static const struct {
+	uint16_t at; /* of the row */
+	uint8_t kind;
+} places[] = {
+#define INTERPRETER(name, kind, first, takes, names, code, eats) \
+	{ offsetof(struct rows, ROW(__LINE__)), kind },
 #include "host/nwrun/preload/interpreters.def"
 #undef INTERPRETER
 };
@@ -61,7 +86,8 @@ program_part(const char *argument)
 	while (argument[len] != '\0' && argument[len] != ':' && argument[len] != ' ')
 		len++;
 	if (argument[len] != ':' || (argument[len + 1] != ' ' && argument[len + 1] != '\0'))
-		len = strlen(argument);
+		while (argument[len] != '\0')
+			len++;
 	p = base_part(argument, len);
 	if (p.len > 1 && *p.at == '-')
 		p = (struct part){ p.at + 1, p.len - 1 };
@@ -74,20 +100,34 @@ is_version(const char *at, size_t len)
 	return strspn(at, "0123456789.-") >= len;
 }
 
-static const struct interpreter *
-interpreter_find(struct part p)
+static const char *
+text_after(const char *text)
 {
-	const struct interpreter *in = interpreters,
-				 *end = in + sizeof(interpreters) / sizeof(interpreters[0]);
-	size_t len;
+	return text + strlen(text) + 1;
+}
 
-	for (; in < end; in++) {
-		len = strlen(in->name);
-		if (p.len >= len && memcmp(p.at, in->name, len) == 0 &&
-		    is_version(p.at + len, p.len - len))
-			return in;
+/* The comparison is here: a short program would touch the C library's code for this alone. */
+static bool
+interpreter_find(struct part p, struct interpreter *out)
+{
+	const char *row;
+	size_t i, len;
+
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		row = (const char *)&rows + places[i].at;
+		for (len = 0; len < p.len && row[len] != '\0' && row[len] == p.at[len]; len++)
+			;
+		if (row[len] != '\0' || !is_version(p.at + len, p.len - len))
+			continue;
+		out->kind = (enum kind)places[i].kind;
+		out->first = row + len + 1;
+		out->takes = text_after(out->first);
+		out->names = text_after(out->takes);
+		out->code = text_after(out->names);
+		out->eats = text_after(out->code);
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* --- options --- */
@@ -207,12 +247,13 @@ target_find(const struct interpreter *in, const char *const *argv, size_t n)
 static size_t
 put(char *out, size_t at, size_t end, struct part p)
 {
-	size_t len = p.len;
+	size_t len = p.len, i;
 
 	if (len > end - at)
 		for (len = end - at; len > 0 && ((unsigned char)p.at[len] & 0xc0) == 0x80; len--)
 			;
-	memcpy(out + at, p.at, len);
+	for (i = 0; i < len; i++)
+		out[at + i] = p.at[i];
 	out[at + len] = '\0';
 	return at + len;
 }
@@ -241,17 +282,18 @@ void
 title_make(const char *const *argv, size_t n, char *out, size_t cap)
 {
 	struct part program = n > 0 ? program_part(argv[0]) : (struct part){ "", 0 }, inner;
-	const struct interpreter *in = interpreter_find(program), *next;
+	struct interpreter in, next = { 0 };
+	bool found = interpreter_find(program, &in);
 	struct target t;
 	int depth;
 
-	for (depth = 0; in != NULL && depth < DEPTH_MAX; depth++, in = next, program = inner) {
-		t = target_find(in, argv, n);
+	for (depth = 0; found && depth < DEPTH_MAX; depth++, in = next, program = inner) {
+		t = target_find(&in, argv, n);
 		if (t.text == NULL)
 			break;
 		inner = program_part(t.text);
-		next = t.at > 0 && in->kind >= RUNNER ? interpreter_find(inner) : NULL;
-		if (in->kind < WRAPPER && next == NULL) {
+		found = t.at > 0 && in.kind >= RUNNER && interpreter_find(inner, &next);
+		if (in.kind < WRAPPER && !found) {
 			put_both(out, cap, t.text, program);
 			return;
 		}
