@@ -283,9 +283,10 @@ endef
 # narrows loads OpenBLAS with its first fit
 $B/bin/narrows: $B/obj/analyze/blas/late.o
 $(foreach m,$(filter-out host/nwrun/nwrun.c,$(MAINS)),$(eval $(call program,$(basename $(notdir $m)),$(patsubst %/,%,$(dir $m)))))
-# the collector is inside where the library for documents is there without a shared library; conf/plain.c is in place of TLS
+# the collector is inside where the library for documents is there without a shared library; conf/plain.c is in place of TLS. All functions
+# are bound at once: one by one, and again in each of the three processes, costs more
 INSIDE   := $(shell $(PKG_CONFIG) --exists libbson-static-1.0 2>/dev/null && echo -lbson-static-1.0)
-LD_INSIDE := -Wl,--gc-sections,-u,collect_run
+LD_INSIDE := -Wl,--gc-sections,-u,collect_run,-z,now
 $B/bin/nwrun: $B/obj/host/nwrun/nwrun.o $(if $(INSIDE),$B/obj/conf/plain.o) $(call archives,host/nwrun)
 	@mkdir -p $(@D)
 	$(Q)$(LD) $(if $(INSIDE),$(LD_INSIDE)) -o $@ $^ $(INSIDE) $(call link,host/nwrun)

@@ -140,7 +140,6 @@ connect_from(struct conn *c)
 		    c->addr->ai_protocol);
 		if (c->fd < 0)
 			continue;
-		set_options(c->fd);
 		c->attempt_mono_ns = attempt_deadline(c);
 		if (connect(c->fd, c->addr->ai_addr, c->addr->ai_addrlen) == 0 ||
 		    errno == EINPROGRESS)
@@ -443,6 +442,7 @@ finish_connect(struct conn *c, int64_t now_mono_ns)
 		return NW_EAGAIN;
 	if (ready != 0 && getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 &&
 	    error == 0) {
+		set_options(c->fd);
 		freeaddrinfo(c->addrs);
 		c->addrs = c->addr = NULL;
 		c->state = c->tls != NULL ? CONN_SECURING : CONN_OPENING;

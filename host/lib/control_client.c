@@ -17,7 +17,7 @@
 void
 control_client_init(struct control_client *o, const char *can)
 {
-	memset(o, 0, sizeof(*o));
+	memset(o, 0, offsetof(struct control_client, leases.list));
 	o->can = can;
 	o->samples = NW_STATUS_UNSAID;
 	o->diet_series = o->diet_unknown = NW_STATUS_UNSAID;

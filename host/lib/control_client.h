@@ -19,7 +19,6 @@ enum { CONTROL_REFUSED_BYTES = 256, CONTROL_IDS_BYTES = 1024 };
 struct control_client {
 	struct nw_provider *provider; /* provider of the process; set before orders come */
 	const char *can;              /* words of the orders that are taken: "start stop rate" */
-	struct leases leases;
 	uint64_t rejected;
 	const char *why; /* reason of the last rejection; static text, NULL before the first */
 	/* why an order in force is not carried out, for the box; empty: all orders are */
@@ -39,6 +38,7 @@ struct control_client {
 	bool changed; /* orders came, changed or ended since the last control_client_step() */
 	int64_t status_mono_ns; /* when the next STATUS is due; set to 0 for at once */
 	struct nw_doc_buf doc;
+	struct leases leases; /* at the end: a short program never touches the list */
 };
 
 /* can: on loan. The rest is zero. */

@@ -2,9 +2,10 @@
 #include "narrows/cycles.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
+
+#include "host/lib/procread.h"
 
 #define FIRST_NS  INT64_C(20000000) /* from the first reading to the first calibration */
 #define PERIOD_NS INT64_C(1000000000)
@@ -26,15 +27,9 @@ is_trusted(void)
 #else
 	static const char source[] = "arch_sys_counter\n";
 #endif
-	char text[64] = "";
-	FILE *f = fopen(SOURCE_PATH, "re");
+	char text[64];
 
-	if (f == NULL)
-		return false;
-	if (fgets(text, sizeof(text), f) == NULL)
-		text[0] = '\0';
-	fclose(f);
-	return strcmp(text, source) == 0;
+	return procread_path(SOURCE_PATH, text, sizeof(text)) > 0 && strcmp(text, source) == 0;
 }
 
 /* Both clocks at one instant: of a few tries the fastest, in which the least can have come

@@ -19,10 +19,10 @@ struct lease {
 	struct nw_order order;
 	int64_t until_mono_ns;
 };
-/* zero to start; in the order of arrival */
+/* In the order of arrival. To start n is zero; the list, which is large, may be anything. */
 struct leases {
-	struct lease list[LEASES_MAX];
 	size_t n;
+	struct lease list[LEASES_MAX];
 };
 
 /*

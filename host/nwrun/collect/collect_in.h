@@ -232,13 +232,10 @@ struct collect {
 	uint64_t cells[NW_HIST_BUCKETS]; /* scratch */
 };
 
+/* --- collect_id.c --- */
+
 /* A kernel without random bytes ends the collector; the program never notices. */
-static inline void
-id_make(char out[UUID_BYTES])
-{
-	if (uuid_make(out) < 0)
-		abort();
-}
+void id_make(char out[UUID_BYTES]);
 
 static inline uint32_t
 procs_used(const struct collect *c)

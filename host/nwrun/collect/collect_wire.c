@@ -132,13 +132,13 @@ wire_read(struct wire *w, int64_t deadline_mono_ns, struct wire_message *out)
 	while ((rc = message_take(w, out)) == NW_EAGAIN) {
 		if ((rc = in_reserve(w, READ_BYTES)) < 0)
 			return rc;
+		if (!wait_for(w->fd, POLLIN, deadline_mono_ns)) /* mostly nothing is there yet */
+			return NW_EAGAIN;
 		n = recv(w->fd, w->in + w->in_len, w->in_cap - w->in_len, MSG_DONTWAIT);
 		if (n > 0)
 			w->in_len += (size_t)n;
 		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
 			return NW_ECLOSED;
-		else if (!wait_for(w->fd, POLLIN, deadline_mono_ns))
-			return NW_EAGAIN;
 	}
 	return rc;
 }

@@ -58,8 +58,9 @@ enum {
 	NWSHM_SOCKET_BYTES = 112,
 	NWSHM_FILE_BYTES = 160, /* of the region's own path */
 	NWSHM_PATH_BYTES = 400,
-	NWSHM_SMALL_NAMED = 32,      /* files below the size whose names are worth a call */
-	NWSHM_NAMED_BYTES = 1 << 20, /* the size */
+	NWSHM_SMALL_NAMED = 32,       /* files below the size whose names are worth a call */
+	NWSHM_NAMED_BYTES = 1 << 20,  /* the size */
+	NWSHM_CELLS_BYTES = 16 << 10, /* of many new files, those that moved so much have cells */
 	NWSHM_TCP_INFO_BYTES = 256,
 	NWSHM_IMAGES = 64,
 	NWSHM_TRIFLES = 64,

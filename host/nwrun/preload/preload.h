@@ -245,8 +245,8 @@ fd_written(int fd, ssize_t written)
 	if (unlikely(written < 0 || (fd_word_get(fd) & FD_FULL) != 0))
 		fd_note_room(fd, written);
 }
-/* open() made the descriptor. */
-void fd_opened(int fd, int flags);
+/* open() made the descriptor of the path. */
+void fd_opened(int fd, const char *path, int flags);
 /* The program has asked for the facts of a file that it opened for reading. */
 void fd_learn(int fd, uint64_t dev, uint64_t size_bytes);
 static inline bool

@@ -2,13 +2,35 @@
 /* What operations on files seldom need; preload_count.h has the rest. */
 #include "host/nwrun/preload/preload_count.h"
 
+/* A page for each of many small files that are written would cost more than all else about the
+ * file. */
+static bool
+is_worth_cells(const struct nwshm_object *o)
+{
+	uint64_t bytes = nwshm_get(&o->bytes[NWSHM_READ]) + nwshm_get(&o->bytes[NWSHM_WRITE]);
+
+	return bytes >= NWSHM_CELLS_BYTES || o->u.path[0] != '\0' ||
+	    atomic_load_explicit(&o->size_bytes, memory_order_relaxed) > 0 ||
+	    !object_is_one_of_many(bytes);
+}
+
 bool
 cells_prepare(struct nwshm_object *o, struct nwshm_cells *c)
 {
-	if (!region_touch(c, sizeof(*c)))
+	if (!is_worth_cells(o) || !region_touch(c, sizeof(*c)))
 		return false;
 	atomic_store_explicit(&o->cells_ready, 1, memory_order_release);
 	return true;
+}
+
+void
+cells_add_nameless(enum nwshm_dir dir, uint64_t bytes, int64_t ns)
+{
+	struct nwshm_cells *c = &region->cells[NWSHM_OTHER_FILES];
+	unsigned row = nwshm_cell_row_get(c->octave[dir], nw_cell_octave(bytes) + 1);
+
+	if (ns > 0)
+		add_one(&c->count[dir][row][nw_cell_duration((uint64_t)ns)], false);
 }
 
 uint32_t

@@ -14,8 +14,11 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Makes the pages of a file's cells. Returns false without memory. */
+/* Makes the pages of a file's cells. Returns false without memory, and for one of many small
+ * files. */
 bool cells_prepare(struct nwshm_object *o, struct nwshm_cells *c);
+/* Counts an operation on a file that has no cells with the operations on all such files. */
+void cells_add_nameless(enum nwshm_dir dir, uint64_t bytes, int64_t ns);
 /* Numbers the file; returns its number. */
 uint32_t cells_begin_life(struct nwshm_cells *c);
 
@@ -145,8 +148,10 @@ cells_add(struct nwshm_thread *t, struct nwshm_object *o, enum nwshm_dir dir, co
 	struct nwshm_cells *c = cells_of(o);
 	unsigned row;
 
-	if (unlikely(c == NULL))
+	if (unlikely(c == NULL)) {
+		cells_add_nameless(dir, s->bytes, ns);
 		return;
+	}
 	KEEP(c);
 	if (likely(object >= NWSHM_OBJECTS_FIXED))
 		row = walk_row(walk_add(t, c, object, dir, s, alone), c, dir, s->bytes);

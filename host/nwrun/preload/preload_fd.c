@@ -168,22 +168,23 @@ look_at(int fd, bool reads)
 	return fd_word(NWSHM_OTHER_READ, false, NULL);
 }
 
-/* Another thread may have looked meanwhile, or closed the descriptor: then its word stands. */
+/* Another thread may have looked meanwhile: then its word stands, and its object counts. Or it has
+ * closed the descriptor. */
 static uint32_t
 fd_look(int fd, uint32_t old)
 {
 	uint32_t word = look_at(fd, (old & FD_READS) != 0);
+	bool has_place = (unsigned)fd < FD_MAX && tables_make();
 
 	if (word == 0)
 		return fd_word(NWSHM_OTHER_READ, false, NULL);
-	if ((unsigned)fd >= FD_MAX || !tables_make() ||
-	    !atomic_compare_exchange_strong(&tables->fd[fd], &old, word)) {
-		if (fd_word_object(word) != NULL)
-			object_unref(fd_word_object(word));
+	if (has_place && atomic_compare_exchange_strong(&tables->fd[fd], &old, word)) {
+		nwshm_used(&fd_used, (uint32_t)fd);
 		return word;
 	}
-	nwshm_used(&fd_used, (uint32_t)fd);
-	return word;
+	if (fd_word_object(word) != NULL)
+		object_unref(fd_word_object(word));
+	return has_place && old != 0 && (old & FD_AGAIN) == 0 ? old : word;
 }
 
 struct fd_info
@@ -263,14 +264,38 @@ fd_forget(int fd)
 		object_unref(fd_word_object(word));
 }
 
-void
-fd_opened(int fd, int flags)
+/* Devices that some programs open for every file. */
+static bool
+is_well_known(const char *path)
 {
+	static const char names[][sizeof("/dev/urandom")] = { "/dev/urandom", "/dev/null",
+		"/dev/zero" };
+	size_t i;
+
+	if (strncmp(path, "/dev/", sizeof("/dev/") - 1) != 0)
+		return false;
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(path, names[i]) == 0)
+			return true;
+	return false;
+}
+
+void
+fd_opened(int fd, const char *path, int flags)
+{
+	uint32_t word;
+
 	fd_forget(fd);
-	if (region == NULL || tables == NULL || (unsigned)fd >= FD_MAX ||
-	    (flags & (O_ACCMODE | O_PATH)) != O_RDONLY || in_vfork_child())
+	if (region == NULL || tables == NULL || (unsigned)fd >= FD_MAX || (flags & O_PATH) != 0 ||
+	    in_vfork_child())
 		return;
-	atomic_store_explicit(&tables->fd[fd], FD_READS | FD_AGAIN, memory_order_relaxed);
+	if (is_well_known(path))
+		word = fd_word(NWSHM_OTHER_READ, false, NULL);
+	else if ((flags & O_ACCMODE) == O_RDONLY)
+		word = FD_READS | FD_AGAIN;
+	else
+		return;
+	atomic_store_explicit(&tables->fd[fd], word, memory_order_relaxed);
 	nwshm_used(&fd_used, (uint32_t)fd);
 }
 

@@ -28,36 +28,36 @@ fresh(int fd)
 }
 
 static inline int
-opened(int fd, int flags)
+opened(int fd, const char *path, int flags)
 {
 	if (fd >= 0)
-		fd_opened(fd, flags);
+		fd_opened(fd, path, flags);
 	return fd;
 }
 
 /* The mode argument is there only with O_CREAT and O_TMPFILE; reading and passing a missing mode
  * is harmless. */
-#define OPEN(name, params, last, args)                 \
-	EXPORT int name params                         \
-	{                                              \
-		va_list ap;                            \
-		mode_t mode;                           \
-                                                       \
-		va_start(ap, last);                    \
-		mode = va_arg(ap, mode_t);             \
-		va_end(ap);                            \
-		return opened(REAL(name) args, flags); \
+#define OPEN(name, params, last, args)                       \
+	EXPORT int name params                               \
+	{                                                    \
+		va_list ap;                                  \
+		mode_t mode;                                 \
+                                                             \
+		va_start(ap, last);                          \
+		mode = va_arg(ap, mode_t);                   \
+		va_end(ap);                                  \
+		return opened(REAL(name) args, path, flags); \
 	}
 OPEN(open, (const char *path, int flags, ...), flags, (path, flags, mode))
 OPEN(open64, (const char *path, int flags, ...), flags, (path, flags, mode))
 OPEN(openat, (int dir, const char *path, int flags, ...), flags, (dir, path, flags, mode))
 OPEN(openat64, (int dir, const char *path, int flags, ...), flags, (dir, path, flags, mode))
 
-#define OPEN_2(name, params, args)                     \
-	EXPORT int name params;                        \
-	EXPORT int name params                         \
-	{                                              \
-		return opened(REAL(name) args, flags); \
+#define OPEN_2(name, params, args)                           \
+	EXPORT int name params;                              \
+	EXPORT int name params                               \
+	{                                                    \
+		return opened(REAL(name) args, path, flags); \
 	}
 OPEN_2(__open_2, (const char *path, int flags), (path, flags))
 OPEN_2(__open64_2, (const char *path, int flags), (path, flags))

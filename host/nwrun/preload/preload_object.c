@@ -124,13 +124,14 @@ object_find(
 bool
 table_reaches(_Atomic uint32_t *ready, uint32_t index, const void *at, size_t bytes)
 {
-	uintptr_t from = (uintptr_t)at & ~(uintptr_t)(NWSHM_PAGE - 1), end = (uintptr_t)at + bytes;
+	uintptr_t from = (uintptr_t)at & ~(uintptr_t)(NWSHM_PAGE - 1), end = (uintptr_t)at + bytes,
+		  beyond = (end + NWSHM_PAGE - 1) & ~(uintptr_t)(NWSHM_PAGE - 1);
 
 	if (likely(index < atomic_load_explicit(ready, memory_order_relaxed)))
 		return true;
 	if (sealed || sys(SYS_madvise, from, end - from, NWSHM_POPULATE_WRITE) < 0)
 		return false;
-	nwshm_used(ready, index);
+	nwshm_used(ready, index + (uint32_t)((beyond - end) / bytes)); /* the page's others, too */
 	return true;
 }
 

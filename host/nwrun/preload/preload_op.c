@@ -134,14 +134,14 @@ turn_add(struct nwshm_thread *t, int64_t away_ns)
 void
 turn_note(const void *at, int64_t begin_mono_ns, int64_t end_mono_ns)
 {
-	enum { PART = 16, PART_ELSEWHERE = 2, DECAY = 64 };
+	enum { SHIFT = 4, SHIFT_ELSEWHERE = 1, DECAY = 64 }; /* parts of a step: no division */
 	int64_t away_ns = begin_mono_ns - self.fetch_end_mono_ns;
-	int part = at == self.fetch_at ? PART : PART_ELSEWHERE;
+	int shift = at == self.fetch_at ? SHIFT : SHIFT_ELSEWHERE;
 
 	if (!is_first_thread())
 		return;
 	self.step_ns -= self.step_ns / DECAY;
-	if (self.fetch_end_mono_ns == 0 || away_ns > self.step_ns / part) {
+	if (self.fetch_end_mono_ns == 0 || away_ns > self.step_ns >> shift) {
 		if (self.fetch_end_mono_ns != 0)
 			turn_add(self.slot, away_ns);
 		self.fetch_begin_mono_ns = begin_mono_ns;
