@@ -357,12 +357,17 @@ static void
 hello_answer(struct xsess *x)
 {
 	struct schedule_stats clock = { .clock_known = false };
+	const struct nw_frame_limits *limits = &x->box->limits;
+	bool joins = limits->blocks_max >= NW_FRAME_JOINED_BLOCKS &&
+	    limits->message_max_bytes >= NW_FRAME_JOINED_BYTES;
 	struct nw_kv kv[7] = {
 		{ "software", NW_KV_TEXT, { .text = "narrowsd" } },
 		{ "version", NW_KV_TEXT, { .text = NW_VERSION } },
 		{ "stored", NW_KV_INT, { .i = (int64_t)x->origin->stored_seq } },
 		{ "can", NW_KV_TEXT,
-		    { .text = "start stop rate status clock batch lost events verdict" } },
+		    { .text = joins
+			    ? "start stop rate status clock batch lost events verdict blocks"
+			    : "start stop rate status clock batch lost events verdict" } },
 		{ "time_ns", NW_KV_INT, { .i = nw_wall_ns() } },
 	};
 	size_t n = 5;

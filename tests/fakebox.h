@@ -36,6 +36,7 @@ struct fakebox {
 	bool refuse;           /* answers the open with a NACK */
 	bool batches;          /* offers to take packed rows */
 	bool losses;           /* offers to take numbers of documents that died */
+	bool joins;            /* offers to take several blocks in a message */
 	bool commit_each;      /* stores and says so at once */
 	size_t read_max_bytes; /* per step; 0: all there is */
 	/* other application options */
@@ -43,7 +44,7 @@ struct fakebox {
 
 	/* what has happened */
 	uint8_t sess_id[NW_SESS_ID_BYTES];
-	unsigned accepts, opens, hops, hellos, metas, docs, closes, pings, others;
+	unsigned accepts, opens, hops, hellos, metas, docs, closes, pings, others, messages;
 	bool opened, auth_seen;
 	uint64_t next_seq, first_seq;     /* by the last HELLO */
 	uint64_t received, stored;        /* highest numbers, over all connections */
@@ -130,6 +131,7 @@ fakebox_say_stored(struct fakebox *b, uint16_t opt, int64_t stored)
 		{ "can", NW_KV_TEXT,
 		    { .text = b->losses  ? "stored lost"
 			    : b->batches ? "stored batch"
+			    : b->joins   ? "stored blocks"
 					 : NULL } } };
 	struct nw_doc_buf doc = { 0 };
 	struct nw_block block = { .type = opt };
@@ -307,6 +309,10 @@ fakebox_on_frame(struct fakebox *b, const struct nw_frame *f)
 	case NW_MSG_APP_DATA:
 		CHECK(b->opened);
 		CHECK(memcmp(f->sess_id, b->sess_id, sizeof(b->sess_id)) == 0);
+		b->messages++;
+		CHECK(f->n_blocks == 1 ||
+		    (b->joins && f->n_blocks <= NW_FRAME_JOINED_BLOCKS &&
+			f->len <= NW_FRAME_JOINED_BYTES));
 		while (nw_frame_next_block(f, &cursor, &block))
 			fakebox_on_block(b, &block);
 		break;

@@ -23,6 +23,7 @@ enum {
 	BLOCK_HEADER_EXTENDED = NW_BLOCK_HEADER + 8,
 	LENGTH_EXTENDED = 0xffff,
 	V0_BODY_MAX_BYTES = 0xffff,
+	V1_BLOCKS_AT = 4,
 	V1_SESS_ID_AT = 152,
 	V0_SESS_ID_AT = 4
 };
@@ -89,7 +90,7 @@ parse_v1(const uint8_t *buf, size_t len, const struct nw_frame_limits *lim, stru
 		return more(need, NW_FRAME_V1_HEADER);
 	out->flags = buf[1];
 	out->type = get_be16(buf + 2);
-	out->n_blocks = get_be16(buf + 4);
+	out->n_blocks = get_be16(buf + V1_BLOCKS_AT);
 	memcpy(out->sess_id, buf + V1_SESS_ID_AT, NW_SESS_ID_BYTES);
 	if (out->n_blocks > lim->blocks_max)
 		return fail(why, NW_ETOOBIG, "too many blocks in a message");
@@ -198,6 +199,32 @@ nw_frame_next_block(const struct nw_frame *f, size_t *cursor, struct nw_block *o
 	return true;
 }
 
+static size_t
+block_bytes(const struct nw_block *b)
+{
+	return (b->len >= LENGTH_EXTENDED ? BLOCK_HEADER_EXTENDED : NW_BLOCK_HEADER) + b->len;
+}
+
+/* Returns the place behind the block. */
+static uint8_t *
+block_write(uint8_t *p, const struct nw_block *b)
+{
+	bool extended = b->len >= LENGTH_EXTENDED;
+
+	put_be16(p, b->type);
+	put_be16(p + 2, b->sport);
+	put_be16(p + 4, extended ? LENGTH_EXTENDED : (uint16_t)b->len);
+	put_be16(p + 6, 0);
+	p += NW_BLOCK_HEADER;
+	if (extended) {
+		put_be64(p, b->len);
+		p += 8;
+	}
+	if (b->len > 0)
+		memcpy(p, b->data, b->len);
+	return p + b->len;
+}
+
 static long
 write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id,
     const struct nw_block *blocks, uint16_t n_blocks)
@@ -207,9 +234,7 @@ write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id,
 	unsigned i;
 
 	for (i = 0; i < n_blocks; i++)
-		total +=
-		    (blocks[i].len >= LENGTH_EXTENDED ? BLOCK_HEADER_EXTENDED : NW_BLOCK_HEADER) +
-		    blocks[i].len;
+		total += block_bytes(&blocks[i]);
 	if (buf == NULL)
 		return (long)total;
 	if (total > cap)
@@ -217,25 +242,25 @@ write_v1(uint8_t *buf, size_t cap, uint16_t type, const uint8_t *sess_id,
 	memset(p, 0, NW_FRAME_V1_HEADER);
 	p[0] = 1;
 	put_be16(p + 2, type);
-	put_be16(p + 4, n_blocks);
+	put_be16(p + V1_BLOCKS_AT, n_blocks);
 	memcpy(p + V1_SESS_ID_AT, sess_id, NW_SESS_ID_BYTES);
 	p += NW_FRAME_V1_HEADER;
-	for (i = 0; i < n_blocks; i++) {
-		bool extended = blocks[i].len >= LENGTH_EXTENDED;
+	for (i = 0; i < n_blocks; i++)
+		p = block_write(p, &blocks[i]);
+	return (long)total;
+}
 
-		put_be16(p, blocks[i].type);
-		put_be16(p + 2, blocks[i].sport);
-		put_be16(p + 4, extended ? LENGTH_EXTENDED : (uint16_t)blocks[i].len);
-		put_be16(p + 6, 0);
-		p += NW_BLOCK_HEADER;
-		if (extended) {
-			put_be64(p, blocks[i].len);
-			p += 8;
-		}
-		if (blocks[i].len > 0)
-			memcpy(p, blocks[i].data, blocks[i].len);
-		p += blocks[i].len;
-	}
+long
+nw_frame_append(uint8_t *buf, size_t len, size_t cap, const struct nw_block *block)
+{
+	size_t total = len + block_bytes(block);
+
+	if (buf == NULL)
+		return (long)total;
+	if (total > cap)
+		return NW_ETOOBIG;
+	put_be16(buf + V1_BLOCKS_AT, (uint16_t)(get_be16(buf + V1_BLOCKS_AT) + 1));
+	block_write(buf + len, block);
 	return (long)total;
 }
 

@@ -93,6 +93,8 @@ forget_bytes(struct conn *c)
 {
 	c->in.len = c->out.len = 0;
 	c->in_taken = c->out_sent = 0;
+	c->joins = false;
+	c->joined = 0;
 	c->in_need = READ_MIN_BYTES;
 	c->drained = false;
 	c->queued_bytes = c->written_bytes = 0;
@@ -241,22 +243,56 @@ buf_reserve(struct nw_doc_buf *b, size_t cap)
 	return NW_OK;
 }
 
+/* Moves the unsent bytes to the begin of the buffer. A message of which bytes are sent, or sealed,
+ * is complete. */
+static void
+out_compact(struct conn *c)
+{
+	if (c->out_sent == 0)
+		return;
+	if (c->out_sent > c->joined_at)
+		c->joined = 0;
+	c->joined_at -= c->joined > 0 ? c->out_sent : 0;
+	memmove(c->out.data, c->out.data + c->out_sent, c->out.len - c->out_sent);
+	c->out.len -= c->out_sent;
+	c->out_sent = 0;
+}
+
+/* Adds a block of application data to the message before; false: to a message of its own. */
+static bool
+block_join(struct conn *c, const struct nw_block *block)
+{
+	size_t len = c->out.len - c->joined_at;
+	long joined;
+
+	if (!c->joins || c->joined == 0 || c->joined == NW_FRAME_JOINED_BLOCKS ||
+	    (joined = nw_frame_append(NULL, len, 0, block)) > NW_FRAME_JOINED_BYTES ||
+	    buf_reserve(&c->out, c->joined_at + (size_t)joined) < 0)
+		return false;
+	nw_frame_append(c->out.data + c->joined_at, len, (size_t)joined, block);
+	c->joined++;
+	c->out.len = c->joined_at + (size_t)joined;
+	c->queued_bytes += (uint64_t)joined - len;
+	return true;
+}
+
 int
 conn_queue(struct conn *c, uint8_t version, uint16_t type, const struct nw_block *block)
 {
 	uint16_t n = block != NULL;
 	long len = nw_frame_write(NULL, 0, version, type, c->sess_id, block, n);
+	bool data = version == 1 && type == NW_MSG_APP_DATA && n > 0;
 
 	if (len < 0)
 		return (int)len;
-	if (c->out_sent > 0) {
-		memmove(c->out.data, c->out.data + c->out_sent, c->out.len - c->out_sent);
-		c->out.len -= c->out_sent;
-		c->out_sent = 0;
-	}
+	out_compact(c);
+	if (data && block_join(c, block))
+		return NW_OK;
 	if (buf_reserve(&c->out, c->out.len + (size_t)len) < 0)
 		return NW_ENOMEM;
 	nw_frame_write(c->out.data + c->out.len, (size_t)len, version, type, c->sess_id, block, n);
+	c->joined_at = c->out.len;
+	c->joined = data;
 	c->out.len += (size_t)len;
 	c->queued_bytes += (uint64_t)len;
 	return NW_OK;

@@ -50,10 +50,13 @@ struct conn {
 	size_t sealed_bytes, sealed_plain_bytes;
 	struct nw_doc_buf in, out;
 	bool exact;   /* set by the owner after conn_init() */
+	bool joins;   /* the peer takes several blocks in a message; set by the owner once OPEN */
 	bool drained; /* whether the last read got fewer bytes than there was room for */
 	/* end of the bytes read so far; length of the frame handed out last */
 	size_t in_need, in_taken;
 	size_t out_sent;
+	size_t joined_at; /* begin, in out, of a message to which blocks may be added .. */
+	unsigned joined;  /* .. and the number of its blocks; 0: there is none */
 	uint64_t queued_bytes, written_bytes; /* counters of this session, since conn_connect() */
 };
 
@@ -85,8 +88,8 @@ conn_unsent_bytes(const struct conn *c)
 /* The next message from the peer once OPEN, good until the next call on c. NW_EAGAIN: none yet.
  * Else CLOSED. */
 int conn_recv(struct conn *c, struct nw_frame *out);
-/* Appends a message with one block (NULL data: an empty block) to the output of conn_step().
- * NW_ENOMEM, NW_ETOOBIG. */
+/* Appends a message with one block (NULL data: an empty block) to the output of conn_step(), or the
+ * block alone to the message before (joins). NW_ENOMEM, NW_ETOOBIG. */
 int conn_queue(struct conn *c, uint8_t version, uint16_t type, const struct nw_block *block);
 
 #endif

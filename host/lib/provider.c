@@ -653,6 +653,7 @@ take_reply(struct nw_provider *p, const struct nw_block *b, int64_t now_mono_ns)
 			p->losses = has_word(kv[i].v.text, "lost");
 			p->verdicts = has_word(kv[i].v.text, "verdict");
 			p->events = has_word(kv[i].v.text, "events");
+			p->conn.joins = has_word(kv[i].v.text, "blocks");
 		}
 		if (strcmp(kv[i].key, "trouble") == 0 && kv[i].type == NW_KV_TEXT)
 			trouble_note(p, kv[i].v.text);

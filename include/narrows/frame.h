@@ -128,6 +128,16 @@ bool nw_frame_next_block(const struct nw_frame *f, size_t *cursor, struct nw_blo
 long nw_frame_write(uint8_t *buf, size_t cap, uint8_t version, uint16_t type,
     const uint8_t sess_id[NW_SESS_ID_BYTES], const struct nw_block *blocks, uint16_t n_blocks);
 
+/*
+ * Appends a block to a v1 frame that nw_frame_write() has written at the start of buf, len bytes
+ * long. Returns the new length, or NW_ETOOBIG when cap is too small. With buf NULL: the length
+ * only.
+ */
+long nw_frame_append(uint8_t *buf, size_t len, size_t cap, const struct nw_block *block);
+
+/* A sender joins no more blocks or bytes in a message; a box of these limits takes them. */
+enum { NW_FRAME_JOINED_BLOCKS = 16, NW_FRAME_JOINED_BYTES = 8192 };
+
 /* SESS_OPEN */
 struct nw_open {
 	uint8_t sess_id[NW_SESS_ID_BYTES]; /* id in the HOP block; wins over the header's id */

@@ -180,6 +180,63 @@ test_end_behind_long_message(void)
 		}
 }
 
+/* Whether the box says that it takes joined documents; it must take what it says. */
+static bool
+is_joining(void)
+{
+	static uint8_t buf[ANSWER_BYTES];
+	const uint8_t document[] = { 5, 0, 0, 0, 0 };
+	struct nw_block block = { .type = 0x99, .data = document, .len = sizeof(document) };
+	struct bytes b = { 0 };
+	uint16_t types[8];
+	size_t at, i;
+	ssize_t len;
+	bool said, open;
+	int fd = boxed_connect(0x7f000003, 1);
+
+	opening_add(&b);
+	hello_add(&b, "joiner", 1);
+	put(fd, b.data, b.len);
+	len = recv(fd, buf, sizeof(buf), 0);
+	said = len > 0 && memmem(buf, (size_t)len, " blocks", sizeof(" blocks")) != NULL;
+	CHECK(len > 0 && memmem(buf, (size_t)len, "stored", sizeof("stored")) != NULL);
+	if (said) {
+		b.len = 0;
+		frame_add(&b, NW_MSG_APP_DATA, 0x99, document, sizeof(document));
+		for (i = 1; i < NW_FRAME_JOINED_BLOCKS; i++) {
+			at = (size_t)nw_frame_append(NULL, b.len, 0, &block) - b.len;
+			bytes_grow(&b, at);
+			nw_frame_append(b.data, b.len - at, b.len, &block);
+		}
+		put(fd, b.data, b.len);
+		b.len = 0;
+		frame_add(&b, NW_MSG_PING, 0, NULL, 0);
+		put(fd, b.data, b.len);
+		CHECK(answers(fd, types, &open) == 1 && types[0] == NW_MSG_PONG && open);
+	}
+	close(fd);
+	boxed_run();
+	free(b.data);
+	return said;
+}
+
+static void
+test_joining(void)
+{
+	const struct nw_frame_limits usual = box.limits;
+
+	CHECK(is_joining());
+	box.limits.blocks_max = NW_FRAME_JOINED_BLOCKS;
+	box.limits.message_max_bytes = NW_FRAME_JOINED_BYTES;
+	CHECK(is_joining());
+	box.limits.blocks_max--;
+	CHECK(!is_joining());
+	box.limits = usual;
+	box.limits.message_max_bytes = NW_FRAME_JOINED_BYTES - 1;
+	CHECK(!is_joining());
+	box.limits = usual;
+}
+
 static void
 test_limits(void)
 {
@@ -260,6 +317,7 @@ main(void)
 	boxed_begin();
 	test_exchange();
 	test_end_behind_long_message();
+	test_joining();
 	test_limits();
 	test_memory();
 	boxed_end();

@@ -400,6 +400,31 @@ test_hops(void)
 	CHECK_INT(open_with_hops(deep, 99, &wide, &o), NW_ETOOBIG);
 }
 
+/* A block that is added makes the frame of both blocks. */
+static void
+test_append(void)
+{
+	static const size_t lens[] = { 0, 1, 0xfffe, 0xffff, 70000 };
+	static uint8_t payload[70000], want[150000], got[150000];
+	struct nw_block b[2] = { { .type = NW_OPT_META, .sport = 1, .data = payload },
+		{ .type = NW_OPT_DATA, .sport = 2, .data = payload } };
+	size_t i, len;
+	long n;
+
+	for (i = 0; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)(i * 7);
+	for (i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		b[0].len = lens[4 - i];
+		b[1].len = lens[i];
+		n = nw_frame_write(want, sizeof(want), 1, NW_MSG_APP_DATA, sid, b, 2);
+		len = (size_t)nw_frame_write(got, sizeof(got), 1, NW_MSG_APP_DATA, sid, b, 1);
+		CHECK_INT(nw_frame_append(NULL, len, 0, &b[1]), n);
+		CHECK_INT(nw_frame_append(got, len, (size_t)n - 1, &b[1]), NW_ETOOBIG);
+		CHECK_INT(nw_frame_append(got, len, (size_t)n, &b[1]), n);
+		CHECK(memcmp(got, want, (size_t)n) == 0);
+	}
+}
+
 static void
 test_limits(void)
 {
@@ -624,6 +649,7 @@ main(void)
 	test_bad_contents();
 	test_tolerance();
 	test_hops();
+	test_append();
 	test_limits();
 	test_write_v1();
 	test_write_v0();

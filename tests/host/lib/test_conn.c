@@ -2,6 +2,9 @@
 /* Addresses of boxes as people write them, and a connection that finds nobody. */
 #include "host/lib/conn.h"
 
+#include <fcntl.h>
+#include <sys/socket.h>
+
 #include "tests/check.h"
 #include "narrows/clock.h"
 #include "narrows/err.h"
@@ -71,10 +74,76 @@ test_nobody(void)
 	conn_clear(&c);
 }
 
+/* Reads so many bytes at most, and checks that the blocks of whole messages carry the numbers from
+ * *number on. Returns the messages. */
+static unsigned
+numbers_read(int fd, size_t bytes, uint32_t *number)
+{
+	static uint8_t buf[1 << 16];
+	static size_t len;
+	ssize_t n = recv(fd, buf + len, bytes < sizeof(buf) - len ? bytes : sizeof(buf) - len, 0);
+	unsigned messages = 0;
+	struct nw_frame f;
+	struct nw_block b;
+	size_t cursor, at = 0, need;
+	const char *why;
+
+	len += n > 0 ? (size_t)n : 0;
+	while (nw_frame_parse(buf + at, len - at, &nw_frame_limits_default, &f, &need, &why) ==
+	    NW_OK) {
+		for (cursor = 0; nw_frame_next_block(&f, &cursor, &b); (*number)++)
+			CHECK(b.len >= 4 && memcmp(b.data, number, 4) == 0);
+		CHECK(f.n_blocks <= NW_FRAME_JOINED_BLOCKS);
+		CHECK(f.n_blocks <= 1 || f.len <= NW_FRAME_JOINED_BYTES);
+		messages++;
+		at += f.len;
+	}
+	memmove(buf, buf + at, len -= at);
+	return messages;
+}
+
+/* Blocks join messages of which no byte is sent yet, while a socket takes what it likes. */
+static void
+test_joining(void)
+{
+	enum { BLOCKS = 6000, ROUNDS_MAX = 10000 };
+	static uint8_t data[600];
+	struct nw_block b = { .type = NW_OPT_DATA, .sport = 1, .data = data };
+	uint32_t queued = 0, number = 0;
+	unsigned messages = 0, own = 0;
+	int fd[2], small = 2048, round;
+	struct conn c;
+
+	CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd) == 0);
+	setsockopt(fd[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
+	conn_init(&c);
+	conn_adopt(&c, fd[0]);
+	c.joins = true;
+	for (round = 0; number < BLOCKS && round < ROUNDS_MAX && check_failed == 0; round++) {
+		for (; queued < BLOCKS && conn_unsent_bytes(&c) < 9000 + queued % 7 * 2000;
+		     queued++) {
+			memcpy(data, &queued, sizeof(queued));
+			b.len = 4 + queued * 37 % (sizeof(data) - 4);
+			CHECK_INT(conn_queue(&c, 1, NW_MSG_APP_DATA, &b), NW_OK);
+			if (queued % 500 == 0) { /* a message between others ends the one before */
+				CHECK_INT(conn_queue(&c, 1, NW_MSG_PONG, NULL), NW_OK);
+				own++;
+			}
+		}
+		CHECK_INT(conn_step(&c, nw_mono_ns()), NW_OK);
+		messages += numbers_read(fd[1], 700 + number % 1900, &number);
+	}
+	CHECK_INT(number, BLOCKS);
+	CHECK(messages - own > BLOCKS / NW_FRAME_JOINED_BLOCKS && messages - own < BLOCKS / 4);
+	conn_clear(&c);
+	close(fd[1]);
+}
+
 int
 main(void)
 {
 	test_addresses();
 	test_nobody();
+	test_joining();
 	return check_done("conn");
 }

@@ -293,6 +293,41 @@ test_slow_reader(void)
 	fakebox_stop(&b);
 }
 
+/* Documents share messages where the box says so, whole and in order, however slowly it reads. */
+static void
+test_joined(size_t read_max_bytes)
+{
+	enum { DOCS = 2000 };
+	struct nw_provider *p;
+	struct fakebox b;
+	int small = 4096;
+
+	next_value = 0;
+	fakebox_start(&b);
+	if (read_max_bytes > 0)
+		setsockopt(b.listen_fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+	b.read_max_bytes = read_max_bytes;
+	b.joins = true;
+	p = provider_start(b.addr, 0);
+	add_meta(p, "m1");
+	DRIVE(p, &b, 2000, b.metas == 1);
+	add_docs(p, DOCS);
+	DRIVE(p, &b, 8000, b.docs == DOCS);
+	check_values(&b, 1, DOCS);
+	CHECK_INT(b.hellos, 1);
+	CHECK(b.messages < DOCS / NW_FRAME_JOINED_BLOCKS * 3 / 2);
+	fakebox_commit(&b, DOCS);
+	DRIVE(p, &b, 2000, stats_of(p).docs_stored == DOCS);
+	/* another connection, to a box that does not */
+	fakebox_hang_up(&b);
+	b.joins = false;
+	add_docs(p, 10);
+	DRIVE(p, &b, 4000, b.docs == DOCS + 10);
+	check_values(&b, DOCS + 1, DOCS + 10);
+	CHECK_INT(nw_provider_close(p, 0), NW_EAGAIN);
+	fakebox_stop(&b);
+}
+
 /* Ended metadata goes once its last document is stored, not before. */
 static void
 test_meta_end(void)
@@ -568,6 +603,8 @@ main(void)
 	test_original();
 	test_bounds();
 	test_slow_reader();
+	test_joined(0);
+	test_joined(1009);
 	test_meta_end();
 	test_refused();
 	test_hostile_box();
