@@ -68,7 +68,7 @@ BASE        := -std=c11 -D_GNU_SOURCE -DNW_VERSION='"$(VERSION)"' -Wall -Wextra 
 FLAGS       := $(BASE) $(OPT_$(MODE)) $(CFLAGS)
 LD          := $(CC) $(OPT_$(MODE)) $(LDFLAGS)
 # nwrun.so and narrows_sqlite.so go into foreign programs: never with a sanitizer's runtime
-FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize -fno-tree-loop-distribute-patterns -g $(CFLAGS)
+FLAGS_preload := $(BASE) -O2 -fno-tree-slp-vectorize $(if $(findstring clang,$(CC)),,-fno-tree-loop-distribute-patterns) -g $(CFLAGS)
 
 # The rooms from the ground up. MAY_room names those before it whose functions and headers it may use; tests/sys_house.sh
 # checks symbols and #include. A room above does not link, and so no circle of rooms can be.

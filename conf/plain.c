@@ -2,9 +2,8 @@
 /*
  * In place of TLS in the collector that nwrun has inside: the libraries of TLS would be loaded, and
  * their memory copied and given back, for each program that is measured. Where the box wants TLS,
- * nwrun loads the collector of nwrun-collect.so (host/nwrun/collector.c), and so only
- * nw_tls_ctx_new() and nw_tls_ctx_release() can be called here. `make host-static` leaves this
- * file out.
+ * nwrun loads the collector of nwrun-collect.so (host/nwrun/collector.c), and so no endpoint is
+ * ever made here. `make host-static` leaves this file out.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +29,7 @@ nw_tls_ctx_release(struct nw_tls_ctx *c)
 	(void)c;
 }
 
-/* Without a context there is no endpoint. */
+/* A connection without an endpoint ends, too. */
 void
 nw_tls_free(struct nw_tls *t)
 {

@@ -63,6 +63,7 @@ struct label {
 	enum nwshm_object_kind kind;
 	char path[NWSHM_PATH_BYTES];
 	const struct mount *mount; /* NULL: the file lies on a block device */
+	uint64_t dev;              /* of a file, as in nwshm.h */
 	int64_t size_bytes;
 	struct net_addr local, peer;
 };

@@ -27,6 +27,7 @@ label_fill(struct collect *c, uint32_t owner, struct label *l, const struct nwsh
 		return;
 	memcpy(l->path, o->u.path, sizeof(l->path));
 	l->path[sizeof(l->path) - 1] = '\0';
+	l->dev = o->dev;
 	if (l->mount == NULL && o >= &c->shm->object[NWSHM_OBJECTS_FIXED])
 		l->mount =
 		    mounts_find(&c->mounts, w->foreign ? 0 : w->pid, o->dev, o->fs_magic, l->path);

@@ -45,12 +45,13 @@ kv_place(struct kv_list *l, const struct label *label, char place[PLACE_BYTES])
 {
 	bool file = label->kind == NWSHM_FILE;
 
-	/* a look at a file over a network may wait for the server */
+	/* a file over a network has no device of this host */
 	if (file && label->mount != NULL &&
 	    nw_fs_is_far(nw_fs_place(label->mount->type, label->mount->device)))
 		return;
 	if (label->known &&
-	    (file ? place_of_file(label->path, place) : place_of_address(&label->local, place)))
+	    (file ? label->path[0] == '/' && place_of_file(label->dev, place)
+		  : place_of_address(&label->local, place)))
 		kv_text(l, file ? "device" : "interface", place);
 }
 

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -53,21 +52,19 @@ place_of_device(const char *dev, dev_t number, char out[PLACE_BYTES])
 /* Files come in groups from one file system: the answer for the last is kept, as a walk below /sys
  * costs more than all else that is told of a small file. */
 bool
-place_of_file(const char *path, char out[PLACE_BYTES])
+place_of_file(uint64_t dev, char out[PLACE_BYTES])
 {
 	static struct {
 		bool known, found;
-		dev_t number;
+		uint64_t dev;
 		char place[PLACE_BYTES];
 	} last;
-	struct stat st;
 
-	if (path[0] != '/' || stat(path, &st) != 0)
-		return false;
-	if (!last.known || last.number != st.st_dev) {
+	if (!last.known || last.dev != dev) {
 		last.known = true;
-		last.number = st.st_dev;
-		last.found = place_of_device("/sys/dev/block", st.st_dev, last.place);
+		last.dev = dev;
+		last.found = place_of_device(
+		    "/sys/dev/block", makedev((unsigned)(dev >> 32), (unsigned)dev), last.place);
 	}
 	if (last.found)
 		memcpy(out, last.place, PLACE_BYTES);

@@ -48,9 +48,8 @@ test_devices(void)
 		if (known && cases[i].device != NULL)
 			CHECK_STR(out, cases[i].device);
 	}
-	CHECK(!place_of_file("relative", out));
-	CHECK(!place_of_file("/no/such/file", out));
-	CHECK(!place_of_file("/proc/self/stat", out));
+	CHECK(!place_of_file(45, out));
+	CHECK(!place_of_file(UINT64_MAX, out));
 	CHECK(chdir("/") == 0);
 }
 
@@ -69,7 +68,8 @@ test_turns(void)
 		if (stat(paths[i], &st) != 0)
 			continue;
 		known = place_of_device("/sys/dev/block", st.st_dev, wanted);
-		CHECK_INT(place_of_file(paths[i], found), known);
+		CHECK_INT(place_of_file((uint64_t)major(st.st_dev) << 32 | minor(st.st_dev), found),
+		    known);
 		if (known)
 			CHECK_STR(found, wanted);
 	}
