@@ -193,7 +193,7 @@ choose_representatives(const struct nw_correlations *c, struct nw_clusters *out)
 	return NW_OK;
 }
 
-/* Each member looks at the earlier members of its cluster, as `before` chains them. */
+/* Each member looks at the cluster's earlier members, chained by `before`. */
 static int
 find_ends(const struct nw_correlations *c, struct nw_clusters *out)
 {

@@ -31,7 +31,7 @@ struct selection {
 };
 
 /* r of the prepared metrics with the response, of each fold without the fold's rows and last of all
- * rows: selections of one table differ in their metrics, hardly in these. */
+ * rows: selections of one table differ in metrics alone. */
 struct strengths {
 	size_t n_metrics;
 	double *r; /* n_metrics of each fold; STRENGTH_UNKNOWN: not asked yet */

@@ -84,7 +84,7 @@ strongest(const double *strength, double *scratch, size_t p, size_t limit, struc
 }
 
 /* The representatives on the rows outside [from, to). A column is copied when somebody asks for the
- * column: screening knows most of them by their strengths, and keeps few. */
+ * column: screening knows most columns by the strengths, and keeps few. */
 struct rows {
 	const struct selection *s;
 	size_t from, to, n;

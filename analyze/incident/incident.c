@@ -3,14 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/incident/forecast.h"
-#include "analyze/incident/tails.h"
+#include "analyze/incident/telling.h"
 #include "narrows/err.h"
 #include "narrows/incident.h"
 #include "narrows/special.h"
 
 enum {
-	SUSPECTS_MAX = 24,
 	SUSPECT_AGE_MAX = 48, /* sessions; an older begin is not looked for */
 	FASTER_MIN = 5,       /* sessions of a lasting faster level */
 	DIP_MAX = 2,          /* sessions of an incident that counts as a far session */
@@ -70,48 +68,6 @@ chance_allowed(size_t n_before)
 	    CHANCE *
 		(n > OLD_FROM ? pow(OLD_FROM / n, CHANCE_FALL) : pow(n / OLD_FROM, CHANCE_RISE)));
 }
-
-/* --- the state of a route --- */
-
-/* A watched begin. The models that do not count before the begin have no say whether there
- * is a step, and so they see the sessions since only once there is (suspects_complete()). */
-struct suspect {
-	size_t begin;
-	struct tails tails_before;      /* of the sessions before */
-	struct tails tails;             /* with the far sessions since, as if without a step */
-	struct forecast before;         /* without the sessions from the begin on */
-	double weight[FORECAST_MODELS]; /* of `before` */
-	struct forecast step;           /* with a step at the begin */
-};
-
-/* A return to the usual level that is watched, while an incident is open. */
-struct comeback {
-	bool watched;
-	size_t begin;
-	double evidence;
-	struct forecast usual, incident;
-};
-
-struct telling {
-	const struct nw_job *job;
-	size_t n;
-	struct nw_story *out;
-	struct forecast_row *row;
-	struct forecast level;                 /* of the newest level without an open incident */
-	size_t *member, n_members;             /* sessions of that level */
-	struct tails tails;                    /* of the level's noise */
-	struct suspect *room;                  /* of SUSPECTS_MAX */
-	struct suspect *suspect[SUSPECTS_MAX]; /* rising in begin, then the unused */
-	size_t n_suspects, n_former;           /* former: of the open incident's opening */
-	size_t told_from;         /* usual rates of earlier sessions are not asked for */
-	struct nw_incident *open; /* the open step, or NULL */
-	struct forecast incident; /* the level before, with a step */
-	struct forecast fall;     /* the level before, with a slope */
-	struct comeback back;
-	bool drifts;
-	size_t drift;           /* index of the open drift */
-	size_t contiguous_from; /* the first session with its predecessor on the same level */
-};
 
 /* The session before, if the session continues its level. */
 static const struct forecast_row *
@@ -861,21 +817,12 @@ is_clocked(const struct nw_job *job, size_t i)
 	return true;
 }
 
-static int
-telling_begin(struct telling *t)
+void
+rows_make(struct telling *t, size_t from)
 {
-	struct nw_story *s = t->out;
 	size_t i;
 
-	s->usual = calloc(t->n + 1, sizeof(*s->usual));
-	t->row = calloc(t->n + 1, sizeof(*t->row));
-	t->member = calloc(t->n + 1, sizeof(*t->member));
-	t->room = calloc(SUSPECTS_MAX, sizeof(*t->room));
-	if (s->usual == NULL || t->row == NULL || t->member == NULL || t->room == NULL)
-		return NW_ENOMEM;
-	for (i = 0; i < SUSPECTS_MAX; i++)
-		t->suspect[i] = &t->room[i];
-	for (i = 0; i < t->n; i++) {
+	for (i = from; i < t->n; i++) {
 		forecast_row(&t->job[i], &t->job[0], i, &t->row[i]);
 		if (!is_clocked(t->job, i))
 			continue;
@@ -886,10 +833,93 @@ telling_begin(struct telling *t)
 		t->row[t->n] = t->row[t->n - 1];
 		t->row[t->n].y = NAN;
 	}
+}
+
+int
+arrays_grow(struct telling *t, size_t n)
+{
+	struct nw_story *s = t->out;
+	struct nw_usual *usual = realloc(s->usual, (n + 1) * sizeof(*usual));
+	struct forecast_row *row;
+	size_t *member;
+
+	s->usual = usual != NULL ? usual : s->usual;
+	if ((row = realloc(t->row, (n + 1) * sizeof(*row))) != NULL)
+		t->row = row;
+	if ((member = realloc(t->member, (n + 1) * sizeof(*member))) != NULL)
+		t->member = member;
+	if (usual == NULL || row == NULL || member == NULL)
+		return NW_ENOMEM;
+	if (n > t->n || t->n == 0)
+		memset(usual + t->n, 0, (n + 1 - t->n) * sizeof(*usual));
+	t->n = s->n = n;
+	return NW_OK;
+}
+
+void
+telling_free(struct telling *t)
+{
+	if (t != NULL) {
+		free(t->row);
+		free(t->member);
+		free(t->room);
+	}
+	free(t);
+}
+
+struct telling *
+telling_new(struct nw_story *out)
+{
+	struct telling *t = calloc(1, sizeof(*t));
+	size_t i;
+
+	if (t == NULL)
+		return NULL;
+	t->out = out;
 	t->contiguous_from = 1;
 	tails_init(&t->tails);
 	forecast_init(&t->level);
-	return level_add(t, &(struct nw_level){ .before = NAN, .after = NAN });
+	if ((t->room = calloc(SUSPECTS_MAX, sizeof(*t->room))) == NULL ||
+	    level_add(t, &(struct nw_level){ .before = NAN, .after = NAN }) < 0) {
+		telling_free(t);
+		return NULL;
+	}
+	for (i = 0; i < SUSPECTS_MAX; i++)
+		t->suspect[i] = &t->room[i];
+	return t;
+}
+
+int
+sessions_read(
+    struct telling *t, size_t from, size_t to, const int64_t *accepted_wall_ns, size_t n_accepted)
+{
+	size_t i;
+	int rc = NW_OK;
+
+	for (i = from; i < to && rc == NW_OK; i++) {
+		if (t->open != NULL)
+			rc = incident_ask(t, i, accepted_wall_ns, n_accepted);
+		if (rc == NW_OK)
+			rc = t->open != NULL ? incident_go_on(t, i) : level_go_on(t, i);
+	}
+	return rc;
+}
+
+int
+story_end(struct telling *t, size_t from, const int64_t *accepted_wall_ns, size_t n_accepted)
+{
+	const size_t n = t->n;
+	struct nw_story *out = t->out;
+	int rc = sessions_read(t, from, n, accepted_wall_ns, n_accepted);
+
+	if (rc == NW_OK && t->open != NULL)
+		rc = incident_ask(t, n, accepted_wall_ns, n_accepted);
+	if (rc == NW_OK)
+		usual_fill(t, &t->row[n], t->open == NULL && n > 0 ? &t->row[n - 1] : NULL, NAN,
+		    &out->usual[n]);
+	if (out->n_incidents > 0)
+		qsort(out->incident, out->n_incidents, sizeof(*out->incident), incident_compare);
+	return rc;
 }
 
 int
@@ -903,33 +933,19 @@ int
 nw_story_make_from(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
     size_t n_accepted, size_t told_from, struct nw_story *out)
 {
-	struct telling *t = calloc(1, sizeof(*t));
-	size_t i;
+	struct telling *t;
 	int rc = NW_ENOMEM;
 
 	*out = (struct nw_story){ .n = n };
-	if (t == NULL)
+	if ((t = telling_new(out)) == NULL)
 		return NW_ENOMEM;
-	t->job = job;
-	t->n = n;
-	t->out = out;
-	t->told_from = told_from;
-	rc = telling_begin(t);
-	for (i = 0; i <= n && rc == NW_OK; i++) {
-		if (t->open != NULL)
-			rc = incident_ask(t, i, accepted_wall_ns, n_accepted);
-		if (i < n && rc == NW_OK)
-			rc = t->open != NULL ? incident_go_on(t, i) : level_go_on(t, i);
+	if ((rc = arrays_grow(t, n)) == NW_OK) {
+		t->job = job;
+		t->told_from = told_from;
+		rows_make(t, 0);
+		rc = story_end(t, 0, accepted_wall_ns, n_accepted);
 	}
-	if (rc == NW_OK)
-		usual_fill(t, &t->row[n], t->open == NULL && n > 0 ? &t->row[n - 1] : NULL, NAN,
-		    &out->usual[n]);
-	if (out->n_incidents > 0)
-		qsort(out->incident, out->n_incidents, sizeof(*out->incident), incident_compare);
-	free(t->row);
-	free(t->member);
-	free(t->room);
-	free(t);
+	telling_free(t);
 	return rc;
 }
 

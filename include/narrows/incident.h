@@ -121,6 +121,14 @@ int nw_story_make(const struct nw_job *job, size_t n, const int64_t *accepted_wa
  * earlier sessions are undefined. */
 int nw_story_make_from(const struct nw_job *job, size_t n, const int64_t *accepted_wall_ns,
     size_t n_accepted, size_t told_from, struct nw_story *out);
+/* The same story, at the price of the newest sessions alone, if the memo has read the older ones
+ * with the same jobs and acceptances; else the memo is read anew. NULL: without a memo. A memo
+ * takes some 2 MB, and belongs to one thread. */
+struct nw_story_memo;
+struct nw_story_memo *nw_story_memo_new(void); /* NULL: memory was short */
+void nw_story_memo_free(struct nw_story_memo *m);
+int nw_story_go_on(struct nw_story_memo *m, const struct nw_job *job, size_t n,
+    const int64_t *accepted_wall_ns, size_t n_accepted, size_t told_from, struct nw_story *out);
 void nw_story_clear(struct nw_story *s);
 
 /* The incident that a session belongs to, or NULL: a session of two belongs to the step. */

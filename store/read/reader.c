@@ -1538,8 +1538,8 @@ store_metas(struct store_reader *r, int64_t session_id, int64_t host_id, const c
 	return rc == NW_OK ? each(r, which, st, meta_row, &s) : rc;
 }
 
-/* Splits an array of names as the store writes most of them: ["a","b"], without an escape. `bytes`
- * has room for the text, `names` for a third of its length. */
+/* Splits an array of names without an escape, ["a","b"]. `bytes` has room for the text, `names` for
+ * a third of the text's length. */
 static bool
 names_split(const char *json, const char **names, char *bytes, size_t *n)
 {

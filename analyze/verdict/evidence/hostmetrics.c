@@ -195,7 +195,7 @@ on_layout(void *arg, const struct nw_layout_rec *rec)
 	return 0;
 }
 
-/* Where a row lies on the grid, and all its fields alike. */
+/* Where the fields of a row lie on the grid. */
 struct stretch {
 	size_t first, end; /* steps: one or two for most rows */
 	double from, to;   /* relative to the grid */

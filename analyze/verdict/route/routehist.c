@@ -200,7 +200,7 @@ history_find(struct history *h)
 		verdict_count(h, h->past.session[i].stage, i >= n / 2);
 	}
 	qsort(h->tally, h->n_tally, sizeof(h->tally[0]), tally_compare);
-	if ((rc = story_make(h->past.session, n, &h->past, &h->story)) < 0)
+	if ((rc = story_make(h->past.session, n, &h->past, NULL, &h->story)) < 0)
 		return rc;
 	levels_find(h);
 	h->incident = xcalloc(h->story.n_incidents + 1, sizeof(*h->incident));

@@ -4,7 +4,9 @@
 #include "analyze/verdict/usual/memo.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <uthash.h>
 
@@ -12,8 +14,8 @@
 #include "narrows/err.h"
 #include "narrows/result.h"
 
-/* Documents kept: some 20 kB each. */
-enum { DOCS_MAX = 600 };
+/* Documents kept: some 20 kB each. Stories kept: some 2 MB each. */
+enum { DOCS_MAX = 600, STORIES_MAX = 6 };
 
 struct memo_doc {
 	int64_t session_id; /* hash key */
@@ -22,8 +24,15 @@ struct memo_doc {
 	UT_hash_handle hh;
 };
 
+struct memo_story {
+	char *route, *program; /* program NULL: none */
+	struct nw_story_memo *read;
+};
+
 struct analysis_memo {
 	struct memo_doc *docs; /* hash by session; its first entry is the oldest */
+	struct memo_story story[STORIES_MAX];
+	size_t n_stories; /* the latest first */
 };
 
 struct analysis_memo *
@@ -40,6 +49,14 @@ doc_drop(struct analysis_memo *m, struct memo_doc *d)
 	free(d);
 }
 
+static void
+story_drop(struct memo_story *s)
+{
+	free(s->route);
+	free(s->program);
+	nw_story_memo_free(s->read);
+}
+
 void
 memo_free(struct analysis_memo *m)
 {
@@ -49,6 +66,8 @@ memo_free(struct analysis_memo *m)
 		return;
 	HASH_ITER (hh, m->docs, d, tmp)
 		doc_drop(m, d);
+	while (m->n_stories > 0)
+		story_drop(&m->story[--m->n_stories]);
 	free(m);
 }
 
@@ -216,4 +235,38 @@ memo_document(struct store_reader *r, struct analysis_memo *m, int64_t session_i
 	if (rc == NW_OK && *doc != NULL && has_stamp)
 		doc_keep(m, session_id, stamp, *doc);
 	return rc;
+}
+
+/* --- stories --- */
+
+static bool
+is_story_of(const struct memo_story *s, const char *route, const char *program)
+{
+	return strcmp(s->route, route) == 0 && (s->program == NULL) == (program == NULL) &&
+	    (program == NULL || strcmp(s->program, program) == 0);
+}
+
+struct nw_story_memo *
+memo_story(struct analysis_memo *m, const char *route, const char *program)
+{
+	struct memo_story found;
+	size_t i;
+
+	if (m == NULL)
+		return NULL;
+	for (i = 0; i < m->n_stories && !is_story_of(&m->story[i], route, program); i++)
+		;
+	if (i < m->n_stories) {
+		found = m->story[i];
+	} else {
+		found = (struct memo_story){ .route = xstrdup(route),
+			.program = program != NULL ? xstrdup(program) : NULL,
+			.read = nw_story_memo_new() };
+		if (m->n_stories == STORIES_MAX)
+			story_drop(&m->story[--m->n_stories]);
+		i = m->n_stories++;
+	}
+	memmove(&m->story[1], &m->story[0], i * sizeof(m->story[0]));
+	m->story[0] = found;
+	return found.read;
 }

@@ -3,7 +3,8 @@
  * Parts of the result documents of earlier sessions, for comparisons with the sessions of a route.
  * A memo keeps the parts of the newest documents read: the same some hundred documents are compared
  * with each session of a busy route, and unpacking is most of the time of a judgement. A document
- * that was written again has another stamp, and is read again.
+ * that was written again has another stamp, and is read again. And a memo keeps how far the stories
+ * of the routes of the latest sessions have been read.
  */
 #ifndef ANALYZE_VERDICT_USUAL_MEMO_H
 #define ANALYZE_VERDICT_USUAL_MEMO_H
@@ -11,6 +12,7 @@
 #include <jansson.h>
 
 #include "narrows/analysis.h"
+#include "narrows/incident.h"
 
 struct analysis_memo *memo_new(void);
 void memo_free(struct analysis_memo *m);
@@ -22,6 +24,8 @@ void memo_free(struct analysis_memo *m);
  */
 int
 memo_document(struct store_reader *r, struct analysis_memo *m, int64_t session_id, json_t **doc);
+/* What is kept of the story of a route and program, for nw_story_go_on(); NULL: nothing. */
+struct nw_story_memo *memo_story(struct analysis_memo *m, const char *route, const char *program);
 /* The mean of the numbers of a list; NaN without any. */
 double memo_mean(const json_t *list);
 

@@ -9,10 +9,12 @@
 #include "narrows/err.h"
 #include "narrows/format.h"
 #include "narrows/result.h"
+#include "narrows/splitmix.h"
 #include "narrows/xmalloc.h"
 
 struct loading {
 	struct past *out;
+	size_t n_rows; /* of the store */
 	int64_t except_id, before_wall_ns;
 	char *showing; /* sessions of the open step's record, or NULL */
 };
@@ -37,6 +39,7 @@ on_session(void *arg, const struct nw_session_rec *s, const struct nw_result_rec
 	struct loading *l = arg;
 	struct past *p = l->out;
 
+	l->n_rows++;
 	if (res == NULL || s->id == l->except_id || s->closed_wall_ns == 0)
 		return 0;
 	if (res->exit_status > 0) {
@@ -63,19 +66,45 @@ session_order(const void *a, const void *b)
 						    : (x->id > y->id) - (x->id < y->id);
 }
 
+static void
+past_cut(struct past *p, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		free(p->session[i].stage);
+	p->n -= n;
+	if (n > 0)
+		memmove(p->session, p->session + n, p->n * sizeof(*p->session));
+}
+
+/* The oldest session with the least hash: the first session stays the same, whatever comes, until
+ * the window has passed. */
+static size_t
+first_of_old(const struct past *p)
+{
+	uint64_t least = UINT64_MAX, seed, hash;
+	size_t i, first = 0;
+
+	for (i = 0; i < PAST_SLACK; i++) {
+		seed = (uint64_t)p->session[i].id;
+		if ((hash = nw_splitmix(&seed)) < least) {
+			least = hash;
+			first = i;
+		}
+	}
+	return first;
+}
+
 /* Sorts the sessions of all names of the route, and keeps the latest. */
 static void
-past_settle(struct past *p)
+past_settle(struct past *p, bool is_old)
 {
-	size_t i, old = p->n > PAST_MAX ? p->n - PAST_MAX : 0;
-
 	if (p->n > 0)
 		qsort(p->session, p->n, sizeof(*p->session), session_order);
-	for (i = 0; i < old; i++)
-		free(p->session[i].stage);
-	p->n -= old;
-	if (old > 0)
-		memmove(p->session, p->session + old, p->n * sizeof(*p->session));
+	past_cut(p, p->n > PAST_MAX ? p->n - PAST_MAX : 0);
+	if (is_old && p->n > 2 * PAST_SLACK)
+		past_cut(p, first_of_old(p));
 }
 
 /* Loads the sessions of earlier names of a route: one end measured, the other one an address of its
@@ -252,7 +281,7 @@ expired_add(struct store_reader *r, struct loading *l)
 	}
 	json_decref(list);
 	if (p->n > n)
-		past_settle(p);
+		past_settle(p, false);
 }
 
 static int
@@ -281,7 +310,7 @@ int
 past_load(struct store_reader *r, const char *route, const char *program, int64_t before_wall_ns,
     int64_t except_id, struct past *out)
 {
-	struct loading l = { out, except_id, before_wall_ns, NULL };
+	struct loading l = { .out = out, .except_id = except_id, .before_wall_ns = before_wall_ns };
 	int rc;
 
 	*out = (struct past){ 0 };
@@ -293,7 +322,7 @@ past_load(struct store_reader *r, const char *route, const char *program, int64_
 	if (rc == NW_OK)
 		rc = store_acceptances(r, route, program, on_acceptance, &l);
 	if (rc == NW_OK) {
-		past_settle(out);
+		past_settle(out, l.n_rows >= PAST_MAX);
 		rc = incidents_keep(r, route, program, &l);
 	}
 	if (rc < 0)

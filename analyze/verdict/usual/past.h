@@ -8,7 +8,9 @@
 
 #include "narrows/store.h"
 
-enum { PAST_MAX = 500 };
+/* Of an old route up to PAST_SLACK fewer sessions are taken: the first session stays the same
+ * for some dozens of sessions, so a story goes on (nw_story_go_on()). */
+enum { PAST_MAX = 500, PAST_SLACK = 128 };
 
 struct past_session {
 	int64_t id, start_wall_ns;
@@ -35,11 +37,11 @@ struct past {
 	size_t n_kept;
 };
 
-/* The latest PAST_MAX sessions begun before a time, except `session`, and the acceptances until
- * then. Sessions expire, and a window of sessions slides: an incident that is over stays as it was
- * told. The sessions of an incident that has ended are left out, and those before an incident that
- * was accepted, so the level is as before. Expired sessions that show an open step are there as the
- * step's record keeps them (past_showing). The store's code. */
+/* The latest sessions begun before a time, PAST_MAX at most and without `session`, and the
+ * acceptances until then. Sessions expire, and a window of sessions slides: an incident that is
+ * over stays as it was told. The sessions of an incident that has ended are left out, and those
+ * before an incident that was accepted, so the level is as before. Expired sessions that show an
+ * open step are there as the step's record keeps them (past_showing). The store's code. */
 int past_load(struct store_reader *r, const char *route, const char *program,
     int64_t before_wall_ns, int64_t except_id, struct past *out);
 void past_clear(struct past *p);

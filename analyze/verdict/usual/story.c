@@ -24,8 +24,8 @@ job_of(const struct past_session *s)
 }
 
 int
-story_make(
-    const struct past_session *session, size_t n, const struct past *past, struct nw_story *out)
+story_make(const struct past_session *session, size_t n, const struct past *past,
+    struct nw_story_memo *memo, struct nw_story *out)
 {
 	struct nw_job *job = xcalloc(n + 1, sizeof(*job));
 	size_t i;
@@ -33,8 +33,8 @@ story_make(
 
 	for (i = 0; i < n; i++)
 		job[i] = job_of(&session[i]);
-	rc = nw_story_make_from(
-	    job, n, past->accepted_wall_ns, past->n_accepted, n > 0 ? n - 1 : 0, out);
+	rc = nw_story_go_on(
+	    memo, job, n, past->accepted_wall_ns, past->n_accepted, n > 0 ? n - 1 : 0, out);
 	free(job);
 	return rc;
 }

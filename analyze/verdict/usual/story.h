@@ -8,9 +8,9 @@
 #include "narrows/incident.h"
 
 /* The story of the sessions, in their order, with the acceptances of `past`; usual[] of the newest
- * session and of the next one alone. NW_ENOMEM */
-int story_make(
-    const struct past_session *session, size_t n, const struct past *past, struct nw_story *out);
+ * session and of the next one alone. The route's memo may be NULL. NW_ENOMEM */
+int story_make(const struct past_session *session, size_t n, const struct past *past,
+    struct nw_story_memo *memo, struct nw_story *out);
 
 /* An incident, or a new level, in numbers and words. */
 struct incident_told {

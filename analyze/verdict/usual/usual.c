@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "analyze/verdict/usual/memo.h"
 #include "analyze/verdict/usual/usual.h"
 
 #include <math.h>
@@ -132,18 +133,19 @@ operations_find(struct store_reader *r, struct analysis_memo *memo, const struct
 }
 
 static int
-session_compare(struct store_reader *r, struct analysis_memo *memo, const char *route,
+session_compare(struct store_reader *r, struct analysis_memo *memo, const struct judgement *j,
     struct past *p, const struct past_session *own, struct usual *out)
 {
 	struct past_session *all = xcalloc(p->n + 1, sizeof(*all));
+	struct nw_story_memo *read = memo_story(memo, j->route, j->program);
 	struct nw_story story = { 0 };
 	int rc;
 
 	if (p->n > 0) /* a route's first session has none before it, and no array */
 		memcpy(all, p->session, p->n * sizeof(*all));
 	all[p->n] = *own;
-	rc = suspicion_fill(r, route, all, p->n + 1);
-	if (rc == NW_OK && (rc = story_make(all, p->n + 1, p, &story)) == NW_OK) {
+	rc = suspicion_fill(r, j->route, all, p->n + 1);
+	if (rc == NW_OK && (rc = story_make(all, p->n + 1, p, read, &story)) == NW_OK) {
 		out->usual = story.usual[p->n];
 		rc = incident_keep(out, all, &story);
 		usual_say(out, &out->told);
@@ -176,7 +178,7 @@ usual_find(struct store_reader *r, struct analysis_memo *memo, const struct evid
 	if ((rc = past_load(r, j->route, j->program, start, e->session_id, &p)) < 0)
 		return rc;
 	out->known = true;
-	rc = session_compare(r, memo, j->route, &p, &own, out);
+	rc = session_compare(r, memo, j, &p, &own, out);
 	past_clear(&p);
 	return rc;
 }

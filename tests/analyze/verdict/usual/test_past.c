@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which host an address certainly belongs to, and the sessions of a route under earlier names of
- * its ends: those of certain addresses, and no others. */
+ * its ends: those of certain addresses, and no others; and how many sessions are taken. */
 #include "analyze/verdict/usual/past.h"
 #include "analyze/verdict/evidence/hostaddresses.h"
 
@@ -45,6 +45,32 @@ static const char *const routes[] = { "dtn-a -> 10.0.2.2", "dtn-a -> dtn-b", "dt
 	"dtn-a -> dtn-b" };
 enum { ROUTES = sizeof(routes) / sizeof(routes[0]) };
 
+/* A route with more sessions than are taken. */
+static const char old_route[] = "dtn-b -> dtn-a";
+enum { OLD_FROM = 101, OLD = PAST_MAX + 200 };
+
+static void
+session_put(struct nw_batch *b, int64_t id, const char *route)
+{
+	CHECK_INT(nw_batch_session(b,
+		      &(struct nw_session_rec){
+			  .id = id, .opened_wall_ns = 999 + id, .closed_wall_ns = 1999 + id }),
+	    NW_OK);
+	CHECK_INT(nw_batch_result(b,
+		      &(struct nw_result_rec){ .session_id = id,
+			  .json = "{}",
+			  .route = route,
+			  .program = "rsync",
+			  .bytes = 1e9,
+			  .bytes_per_s = 1e6,
+			  .effect = NAN,
+			  .start_wall_ns = 999 + id,
+			  .duration_ns = 1000,
+			  .usual = NAN,
+			  .exit_status = NAN }),
+	    NW_OK);
+}
+
 static void
 store_fill(struct store *st)
 {
@@ -64,26 +90,10 @@ store_fill(struct store *st)
 				  .addresses = senders[i].addresses }),
 		    NW_OK);
 	}
-	for (i = 0; i < ROUTES; i++) {
-		CHECK_INT(
-		    nw_batch_session(b,
-			&(struct nw_session_rec){
-			    .id = i + 1, .opened_wall_ns = 1000 + i, .closed_wall_ns = 2000 + i }),
-		    NW_OK);
-		CHECK_INT(nw_batch_result(b,
-			      &(struct nw_result_rec){ .session_id = i + 1,
-				  .json = "{}",
-				  .route = routes[i],
-				  .program = "rsync",
-				  .bytes = 1e9,
-				  .bytes_per_s = 1e6,
-				  .effect = NAN,
-				  .start_wall_ns = 1000 + i,
-				  .duration_ns = 1000,
-				  .usual = NAN,
-				  .exit_status = NAN }),
-		    NW_OK);
-	}
+	for (i = 0; i < ROUTES; i++)
+		session_put(b, i + 1, routes[i]);
+	for (i = 0; i < OLD; i++)
+		session_put(b, OLD_FROM + i, old_route);
 	filled_commit(st, b);
 }
 
@@ -115,6 +125,28 @@ past_check(struct store_reader *r, const char *route, const int64_t *ids, size_t
 	past_clear(&p);
 }
 
+/* Of an old route the newest sessions are taken, and the first of them is the same for long. */
+static void
+test_old(struct store_reader *r)
+{
+	struct past p;
+	int64_t id, first = 0, moves = 0;
+
+	for (id = OLD_FROM + PAST_MAX - 100; id <= OLD_FROM + OLD; id++) {
+		CHECK_INT(past_load(r, old_route, "rsync", 999 + id, 0, &p), NW_OK);
+		CHECK_INT(p.session[p.n - 1].id, id - 1);
+		CHECK_INT(p.n, id - p.session[0].id);
+		if (id - OLD_FROM < PAST_MAX)
+			CHECK_INT(p.session[0].id, OLD_FROM);
+		else
+			CHECK(p.n <= PAST_MAX && p.n > PAST_MAX - PAST_SLACK);
+		moves += p.session[0].id != first;
+		first = p.session[0].id;
+		past_clear(&p);
+	}
+	CHECK(moves >= 2 && moves <= 10);
+}
+
 int
 main(void)
 {
@@ -130,6 +162,7 @@ main(void)
 	past_check(r, "dtn-a -> evil", (int64_t[]){ 6 }, 1);
 	past_check(r, "dtn-a -> nat-1", NULL, 0);
 	past_check(r, "dtn-a (local)", NULL, 0);
+	test_old(r);
 	store_reader_end(r);
 	store_reader_close(r);
 	store_close(st);
