@@ -82,7 +82,7 @@ class Recording:
 
 
 def invented(path):
-    """Counters, constants and noise at 1 Hz, as recording_invent() of tests/recording.h has them."""
+    """Moved bytes, counters, constants and noise at 1 Hz, as recording_invent() of tests/recording.h has them."""
     import random
     r, n_rows, n_columns, n_groups = random.Random(1), 1600, 16, 48
     with open(path, "wb") as f:
@@ -95,7 +95,7 @@ def invented(path):
                 counter, column = 1e6 * r.random(), []
                 for _ in range(n_rows):
                     counter += r.randrange(300)
-                    column.append(c * 4096.0 if c < 5 else counter if c < 10 else r.random() * 1e-3)
+                    column.append(65536.0 * (1 + r.randrange(16)) if c == 0 else c * 4096.0 if c < 5 else counter if c < 10 else r.random() * 1e-3)
                 f.write(struct.pack(f"<{n_rows}d", *column))
 
 

@@ -113,8 +113,8 @@ recording_noise(uint64_t *s)
 	return (double)(*s >> 11) / (double)(1ull << 53);
 }
 
-/* Counters, constants and noisy durations at 1 Hz with jitter: the shape of real data, not its
- * difficulty. */
+/* Moved bytes, counters, constants and noisy durations at 1 Hz with jitter: the shape of real data,
+ * not its difficulty. */
 static inline void
 recording_invent(void)
 {
@@ -133,7 +133,9 @@ recording_invent(void)
 			    (int64_t)(recording_noise(&seed) * 2e6) + g * 1000;
 		for (c = 0; c < n_columns; c++)
 			for (r = 0; r < n_rows; r++)
-				v[(size_t)c * n_rows + r] = c < 5 ? (double)(c * 4096)
+				v[(size_t)c * n_rows + r] = c == 0
+				    ? 65536. * (1 + (int)(16 * recording_noise(&seed))) /* moved */
+				    : c < 5 ? (double)(c * 4096)
 				    : c < 10
 				    ? (counter += (double)(int)(recording_noise(&seed) * 300))
 				    : recording_noise(&seed) * 1e-3;

@@ -33,6 +33,7 @@ static const char *const fields[FIELDS] = { "sum_v", "min_v", "max_v", "mean_v",
 static struct {
 	struct store *store;
 	struct store_reader *reader;
+	struct analysis_memo *memo;
 	uint32_t flow[GROUPS_FIRST_MAX]; /* first of STAGES groups of one transfer */
 	uint32_t n_flows;
 	int64_t t0;
@@ -214,6 +215,7 @@ session_judge(int64_t id)
 		.segments = { .alpha = 0.05, .margin = 0.1, .windows_min = 5 },
 		.classes = { .adjust = 2, .peak_min = 0.01, .cutoff = 0.05 },
 		.reduction = { .window_ns = 600 * SECOND, .rows_min = 30 },
+		.memo = box.memo,
 	};
 	struct result_run run = { .id = id, .started_wall_ns = box.t0, .params = params };
 	struct analysis_outcome o;
@@ -378,6 +380,7 @@ main(int argc, char **argv)
 		case 'd': dir = optarg; break;
 		default: return 2;
 		}
+	box.memo = analysis_memo_new();
 	recording_open(argc > optind ? argv[optind] : NULL);
 	flows_find();
 	if (dir == NULL && mkdtemp(made) == NULL)
@@ -398,5 +401,6 @@ main(int argc, char **argv)
 	sizes_print(path);
 	box_open(path);
 	box_close();
+	analysis_memo_free(box.memo);
 	return 0;
 }
