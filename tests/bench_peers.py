@@ -366,10 +366,13 @@ def base(a, found):
     t = Turns(a)
     programs, pairs = ({name: beside(a, build, name, f"host/nwrun/{bench}") for name, build in t.builds.items()}
                        for bench in ("bench_programs", "bench_pairs"))
+    same = f"{a.tmp}/same.nwp"
+    invented(same)
     for number in range(a.rounds):
         for name, build in t.order(number):
             box = tempfile.mkdtemp(dir=a.tmp)
-            sessions, millions, _, judging = numbers(lines_of(f"{build}/tests/analyze/verdict/bench_box", "-n", 20, "-s", 300, "-d", box),
+            sessions, millions, _, judging = numbers(lines_of(f"{build}/tests/analyze/verdict/bench_box", "-n", 20, "-s", 300, "-d", box,
+                same),
                 "box:")[:4]
             shutil.rmtree(box)
             t.add("judging one of 320 on a route, ms", name, judging * millions / sessions * 1e3)
