@@ -75,8 +75,7 @@ pair_size(const struct nw_correlations *c, size_t i, size_t j)
 
 /* What the Z test of nw_correlation_test() asks of every pair alike. */
 struct edge_test {
-	double
-	    critical; /* r of a pair with n_rows rows, the least of any pair; NaN: none can pass */
+	double critical; /* r for n_rows rows, the least of any pair; NaN: no pair can pass */
 	double z_rho0, z_critical;
 	bool each; /* pairs have numbers of rows of their own */
 };
@@ -91,7 +90,7 @@ is_edge(const struct nw_correlations *c, const struct edge_test *t, size_t i, si
 	if (!t->each)
 		return true;
 	n = pair_size(c, i, j);
-	return n > 3 && (r >= 1 || (atanh(r) - t->z_rho0) * sqrt(n - 3) > t->z_critical);
+	return n > 3 && nw_correlation_z(r, n, t->z_rho0) > t->z_critical;
 }
 
 static size_t

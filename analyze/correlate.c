@@ -265,6 +265,12 @@ nw_correlation_critical(double n, double rho0, double alpha)
 	return tanh(atanh(rho0) + nw_norm_quantile(1 - alpha) / sqrt(n - 3));
 }
 
+double
+nw_correlation_z(double r, double n, double z_rho0)
+{
+	return fabs(r) >= 1 ? INFINITY : (atanh(fabs(r)) - z_rho0) * sqrt(n - 3);
+}
+
 struct nw_correlation_test
 nw_correlation_test(double r, double n, double rho0, double alpha)
 {
@@ -272,7 +278,7 @@ nw_correlation_test(double r, double n, double rho0, double alpha)
 
 	if (isnan(r) || isnan(t.r_critical))
 		return t;
-	t.z = fabs(r) >= 1 ? INFINITY : (atanh(fabs(r)) - atanh(rho0)) * sqrt(n - 3);
+	t.z = nw_correlation_z(r, n, atanh(rho0));
 	t.p = nw_norm_upper(t.z);
 	t.significant = t.z > nw_norm_quantile(1 - alpha);
 	return t;

@@ -371,9 +371,8 @@ def base(a, found):
     for number in range(a.rounds):
         for name, build in t.order(number):
             box = tempfile.mkdtemp(dir=a.tmp)
-            sessions, millions, _, judging = numbers(lines_of(f"{build}/tests/analyze/verdict/bench_box", "-n", 20, "-s", 300, "-d", box,
-                same),
-                "box:")[:4]
+            out = lines_of(f"{build}/tests/analyze/verdict/bench_box", "-n", 20, "-s", 300, "-d", box, same)
+            sessions, millions, _, judging = numbers(out, "box:")[:4]
             shutil.rmtree(box)
             t.add("judging one of 320 on a route, ms", name, judging * millions / sessions * 1e3)
         for name, _ in t.order(number):

@@ -89,6 +89,8 @@ struct nw_correlation_test {
 	bool significant;
 };
 struct nw_correlation_test nw_correlation_test(double r, double n, double rho0, double alpha);
+/* The test's Z alone, of a defined r and n > 3; z_rho0 = atanh(rho0), for many pairs. */
+double nw_correlation_z(double r, double n, double z_rho0);
 double nw_correlation_critical(double n, double rho0, double alpha); /* NaN where no r is enough */
 
 /* --- clusters --- */

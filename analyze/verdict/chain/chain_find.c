@@ -576,8 +576,8 @@ chain_is_child(const struct evidence *e, const struct chain *c, size_t node, siz
 		&e->processes[c->node[of].process], &e->processes[c->node[node].process]);
 }
 
-static bool
-same_program(const struct evidence *e, const struct chain *c, size_t a, size_t b)
+bool
+chain_same_program(const struct evidence *e, const struct chain *c, size_t a, size_t b)
 {
 	const char *one = e->processes[c->node[a].process].program,
 		   *other = e->processes[c->node[b].process].program;
@@ -593,8 +593,8 @@ workers_mark(const struct evidence *e, struct chain *c)
 
 	for (i = 0; i < c->graph.n_nodes; i++)
 		for (of = 0; of < c->graph.n_nodes; of++)
-			c->node[i].workers |=
-			    of != i && chain_is_child(e, c, i, of) && same_program(e, c, i, of);
+			c->node[i].workers |= of != i && chain_is_child(e, c, i, of) &&
+			    chain_same_program(e, c, i, of);
 }
 
 void

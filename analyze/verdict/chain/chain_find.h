@@ -33,6 +33,7 @@ int chain_largest_use(const struct nw_chain_node *n, int without);
 
 /* Whether a node's processes are children of the only process of another node. */
 bool chain_is_child(const struct evidence *e, const struct chain *c, size_t node, size_t of);
+bool chain_same_program(const struct evidence *e, const struct chain *c, size_t a, size_t b);
 
 /* Whether the longest holder are workers that were done early, and the workers' loop went on for
  * longer than the workers took: the loop was slower, for a time at work that is not known. */

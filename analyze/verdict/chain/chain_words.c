@@ -44,8 +44,7 @@ has_namesake(const struct evidence *e, const struct chain *c, size_t node, bool 
 	size_t i;
 
 	for (i = 0; i < c->graph.n_nodes; i++)
-		if (i != node && !c->node[i].workers &&
-		    strcmp(program_of(e, c, i), program_of(e, c, node)) == 0 &&
+		if (i != node && !c->node[i].workers && chain_same_program(e, c, i, node) &&
 		    (process_of(e, c, i)->host == process_of(e, c, node)->host) == same_host)
 			return true;
 	return false;
